@@ -1,0 +1,50 @@
+"""Typed reading of environment variables: nonsense raises, naming the variable and what would be right."""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def env_str(name: str, default: str) -> str:
+    """The variable's text, or `default` where it is not set or empty."""
+    return os.environ.get(name) or default
+
+
+def env_bool(name: str, default: bool) -> bool:
+    """True or False, written exactly so; anything else is refused rather than guessed."""
+    raw = os.environ.get(name, "")
+    if not raw:
+        return default
+    if raw not in ("True", "False"):
+        raise ImproperlyConfigured(f"{name}={raw!r}: write True or False.")
+    return raw == "True"
+
+
+def env_int(name: str, default: int, *, least: int, most: int) -> int:
+    """A whole number in [least, most]."""
+    raw = os.environ.get(name, "")
+    if not raw:
+        return default
+    try:
+        value = int(raw)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={raw!r}: write a whole number.") from None
+    if not least <= value <= most:
+        raise ImproperlyConfigured(f"{name}={value}: it must lie between {least} and {most}.")
+    return value
+
+
+def env_list(name: str, default: list[str]) -> list[str]:
+    """A comma-separated list; blanks around the items are dropped."""
+    raw = os.environ.get(name, "")
+    return [item.strip() for item in raw.split(",") if item.strip()] if raw else default
+
+
+def env_path(name: str, default: Path) -> Path:
+    """An absolute path."""
+    raw = os.environ.get(name, "")
+    path = Path(raw) if raw else default
+    if not path.is_absolute():
+        raise ImproperlyConfigured(f"{name}={raw!r}: write an absolute path.")
+    return path

@@ -1,0 +1,156 @@
+"""The one settings file. The environment is read through `benchsite.env`, which refuses nonsense."""
+
+import hashlib
+import sys
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from benchsite import places
+from benchsite.env import env_bool, env_int, env_list, env_path, env_str
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = env_path("BENCHSITE_VAR", BASE_DIR / "var")
+
+# --- Where the data is -------------------------------------------------------------------------------------------
+# Without a URL the site uses its own private servers, which `manage.py up` starts; their places follow from VAR_DIR
+# alone, so that every command finds them without asking.
+PLACES = places.places(VAR_DIR)
+EMBEDDED_POSTGRESQL = not env_str("DATABASE_URL", "")
+EMBEDDED_REDIS = not env_str("REDIS_URL", "")
+EMBEDDED = EMBEDDED_POSTGRESQL and EMBEDDED_REDIS
+DATABASE_URL = env_str("DATABASE_URL", PLACES.database_url)
+REDIS_URL = env_str("REDIS_URL", PLACES.redis_url)
+# The pool belongs in the web process only: workers hold one connection each for a long time.
+DATABASE_POOL = env_bool("BENCHSITE_DATABASE_POOL", False)
+DATABASES = {"default": places.django_database(DATABASE_URL, pool=DATABASE_POOL)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "cache"}
+}
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": VAR_DIR / "files"}},
+    "artifacts": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": env_path("BENCHSITE_ARTIFACTS", VAR_DIR / "artifacts")},
+    },
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# --- Security ----------------------------------------------------------------------------------------------------
+DEBUG = env_bool("BENCHSITE_DEBUG", False)
+ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", ["127.0.0.1", "localhost"])
+SECRET_KEY = env_str("BENCHSITE_SECRET_KEY", "")
+if not SECRET_KEY:
+    if not EMBEDDED:
+        raise ImproperlyConfigured(
+            "BENCHSITE_SECRET_KEY is not set: give the site a random text of 50 characters or more."
+        )
+    SECRET_KEY = places.secret_key(VAR_DIR)
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+HTTPS = env_bool("BENCHSITE_HTTPS", False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+# Two sites on one host share cookies whatever their ports are, so the names carry the site's own mark.
+SITE_MARK = hashlib.sha256(str(VAR_DIR).encode()).hexdigest()[:8]
+SESSION_COOKIE_NAME = f"benchsite_session_{SITE_MARK}"
+CSRF_COOKIE_NAME = f"benchsite_csrf_{SITE_MARK}"
+# Plotly writes inline styles; nothing else may leave 'self'.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
+)
+
+# --- Django ------------------------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "benchsite",
+    "benchsite.teams",
+    "runs",
+    "workers",
+    "reports",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "benchsite.middleware.ContentSecurityPolicy",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "benchsite.teams.middleware.CurrentTeam",
+]
+ROOT_URLCONF = "benchsite.urls"
+WSGI_APPLICATION = "benchsite.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+AUTH_USER_MODEL = "teams.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "sign-in"
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# A page served before `collectstatic` has run (tests, a plain runserver) still finds its files.
+WHITENOISE_USE_FINDERS = DEBUG or "pytest" in sys.modules
+
+# --- Celery ------------------------------------------------------------------------------------------------------
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_ACKS_LATE = False
+CELERY_TASK_CREATE_MISSING_QUEUES = True
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_ALWAYS_EAGER = False
+
+# --- Benchsite ---------------------------------------------------------------------------------------------------
+YCSB_DIR = env_path("BENCHSITE_YCSB", VAR_DIR / "ycsb")  # the bindings made by `make bindings`
+WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own folders, on a load generator
+TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of servers under test
+WEB_PORT = env_int("PORT", 8000, least=1, most=65535)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"mask_sign_in_links": {"()": "benchsite.teams.masking.MaskSignInLinks"}},
+    "formatters": {"plain": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["mask_sign_in_links"]}
+    },
+    "root": {"handlers": ["console"], "level": env_str("BENCHSITE_LOG_LEVEL", "INFO")},
+}

@@ -1,0 +1,22 @@
+"""Keeps one-time sign-in tokens out of the logs."""
+
+import logging
+import re
+
+TOKEN_IN_PATH = re.compile(r"(/sign-in/once/)[\w-]+")
+
+
+def mask(text: str) -> str:
+    """The text with the token of any one-time sign-in link replaced."""
+    return TOKEN_IN_PATH.sub(r"\1[masked]", text)
+
+
+class MaskSignInLinks(logging.Filter):
+    """Rewrites a record whose finished message carries a token."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        masked = mask(message)
+        if masked != message:
+            record.msg, record.args = masked, ()
+        return True

@@ -1,0 +1,1 @@
+"""What the runs mean: curves, ceilings, comparisons, figures."""

@@ -1,0 +1,26 @@
+"""The rows of a benchmark: the plan, what happened, and what came out."""
+
+from runs.models.plan import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Workload
+from runs.models.result import Artifact, Finding, Measurement, MeasurementSet, Series
+from runs.models.run import ClientRun, Deployment, Run, RunEvent, Sweep
+
+__all__ = [
+    "Artifact",
+    "ClientRun",
+    "Cluster",
+    "Database",
+    "Deployment",
+    "Finding",
+    "LoadGenerator",
+    "Machine",
+    "Matrix",
+    "MatrixEntry",
+    "Measurement",
+    "MeasurementSet",
+    "Node",
+    "Run",
+    "RunEvent",
+    "Series",
+    "Sweep",
+    "Workload",
+]

@@ -1,0 +1,251 @@
+"""What is to be benchmarked: machines and clusters, databases and workloads, and the matrix that crosses them."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from benchsite.teams.models import Team, User, new_id
+
+
+class Machine(models.Model):
+    """One host. Leases are on machines, so two clusters that share a host never run together.
+
+    `facts` maps a name (cores, memory_bytes, kernel, disk, fsync_us, ...) to {"value": ..., "how": observed|stated}.
+    Machines belong to the site; `teams` restricts one to some teams, empty means everybody.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.CharField(max_length=80, unique=True)
+    host_key = models.CharField(max_length=80, unique=True, null=True, blank=True)  # what a worker there calls itself
+    facts = models.JSONField(default=dict, blank=True)
+    teams = models.ManyToManyField(Team, blank=True, related_name="machines")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Provisioner(models.TextChoices):
+    """Who starts and stops the servers of a cluster."""
+
+    EXTERNAL = "external", "external"  # Somebody else: the servers already run.
+    DOCKER = "docker", "docker"  # Containers on the cluster's machines.
+    PROCESS = "process", "process"  # Plain processes on the conductor's own machine.
+
+
+class Cluster(models.Model):
+    """The machines that a database under test runs on."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="clusters")
+    name = models.CharField(max_length=80)
+    provisioner = models.CharField(max_length=10, choices=Provisioner)
+    notes = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_cluster_per_team_and_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Node(models.Model):
+    """One machine's place in a cluster."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="nodes")
+    machine = models.ForeignKey(Machine, on_delete=models.PROTECT, related_name="nodes")
+    position = models.PositiveSmallIntegerField(default=0)
+    address = models.CharField(max_length=200, blank=True)  # host or host:port, for external clusters
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [models.UniqueConstraint(fields=["cluster", "position"], name="one_node_per_position")]
+
+    def __str__(self) -> str:
+        return f"{self.cluster} node {self.position}"
+
+
+class LoadGenerator(models.Model):
+    """One Celery worker with its own queue that runs YCSB clients, normally one per machine.
+
+    The worker itself writes this row when it starts: `bindings` maps a binding to the digest over its jars.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.SlugField(max_length=60, unique=True)
+    machine = models.ForeignKey(Machine, on_delete=models.PROTECT, related_name="load_generators")
+    slots = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])  # client runs at a time
+    bindings = models.JSONField(default=dict, blank=True)
+    facts = models.JSONField(default=dict, blank=True)
+    enabled = models.BooleanField(default=True)
+    last_seen_at = models.DateTimeField(null=True, blank=True)
+    teams = models.ManyToManyField(Team, blank=True, related_name="load_generators")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def queue(self) -> str:
+        """The Celery queue that only this generator listens to."""
+        return f"load.{self.name}"
+
+
+class Database(models.Model):
+    """One configured system on one cluster. Which durability modes it knows is the catalog's business."""
+
+    class Flavour(models.TextChoices):
+        """Which YCSB client drives it."""
+
+        BENCHSITE = "benchsite", "Benchsite's bindings"
+        YCSB = "ycsb", "a stock YCSB distribution"
+        GO_YCSB = "go-ycsb", "go-ycsb"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="databases")
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="databases")
+    name = models.CharField(max_length=80)
+    system = models.CharField(max_length=40)  # a slug of the catalog
+    version = models.CharField(max_length=40, blank=True)  # as stated; the server's own answer is kept with each run
+    replication_factor = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
+    settings = models.JSONField(default=dict, blank=True)  # server settings that hold in every mode
+    binding_properties = models.JSONField(default=dict, blank=True)  # client properties that hold in every mode
+    flavour = models.CharField(max_length=10, choices=Flavour, default=Flavour.BENCHSITE)
+    notes = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_database_per_team_and_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Workload(models.Model):
+    """Operation mix, request distribution and data set, as YCSB properties (strings, as YCSB reads them)."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="workloads")
+    name = models.CharField(max_length=80)
+    short_name = models.CharField(max_length=12)  # "A" in "redis always A 16t r1"
+    properties = models.JSONField(default=dict)
+    notes = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_workload_per_team_and_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Purpose(models.TextChoices):
+    """Why a matrix is run. It chooses the thresholds of the validity checks."""
+
+    SMOKE = "smoke", "smoke"  # Does it run at all?
+    DEMO = "demo", "demo"  # Shapes on one machine, never numbers to publish.
+    TUNING = "tuning", "tuning"  # Looking for settings.
+    MEASURED = "measured", "measured"  # To be compared and published.
+    SOAK = "soak", "soak"  # Hours, to see what drifts.
+
+
+class Matrix(models.Model):
+    """Databases x durability modes x workloads x load ladder x repeats, minus exclusions plus overrides: the plan.
+
+    `exclusions` is a list of {"match": {axis: value}, "reason": text}; `overrides` of {"match": ..., "set": {...}}.
+    The axes are database (id), mode, workload (id), rung and repeat; `runs.planning` gives both their meaning.
+    """
+
+    class Ladder(models.TextChoices):
+        THREADS = "threads", "threads"  # Each rung is a total number of client threads, unthrottled.
+        TARGET = "target", "target throughput"  # Each rung is a total ops/s offered; `threads` serves all of them.
+
+    class Order(models.TextChoices):
+        AS_LISTED = "as_listed", "as listed"
+        INTERLEAVED = "interleaved", "interleaved"  # Repeat by repeat, and within it rung by rung over all sweeps.
+        RANDOMISED = "randomised", "randomised"  # Cells of a repeat in random order, from `seed`.
+
+    class LoadPolicy(models.TextChoices):
+        LOAD = "load", "load once per mode"
+        REUSE = "reuse", "reuse what is loaded, else load"
+        EXISTING = "existing", "existing data, never write"
+
+    class Reset(models.TextChoices):
+        KEEP = "keep", "keep"
+        RESTART = "restart", "restart the server"
+        DROP_CACHES = "drop_caches", "drop caches"
+        RELOAD = "reload", "reload the data"
+        REPROVISION = "reprovision", "provision anew"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="matrices")
+    name = models.CharField(max_length=120)
+    purpose = models.CharField(max_length=10, choices=Purpose, default=Purpose.MEASURED)
+    workloads = models.ManyToManyField(Workload, related_name="matrices")
+    load_generators = models.ManyToManyField(LoadGenerator, related_name="matrices")
+    processes_per_generator = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
+    ladder = models.CharField(max_length=10, choices=Ladder, default=Ladder.THREADS)
+    rungs = ArrayField(models.PositiveIntegerField(validators=[MinValueValidator(1)]), default=list)
+    threads = models.PositiveIntegerField(null=True, blank=True)  # of a target ladder: the total on every rung
+    repeats = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(50)])
+    order = models.CharField(max_length=12, choices=Order, default=Order.AS_LISTED)
+    seed = models.PositiveIntegerField(default=1)
+    exclusions = models.JSONField(default=list, blank=True)
+    overrides = models.JSONField(default=list, blank=True)
+    load_policy = models.CharField(max_length=10, choices=LoadPolicy, default=LoadPolicy.LOAD)
+    load_threads = models.PositiveIntegerField(default=8, validators=[MinValueValidator(1)])
+    # What is reset between rungs, repeats, workloads and modes: {"rung": "keep", ...}.
+    resets = models.JSONField(default=dict, blank=True)
+    # A rung lasts at least `min_measure_s` and until `min_operations` of each kind are done, at most `max_measure_s`.
+    warmup_s = models.PositiveIntegerField(default=60)
+    min_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
+    max_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
+    min_operations = models.PositiveBigIntegerField(default=0)
+    priming = models.JSONField(null=True, blank=True)  # an optional priming run per sweep, outside the results
+    priority = models.SmallIntegerField(default=0)
+    notes = models.TextField(blank=True)
+    tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)
+    created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name_plural = "matrices"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(max_measure_s__gte=models.F("min_measure_s")), name="measure_at_most_after_least"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MatrixEntry(models.Model):
+    """One database in one durability mode, as a row of a matrix."""
+
+    matrix = models.ForeignKey(Matrix, on_delete=models.CASCADE, related_name="entries")
+    database = models.ForeignKey(Database, on_delete=models.PROTECT, related_name="entries")
+    mode = models.SlugField(max_length=40)  # a mode of the database's system, by the catalog
+    position = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["matrix", "database", "mode"], name="one_entry_per_database_and_mode")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.database} {self.mode}"

@@ -1,0 +1,163 @@
+"""What came out of a run: measurement sets, per-second series, raw artifacts, findings."""
+
+from django.db import models
+from django.db.models import Q
+
+from benchsite.teams.models import Team, User, new_id
+from runs.models.run import ClientRun, Run
+
+
+class LatencyKind(models.TextChoices):
+    """From which moment a latency counts."""
+
+    SERVICE = "service", "service time"  # from the call
+    RESPONSE = "response", "response time"  # from the scheduled start (YCSB's "intended"); needs a target
+
+
+class MeasurementSet(models.Model):
+    """One cut of a run's histograms: the window, how the clients were merged, and the run's own numbers.
+
+    Re-cutting the warm-up makes a new number; the first stays. Times are seconds since `runs.starts_at`.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurement_sets")
+    number = models.PositiveSmallIntegerField(default=1)
+    is_current = models.BooleanField(default=True)
+    warmup_s = models.FloatField(default=0)
+    window_from = models.DateTimeField(null=True, blank=True)
+    window_to = models.DateTimeField(null=True, blank=True)
+    window_s = models.FloatField(default=0)
+    clients_merged = models.PositiveSmallIntegerField(default=0)
+    clients_expected = models.PositiveSmallIntegerField(default=0)
+    operations = models.PositiveBigIntegerField(default=0)  # in the window, failed ones included
+    failed = models.PositiveBigIntegerField(default=0)
+    throughput_ops_s = models.FloatField(default=0)  # successful operations in the common window
+    throughput_sum_ops_s = models.FloatField(null=True, blank=True)  # sum of what the clients printed, whole runs
+    throughput_wall_ops_s = models.FloatField(null=True, blank=True)  # all operations / from first start to last end
+    overlap = models.FloatField(null=True, blank=True)  # common part of the clients' time over the whole of it
+    clients = models.JSONField(default=list, blank=True)  # per client: number, throughput, runtime, start, operations
+    reader_version = models.PositiveSmallIntegerField(default=1)
+    algorithm_version = models.PositiveSmallIntegerField(default=1)
+    created_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="one_measurement_set_per_number"),
+            models.UniqueConstraint(fields=["run"], name="one_current_measurement_set", condition=Q(is_current=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} measurement set {self.number}"
+
+
+class Measurement(models.Model):
+    """One operation of one measurement set, all clients merged; latencies in microseconds."""
+
+    measurement_set = models.ForeignKey(MeasurementSet, on_delete=models.CASCADE, related_name="measurements")
+    operation = models.CharField(max_length=60)  # READ, UPDATE, ... as YCSB names it
+    latency_kind = models.CharField(max_length=10, choices=LatencyKind, default=LatencyKind.SERVICE)
+    count = models.PositiveBigIntegerField()  # ok + failed
+    ok = models.PositiveBigIntegerField()
+    failed = models.PositiveBigIntegerField(default=0)
+    mean_us = models.FloatField(null=True)
+    min_us = models.FloatField(null=True)
+    max_us = models.FloatField(null=True)
+    p50_us = models.FloatField(null=True)
+    p90_us = models.FloatField(null=True)
+    p95_us = models.FloatField(null=True)
+    p99_us = models.FloatField(null=True)
+    p999_us = models.FloatField(null=True)
+    p9999_us = models.FloatField(null=True)
+    returns = models.JSONField(default=dict, blank=True)  # return code -> count, whole run, all clients
+
+    class Meta:
+        ordering = ["operation", "latency_kind"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["measurement_set", "operation", "latency_kind"], name="one_measurement_per_operation"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.latency_kind}"
+
+
+class Series(models.Model):
+    """One operation of a run per interval, all clients merged, packed: `runs.ycsb.series` reads and writes `data`."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="series")
+    operation = models.CharField(max_length=60)
+    latency_kind = models.CharField(max_length=10, choices=LatencyKind, default=LatencyKind.SERVICE)
+    interval_s = models.PositiveIntegerField(default=1)
+    points = models.PositiveIntegerField()
+    data = models.BinaryField()
+    reader_version = models.PositiveSmallIntegerField(default=1)
+
+    class Meta:
+        verbose_name_plural = "series"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "operation", "latency_kind", "interval_s"], name="one_series_per_operation"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.latency_kind} every {self.interval_s} s"
+
+
+class Artifact(models.Model):
+    """A file of a run, redacted before it was hashed; the content lies zstd-compressed under its SHA-256."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="artifacts")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="artifacts")
+    client_run = models.ForeignKey(ClientRun, null=True, blank=True, on_delete=models.CASCADE, related_name="artifacts")
+    kind = models.CharField(
+        max_length=24
+    )  # hdr, summary, stdout, stderr, properties, server_config, server_log, intervals
+    name = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64, db_index=True)
+    size = models.PositiveBigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["kind", "name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "client_run", "kind", "name"], name="one_artifact_per_name", nulls_distinct=False
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Finding(models.Model):
+    """What one validity check says about a run's measurement set."""
+
+    class Severity(models.TextChoices):
+        PASS = "pass", "pass"
+        INFO = "info", "info"
+        WARN = "warn", "warn"
+        REJECT = "reject", "reject"
+        NOT_ASSESSED = "not_assessed", "not assessed"  # Never counts as a pass.
+
+    measurement_set = models.ForeignKey(MeasurementSet, on_delete=models.CASCADE, related_name="findings")
+    check_id = models.CharField(max_length=8)  # V01 .. V24
+    severity = models.CharField(max_length=12, choices=Severity)
+    title = models.CharField(max_length=80)
+    measured = models.CharField(max_length=120, blank=True)
+    threshold = models.CharField(max_length=120, blank=True)
+    message = models.TextField()
+    remedy = models.TextField(blank=True)
+    algorithm_version = models.PositiveSmallIntegerField(default=1)
+
+    class Meta:
+        ordering = ["check_id"]
+        constraints = [models.UniqueConstraint(fields=["measurement_set", "check_id"], name="one_finding_per_check")]
+
+    def __str__(self) -> str:
+        return f"{self.check_id} {self.severity}"

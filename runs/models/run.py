@@ -1,0 +1,330 @@
+"""What happened: sweeps, runs and client runs, the servers that stood, and every transition between."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from benchsite.teams.models import Team, User, new_id
+from runs.models.plan import Cluster, Database, LoadGenerator, Matrix, Purpose, Workload
+
+
+class Phase(models.TextChoices):
+    LOAD = "load", "load"  # The data set is written.
+    MEASURE = "measure", "measure"  # The operation mix runs over it.
+
+
+class Status(models.TextChoices):
+    """Where a run is. `Reason` says why it ended there; terminal states never change."""
+
+    QUEUED = "queued", "queued"  # Waits for its machines.
+    DISPATCHED = "dispatched", "dispatched"  # Holds its leases; its message is on the conductor's queue.
+    RUNNING = "running", "running"  # A conductor has claimed it.
+    SUCCEEDED = "succeeded", "succeeded"
+    FAILED = "failed", "failed"
+    CANCELLED = "cancelled", "cancelled"
+
+    @classmethod
+    def terminal(cls) -> tuple["Status", ...]:
+        return (cls.SUCCEEDED, cls.FAILED, cls.CANCELLED)
+
+
+class Stage(models.TextChoices):
+    """How far a running run has come."""
+
+    NONE = "", "not started"
+    PROVISIONING = "provisioning", "starting the server"
+    LOADING = "loading", "loading the data set"
+    PREPARING = "preparing", "starting the clients"
+    MEASURING = "measuring", "measuring"
+    COLLECTING = "collecting", "collecting and merging"
+    JUDGING = "judging", "judging"
+    DONE = "done", "done"
+
+
+class Reason(models.TextChoices):
+    """Why a run did not succeed, classed by what to do about it."""
+
+    NONE = "", ""
+    CANCELLED_BY_USER = "cancelled_by_user", "cancelled by a person"
+    WORKER_LOST = "worker_lost", "a worker died"
+    LOAD_GENERATOR_SILENT = "load_generator_silent", "a load generator did not answer"
+    SERVER_DID_NOT_START = "server_did_not_start", "the server did not come up"
+    SERVER_LOST = "server_lost", "the server went away"
+    MODE_NOT_IN_FORCE = "mode_not_in_force", "the durability mode was not in force"
+    LOAD_FAILED = "load_failed", "the data set could not be loaded"
+    DATASET_MISSING = "dataset_missing", "the data set is not there"
+    BINDING_MISMATCH = "binding_mismatch", "the load generators' bindings differ"
+    CLIENT_FAILED = "client_failed", "a YCSB client failed"
+    TIMEOUT = "timeout", "it took longer than its deadline"
+    NO_EVIDENCE = "no_evidence", "the output shows no success"
+    BAD_PLAN = "bad_plan", "the plan cannot be run as it stands"
+    INTERNAL_ERROR = "internal_error", "Benchsite itself failed"
+
+
+class Verdict(models.TextChoices):
+    """The worst finding of the validity checks."""
+
+    NONE = "", "not judged"
+    PASS = "pass", "pass"
+    WARN = "warn", "warn"
+    REJECT = "reject", "reject"
+
+
+class Sweep(models.Model):
+    """One curve: one database in one mode under one workload, over its load ladder. Null parents: uploaded."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="sweeps")
+    matrix = models.ForeignKey(Matrix, null=True, blank=True, on_delete=models.PROTECT, related_name="sweeps")
+    database = models.ForeignKey(Database, null=True, blank=True, on_delete=models.SET_NULL, related_name="sweeps")
+    workload = models.ForeignKey(Workload, null=True, blank=True, on_delete=models.SET_NULL, related_name="sweeps")
+    phase = models.CharField(max_length=8, choices=Phase, default=Phase.MEASURE)
+    name = models.CharField(max_length=200)  # "redis always A"
+    system = models.CharField(max_length=40)
+    mode = models.CharField(max_length=40)
+    purpose = models.CharField(max_length=10, choices=Purpose)
+    ladder = models.CharField(max_length=10, choices=Matrix.Ladder, default=Matrix.Ladder.THREADS)
+    tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)
+    notes = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "name"]
+        indexes = [models.Index(fields=["team", "-created_at"]), GinIndex(fields=["tags"], name="sweep_tags")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Run(models.Model):
+    """One measured point: one rung of a sweep, one repeat. Only `runs.lifecycle` writes `status`.
+
+    `spec` is what was submitted, immutable (a trigger in the database sees to it): pages, comparisons and verdicts
+    read it, never today's Database. Its shape is `runs.spec.RunSpec`.
+    """
+
+    class Source(models.TextChoices):
+        SCHEDULED = "scheduled", "scheduled"
+        UPLOADED = "uploaded", "uploaded"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="runs")
+    sweep = models.ForeignKey(Sweep, null=True, blank=True, on_delete=models.PROTECT, related_name="runs")
+    matrix = models.ForeignKey(Matrix, null=True, blank=True, on_delete=models.PROTECT, related_name="runs")
+    cluster = models.ForeignKey(Cluster, null=True, blank=True, on_delete=models.PROTECT, related_name="runs")
+    load_generators = models.ManyToManyField(LoadGenerator, blank=True, related_name="runs")
+    source = models.CharField(max_length=10, choices=Source, default=Source.SCHEDULED)
+    phase = models.CharField(max_length=8, choices=Phase, default=Phase.MEASURE)
+    name = models.CharField(max_length=200)  # "redis always A 16t r1"
+    spec = models.JSONField()
+
+    # Copies of what `spec` says, for lists and filters.
+    system = models.CharField(max_length=40)
+    mode = models.CharField(max_length=40)
+    workload_name = models.CharField(max_length=80)
+    purpose = models.CharField(max_length=10, choices=Purpose)
+    threads = models.PositiveIntegerField(default=1)  # the total over all clients
+    target_ops_s = models.PositiveIntegerField(null=True, blank=True)  # the total over all clients
+    repeat = models.PositiveSmallIntegerField(default=1)
+
+    # Its place in the queue.
+    position = models.PositiveIntegerField(default=0)  # within its matrix
+    priority = models.SmallIntegerField(default=0)
+    needs = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="needed_by")
+    rerun_of = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="reruns")
+    expected_s = models.FloatField(default=0)
+
+    # Where it is.
+    status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
+    stage = models.CharField(max_length=12, choices=Stage, default=Stage.NONE, blank=True)
+    reason = models.CharField(max_length=24, choices=Reason, default=Reason.NONE, blank=True)
+    reason_detail = models.TextField(blank=True)
+    claim = models.UUIDField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    dispatched_at = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    starts_at = models.DateTimeField(
+        null=True, blank=True
+    )  # the instant at which all clients begin, PostgreSQL's clock
+    evidence = models.JSONField(default=dict, blank=True)  # mode read back before and after, server version, disk probe
+
+    # What came out, copied from the current measurement set.
+    verdict = models.CharField(max_length=8, choices=Verdict, default=Verdict.NONE, blank=True)
+    throughput_ops_s = models.FloatField(null=True, blank=True)
+
+    # What people say about it.
+    excluded_reason = models.TextField(blank=True)  # empty: not excluded
+    excluded_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    excluded_at = models.DateTimeField(null=True, blank=True)
+    verdict_override = models.TextField(blank=True)  # the written reason for counting a rejected run
+    tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)
+    notes = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "position"]
+        indexes = [
+            models.Index(fields=["team", "-created_at"]),
+            models.Index(fields=["sweep", "threads", "repeat"]),
+            models.Index(fields=["matrix", "position"]),
+            models.Index(
+                fields=["-priority", "created_at", "position"],
+                name="run_queue",
+                condition=Q(status__in=[Status.QUEUED, Status.DISPATCHED, Status.RUNNING]),
+            ),
+            GinIndex(fields=["tags"], name="run_tags"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="run_finished_at_with_its_end",
+                condition=Q(status__in=Status.terminal(), finished_at__isnull=False)
+                | (~Q(status__in=Status.terminal()) & Q(finished_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="run_running_has_claim_and_heartbeat",
+                condition=~Q(status=Status.RUNNING) | Q(claim__isnull=False, heartbeat_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="run_scheduled_has_sweep_and_cluster",
+                condition=Q(source="uploaded") | Q(sweep__isnull=False, cluster__isnull=False, matrix__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="run_reason_when_not_succeeded",
+                condition=~Q(status__in=[Status.FAILED, Status.CANCELLED]) | ~Q(reason=""),
+            ),
+            # Two benchmarks never load one cluster at once, whatever the leases say.
+            models.UniqueConstraint(
+                fields=["cluster"],
+                name="one_active_run_per_cluster",
+                condition=Q(status__in=[Status.DISPATCHED, Status.RUNNING]),
+            ),
+            models.UniqueConstraint(
+                fields=["sweep", "threads", "target_ops_s", "repeat"],
+                name="one_run_per_rung_and_repeat",
+                nulls_distinct=False,
+                condition=Q(source="scheduled"),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ClientRun(models.Model):
+    """One YCSB process of a run, on one load generator."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"  # Its message is on the generator's queue.
+        STARTING = "starting", "starting"  # Claimed: the JVM is coming up.
+        READY = "ready", "ready"  # Connected, waits for the agreed instant.
+        RUNNING = "running", "running"
+        FINISHED = "finished", "finished"  # Its output is stored.
+        FAILED = "failed", "failed"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="client_runs")
+    load_generator = models.ForeignKey(LoadGenerator, null=True, on_delete=models.PROTECT, related_name="client_runs")
+    number = models.PositiveSmallIntegerField()  # 0 .. generators x processes - 1, over the whole run
+    process_number = models.PositiveSmallIntegerField(default=0)  # on its generator
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    reason = models.CharField(max_length=24, choices=Reason, default=Reason.NONE, blank=True)
+    reason_detail = models.TextField(blank=True)
+    order = models.JSONField()  # what this client is to do; `runs.spec.ClientOrder`
+    claim = models.UUIDField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    claimed_at = models.DateTimeField(null=True, blank=True)
+    ready_at = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    command = ArrayField(models.TextField(), default=list, blank=True)  # redacted
+    exit_code = models.IntegerField(null=True, blank=True)
+    clock_offset_s = models.FloatField(null=True, blank=True)  # PostgreSQL's clock minus the generator's
+    cpu_percent = models.FloatField(null=True, blank=True)  # of one core, over the measured part, mean
+    facts = models.JSONField(default=dict, blank=True)  # host, pid, java version, binding digest as found
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="one_client_run_per_number"),
+            models.CheckConstraint(
+                name="client_run_finished_at_with_its_end",
+                condition=Q(state__in=["finished", "failed"], finished_at__isnull=False)
+                | (~Q(state__in=["finished", "failed"]) & Q(finished_at__isnull=True)),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} client {self.number}"
+
+
+class Deployment(models.Model):
+    """What stands: one database in one mode on its cluster, with its data folder and what was loaded into it.
+
+    At most one is up per cluster. Each (matrix, database, mode) keeps its own, so modes can be interleaved.
+    """
+
+    class State(models.TextChoices):
+        DOWN = "down", "down"
+        STARTING = "starting", "starting"
+        UP = "up", "up"
+        STOPPING = "stopping", "stopping"
+        GONE = "gone", "gone"  # Its data folder was removed.
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="deployments")
+    database = models.ForeignKey(Database, on_delete=models.PROTECT, related_name="deployments")
+    matrix = models.ForeignKey(Matrix, null=True, on_delete=models.PROTECT, related_name="deployments")
+    mode = models.SlugField(max_length=40)
+    state = models.CharField(max_length=10, choices=State, default=State.DOWN)
+    folder = models.TextField(blank=True)  # on the machine that runs the server
+    host = models.CharField(max_length=200, blank=True)
+    port = models.PositiveIntegerField(null=True, blank=True)
+    process = models.JSONField(default=dict, blank=True)  # pid, start time and token of the server's guardian
+    server_version = models.CharField(max_length=80, blank=True)
+    fingerprint = models.CharField(max_length=64, blank=True)  # of the loaded data set; empty: none
+    rows_loaded = models.PositiveBigIntegerField(null=True, blank=True)
+    dirtied = models.BooleanField(default=False)  # written to since it was loaded
+    verified = models.JSONField(default=dict, blank=True)  # the mode as last read back from the server
+    disk = models.JSONField(default=dict, blank=True)  # the write + fdatasync probe of the data folder
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster"],
+                name="one_deployment_up_per_cluster",
+                condition=Q(state__in=["starting", "up", "stopping"]),
+            ),
+            models.UniqueConstraint(
+                fields=["matrix", "database", "mode"],
+                name="one_deployment_per_matrix_and_mode",
+                condition=~Q(state="gone"),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.database} {self.mode} ({self.state})"
+
+
+class RunEvent(models.Model):
+    """One thing that happened to a run: every transition of its status, and what its conductor noted."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField(db_default=Now())
+    kind = models.CharField(max_length=40)  # "status", "stage", or a word of the conductor's
+    old = models.CharField(max_length=40, blank=True)
+    new = models.CharField(max_length=40, blank=True)
+    actor = models.CharField(max_length=80, blank=True)
+    text = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.run}: {self.kind} {self.old} {self.new}"

@@ -1,0 +1,115 @@
+"""The shapes of the JSON that travels with a run: what was submitted, and what one client is to do.
+
+Both are written once, at submission or when the clients are ordered, and never changed afterwards.
+"""
+
+from typing import NotRequired, TypedDict
+
+SPEC_VERSION = 1
+
+
+class DatabaseSpec(TypedDict):
+    id: str
+    name: str
+    version: str  # as stated by the person who described the database
+    replication_factor: int
+    settings: dict[str, str]  # server settings of the database, beside the mode's
+    binding_properties: dict[str, str]
+
+
+class ModeSpec(TypedDict):
+    slug: str
+    name: str
+    record: dict[str, object]  # the typed durability record, `runs.catalog.Durability.as_dict()`
+    server_settings: dict[str, str]  # what the mode writes into the server's configuration
+    client_properties: dict[str, str]  # what the mode gives to the YCSB client
+
+
+class DatasetSpec(TypedDict):
+    records: int
+    record_bytes: int  # field values only
+    fingerprint: str  # SHA-256 over the properties that decide what is loaded
+
+
+class WorkloadSpec(TypedDict):
+    id: str
+    name: str
+    short_name: str
+    properties: dict[str, str]  # YCSB properties, checked
+
+
+class LoadSpec(TypedDict):
+    threads: int  # the total over all clients
+    target_ops_s: int | None  # the total over all clients
+    processes: int  # client processes on each load generator
+
+
+class WindowSpec(TypedDict):
+    warmup_s: int
+    min_measure_s: int
+    max_measure_s: int
+    min_operations: int
+
+
+class ClientSpec(TypedDict):
+    flavour: str
+    binding: str
+    digest: str  # over the binding's jars; one run uses one digest on all clients
+    ycsb_version: str
+
+
+class MachineSpec(TypedDict):
+    id: str
+    name: str
+    facts: dict[str, object]
+
+
+class ClusterSpec(TypedDict):
+    id: str
+    name: str
+    provisioner: str
+    machines: list[MachineSpec]
+
+
+class GeneratorSpec(TypedDict):
+    id: str
+    name: str
+    machine: MachineSpec
+
+
+class RunSpec(TypedDict):
+    """`Run.spec`."""
+
+    version: int
+    phase: str
+    purpose: str
+    system: str  # slug in the catalog
+    system_name: str
+    catalog_digest: str
+    database: DatabaseSpec
+    mode: ModeSpec
+    workload: WorkloadSpec
+    dataset: DatasetSpec
+    load: LoadSpec
+    window: WindowSpec
+    client: ClientSpec
+    cluster: ClusterSpec
+    generators: list[GeneratorSpec]
+    load_policy: str
+    resets: dict[str, str]
+    priming: dict[str, object] | None
+
+
+class ClientOrder(TypedDict):
+    """`ClientRun.order`: everything one load generator needs to start one YCSB process."""
+
+    binding: str
+    digest: str
+    java_class: str
+    phase: str
+    threads: int
+    target_ops_s: int | None
+    duration_s: int | None  # None: until all its records are loaded
+    deadline_s: int
+    properties: dict[str, str]  # the whole property file
+    secrets: NotRequired[list[str]]  # names of properties that are never shown

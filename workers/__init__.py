@@ -1,0 +1,1 @@
+"""What makes runs happen: scheduling, load generators, servers under test."""
