@@ -1,0 +1,22 @@
+"""From a matrix to its sweeps and runs: a pure expansion, a preview of what it costs, and one insert."""
+
+from runs.planning.expansion import Expansion, PlannedRun, PlannedSweep, expand
+from runs.planning.plan import Plan, PlanError, Problem, plan_of, stored_plan
+from runs.planning.preview import Cell, Preview, preview
+from runs.planning.submission import submit
+
+__all__ = [
+    "Cell",
+    "Expansion",
+    "Plan",
+    "PlanError",
+    "PlannedRun",
+    "PlannedSweep",
+    "Preview",
+    "Problem",
+    "expand",
+    "plan_of",
+    "preview",
+    "stored_plan",
+    "submit",
+]

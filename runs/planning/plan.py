@@ -1,0 +1,187 @@
+"""The plan as plain values: what `expand` and `preview` read, apart from any row."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from runs.models import Database, LoadGenerator, Matrix, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that keeps a plan from being run: the form field it belongs to, and a sentence that says what to do."""
+
+    field: str
+    message: str
+
+
+class PlanError(Exception):
+    """The plan cannot be run as it stands; `problems` says why."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(" ".join(problem.message for problem in problems))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDatabase:
+    id: str
+    name: str
+    system: str
+    version: str
+    replication_factor: int
+    settings: Mapping[str, str]
+    binding_properties: Mapping[str, str]
+    flavour: str
+    cluster_id: str
+    cluster_name: str
+    provisioner: str
+    machine_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWorkload:
+    id: str
+    name: str
+    short_name: str
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGenerator:
+    id: str
+    name: str
+    slots: int
+    machine_id: str
+    machine_name: str
+    bindings: Mapping[str, str]  # binding -> digest over its jars
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One database in one durability mode."""
+
+    database: PlannedDatabase
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An exclusion or an override: it applies where every axis named in `match` agrees.
+
+    Axes: database (id), mode, workload (id), rung (int), repeat (int).
+    """
+
+    match: Mapping[str, object]
+    reason: str = ""
+    set: Mapping[str, object] | None = None
+
+    def applies(self, **axes: object) -> bool:
+        """Whether the rule covers the cell; an axis that the cell leaves open never agrees."""
+        return all(axis in axes and str(axes[axis]) == str(value) for axis, value in self.match.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A matrix and what it crosses."""
+
+    name: str
+    purpose: str
+    entries: tuple[Entry, ...]
+    workloads: tuple[PlannedWorkload, ...]
+    generators: tuple[PlannedGenerator, ...]
+    processes: int
+    ladder: str
+    rungs: tuple[int, ...]
+    threads: int | None
+    repeats: int
+    order: str
+    seed: int
+    exclusions: tuple[Rule, ...]
+    overrides: tuple[Rule, ...]
+    load_policy: str
+    load_threads: int
+    resets: Mapping[str, str]
+    warmup_s: int
+    min_measure_s: int
+    max_measure_s: int
+    min_operations: int
+    priming: Mapping[str, object] | None
+
+    @property
+    def clients(self) -> int:
+        """How many YCSB processes each run has."""
+        return len(self.generators) * self.processes
+
+
+def plan_of(
+    matrix: Matrix,
+    *,
+    entries: Sequence[tuple[Database, str]],
+    workloads: Sequence[Workload],
+    generators: Sequence[LoadGenerator],
+) -> Plan:
+    """The plan of a matrix, saved or not. `entries` are (database, mode); databases bring their cluster and nodes."""
+    return Plan(
+        name=matrix.name,
+        purpose=matrix.purpose,
+        entries=tuple(Entry(_database(database), mode) for database, mode in entries),
+        workloads=tuple(PlannedWorkload(str(w.pk), w.name, w.short_name, w.properties) for w in workloads),
+        generators=tuple(_generator(generator) for generator in generators),
+        processes=matrix.processes_per_generator or 1,
+        ladder=matrix.ladder,
+        rungs=tuple(matrix.rungs or ()),
+        threads=matrix.threads,
+        repeats=matrix.repeats or 1,
+        order=matrix.order,
+        seed=matrix.seed or 1,
+        exclusions=tuple(Rule(e["match"], reason=e.get("reason", "")) for e in matrix.exclusions or ()),
+        overrides=tuple(Rule(o["match"], set=o["set"]) for o in matrix.overrides or ()),
+        load_policy=matrix.load_policy,
+        load_threads=matrix.load_threads or 1,
+        resets=matrix.resets or {},
+        warmup_s=matrix.warmup_s or 0,
+        min_measure_s=matrix.min_measure_s or 0,
+        max_measure_s=matrix.max_measure_s or 0,
+        min_operations=matrix.min_operations or 0,
+        priming=matrix.priming,
+    )
+
+
+def stored_plan(matrix: Matrix) -> Plan:
+    """The plan of a saved matrix, read in a constant number of queries."""
+    entries = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes")
+    return plan_of(
+        matrix,
+        entries=[(entry.database, entry.mode) for entry in entries],
+        workloads=list(matrix.workloads.order_by("name")),
+        generators=list(matrix.load_generators.select_related("machine").order_by("name")),
+    )
+
+
+def _database(database: Database) -> PlannedDatabase:
+    cluster = database.cluster
+    return PlannedDatabase(
+        id=str(database.pk),
+        name=database.name,
+        system=database.system,
+        version=database.version,
+        replication_factor=database.replication_factor,
+        settings=database.settings,
+        binding_properties=database.binding_properties,
+        flavour=database.flavour,
+        cluster_id=str(cluster.pk),
+        cluster_name=cluster.name,
+        provisioner=cluster.provisioner,
+        machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
+    )
+
+
+def _generator(generator: LoadGenerator) -> PlannedGenerator:
+    return PlannedGenerator(
+        id=str(generator.pk),
+        name=generator.name,
+        slots=generator.slots,
+        machine_id=str(generator.machine_id),
+        machine_name=generator.machine.name,
+        bindings=generator.bindings,
+    )

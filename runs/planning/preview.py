@@ -1,0 +1,206 @@
+"""What a plan would cost, and what keeps it from being run: computed while a person is still typing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog
+from runs.planning.expansion import Expansion, PlannedRun, expand
+from runs.planning.plan import Entry, Plan, Problem
+from runs.ycsb.errors import PropertyError
+
+# An HDR log holds about this many bytes per second, operation and client, before compression.
+LOG_BYTES_PER_INTERVAL = 700
+# Keys, indexes and logs beside the field values; measured on Redis and PostgreSQL with 1 KB records.
+STORAGE_FACTOR = 1.6
+FEWEST_REPEATS_TO_COMPARE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One sweep of the grid: a database in a mode under a workload. `excluded` is the reason, if all of it is."""
+
+    database_id: str
+    database_name: str
+    mode: str
+    workload_id: str
+    workload_name: str
+    rungs: int
+    runs: int
+    excluded: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    problems: tuple[Problem, ...]
+    warnings: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    runs: int  # measured runs
+    loads: int
+    seconds: float
+    disk_bytes_per_node: int
+    result_bytes: int
+
+
+def preview(plan: Plan) -> Preview:
+    """Runs, time, disk and result volume of a plan, with everything that is wrong with it. Never raises."""
+    problems = list(_problems(plan))
+    expansion = Expansion((), (), ())
+    if not problems:
+        try:
+            expansion = expand(plan)
+        except PropertyError as error:
+            problems.append(Problem("workloads", str(error)))
+    problems += _thread_problems(plan, expansion)
+    measured = [run for run in expansion.runs if run.phase == "measure"]
+    if not problems and not measured:
+        problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
+    return Preview(
+        problems=tuple(problems),
+        warnings=tuple(_warnings(plan, measured)),
+        cells=tuple(_grid(plan, expansion)),
+        runs=len(measured),
+        loads=len(expansion.runs) - len(measured),
+        seconds=sum(run.expected_s for run in expansion.runs),
+        disk_bytes_per_node=_disk(plan, expansion),
+        result_bytes=sum(_result_bytes(plan, run) for run in expansion.runs),
+    )
+
+
+def _problems(plan: Plan) -> Iterator[Problem]:
+    if not plan.entries:
+        yield Problem("entries", "Choose at least one database and durability mode.")
+    if not plan.workloads:
+        yield Problem("workloads", "Choose at least one workload.")
+    if not plan.generators:
+        yield Problem("load_generators", "Choose at least one load generator.")
+    if not plan.rungs:
+        yield Problem("rungs", "Give the ladder at least one rung, such as 2, 4, 8, 16.")
+    if plan.min_measure_s < 1:
+        yield Problem("min_measure_s", "A rung must be measured for at least 1 second.")
+    if len(set(plan.rungs)) != len(plan.rungs):
+        yield Problem("rungs", "A rung stands in the ladder twice: use repeats to measure one again.")
+    if plan.ladder == "target" and not plan.threads:
+        yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
+    if plan.min_operations or plan.max_measure_s != plan.min_measure_s:
+        yield Problem("max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest.")
+    for level, policy in plan.resets.items():
+        if policy not in ("keep", "restart", "reload"):
+            yield Problem("resets", f"Between {level}s this release can keep, restart or reload, not {policy}.")
+    if plan.priming:
+        yield Problem("priming", "Priming runs are not part of this release: use a longer warm-up.")
+    for entry in plan.entries:
+        yield from _entry_problems(plan, entry)
+    for generator in plan.generators:
+        if plan.processes > generator.slots:
+            yield Problem(
+                "processes_per_generator",
+                f"{generator.name} runs {generator.slots} client at a time, not {plan.processes}: "
+                "start its worker with more slots or ask for fewer processes.",
+            )
+
+
+def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
+    database = entry.database
+    try:
+        system: System = load_catalog().system(database.system)
+        mode: Mode = system.mode(entry.mode)
+    except (UnknownSystem, UnknownMode) as error:
+        yield Problem("entries", str(error))
+        return
+    if not system.runnable:
+        yield Problem("entries", f"{system.name} cannot be run by this release: {system.notes or 'no provisioner yet'}")
+    if database.provisioner == "docker":
+        yield Problem("entries", f"{database.name}: containers are not part of this release; use a process cluster.")
+    if mode.replicas_needed and database.provisioner == "process":
+        yield Problem(
+            "entries",
+            f"{database.name} {mode.slug}: the mode waits for {mode.replicas_needed} replica, "
+            "and a process cluster starts a single node. Choose another mode, or an external cluster.",
+        )
+    if not database.machine_ids:
+        yield Problem("entries", f"{database.name}: its cluster {database.cluster_name} has no node. Add one.")
+    if database.flavour != "benchsite":
+        yield Problem("entries", f"{database.name}: this release drives Benchsite's own bindings only.")
+    digests = {generator.bindings.get(system.binding.name, "") for generator in plan.generators}
+    if "" in digests and plan.generators:
+        lacking = [g.name for g in plan.generators if not g.bindings.get(system.binding.name)]
+        yield Problem(
+            "load_generators",
+            f"{', '.join(lacking)} has no {system.binding.name} binding: run `make bindings` there and restart it.",
+        )
+    elif len(digests) > 1:
+        yield Problem(
+            "load_generators",
+            f"The load generators hold different builds of the {system.binding.name} binding: "
+            "run `make bindings` on each and restart them.",
+        )
+
+
+def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
+    short: dict[int, int] = {}
+    for run in expansion.runs:
+        clients = len(run.generators) * plan.processes
+        if not run.generators:
+            return [Problem("overrides", f"{run.name}: an override leaves it no load generator.")]
+        if run.threads < clients:
+            short[run.threads] = clients
+    return [
+        Problem("rungs", f"A rung of {threads} threads cannot be split over {clients} clients: use at least {clients}.")
+        for threads, clients in sorted(short.items())
+    ]
+
+
+def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
+    if plan.purpose in ("measured", "soak") and plan.repeats < FEWEST_REPEATS_TO_COMPARE:
+        yield f"{plan.repeats} repeat gives no interval: three show a difference, five are fit to publish."
+    shared = {g.machine_id for g in plan.generators} & {m for e in plan.entries for m in e.database.machine_ids}
+    if shared:
+        yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
+    if len(plan.rungs) < 4 and runs:
+        yield f"A ladder of {len(plan.rungs)} rungs shows no knee: four or more do."
+    acks = {load_catalog().system(e.database.system).mode(e.mode).durability.ack for e in plan.entries if runs}
+    if len(acks) > 1:
+        yield "The modes differ in what a write waits for: the pages say so wherever two of them are compared."
+    for data in {run.dataset for run in runs}:
+        if data.records < 1000:
+            yield f"{data.records} records fit into a processor's cache: use 1,000 or more."
+
+
+def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
+    for entry in plan.entries:
+        for workload in plan.workloads:
+            key = (entry.database.id, entry.mode, workload.id)
+            runs = [
+                run for run in expansion.runs
+                if run.phase == "measure" and run.sweep.key[1:] == key
+            ]  # fmt: skip
+            out = [
+                cell for cell in expansion.excluded
+                if (cell.entry.database.id, cell.entry.mode, cell.workload.id) == key
+            ]  # fmt: skip
+            reason = out[0].reason if out and not runs else ""
+            rungs = len({run.rung for run in runs})
+            database = entry.database
+            yield Cell(database.id, database.name, entry.mode, workload.id, workload.name, rungs, len(runs), reason)
+
+
+def _disk(plan: Plan, expansion: Expansion) -> int:
+    """Every (database, mode) keeps its own data folder until the matrix ends; the fullest node counts."""
+    largest: dict[tuple[str, str], float] = {}
+    nodes: dict[str, int] = {}
+    for run in expansion.runs:
+        database = run.sweep.entry.database
+        nodes[database.cluster_id] = max(1, len(database.machine_ids))
+        size = run.dataset.records * run.dataset.record_bytes * STORAGE_FACTOR * database.replication_factor
+        place = (database.cluster_id, f"{database.id} {run.sweep.entry.mode}")
+        largest[place] = max(largest.get(place, 0), size / nodes[database.cluster_id])
+    per_cluster: dict[str, float] = {}
+    for (cluster, _), size in largest.items():
+        per_cluster[cluster] = per_cluster.get(cluster, 0) + size
+    return int(max(per_cluster.values(), default=0))
+
+
+def _result_bytes(plan: Plan, run: PlannedRun) -> int:
+    clients = len(run.generators) * plan.processes
+    kinds = 2 * (2 if run.target_ops_s else 1)
+    return int(clients * kinds * run.expected_s * LOG_BYTES_PER_INTERVAL)
