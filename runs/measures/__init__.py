@@ -1,0 +1,1 @@
+"""Measures of one run, in numpy: concurrency, stability, steady state, sustained load."""

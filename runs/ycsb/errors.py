@@ -1,0 +1,52 @@
+"""Everything that can be wrong with the YCSB language, each class named for who can mend it.
+
+YcsbError
+├── PropertyError          a property was refused: the person who wrote it mends it
+├── SplitError             a total cannot be shared out over the clients: the plan is mended
+└── OutputError            what a client left behind cannot be used
+    ├── SummaryMissing     a summary without a single result in it
+    ├── HistogramError     an encoded histogram or a log that is not one
+    ├── PackedDataError    stored bytes (intervals, series) that this version cannot read
+    └── MergeError         clients that have nothing in common to merge
+"""
+
+
+class YcsbError(ValueError):
+    """The base of every error of `runs.ycsb`; its text can be shown to a person as it stands."""
+
+
+class PropertyError(YcsbError):
+    """A property was refused. `nearest` is the known name that looks most like an unknown one."""
+
+    def __init__(self, name: str, message: str, nearest: str | None = None) -> None:
+        super().__init__(message)
+        self.name = name
+        self.nearest = nearest
+
+
+class SplitError(YcsbError):
+    """A total is smaller than the number of its parts."""
+
+
+class OutputError(YcsbError):
+    """What a client left behind cannot be used."""
+
+
+class SummaryMissing(OutputError):
+    """There is no result in the text that should be a summary."""
+
+
+class HistogramError(OutputError):
+    """An encoded histogram cannot be read. `line_number` counts from 1 where it comes from a log."""
+
+    def __init__(self, message: str, line_number: int | None = None) -> None:
+        super().__init__(message if line_number is None else f"line {line_number}: {message}")
+        self.line_number = line_number
+
+
+class PackedDataError(OutputError):
+    """Stored bytes that this version of the reader does not know."""
+
+
+class MergeError(OutputError):
+    """The outputs of the clients have no common window, or there are none."""

@@ -1,0 +1,183 @@
+"""The interval histograms of one measurement of a run, of all its clients, kept sparse.
+
+An `Intervals` holds for every interval which client wrote it, when it began (seconds since the epoch on the reference
+clock), how long it lasted (s), and the counts by histogram index. It is stored as one artifact per measurement name,
+so a run can be cut again with another warm-up without reading its logs again.
+"""
+
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from runs.ycsb.errors import PackedDataError
+from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.histogram import Floats, Histogram, Ints, median_values
+from runs.ycsb.names import MeasurementName, parse_name
+
+MAGIC: Final = b"BSIV"
+FORMAT_VERSION: Final = 1
+_PREFIX: Final = struct.Struct(">4sHI")  # magic, version of the format, length of the JSON header
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """One measurement name, all clients. Interval i has the counts `index[offsets[i]:offsets[i+1]]`."""
+
+    name: str  # as YCSB names it: READ, READ-FAILED, Intended-READ, CLEANUP
+    client: npt.NDArray[np.int32]
+    start_s: Floats
+    length_s: Floats
+    offsets: Ints
+    index: npt.NDArray[np.int32]
+    count: Ints
+    parsed: MeasurementName = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parsed", parse_name(self.name))
+
+    def __len__(self) -> int:
+        return int(self.start_s.size)
+
+    @property
+    def end_s(self) -> Floats:
+        return self.start_s + self.length_s
+
+    @property
+    def midpoint_s(self) -> Floats:
+        return self.start_s + self.length_s / 2
+
+    def owner(self) -> Ints:
+        """For every stored count the number of its interval."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
+
+    def totals(self) -> Ints:
+        """How many values each interval counts."""
+        return _sums_by_interval(self.offsets, self.count)
+
+    def select(self, mask: npt.NDArray[np.bool_]) -> "Intervals":
+        """The intervals at which `mask` is true."""
+        kept = np.repeat(mask, np.diff(self.offsets))
+        sizes = np.diff(self.offsets)[mask]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Intervals(
+            name=self.name,
+            client=self.client[mask],
+            start_s=self.start_s[mask],
+            length_s=self.length_s[mask],
+            offsets=offsets,
+            index=self.index[kept],
+            count=self.count[kept],
+        )
+
+    def cut(self, from_s: float, to_s: float) -> "Intervals":
+        """The intervals whose middle lies in [from_s, to_s)."""
+        middle = self.midpoint_s
+        return self.select((middle >= from_s) & (middle < to_s))
+
+    def histogram(self) -> Histogram:
+        """All intervals added exactly."""
+        return Histogram.of_sparse(self.index, self.count)
+
+    def busy_us(self) -> float:
+        """The sum of all latencies in microseconds."""
+        return float(np.dot(median_values(self.index).astype(np.float64), self.count.astype(np.float64)))
+
+    def to_bytes(self) -> bytes:
+        header = json.dumps(
+            {"name": self.name, "intervals": len(self), "counts": int(self.index.size)}, sort_keys=True
+        ).encode()
+        body = b"".join(
+            [
+                self.client.astype("<i4").tobytes(),
+                self.start_s.astype("<f8").tobytes(),
+                self.length_s.astype("<f8").tobytes(),
+                np.diff(self.offsets).astype("<i8").tobytes(),
+                # Differences of neighbouring indices are small numbers, which compress several times better.
+                np.diff(self.index, prepend=0).astype("<i4").tobytes(),
+                self.count.astype("<i8").tobytes(),
+            ]
+        )
+        packed = zstandard.ZstdCompressor(level=3).compress(body)
+        return _PREFIX.pack(MAGIC, FORMAT_VERSION, len(header)) + header + packed
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Intervals":
+        """Raises PackedDataError when the bytes are not of a version known here."""
+        header, body = unwrap(data, MAGIC, FORMAT_VERSION)
+        try:
+            name, number, counts = str(header["name"]), int(header["intervals"]), int(header["counts"])
+            if len(body) != number * 28 + counts * 12:
+                raise ValueError("the lengths disagree")
+            at = 0
+            columns: list[npt.NDArray[np.generic]] = []
+            for dtype, size in (("<i4", number), ("<f8", number), ("<f8", number), ("<i8", number)):
+                columns.append(np.frombuffer(body, dtype=dtype, count=size, offset=at))
+                at += columns[-1].nbytes
+            index = np.cumsum(np.frombuffer(body, dtype="<i4", count=counts, offset=at))
+            count = np.frombuffer(body, dtype="<i8", count=counts, offset=at + counts * 4)
+        except (KeyError, TypeError, ValueError) as error:
+            raise PackedDataError(f"the stored intervals are damaged: {error}") from error
+        return cls(
+            name=name,
+            client=columns[0].astype(np.int32),
+            start_s=columns[1].astype(np.float64),
+            length_s=columns[2].astype(np.float64),
+            offsets=np.concatenate([[0], np.cumsum(columns[3].astype(np.int64))]).astype(np.int64),
+            index=index.astype(np.int32),
+            count=count.astype(np.int64),
+        )
+
+
+def unwrap(data: bytes, magic: bytes, version: int) -> tuple[dict[str, object], bytes]:
+    """The JSON header and the decompressed body of stored bytes. Raises PackedDataError."""
+    try:
+        found, found_version, length = _PREFIX.unpack_from(data)
+        if found != magic:
+            raise PackedDataError(f"stored data begins with {found!r} instead of {magic!r}")
+        if found_version != version:
+            raise PackedDataError(f"stored data has version {found_version}; this Benchsite reads version {version}")
+        header = json.loads(data[_PREFIX.size : _PREFIX.size + length])
+        body = zstandard.ZstdDecompressor().decompress(data[_PREFIX.size + length :])
+    except (struct.error, json.JSONDecodeError, UnicodeDecodeError, zstandard.ZstdError) as error:
+        raise PackedDataError(f"the stored data is damaged: {error}") from error
+    if not isinstance(header, dict):
+        raise PackedDataError("the stored data is damaged: its header is not an object")
+    return header, body
+
+
+def collect(logs: Sequence[tuple[int, float, Sequence[IntervalLog]]]) -> tuple[Intervals, ...]:
+    """Gather the logs of all clients by measurement name.
+
+    Each element is (client number, seconds to add to that client's clock, its logs). The result does not depend on
+    the order of the clients.
+    """
+    by_name: dict[str, list[tuple[int, float, IntervalLog]]] = {}
+    for client, clock_offset_s, client_logs in sorted(logs, key=lambda entry: entry[0]):
+        for log in client_logs:
+            by_name.setdefault(log.operation, []).append((client, clock_offset_s, log))
+    return tuple(_gather(name, parts) for name, parts in sorted(by_name.items()))
+
+
+def _gather(name: str, parts: Sequence[tuple[int, float, IntervalLog]]) -> Intervals:
+    sizes = [np.diff(log.offsets) for _, _, log in parts]
+    return Intervals(
+        name=name,
+        client=np.concatenate([np.full(len(log), client, dtype=np.int32) for client, _, log in parts]),
+        start_s=np.concatenate([log.start_s + (log.start_time_s + offset) for _, offset, log in parts]),
+        length_s=np.concatenate([log.length_s for _, _, log in parts]),
+        offsets=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64),
+        index=np.concatenate([log.index for _, _, log in parts]),
+        count=np.concatenate([log.count for _, _, log in parts]),
+    )
+
+
+def _sums_by_interval(offsets: Ints, count: Ints) -> Ints:
+    """The sum of `count` between neighbouring offsets; unlike reduceat this is 0 for an empty interval."""
+    running = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    return running[offsets[1:]] - running[offsets[:-1]]

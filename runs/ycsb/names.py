@@ -1,0 +1,62 @@
+"""What the name of a YCSB measurement says: which operation, from which moment, and how it ended.
+
+YCSB writes one histogram per name: `READ`, `READ-FAILED`, `READ-NOT_FOUND`, `Intended-READ`, `READ-MODIFY-WRITE`,
+`CLEANUP`. Operations themselves may contain hyphens, so a name is never split at its first one.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
+
+LatencyKind = Literal["service", "response"]
+
+# Latencies of what is not an operation of the workload.
+BOOKKEEPING: Final = frozenset({"CLEANUP", "VERIFY", "TOTAL", "SCAN-LATENCY-PER-RECORD"})
+# Made of other operations that are measured under their own names too, so it is never added to them.
+COMPOSITE: Final = "READ-MODIFY-WRITE"
+# The longest first, so that READ does not swallow READ-MODIFY-WRITE.
+KNOWN_OPERATIONS: Final = (COMPOSITE, "UPDATE", "INSERT", "DELETE", "READ", "SCAN")
+
+_INTENDED: Final = "Intended-"
+_COLLECTORS: Final = ("Hdr", "Bucket", "Raw")
+_FAILED: Final = "-FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementName:
+    """`status` is empty for success, "FAILED" or the name of a YCSB status otherwise."""
+
+    operation: str
+    kind: LatencyKind
+    status: str
+
+    @property
+    def is_operation(self) -> bool:
+        return self.operation not in BOOKKEEPING
+
+    @property
+    def is_composite(self) -> bool:
+        return self.operation == COMPOSITE
+
+
+@cache
+def parse_name(name: str) -> MeasurementName:
+    """Take a measurement's name apart. Unknown operations (of forks) are kept as they are."""
+    for collector in _COLLECTORS:
+        rest = name.removeprefix(collector)
+        if rest != name and (rest.startswith(_INTENDED) or (rest[:1].isupper() and rest[1:2].isupper())):
+            name = rest
+            break
+    kind: LatencyKind = "service"
+    if name.startswith(_INTENDED):
+        name, kind = name[len(_INTENDED) :], "response"
+    if name in BOOKKEEPING:
+        return MeasurementName(name, kind, "")
+    for known in KNOWN_OPERATIONS:
+        if name == known:
+            return MeasurementName(known, kind, "")
+        if name.startswith(known + "-"):
+            return MeasurementName(known, kind, name[len(known) + 1 :])
+    if name.endswith(_FAILED) and len(name) > len(_FAILED):
+        return MeasurementName(name[: -len(_FAILED)], kind, "FAILED")
+    return MeasurementName(name, kind, "")
