@@ -109,9 +109,8 @@ class Property:
         unit = names.get(found[2].lower(), "") if found else ""
         if found is None or (not unit and float(found[1]) != 0):
             example = "64MB" if self.type == "size" else "200ms"
-            raise self._error(
-                f"is {self._shown(text)}; write a whole number and one of {', '.join(units)}, as in {example}{self._range()}"
-            )
+            form = f"a whole number and one of {', '.join(units)}, as in {example}"
+            raise self._error(f"is {self._shown(text)}; write {form}{self._range()}")
         canonical = found[1] + unit
         self._check_range(self.number(canonical), canonical)
         return canonical

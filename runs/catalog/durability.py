@@ -1,0 +1,135 @@
+"""What a durability mode promises, as a value that can be compared across systems."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal, cast, get_args
+
+Ack = Literal["none", "memory", "os_buffer", "disk"]
+Reads = Literal["any_copy", "primary", "quorum", "linearizable"]
+Replicas = int | Literal["quorum", "all"]
+
+ACKS: tuple[Ack, ...] = get_args(Ack)  # weakest first
+READS: tuple[Reads, ...] = get_args(Reads)
+
+_DONE: dict[Ack, str] = {
+    "none": "as soon as it is sent",
+    "memory": "when it is in the server's memory",
+    "os_buffer": "when the operating system has it (not yet the disk)",
+    "disk": "when it has been forced to disk",
+}
+_REPLICA_DONE: dict[Ack, str] = {
+    "none": "has been told of it",
+    "memory": "has it in memory",
+    "os_buffer": "has handed it to its operating system",
+    "disk": "has forced it to its disk",
+}
+_READS: dict[Reads, str] = {
+    "any_copy": "Reads may come from any copy and see an older value.",
+    "primary": "Reads come from the primary.",
+    "quorum": "Reads ask a quorum of the copies.",
+    "linearizable": "Reads see every write that was acknowledged before them.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survival:
+    """Which events an acknowledged write outlives, counting on any copy that has it."""
+
+    process_crash: bool  # of the acknowledging server; its operating system goes on
+    node_loss: bool  # its machine and disk never come back
+    power_loss: bool  # of all nodes at once; disks keep what was forced to them
+
+    def as_dict(self) -> dict[str, bool]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durability:
+    """What has happened when a write is acknowledged.
+
+    `replicas_acked` counts the other copies that have answered, and `replica_ack` is what those had done.
+    `loss_window_s` is how many seconds of acknowledged writes one node's power failure may lose, None without bound.
+    """
+
+    ack: Ack
+    replicas_acked: Replicas
+    replica_ack: Ack
+    reads: Reads
+    loss_window_s: float | None
+
+    def __post_init__(self) -> None:
+        if self.ack not in ACKS or self.replica_ack not in ACKS:
+            raise ValueError(f"ack and replica_ack are one of {', '.join(ACKS)}")
+        if self.reads not in READS:
+            raise ValueError(f"reads is one of {', '.join(READS)}")
+        if isinstance(self.replicas_acked, str):
+            if self.replicas_acked not in ("quorum", "all"):
+                raise ValueError("replicas_acked is a number, quorum or all")
+        elif isinstance(self.replicas_acked, bool) or self.replicas_acked < 0:
+            raise ValueError("replicas_acked is 0 or more, quorum or all")
+        if self.replicas_acked == 0 and self.replica_ack != "none":
+            raise ValueError("replica_ack says what other copies had done, but replicas_acked is 0")
+        if self.loss_window_s is not None and not 0 <= self.loss_window_s < float("inf"):
+            raise ValueError("loss_window_s is 0 or a number of seconds, or unbounded")
+        if self.loss_window_s == 0 and self.ack != "disk" and not self._elsewhere:
+            raise ValueError("loss_window_s is 0, but neither the disk nor another copy has the write")
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether another copy has the write."""
+        return self.replicas_acked != 0 and self.replica_ack != "none"
+
+    @property
+    def survives(self) -> Survival:
+        return Survival(
+            process_crash=self.ack in ("os_buffer", "disk") or self._elsewhere,
+            node_loss=self._elsewhere,
+            power_loss=self.ack == "disk" or (self._elsewhere and self.replica_ack == "disk"),
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain JSON, with what is derived; `from_dict` reads it back."""
+        return {**asdict(self), "survives": self.survives.as_dict()}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, object]) -> "Durability":
+        """The record that `as_dict` wrote. Raises ValueError for anything else."""
+        try:
+            window = record["loss_window_s"]
+            if window is not None and (isinstance(window, bool) or not isinstance(window, int | float)):
+                raise ValueError("loss_window_s is a number of seconds, or nothing for unbounded")
+            replicas = record["replicas_acked"]
+            if isinstance(replicas, bool) or not isinstance(replicas, int | str):
+                raise ValueError("replicas_acked is a number, quorum or all")
+            return cls(
+                ack=cast(Ack, record["ack"]),
+                replicas_acked=cast(Replicas, replicas),
+                replica_ack=cast(Ack, record["replica_ack"]),
+                reads=cast(Reads, record["reads"]),
+                loss_window_s=None if window is None else float(window),
+            )
+        except KeyError as error:
+            raise ValueError(f"a durability record needs {error.args[0]}") from None
+
+    def sentence(self) -> str:
+        """The record in plain words, for pages."""
+        return f"A write is acknowledged {_DONE[self.ack]}{self._replicas()}. {self._loss()} {_READS[self.reads]}"
+
+    def _replicas(self) -> str:
+        match self.replicas_acked:
+            case 0:
+                return ""
+            case 1:
+                return f" and one other copy {_REPLICA_DONE[self.replica_ack]}"
+            case "quorum" | "all" as which:
+                subject = "a quorum of the copies" if which == "quorum" else "every copy"
+                return f" and {subject} {_REPLICA_DONE[self.replica_ack]}"
+            case number:
+                return f" and each of {number} other copies {_REPLICA_DONE[self.replica_ack]}"
+
+    def _loss(self) -> str:
+        if self.loss_window_s is None:
+            return "A power failure of one node may lose any number of acknowledged writes."
+        if self.loss_window_s == 0:
+            return "A power failure of one node loses no acknowledged write."
+        return f"A power failure of one node may lose the last {self.loss_window_s:g} s of acknowledged writes."

@@ -1,0 +1,245 @@
+"""Reading the catalog: one TOML file per system beside this module, checked as a whole before anybody sees it.
+
+CatalogError        a file is wrong: which one, where in it, and what would be right
+"""
+
+import functools
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast, get_args
+
+from runs.catalog.durability import Durability
+from runs.catalog.reading import CatalogError, Table, check_slug
+from runs.catalog.records import (
+    Binding,
+    Catalog,
+    ConfigFormat,
+    Endpoint,
+    Mode,
+    Place,
+    PlaceKind,
+    ProcessRecipe,
+    Readback,
+    System,
+)
+from runs.catalog.rendering import render_config
+from runs.declared import Kind, Property, PropertyError, check_properties
+
+FOLDER = Path(__file__).parent
+# What the templates of a recipe may speak of.
+PLACEHOLDERS = frozenset({"program", "bin", "config", "data", "host", "port", "password", "password_file"})
+
+
+@functools.cache
+def load_catalog() -> Catalog:
+    """The catalog that ships with Benchsite, read once."""
+    return read_catalog({path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.toml"))})
+
+
+def read_catalog(files: Mapping[str, str]) -> Catalog:
+    """The catalog of these files (name to text). Raises CatalogError."""
+    systems: dict[str, System] = {}
+    digest = hashlib.sha256()
+    for name, text in sorted(files.items()):
+        system = read_system(text, name)
+        if system.slug in systems:
+            raise CatalogError(f"{name}: another file already describes {system.slug}")
+        systems[system.slug] = system
+        digest.update(f"{name}\0{len(text)}\0{text}".encode())
+    return Catalog(systems, digest.hexdigest())
+
+
+def read_system(text: str, file: str) -> System:
+    """The system that one file describes. Raises CatalogError."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogError(f"{file}: {error}") from None
+    with Table(content, file) as table:
+        settings = _properties(table, "settings")
+        binding = _binding(table.table("binding"))
+        return System(
+            slug=table.slug("slug"),
+            name=table.text("name"),
+            aliases=table.texts("aliases"),
+            runnable=table.flag("runnable", False),
+            verified=table.text("verified", ""),
+            notes=table.text("notes", ""),
+            binding=binding,
+            settings=settings,
+            modes=_modes(table.table("modes"), settings, binding),
+            process=_process(table.table("process"), settings) if "process" in table else None,
+        )
+
+
+def _binding(table: Table) -> Binding:
+    with table:
+        properties = _properties(table, "properties")
+        endpoint = _endpoint(table.table("endpoint"), properties)
+        return Binding(
+            name=table.slug("name"),
+            java_class=table.text("java_class"),
+            properties=properties,
+            endpoint=endpoint,
+            when_scanning=_checked(table, "when_scanning", properties),
+        )
+
+
+def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
+    with table:
+        endpoint = Endpoint(
+            host=table.text("host"),
+            port=table.text("port"),
+            user=table.text("user", ""),
+            password=table.text("password", ""),
+            database=table.text("database", ""),
+        )
+        for key in table.names():
+            if table.text(key) not in properties:
+                raise table.error(f"{key} names {table.text(key)!r}, which is no property of the binding")
+        return endpoint
+
+
+def _properties(parent: Table, key: str) -> dict[str, Property]:
+    found = parent.table(key)
+    return {name: _property(name, found.table(name)) for name in found.names()}
+
+
+def _property(name: str, table: Table) -> Property:
+    with table:
+        kind = table.text("type")
+        if kind not in get_args(Kind):
+            raise table.error(f"type is {kind!r}; it must be one of {', '.join(get_args(Kind))}")
+        choices = table.texts("choices", required=kind == "choice")
+        pattern = table.text("pattern", "")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise table.error(f"pattern: {error}") from None
+        declared = Property(
+            name=name,
+            type=cast(Kind, kind),
+            default=table.text("default", "") if "default" in table else None,
+            least=table.number("least"),
+            most=table.number("most"),
+            choices=choices,
+            pattern=pattern,
+            help=table.text("help"),
+            unit=table.text("unit", ""),
+            secret=table.flag("secret", False),
+        )
+        if declared.default is not None:
+            _check_default(table, declared, declared.default)
+        return declared
+
+
+def _check_default(table: Table, declared: Property, default: str) -> None:
+    try:
+        canonical = declared.check(default)
+    except PropertyError as error:
+        raise table.error(f"the default is wrong: {error}") from None
+    if canonical != default:
+        raise table.error(f"write the default as {canonical!r}, not {default!r}")
+
+
+def _modes(parent: Table, settings: Mapping[str, Property], binding: Binding) -> dict[str, Mode]:
+    modes: dict[str, Mode] = {}
+    for slug in parent.names():
+        check_slug(slug, parent.where)
+        with parent.table(slug) as table:
+            server = _checked(table, "server", settings)
+            # Every setting of the mode is read back; `readback` adds what the mode relies on without setting it.
+            expected = {**server, **_checked(table, "readback", settings)}
+            modes[slug] = Mode(
+                slug=slug,
+                name=table.text("name"),
+                durability=_durability(table.table("durability")),
+                server_settings=server,
+                client_properties=_checked(table, "client", binding.properties),
+                readback=tuple(Readback(setting, text) for setting, text in expected.items()),
+                replicas_needed=table.count("replicas_needed", 0),
+                notes=table.text("notes", ""),
+            )
+    if not modes:
+        raise parent.error("a system needs at least one durability mode")
+    return modes
+
+
+def _durability(table: Table) -> Durability:
+    with table:
+        window = table.value("loss_window_s")
+        record = {key: table.value(key) for key in ("ack", "replicas_acked", "replica_ack", "reads")}
+        try:
+            return Durability.from_dict({**record, "loss_window_s": None if window == "unbounded" else window})
+        except ValueError as error:
+            raise table.error(str(error)) from None
+
+
+def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
+    with table:
+        config_format = table.text("config_format")
+        if config_format not in get_args(ConfigFormat):
+            raise table.error(f"config_format must be one of {', '.join(get_args(ConfigFormat))}")
+        fixed = table.mapping("fixed")
+        for name in fixed:
+            if name in settings:
+                raise table.error(f"{name} is fixed, so it must not be declared as a setting too")
+        try:
+            render_config(cast(ConfigFormat, config_format), fixed)
+        except PropertyError as error:
+            raise table.error(f"fixed: {error}") from None
+        newest = table.text("newest", "")
+        argv = table.texts("argv", required=True)
+        init_argv = table.texts("init_argv")
+        for text in (*argv, *init_argv, *fixed.values()):
+            _check_placeholders(table, text)
+        return ProcessRecipe(
+            program=table.text("program"),
+            companions=table.texts("companions"),
+            version_argv=table.texts("version_argv", required=True),
+            version_pattern=table.text("version_pattern"),
+            oldest=_version(table, table.text("oldest")),
+            newest=_version(table, newest) if newest else None,
+            places=tuple(_place(place) for place in table.tables("places")),
+            install=table.mapping("install"),
+            config_name=table.text("config_name"),
+            config_format=cast(ConfigFormat, config_format),
+            argv=argv,
+            init_argv=init_argv,
+            init_marker=table.text("init_marker", ""),
+            fixed=fixed,
+            settings=_checked(table, "settings", settings),
+        )
+
+
+def _place(table: Table) -> Place:
+    with table:
+        kind = table.text("kind")
+        if kind not in get_args(PlaceKind):
+            raise table.error(f"kind must be one of {', '.join(get_args(PlaceKind))}")
+        return Place(cast(PlaceKind, kind), table.text("where", "" if kind == "path" else None))
+
+
+def _version(table: Table, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split("."))
+    except ValueError:
+        raise table.error(f"{text!r} is no version: write it as 6.2") from None
+
+
+def _check_placeholders(table: Table, text: str) -> None:
+    for name in re.findall(r"\{([^{}]*)\}", text):
+        if name not in PLACEHOLDERS:
+            raise table.error(f"{{{name}}} stands for nothing; known are {', '.join(sorted(PLACEHOLDERS))}")
+
+
+def _checked(table: Table, key: str, declared: Mapping[str, Property]) -> dict[str, str]:
+    """A table of values of declared properties, in canonical form."""
+    given = table.mapping(key)
+    try:
+        return check_properties(declared, given)
+    except PropertyError as error:
+        raise table.error(f"{key}: {error}") from None

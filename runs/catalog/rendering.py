@@ -1,0 +1,147 @@
+"""From a system, a mode and a database's own settings to configuration files, command lines and client properties."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runs.catalog.records import ConfigFormat, Mode, System
+from runs.declared import PropertyError, check_properties
+
+_SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
+_TEMPLATE = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedServer:
+    """Everything one server is started with. {program}, {bin} and {password_file} are still open in the argvs.
+
+    `settings` is the whole of the chosen settings (recipe, database, mode; not the fixed ones), for the run's record.
+    """
+
+    argv: tuple[str, ...]
+    init_argv: tuple[str, ...]
+    files: dict[str, str]  # name in the deployment's folder to text
+    settings: dict[str, str]
+    host: str
+    port: int
+
+    def command(self, program: Path) -> list[str]:
+        """The command line that starts the server."""
+        return [_fill(text, {"program": str(program), "bin": str(program.parent)}) for text in self.argv]
+
+    def init_command(self, program: Path, password_file: Path) -> list[str]:
+        """The command line that makes the data folder, or an empty list where nothing is to be made."""
+        values = {"program": str(program), "bin": str(program.parent), "password_file": str(password_file)}
+        return [_fill(text, values) for text in self.init_argv]
+
+
+def server_settings(system: System, mode: Mode, settings: Mapping[str, object]) -> dict[str, str]:
+    """The settings of recipe, database and mode together, canonical. Raises PropertyError."""
+    recipe = system.process.settings if system.process else {}
+    return {**recipe, **system.check_settings(settings), **mode.server_settings}
+
+
+def render_server(
+    system: System,
+    mode: Mode,
+    settings: Mapping[str, object],
+    *,
+    host: str,
+    port: int,
+    folder: Path,
+    password: str = "",
+) -> RenderedServer:
+    """What one server of `system` in `mode` is started with, its data below `folder`.
+
+    Raises PropertyError for settings nobody declared and for values a configuration file cannot hold.
+    """
+    recipe = system.process
+    if recipe is None:
+        raise ValueError(f"{system.name} cannot be run as a plain process.")
+    chosen = server_settings(system, mode, settings)
+    values = {
+        "host": host,
+        "port": str(port),
+        "password": password,
+        "data": str(folder / "data"),
+        "config": str(folder / recipe.config_name),
+    }
+    fixed = {name: _fill(text, values) for name, text in recipe.fixed.items()}
+    if not password:
+        fixed = {name: text for name, text in fixed.items() if recipe.fixed[name] != "{password}"}
+    return RenderedServer(
+        argv=tuple(_fill(text, values) for text in recipe.argv),
+        init_argv=tuple(_fill(text, values) for text in recipe.init_argv),
+        files={recipe.config_name: render_config(recipe.config_format, {**chosen, **fixed})},
+        settings=chosen,
+        host=host,
+        port=port,
+    )
+
+
+def client_properties(
+    system: System,
+    mode: Mode,
+    binding_properties: Mapping[str, object],
+    *,
+    host: str,
+    port: int,
+    password: str = "",
+    workload: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The binding's properties for clients of a server at host:port. The mode's come last: nothing overrides them.
+
+    `workload` (YCSB properties) adds what its operations need of the binding. Raises PropertyError.
+    """
+    binding = system.binding
+    properties = system.check_binding_properties(binding_properties)
+    address: dict[str, object] = {binding.endpoint.host: host, binding.endpoint.port: port}
+    if password and binding.endpoint.password:
+        address[binding.endpoint.password] = password
+    properties.update(check_properties(binding.properties, address))
+    if workload is not None and scans(workload):
+        properties.update(binding.when_scanning)
+    return {**properties, **mode.client_properties}
+
+
+def secret_properties(system: System) -> list[str]:
+    """Names of the binding's properties that are never shown."""
+    return [name for name, declared in system.binding.properties.items() if declared.secret]
+
+
+def scans(workload: Mapping[str, str]) -> bool:
+    """Whether any of the workload's operations are scans; YCSB's default share is 0."""
+    return float(workload.get("scanproportion") or 0) > 0
+
+
+def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
+    """A configuration file of `name value` lines, each value quoted as its format wants.
+
+    Raises PropertyError for control characters, which no value of a setting needs.
+    """
+    lines = ["# Written by Benchsite; changed here, it is overwritten at the next start."]
+    for name, value in settings.items():
+        if not _SETTING_NAME.fullmatch(name):
+            raise PropertyError({name: f"{name[:60]!r} cannot be the name of a setting."})
+        if not value.isprintable():
+            raise PropertyError({name: f"{name} must not contain line breaks or other control characters."})
+        lines.append(f"{name} {_redis_value(value)}" if form == "redis" else f"{name} = {_postgresql_value(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _redis_value(value: str) -> str:
+    """A word as it is; anything else between quotes, with backslash and quote escaped."""
+    if re.fullmatch(r"[A-Za-z0-9._:/@%+-]+", value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _postgresql_value(value: str) -> str:
+    """Always between apostrophes; inside, an apostrophe is doubled and a backslash escapes, so it is doubled too."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    """The template with the known words filled in, in one pass, so that a value with braces stays what it is."""
+    return _TEMPLATE.sub(lambda found: values.get(found[1], found[0]), text)
