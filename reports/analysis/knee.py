@@ -1,0 +1,74 @@
+"""The knee of a latency curve: the last load at which throughput is still worth its latency."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports.analysis.ceiling import Rung
+
+# A rung this close to the highest power still counts as the peak: leans to throughput, tolerates noise.
+NEAR_PEAK = 0.95
+FEWEST_RUNGS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """The knee's rung; not `reached` makes it the last rung of a ladder that ends before the knee: a lower bound."""
+
+    threads: int
+    throughput_ops_s: float
+    latency_s: float
+    share_of_ceiling: float  # X / X_max
+    latency_growth: float  # R / R of the first rung
+    reached: bool
+    reason: str = ""  # why it is not reached
+
+
+def power(rung: Rung) -> float:
+    """Kleinrock's power P = X / R; without a measured latency R = N / X, so P = X² / N (analysis 2.1)."""
+    latency_s = latency(rung)
+    return rung.throughput_ops_s / latency_s if latency_s > 0 else 0.0
+
+
+def latency(rung: Rung) -> float:
+    """Mean latency in seconds: the measured one, else by Little's law for a closed loop."""
+    if rung.latency_s is not None:
+        return rung.latency_s
+    return rung.threads / rung.throughput_ops_s if rung.throughput_ops_s > 0 else 0.0
+
+
+def power_knee(rungs: Sequence[Rung]) -> Knee | None:
+    """The last rung up to the highest throughput with P >= 0.95 P_max (analysis 2.1); None for no rung.
+
+    Rungs after the highest throughput do not stand for election (throughput fell), but they do show that the peak was
+    passed. Reached needs at least four rungs and one past the peak of P.
+    """
+    ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0 and latency(rung) > 0), key=_load)
+    if not ladder:
+        return None
+    top = max(range(len(ladder)), key=lambda index: ladder[index].throughput_ops_s)
+    powers = [power(rung) for rung in ladder]
+    peak = max(powers[: top + 1])
+    last_peak = max(index for index in range(top + 1) if powers[index] == peak)
+    knee = max(index for index in range(top + 1) if powers[index] >= NEAR_PEAK * peak)
+    if len(ladder) < FEWEST_RUNGS:
+        return _knee(ladder, top, top, reason=f"{len(ladder)} of at least {FEWEST_RUNGS} rungs")
+    if last_peak == len(ladder) - 1:
+        return _knee(ladder, top, top, reason="no rung lies past the peak of throughput over latency")
+    return _knee(ladder, knee, top)
+
+
+def _load(rung: Rung) -> tuple[float, int]:
+    return (rung.target_ops_s or 0.0, rung.threads)
+
+
+def _knee(ladder: Sequence[Rung], index: int, top: int, *, reason: str = "") -> Knee:
+    rung = ladder[index]
+    return Knee(
+        threads=rung.threads,
+        throughput_ops_s=rung.throughput_ops_s,
+        latency_s=latency(rung),
+        share_of_ceiling=rung.throughput_ops_s / ladder[top].throughput_ops_s,
+        latency_growth=latency(rung) / latency(ladder[0]),
+        reached=not reason,
+        reason=reason,
+    )

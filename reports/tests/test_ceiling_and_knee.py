@@ -1,0 +1,114 @@
+"""The ceiling and the knee of a ladder: the worked tables of the analysis design are the expected values."""
+
+import math
+
+import pytest
+
+from reports.analysis.ceiling import Ladder, Rung, ceiling, gain_per_doubling, target_ceiling, thread_ceiling
+from reports.analysis.knee import power, power_knee
+from reports.analysis.points import spread
+
+# USL with lambda 1500/s, sigma 0.02, kappa 4e-5, rounded to whole operations per second.
+L1 = {1: 1500, 2: 2941, 4: 5658, 8: 10506, 16: 18326, 32: 28921, 64: 39648, 128: 45821, 256: 44081}
+L1_POWER = [2250000, 4324740, 8003241, 13797004, 20990142, 26138258, 24561936, 16402844, 7590369]
+
+
+def ladder(throughputs: dict[int, float]) -> list[Rung]:
+    return [Rung(threads, throughput) for threads, throughput in throughputs.items()]
+
+
+def cut(most_threads: int) -> list[Rung]:
+    return ladder({threads: value for threads, value in L1.items() if threads <= most_threads})
+
+
+def test_it_finds_the_ceiling_of_the_golden_ladder():
+    found = thread_ceiling(ladder(L1))
+    assert found is not None
+    assert (found.throughput_ops_s, found.threads, found.saturation_threads) == (45821, 128, 128)
+    assert found.ladder is Ladder.SATURATED
+    assert not found.is_lower_bound
+
+
+def test_it_does_not_depend_on_the_order_of_the_rungs():
+    assert thread_ceiling(ladder(L1)[::-1]) == thread_ceiling(ladder(L1))
+
+
+def test_it_calls_a_growing_ladder_too_short():
+    found = thread_ceiling(cut(64))
+    assert found is not None and found.ladder is Ladder.SHORT and found.is_lower_bound
+    assert found.throughput_ops_s == 39648
+
+
+def test_it_calls_a_ladder_saturated_when_the_last_doubling_gains_less_than_five_per_cent():
+    assert thread_ceiling(ladder({2: 1000, 4: 1049})).ladder is Ladder.SATURATED  # type: ignore[union-attr]
+    assert thread_ceiling(ladder({2: 1000, 4: 1051})).ladder is Ladder.SHORT  # type: ignore[union-attr]
+    # Two doublings in one step: 1.05 ** 2 = 1.1025 is the limit.
+    assert thread_ceiling(ladder({4: 1000, 16: 1102})).ladder is Ladder.SATURATED  # type: ignore[union-attr]
+    assert thread_ceiling(ladder({4: 1000, 16: 1103})).ladder is Ladder.SHORT  # type: ignore[union-attr]
+
+
+def test_it_calls_a_ladder_retrograde_below_95_per_cent_of_the_highest():
+    assert thread_ceiling(ladder({2: 1000, 4: 949})).ladder is Ladder.RETROGRADE  # type: ignore[union-attr]
+    assert thread_ceiling(ladder({2: 1000, 4: 951})).ladder is Ladder.SATURATED  # type: ignore[union-attr]
+
+
+def test_the_saturation_rung_is_the_first_within_five_per_cent():
+    found = thread_ceiling(ladder({2: 500, 4: 960, 8: 1000, 16: 990}))
+    assert found is not None and (found.threads, found.saturation_threads) == (8, 4)
+
+
+def test_one_rung_is_a_lower_bound_and_no_rung_is_no_ceiling():
+    single = thread_ceiling([Rung(8, 5000)])
+    assert single is not None and single.is_lower_bound and single.last_gain is None
+    assert thread_ceiling([]) is None
+    assert thread_ceiling([Rung(2, 0.0)]) is None
+    assert math.isnan(gain_per_doubling(Rung(2, 0.0), Rung(4, 10.0)))
+
+
+def test_a_target_ladder_ends_at_the_last_target_sustained():
+    targets = [(50_000, 50_000), (75_000, 74_900), (100_000, 93_000), (125_000, 94_200)]
+    found = target_ceiling([Rung(64, achieved, target_ops_s=target) for target, achieved in targets])
+    assert found is not None and found.target_ops_s == 75_000 and found.throughput_ops_s == 74_900
+    assert found.ladder is Ladder.SATURATED
+
+
+def test_a_target_sustained_above_a_failed_one_does_not_count():
+    targets = [(1000, 1000), (2000, 1500), (3000, 2990)]
+    found = ceiling([Rung(8, achieved, target_ops_s=target) for target, achieved in targets])
+    assert found is not None and found.target_ops_s == 1000
+
+
+def test_the_power_of_the_golden_ladder():
+    assert [round(power(rung)) for rung in ladder(L1)] == pytest.approx(L1_POWER, abs=1)
+
+
+@pytest.mark.parametrize("most_threads", [64, 128, 256])
+def test_the_knee_of_the_golden_ladder_does_not_depend_on_where_it_is_cut(most_threads):
+    knee = power_knee(cut(most_threads))
+    assert knee is not None and knee.reached and (knee.threads, knee.throughput_ops_s) == (32, 28921)
+    assert knee.latency_s * 1e3 == pytest.approx(1.1065, abs=1e-4)
+    assert knee.latency_growth == pytest.approx(1.66, abs=0.005)
+
+
+def test_the_knee_lies_at_63_per_cent_of_the_golden_ceiling():
+    knee = power_knee(ladder(L1))
+    assert knee is not None and knee.share_of_ceiling == pytest.approx(0.631, abs=0.0005)
+
+
+def test_the_knee_is_not_reached_while_power_still_grows_or_with_three_rungs():
+    growing = power_knee(cut(32))
+    assert growing is not None and not growing.reached and growing.threads == 32 and growing.reason
+    short = power_knee(ladder({8: 1000, 16: 1100, 32: 1110}))
+    assert short is not None and not short.reached and "3 of at least 4" in short.reason
+    assert power_knee([]) is None
+
+
+def test_a_rung_after_the_highest_throughput_shows_that_the_knee_was_passed():
+    knee = power_knee(ladder({2: 1000, 4: 2000, 16: 8000, 32: 6000}))
+    assert knee is not None and knee.reached and knee.threads == 16
+
+
+def test_a_point_is_the_median_of_its_repeats_with_their_band():
+    found = spread([3.0, 1.0, 2.0, math.nan])
+    assert found is not None and (found.median, found.low, found.high, found.n) == (2.0, 1.0, 3.0, 3)
+    assert spread([math.nan]) is None
