@@ -12,6 +12,8 @@ from benchsite.env import env_bool, env_int, env_list, env_path, env_str
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = env_path("BENCHSITE_VAR", BASE_DIR / "var")
 
+DEBUG = env_bool("BENCHSITE_DEBUG", False)
+
 # --- Where the data is -------------------------------------------------------------------------------------------
 # Without a URL the site uses its own private servers, which `manage.py up` starts; their places follow from VAR_DIR
 # alone, so that every command finds them without asking.
@@ -34,11 +36,15 @@ STORAGES = {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"location": env_path("BENCHSITE_ARTIFACTS", VAR_DIR / "artifacts")},
     },
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    # Tests and a debugging server run before `collectstatic`, so they know no manifest of hashed names.
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG or "pytest" in sys.modules
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
 }
 
 # --- Security ----------------------------------------------------------------------------------------------------
-DEBUG = env_bool("BENCHSITE_DEBUG", False)
 ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", ["127.0.0.1", "localhost"])
 SECRET_KEY = env_str("BENCHSITE_SECRET_KEY", "")
 if not SECRET_KEY:
@@ -142,6 +148,7 @@ CELERY_TASK_ALWAYS_EAGER = False
 YCSB_DIR = env_path("BENCHSITE_YCSB", VAR_DIR / "ycsb")  # the bindings made by `make bindings`
 WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own folders, on a load generator
 TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of servers under test
+GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)
 
 LOGGING = {

@@ -1,8 +1,15 @@
 """The whole site's addresses."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
+
+from benchsite.health import healthz
 
 urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("", include("benchsite.teams.urls")),
+    path("", include("runs.urls")),
+    path("", include("reports.urls")),
+    path("", include("workers.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -1,25 +1,121 @@
 """Who may see and do what. "Exists but is not yours" is always 404."""
 
-from typing import TYPE_CHECKING
+import uuid
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
-from django.http import HttpRequest
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import render
 
-from benchsite.teams.models import Membership, Role, Team
+from benchsite.teams.models import Membership, Role, Team, User
 
-if TYPE_CHECKING:
-    pass
+P = ParamSpec("P")
+M = TypeVar("M", bound=Model)
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 ORDER = {Role.VIEWER: 0, Role.RUNNER: 1, Role.ADMIN: 2}
 
 
-def current_team(request: HttpRequest) -> Team | None:
-    """The team chosen in the session, else the person's first; None for somebody in no team."""
+def memberships_of(request: HttpRequest) -> list[Membership]:
+    """The signed-in person's memberships, asked for once per request."""
+    found: list[Membership] | None = getattr(request, "_memberships", None)
+    if found is None:
+        found = list(Membership.objects.filter(user=request.user.pk).select_related("team").order_by("team__name"))
+        request._memberships = found  # type: ignore[attr-defined]
+    return found
+
+
+def current_membership(request: HttpRequest) -> Membership | None:
+    """The membership in the team chosen in the session, else in the person's first team."""
     if not request.user.is_authenticated:
         return None
-    memberships = Membership.objects.filter(user=request.user).select_related("team").order_by("team__name")
+    found = memberships_of(request)
     chosen = request.session.get("team")
-    found = list(memberships)
-    for membership in found:
-        if str(membership.team_id) == chosen:
-            return membership.team
-    return found[0].team if found else None
+    return next((one for one in found if str(one.team_id) == chosen), found[0] if found else None)
+
+
+def current_team(request: HttpRequest) -> Team | None:
+    """The team chosen in the session, else the person's first; None for somebody in no team."""
+    membership = current_membership(request)
+    return membership.team if membership else None
+
+
+def team_of(request: HttpRequest) -> Team:
+    """The current team, where there must be one; the object itself and not the middleware's lazy stand-in."""
+    team = current_team(request)
+    if team is None:
+        raise PermissionDenied("You are not a member of any team.")
+    return team
+
+
+def user_of(request: HttpRequest) -> User:
+    """The signed-in person."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied("Sign in first.")
+    return request.user
+
+
+def has_role(request: HttpRequest, role: Role) -> bool:
+    """Whether the person's role in the current team includes `role`."""
+    membership = current_membership(request)
+    return membership is not None and ORDER[Role(membership.role)] >= ORDER[role]
+
+
+def is_operator(request: HttpRequest) -> bool:
+    """Whether the person looks after the site itself: machines, process clusters, load generators."""
+    return request.user.is_authenticated and request.user.is_staff
+
+
+def team_required(view: View[P]) -> View[P]:
+    """Only for signed-in members of a team: others sign in first, or are told that they are in no team."""
+
+    @login_required
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if current_team(request) is None:
+            return render(request, "teams/no_team.html", status=403)
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def role_required(role: Role) -> Callable[[View[P]], View[P]]:
+    """Only for members whose role includes `role`; the rest get 403. Includes `team_required`."""
+
+    def decorate(view: View[P]) -> View[P]:
+        @team_required
+        @wraps(view)
+        def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            if not has_role(request, role):
+                raise PermissionDenied(f"This needs the role {role} in your team.")
+            return view(request, *args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def operator_required(view: View[P]) -> View[P]:
+    """Only for operators of the site who are members of a team; the rest get 403."""
+
+    @team_required
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not is_operator(request):
+            raise PermissionDenied("Only an operator of this site may do that.")
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def owned_or_404(queryset: QuerySet[M], request: HttpRequest, pk: uuid.UUID) -> M:
+    """The row of the asker's team. Another team's row is no more there than one that does not exist."""
+    team = current_team(request)
+    found = queryset.filter(team=team, pk=pk).first() if team else None
+    if found is None:
+        raise Http404
+    return found

@@ -1,0 +1,71 @@
+"""The quick study's progress in the terminal: one line that redraws itself, or plain lines where there is no terminal."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from runs.models import Matrix, Run
+from runs.models.run import Status
+
+POLL_S = 1.0
+BAR_WIDTH = 30
+
+
+class Progress:
+    """Follows one matrix until all its runs have ended."""
+
+    def __init__(self, matrix: Matrix, out: TextIO = sys.stdout) -> None:
+        self.matrix, self.out = matrix, out
+        self.started = time.monotonic()
+        self.told: set[str] = set()
+
+    def follow(self, check: Callable[[], None]) -> None:
+        """Return when nothing is left to run. `check` raises when a part of the site has died."""
+        while self._look():
+            check()
+            time.sleep(POLL_S)
+        if self.out.isatty():
+            self.out.write("\n")
+
+    def _look(self) -> bool:
+        runs = list(Run.objects.filter(matrix=self.matrix).order_by("position").defer("spec"))
+        ended = [run for run in runs if run.status in Status.terminal()]
+        for run in ended:
+            if str(run.pk) not in self.told:
+                self.told.add(str(run.pk))
+                self._tell(run)
+        self._draw(runs, len(ended))
+        return len(ended) < len(runs)
+
+    def _tell(self, run: Run) -> None:
+        """One line for each ended run; a failed one says why and what to do."""
+        if run.status == Status.SUCCEEDED:
+            text = f"  {run.name:<28} {run.throughput_ops_s or 0:>10,.0f} ops/s   {run.verdict}"
+        else:
+            text = f"  {run.name:<28} {run.status}: {run.get_reason_display()}. {run.reason_detail}"
+        self.out.write(("\r\033[K" if self.out.isatty() else "") + text + "\n")
+        self.out.flush()
+
+    def _draw(self, runs: list[Run], ended: int) -> None:
+        if not self.out.isatty():
+            return
+        elapsed = time.monotonic() - self.started
+        whole = sum(run.expected_s for run in runs) or 1.0
+        done = sum(run.expected_s for run in runs if run.status in Status.terminal())
+        # The plan's own estimate, corrected by how the runs so far have kept to it.
+        pace = elapsed / done if done else 1.0
+        left = max(0.0, (whole - done) * (pace if ended > 1 else 1.0))
+        filled = round(BAR_WIDTH * done / whole)
+        now = next((run.name for run in runs if run.status == Status.RUNNING), "")
+        end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
+        bar = "#" * filled + "-" * (BAR_WIDTH - filled)
+        self.out.write(
+            f"\r\033[K[{bar}] {ended}/{len(runs)}  {minutes(elapsed)} elapsed, ends about {end}  {now}"
+        )
+        self.out.flush()
+
+
+def minutes(seconds: float) -> str:
+    """m:ss"""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

@@ -1,0 +1,104 @@
+"""Numbers as people read them: three significant digits, a unit, a true minus sign. No Django here."""
+
+import math
+
+NOTHING = "–"  # what stands where there is no number
+MINUS = "\N{MINUS SIGN}"
+THIN = "\N{NARROW NO-BREAK SPACE}"  # between a number and its unit, and between thousands
+
+THROUGHPUT_STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+LATENCY_STEPS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))  # from microseconds
+SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+Number = float | int | None
+
+
+def is_missing(value: Number) -> bool:
+    """Whether there is no finite number to show."""
+    return value is None or not math.isfinite(value)
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`value` with `digits` significant digits and never an exponent: 41.2, 0.00123, 1240 (more whole digits stay)."""
+    if value == 0:
+        return "0"
+    # Rounding first makes 99.96 "100" rather than "100.0".
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    text = f"{rounded:.{decimals}f}" if decimals else f"{value:.0f}"
+    return text.replace("-", MINUS)
+
+
+def grouped(value: Number, decimals: int = 0) -> str:
+    """The whole number with its thousands apart: 1 234 567."""
+    if value is None or is_missing(value):
+        return NOTHING
+    return f"{value:,.{decimals}f}".replace(",", THIN).replace("-", MINUS)
+
+
+def short(value: Number) -> str:
+    """A count with a letter for its size: 41.2k, 1.05M, 870."""
+    if value is None or is_missing(value):
+        return NOTHING
+    for least, letter in THROUGHPUT_STEPS:
+        # 999.6 rounds to three digits as 1000, which reads better as 1.00k.
+        if abs(value) >= least * 0.9995:
+            return significant(value / least) + letter
+    return significant(value)
+
+
+def throughput(ops_s: Number) -> str:
+    """Operations per second: "41.2k ops/s"."""
+    return NOTHING if is_missing(ops_s) else f"{short(ops_s)}{THIN}ops/s"
+
+
+def latency(microseconds: Number) -> str:
+    """A latency given in microseconds: "870 µs", "1.20 ms", "2.10 s"."""
+    if microseconds is None or is_missing(microseconds):
+        return NOTHING
+    for least, unit in LATENCY_STEPS:
+        if abs(microseconds) >= least * 0.9995 or unit == "µs":
+            return f"{significant(microseconds / least)}{THIN}{unit}"
+    return NOTHING  # The last step takes everything; this line satisfies the type checker.
+
+
+def size(number_of_bytes: Number) -> str:
+    """A size in binary units: "1.50 GiB"."""
+    if number_of_bytes is None or is_missing(number_of_bytes):
+        return NOTHING
+    value, step = float(number_of_bytes), 0
+    while abs(value) >= 1023.5 and step < len(SIZE_UNITS) - 1:
+        value, step = value / 1024, step + 1
+    return f"{significant(value)}{THIN}{SIZE_UNITS[step]}"
+
+
+def duration(seconds: Number) -> str:
+    """A length of time by its two largest parts: "0.4 s", "45 s", "4 min 12 s", "3 h 5 min", "2 d 4 h"."""
+    if seconds is None or is_missing(seconds):
+        return NOTHING
+    sign, seconds = (MINUS, -seconds) if seconds < 0 else ("", seconds)
+    if seconds < 9.95:
+        return f"{sign}{significant(round(seconds, 1), 2)}{THIN}s"
+    whole = round(seconds)
+    for upper, upper_unit, lower, lower_unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= upper:
+            # The lower part is rounded before it is split off, so that it never reads "1 h 60 min".
+            parts = round(whole / lower)
+            high, low = divmod(parts, upper // lower)
+            tail = f" {low}{THIN}{lower_unit}" if low else ""
+            return f"{sign}{high}{THIN}{upper_unit}{tail}"
+    return f"{sign}{whole}{THIN}s"
+
+
+def signed_percent(fraction: Number) -> str:
+    """A change as signed per cent: 0.123 is "+12.3 %". Nothing for what is not finite."""
+    if fraction is None or is_missing(fraction):
+        return NOTHING
+    percent = fraction * 100
+    sign = "" if percent == 0 else "+" if percent > 0 else MINUS
+    return f"{sign}{significant(abs(percent))}{THIN}%"
+
+
+def percent(fraction: Number) -> str:
+    """A share: 0.5 is "50.0 %"."""
+    return NOTHING if fraction is None or is_missing(fraction) else f"{significant(fraction * 100)}{THIN}%"

@@ -1,0 +1,88 @@
+"""Signing in and out, and choosing the team to look at."""
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import AuthenticationForm
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+
+from benchsite.teams.models import User
+from benchsite.teams.permissions import memberships_of
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+def next_address(request: HttpRequest) -> str:
+    """Where to go after signing in: `next` if it stays on this site, else the home page."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    if url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
+        return wanted
+    return "/"
+
+
+@require_http_methods(["GET", "POST"])
+@sensitive_post_parameters("password")
+@never_cache
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """Name and password."""
+    if request.user.is_authenticated:
+        return HttpResponseRedirect(next_address(request))
+    form = AuthenticationForm(request, data=request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        login(request, form.get_user())
+        return HttpResponseRedirect(next_address(request))
+    return render(
+        request,
+        "teams/sign_in.html",
+        {
+            "form": form,
+            "next": request.POST.get("next") or request.GET.get("next") or "",
+            "embedded": settings.EMBEDDED,
+        },
+        status=422 if form.is_bound else 200,
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def sign_in_once(request: HttpRequest, token: str) -> HttpResponse:
+    """A one-time link. Opening it only shows a button, so that a preview or a prefetch does not use it up."""
+    user: User | None = None
+    if request.method == "POST":
+        from benchsite.teams import signin
+
+        user = signin.use_link(token)
+        if user is not None:
+            login(request, user, backend=BACKEND)
+    if user is not None:
+        response: HttpResponse = redirect("/")
+    else:
+        failed = request.method == "POST"
+        response = render(request, "teams/sign_in_once.html", {"failed": failed}, status=410 if failed else 200)
+    # The address holds the token: no page it leads to may learn it.
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("sign-in")
+
+
+@require_POST
+@login_required
+def choose_team(request: HttpRequest) -> HttpResponse:
+    """Keeps the chosen team in the session; one that the person is not in is ignored."""
+    wanted = request.POST.get("team", "")
+    if any(str(membership.team_id) == wanted for membership in memberships_of(cast(HttpRequest, request))):
+        request.session["team"] = wanted
+    return redirect("/")

@@ -1,0 +1,124 @@
+"""Template filters for numbers with units, times and states. The full value is in the title, for a look on hover."""
+
+import datetime
+from collections.abc import Callable
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from benchsite import formatting
+
+register = template.Library()
+
+LIVE = frozenset({"running", "dispatched"})
+STATES = frozenset(
+    {"queued", "dispatched", "running", "succeeded", "failed", "cancelled", "pass", "warn", "reject", "none"}
+)
+
+
+def as_number(value: object) -> float | int | None:
+    """The number in `value`; None for what is none, so that a template never fails on missing data."""
+    if isinstance(value, bool) or value is None or value == "":
+        return None
+    if isinstance(value, int | float):
+        return value
+    try:
+        return float(str(value))
+    except ValueError:
+        return None
+
+
+def with_full_value(value: object, text: Callable[[float | int | None], str], unit: str) -> SafeString:
+    number = as_number(value)
+    if number is None or formatting.is_missing(number):
+        return format_html('<span class="muted">{}</span>', formatting.NOTHING)
+    full = formatting.grouped(number, 0 if float(number).is_integer() else 3)
+    return format_html('<span class="nowrap" title="{} {}">{}</span>', full, unit, text(number))
+
+
+@register.filter
+def ops(value: object) -> SafeString:
+    """Operations per second: 41.2k ops/s."""
+    return with_full_value(value, formatting.throughput, "ops/s")
+
+
+@register.filter
+def short(value: object) -> SafeString:
+    """A count without a unit, for a column whose header names it: 41.2k."""
+    return with_full_value(value, formatting.short, "")
+
+
+@register.filter
+def latency(value: object) -> SafeString:
+    """Microseconds: 1.20 ms."""
+    return with_full_value(value, formatting.latency, "µs")
+
+
+@register.filter(name="bytes")
+def size(value: object) -> SafeString:
+    """Bytes: 1.50 GiB."""
+    return with_full_value(value, formatting.size, "bytes")
+
+
+@register.filter
+def duration(value: object) -> SafeString:
+    """Seconds or a timedelta: 4 min 12 s."""
+    seconds = value.total_seconds() if isinstance(value, datetime.timedelta) else value
+    return with_full_value(seconds, formatting.duration, "s")
+
+
+@register.filter
+def percent(value: object) -> SafeString:
+    """A fraction as a share: 50.0 %."""
+    return with_full_value(value, formatting.percent, "as a fraction")
+
+
+@register.filter
+def signed_percent(value: object, better: str = "") -> SafeString:
+    """A fraction as signed per cent with an arrow; `better` is "higher" or "lower" and chooses the colour.
+
+    {{ change|signed_percent:"lower" }} for a latency. Without `better` there is no colour, only arrow and sign.
+    """
+    number = as_number(value)
+    if number is None or formatting.is_missing(number):
+        return format_html('<span class="muted">{}</span>', formatting.NOTHING)
+    arrow = "▲ " if number > 0 else "▼ " if number < 0 else ""
+    tone = ""
+    if better and number:
+        tone = "better" if (number > 0) == (better == "higher") else "worse"
+    return format_html(
+        '<span class="nowrap {}" title="{}">{}{}</span>', tone, number, arrow, formatting.signed_percent(number)
+    )
+
+
+@register.filter
+def verdict_badge(value: object) -> SafeString:
+    """A verdict as shape, word and colour; takes the text or anything with `.verdict`."""
+    verdict = str(getattr(value, "verdict", value) or "")
+    if verdict not in ("pass", "warn", "reject"):
+        return format_html('<span class="badge badge--none">{}</span>', "not judged")
+    return format_html('<span class="badge badge--{}">{}</span>', verdict, verdict)
+
+
+@register.filter
+def status_badge(value: object) -> SafeString:
+    """A status as shape, word and colour; takes the text or anything with `.status`."""
+    status = str(getattr(value, "status", value) or "none")
+    tone = status if status in STATES else "none"
+    live = " badge--live" if tone in LIVE else ""
+    return format_html('<span class="badge badge--{}{}">{}</span>', tone, live, status.replace("_", " "))
+
+
+@register.filter
+def moment(value: object) -> SafeString:
+    """An instant: written in UTC by the server, turned into the reader's own zone by site.js."""
+    if not isinstance(value, datetime.datetime):
+        return format_html('<span class="muted">{}</span>', formatting.NOTHING)
+    instant = value.astimezone(datetime.UTC) if timezone.is_aware(value) else value.replace(tzinfo=datetime.UTC)
+    return format_html(
+        '<time class="nowrap" datetime="{}" data-local>{} UTC</time>',
+        instant.isoformat(timespec="seconds"),
+        instant.strftime("%-d %b %Y %H:%M"),
+    )

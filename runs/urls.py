@@ -1,0 +1,5 @@
+"""Addresses of the pages of `runs`: what is benchmarked, and what happened."""
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []

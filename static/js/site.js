@@ -1,0 +1,52 @@
+// Small conveniences. Every page works without them.
+(function () {
+  "use strict";
+  const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+  const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+  const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+  // The server writes UTC; the reader sees his own zone, and the full instant on hover.
+  function localTimes(root) {
+    for (const element of root.querySelectorAll("time[datetime][data-local]")) {
+      const when = new Date(element.dateTime);
+      if (Number.isNaN(when.getTime())) continue;
+      const today = when.toDateString() === new Date().toDateString();
+      element.textContent = today ? clock.format(when) : `${day.format(when)} ${clock.format(when)}`;
+      element.title = full.format(when);
+      element.removeAttribute("data-local");
+    }
+  }
+
+  document.addEventListener("DOMContentLoaded", () => localTimes(document));
+  document.addEventListener("htmx:afterSwap", () => localTimes(document));
+
+  document.addEventListener("click", async function (event) {
+    const copy = event.target.closest("[data-copy]");
+    if (copy) {
+      const source = document.querySelector(copy.dataset.copy);
+      if (!source) return;
+      await navigator.clipboard.writeText(source.textContent);
+      const word = copy.textContent;
+      copy.textContent = "Copied";
+      setTimeout(() => (copy.textContent = word), 1500);
+      return;
+    }
+    // A click elsewhere closes an open menu.
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!menu.contains(event.target)) menu.open = false;
+    }
+  });
+
+  document.addEventListener("keydown", function (event) {
+    if (event.key !== "Escape") return;
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    }
+  });
+
+  // <select data-submit> sends its form at once; without JavaScript the form's own button does.
+  document.addEventListener("change", function (event) {
+    if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+  });
+})();
