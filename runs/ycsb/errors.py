@@ -1,7 +1,7 @@
 """Everything that can be wrong with the YCSB language, each class named for who can mend it.
 
 YcsbError
-├── PropertyError          a property was refused: the person who wrote it mends it
+├── PropertyError          properties were refused: the person who wrote them mends them
 ├── SplitError             a total cannot be shared out over the clients: the plan is mended
 └── OutputError            what a client left behind cannot be used
     ├── SummaryMissing     a summary without a single result in it
@@ -10,17 +10,24 @@ YcsbError
     └── MergeError         clients that have nothing in common to merge
 """
 
+from collections.abc import Mapping
+
+from runs import declared
+
 
 class YcsbError(ValueError):
     """The base of every error of `runs.ycsb`; its text can be shown to a person as it stands."""
 
 
-class PropertyError(YcsbError):
-    """A property was refused. `nearest` is the known name that looks most like an unknown one."""
+class PropertyError(declared.PropertyError, YcsbError):
+    """Properties were refused. `problems` maps each name to what to do about it.
 
-    def __init__(self, name: str, message: str, nearest: str | None = None) -> None:
-        super().__init__(message)
-        self.name = name
+    `name` is the first of them, and `nearest` the known name that looks most like it where it is unknown.
+    """
+
+    def __init__(self, problems: Mapping[str, str], nearest: str | None = None) -> None:
+        super().__init__(problems)
+        self.name = next(iter(self.problems), "")
         self.nearest = nearest
 
 

@@ -1,0 +1,119 @@
+"""What one YCSB client is told: its command line and its whole property file."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+from runs.ycsb.errors import SplitError
+from runs.ycsb.properties import LARGEST_INT
+
+WORKLOAD_CLASS: Final = "site.ycsb.workloads.CoreWorkload"
+EXPORTER_CLASS: Final = "site.ycsb.measurements.exporter.TextMeasurementsExporter"
+PERCENTILES: Final = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
+SUMMARY_FILE: Final = "summary.txt"
+DEFAULT_HEAP: Final = "-Xmx512m"
+# No client is thought to be faster; only the predicted key space of zipfian workloads with inserts depends on it.
+FASTEST_CLIENT_OPS_S: Final = 50_000
+
+# Numbers, dates and status lines come out the same wherever a client runs.
+_LOCALE: Final = ("-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US")
+
+
+def java_command(
+    java: str,
+    jars: Sequence[str],
+    *,
+    main_class: str,
+    arguments: Sequence[str] = (),
+    jvm_options: Sequence[str] = (),
+) -> list[str]:
+    """The argv of one client. The heap is always explicit; the locale and time zone cannot be overridden."""
+    heap = [] if any(option.startswith("-Xmx") for option in jvm_options) else [DEFAULT_HEAP]
+    return [java, *heap, *jvm_options, *_LOCALE, "-cp", os.pathsep.join(jars), main_class, *arguments]
+
+
+def split(total: int, parts: int, *, what: str = "threads") -> list[int]:
+    """Share `total` out as evenly as possible, the larger shares first; every part gets at least one.
+
+    Raises SplitError, naming both numbers, when there is not enough for every part.
+    """
+    if parts < 1:
+        raise SplitError("There is no client to share anything out to.")
+    if total < parts:
+        raise SplitError(
+            f"{total} {what} cannot be shared out over {parts} clients: every client needs at least one. "
+            f"Use at least {parts} {what}, or fewer clients."
+        )
+    share, rest = divmod(total, parts)
+    return [share + (1 if part < rest else 0) for part in range(parts)]
+
+
+def client_properties_for_run(
+    workload: Mapping[str, str],
+    *,
+    phase: Literal["load", "measure"] | str,
+    client: int,
+    clients: int,
+    threads: int,
+    target_ops_s: int | None = None,
+    duration_s: int | None = None,
+    binding_properties: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The property file of client number `client` of `clients`, but for where it writes (`output_properties`).
+
+    `workload` is a checked workload; `threads`, `target_ops_s` and `duration_s` are this client's own. A run in phase
+    "measure" ends by time alone, so it needs a duration and gets as many operations as it may need; a load ends when
+    this client's part of the records is written.
+    """
+    properties = {
+        **workload,
+        **(binding_properties or {}),
+        "workload": WORKLOAD_CLASS,
+        "threadcount": str(threads),
+        "dotransactions": "false" if phase == "load" else "true",
+        "status": "true",
+        "status.interval": "1",
+        "measurementtype": "hdrhistogram",
+        "measurement.interval": "both" if target_ops_s else "op",
+        "hdrhistogram.fileoutput": "true",
+        "hdrhistogram.percentiles": ",".join(f"{percentile:g}" for percentile in PERCENTILES),
+        "exporter": EXPORTER_CLASS,
+    }
+    if target_ops_s:
+        properties["target"] = str(target_ops_s)
+    if phase == "load":
+        return properties | _load_part(int(workload["recordcount"]), client, clients)
+    if not duration_s or duration_s < 1:
+        raise ValueError("a client that measures needs to know for how many seconds")
+    return properties | {
+        "operationcount": str(operation_count(workload, duration_s)),
+        "maxexecutiontime": str(duration_s),
+    }
+
+
+def _load_part(records: int, client: int, clients: int) -> dict[str, str]:
+    counts = split(records, clients, what="records")
+    return {
+        "insertstart": str(sum(counts[:client])),
+        "insertcount": str(counts[client]),
+        # The zipfian generator reads it even where no operation will run.
+        "operationcount": str(records),
+    }
+
+
+def operation_count(workload: Mapping[str, str], duration_s: int) -> int:
+    """More operations than the client can do in its time: YCSB 0.17.0 starts no thread when there is no count.
+
+    A zipfian workload that inserts lays out its keys for twice the inserts that this count would make, and throws the
+    dice again for every key that is not there yet: the largest possible count would make it search for minutes.
+    """
+    inserts = float(workload.get("insertproportion", "0")) > 0
+    if inserts and workload.get("requestdistribution") == "zipfian":
+        return min(FASTEST_CLIENT_OPS_S * duration_s, LARGEST_INT)
+    return LARGEST_INT
+
+
+def output_properties(folder: str) -> dict[str, str]:
+    """Where the client writes. The path of the logs is put in front of their names as it is, so it ends in a slash."""
+    folder = folder.rstrip("/")
+    return {"exportfile": f"{folder}/{SUMMARY_FILE}", "hdrhistogram.output.path": f"{folder}/"}

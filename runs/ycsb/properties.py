@@ -1,0 +1,353 @@
+"""The properties of YCSB 0.17.0: what a workload may say, what Benchsite itself decides, and what nobody may set.
+
+YCSB ignores a property that it does not know and fills in one that is absent with a default that surprises (95 %
+reads), so a checked workload names every proportion and nothing unknown. No property that is accepted here is a class,
+a path, a file or a URL: whoever writes workloads decides what is measured, never what runs on a load generator.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from runs import declared
+from runs.declared import Property, nearest, unknown_name
+from runs.ycsb.errors import PropertyError
+
+LARGEST_INT: Final = 2_147_483_647
+PROPORTIONS: Final[Mapping[str, str]] = {
+    "readproportion": "READ",
+    "updateproportion": "UPDATE",
+    "insertproportion": "INSERT",
+    "scanproportion": "SCAN",
+    "readmodifywriteproportion": "READ-MODIFY-WRITE",
+}
+_IDENTIFIER: Final = r"[A-Za-z][A-Za-z0-9_]{0,62}"
+
+
+def _by_name(*properties: Property) -> dict[str, Property]:
+    return {entry.name: entry for entry in properties}
+
+
+def _whole(name: str, default: int | None, least: int, most: int, help: str, unit: str = "") -> Property:
+    text = None if default is None else str(default)
+    return Property(name=name, type="int", default=text, least=least, most=most, help=help, unit=unit)
+
+
+def _share(name: str, default: str, help: str) -> Property:
+    return Property(name=name, type="float", default=default, least=0, most=1, help=help)
+
+
+def _switch(name: str, default: str, help: str) -> Property:
+    return Property(name=name, type="bool", default=default, help=help)
+
+
+def _choice(name: str, default: str, choices: tuple[str, ...], help: str) -> Property:
+    return Property(name=name, type="choice", default=default, choices=choices, help=help)
+
+
+# What a workload may say, in the order in which it is shown.
+WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
+    _whole("recordcount", None, 1, LARGEST_INT, "Records loaded before anything is measured.", "records"),
+    _whole("fieldcount", 10, 1, 1000, "Fields of a record."),
+    _whole("fieldlength", 100, 1, 10_000_000, "Longest (constant: every) field value.", "bytes"),
+    _whole("minfieldlength", 1, 1, 10_000_000, "Shortest field value, unless the length is constant.", "bytes"),
+    _choice("fieldlengthdistribution", "constant", ("constant", "uniform", "zipfian"), "How field lengths vary."),
+    _share("readproportion", "0.95", "Share of operations that read one record."),
+    _share("updateproportion", "0.05", "Share of operations that update one record."),
+    _share("insertproportion", "0", "Share of operations that insert a new record."),
+    _share("scanproportion", "0", "Share of operations that read a range of records."),
+    _share("readmodifywriteproportion", "0", "Share of operations that read a record and write it back changed."),
+    _choice(
+        "requestdistribution",
+        "uniform",
+        ("uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"),
+        "Which records are asked for.",
+    ),
+    _share("hotspotdatafraction", "0.2", "hotspot: the share of the records that is hot."),
+    _share("hotspotopnfraction", "0.8", "hotspot: the share of the operations that go to hot records."),
+    Property(
+        name="exponential.percentile",
+        type="float",
+        default="95",
+        least=0.001,
+        most=99.999,
+        help="exponential: the percentage of operations that fall within exponential.frac of the records.",
+    ),
+    Property(
+        name="exponential.frac",
+        type="float",
+        default="0.8571428571",
+        least=1e-6,
+        most=1,
+        help="exponential: the share of the records, newest first, that gets exponential.percentile of the operations.",
+    ),
+    _switch("readallfields", "true", "A read fetches all fields of the record, not one."),
+    _switch("writeallfields", "false", "An update writes all fields of the record, not one."),
+    _switch("dataintegrity", "false", "Field values follow from their key and are verified when read."),
+    _whole("minscanlength", 1, 1, 1_000_000, "Fewest records of a scan.", "records"),
+    _whole("maxscanlength", 1000, 1, 1_000_000, "Most records of a scan.", "records"),
+    _choice("scanlengthdistribution", "uniform", ("uniform", "zipfian"), "How the length of scans varies."),
+    _choice("insertorder", "hashed", ("hashed", "ordered"), "Keys are hashed numbers, or the numbers themselves."),
+    _whole("zeropadding", 1, 1, 20, "Digits of a key's number; shorter ones get zeros in front.", "digits"),
+    Property(
+        name="table",
+        default="usertable",
+        pattern=_IDENTIFIER,
+        help="The table that holds the records: a letter, then letters, digits and underscores.",
+    ),
+    Property(
+        name="fieldnameprefix",
+        default="field",
+        pattern=_IDENTIFIER,
+        help="What the names of fields begin with: a letter, then letters, digits and underscores.",
+    ),
+    _whole("core_workload_insertion_retry_limit", 0, 0, 1000, "How often a failed insert is tried again."),
+    _whole("core_workload_insertion_retry_interval", 3, 0, 600, "The pause before the next attempt.", "s"),
+)
+
+# What Benchsite decides for every client of a run. They have a type too, because `command` writes them.
+CLIENT_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
+    _whole("operationcount", 0, 1, LARGEST_INT, "The most operations of one client."),
+    _whole("maxexecutiontime", 0, 0, LARGEST_INT, "How long one client runs; 0 is for ever.", "s"),
+    _whole("insertstart", 0, 0, LARGEST_INT, "The first record that one client loads."),
+    _whole("insertcount", None, 1, LARGEST_INT, "How many records one client loads."),
+    _whole("threadcount", 1, 1, 100_000, "Threads of one client."),
+    _whole("target", 0, 0, LARGEST_INT, "Operations per second of one client; 0 is as many as it can.", "ops/s"),
+    _switch("dotransactions", "true", "Whether the operations run, or the records are loaded."),
+    _switch("status", "false", "Whether a status line is written at every interval."),
+    _whole("status.interval", 10, 1, 3600, "The interval of status lines and of histogram logs.", "s"),
+    Property(name="label", default="", help="What every status line begins with."),
+    _switch("spin.sleep", "false", "Whether a throttled thread waits busily."),
+    _choice(
+        "measurementtype",
+        "hdrhistogram",
+        ("histogram", "hdrhistogram", "hdrhistogram+histogram", "hdrhistogram+raw", "timeseries", "raw"),
+        "How latencies are collected.",
+    ),
+    _choice("measurement.interval", "op", ("op", "intended", "both"), "From which moment a latency counts."),
+    _switch("measurement.trackjvm", "false", "Whether the virtual machine's own figures are measured too."),
+    _switch("measurement.histogram.verbose", "false", "Whether every bucket is printed."),
+    Property(name="hdrhistogram.percentiles", default="95,99", help="The percentiles of the summary."),
+    _switch("hdrhistogram.fileoutput", "false", "Whether histograms are logged at every interval."),
+    _whole("histogram.buckets", 1000, 1, 1_000_000, "Buckets of 1 ms of the old histogram."),
+    _whole("timeseries.granularity", 1000, 1, 3_600_000, "The interval of a time series.", "ms"),
+    _switch("measurement.raw.no_summary", "false", "Whether raw points come without a summary."),
+    _switch("reportlatencyforeacherror", "false", "Whether failed operations are measured by their status."),
+    Property(name="latencytrackederrors", default="", help="The statuses that are measured by their names."),
+)
+
+# Classes, files and addresses: what they name would be loaded, read, written or contacted on a load generator.
+REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
+    "workload": "names a class",
+    "db": "names a class",
+    "exporter": "names a class",
+    "exportfile": "names a file",
+    "hdrhistogram.output.path": "names a file",
+    "measurement.raw.output_file": "names a file",
+    "fieldlengthhistogram": "names a file",
+}
+
+_MIXES: Final[Mapping[str, tuple[Mapping[str, str], str, Mapping[str, str]]]] = {
+    "A": ({"readproportion": "0.5", "updateproportion": "0.5"}, "zipfian", {}),
+    "B": ({"readproportion": "0.95", "updateproportion": "0.05"}, "zipfian", {}),
+    "C": ({"readproportion": "1.0"}, "zipfian", {}),
+    "D": ({"readproportion": "0.95", "insertproportion": "0.05"}, "latest", {}),
+    "E": (
+        {"scanproportion": "0.95", "insertproportion": "0.05"},
+        "zipfian",
+        {"maxscanlength": "100", "scanlengthdistribution": "uniform"},
+    ),
+    "F": ({"readproportion": "0.5", "readmodifywriteproportion": "0.5"}, "zipfian", {}),
+}
+
+
+def _core(letter: str) -> dict[str, str]:
+    mix, distribution, more = _MIXES[letter]
+    return {
+        "recordcount": "1000",
+        "fieldcount": "10",
+        "fieldlength": "100",
+        **{name: mix.get(name, "0.0") for name in PROPORTIONS},
+        "requestdistribution": distribution,
+        "readallfields": "true",
+        "writeallfields": "false",
+        **more,
+    }
+
+
+# YCSB's own workloads A to F, with every proportion spelt out.
+CORE_WORKLOADS: Final[Mapping[str, Mapping[str, str]]] = {letter: _core(letter) for letter in _MIXES}
+
+
+def check_workload(properties: Mapping[str, object]) -> dict[str, str]:
+    """The workload in canonical texts, every proportion named. Raises PropertyError with everything that is wrong.
+
+    When a workload names some proportions, the others are 0; when it names none, they are YCSB's defaults.
+    """
+    checked: dict[str, str] = {}
+    problems: dict[str, str] = {}
+    near: str | None = None
+    for name, value in properties.items():
+        try:
+            checked[name] = _check(name, value)
+        except PropertyError as error:
+            near = near or error.nearest
+            problems |= error.problems
+    if "recordcount" not in properties:
+        problems["recordcount"] = "recordcount is missing: write how many records to load, 1 or more."
+    if not problems:
+        checked = _with_proportions(checked)
+        problems = _contradictions(checked)
+    if problems:
+        raise PropertyError(problems, near)
+    order = {name: position for position, name in enumerate(WORKLOAD_PROPERTIES)}
+    return dict(sorted(checked.items(), key=lambda item: order[item[0]]))
+
+
+def _check(name: str, value: object) -> str:
+    if name in REFUSED_PROPERTIES:
+        raise PropertyError({name: f"{name} {REFUSED_PROPERTIES[name]}; Benchsite sets it itself: leave it out."})
+    if name in CLIENT_PROPERTIES:
+        raise PropertyError({name: f"{name} follows from the matrix and is set for every client: leave it out."})
+    known = WORKLOAD_PROPERTIES.get(name)
+    if known is None:
+        raise PropertyError({name: unknown_name(name, WORKLOAD_PROPERTIES)}, nearest(name, WORKLOAD_PROPERTIES))
+    if name == "recordcount" and str(value).strip() in ("0", ""):
+        message = (
+            "recordcount is 0: nothing would be loaded and YCSB would ask for 2,147,483,647 records. Write 1 or more."
+        )
+        raise PropertyError({name: message})
+    try:
+        return known.check(value.strip() if isinstance(value, str) and value.isprintable() else value)
+    except declared.PropertyError as error:
+        raise PropertyError({name: " ".join(error.problems.values())}) from error
+
+
+def _with_proportions(checked: Mapping[str, str]) -> dict[str, str]:
+    named = any(name in checked for name in PROPORTIONS)
+    absent = {name: "0.0" if named else str(float(WORKLOAD_PROPERTIES[name].default or 0)) for name in PROPORTIONS}
+    return {**absent, **checked}
+
+
+def _contradictions(checked: Mapping[str, str]) -> dict[str, str]:
+    """Values that are fine by themselves and not together."""
+    problems: dict[str, str] = {}
+    if all(float(checked[name]) == 0 for name in PROPORTIONS):
+        problems["readproportion"] = "All proportions are 0: give at least one kind of operation a share."
+    if _number(checked, "minscanlength") > _number(checked, "maxscanlength"):
+        problems["minscanlength"] = "minscanlength is larger than maxscanlength."
+    varies = checked.get("fieldlengthdistribution", "constant") != "constant"
+    if varies and _number(checked, "minfieldlength") > _number(checked, "fieldlength"):
+        problems["minfieldlength"] = "minfieldlength is larger than fieldlength."
+    if varies and checked.get("dataintegrity") == "true":
+        problems["dataintegrity"] = "dataintegrity needs a constant fieldlengthdistribution; YCSB exits otherwise."
+    return problems
+
+
+def workload_warnings(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """What is allowed in a checked workload but may not be what its author meant."""
+    warnings: list[str] = []
+    total = sum(float(properties[name]) for name in PROPORTIONS)
+    if abs(total - 1) > 1e-9:
+        warnings.append(f"The proportions add up to {total:g}, not 1; YCSB takes them as weights.")
+    if float(properties["insertproportion"]) > 0:
+        warnings.append("Every client inserts the same new keys, so with several clients they overwrite each other's.")
+    return tuple(warnings)
+
+
+def proportions(properties: Mapping[str, str]) -> dict[str, float]:
+    """The share of each operation of a checked workload, as fractions that add up to 1; those of 0 are left out."""
+    weights = {operation: float(properties[name]) for name, operation in PROPORTIONS.items()}
+    total = sum(weights.values())
+    return {operation: weight / total for operation, weight in weights.items() if weight > 0}
+
+
+def _number(properties: Mapping[str, str], name: str) -> float:
+    return float(properties.get(name, WORKLOAD_PROPERTIES[name].default or 0))
+
+
+# What decides which bytes are loaded. Anything else may differ between two runs over the same records.
+_LOADED: Final = (
+    "recordcount",
+    "fieldcount",
+    "fieldlength",
+    "minfieldlength",
+    "fieldlengthdistribution",
+    "fieldnameprefix",
+    "insertorder",
+    "zeropadding",
+    "table",
+    "dataintegrity",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """What a load writes. `record_bytes` counts field values only; lengths that vary count with their mean."""
+
+    records: int
+    record_bytes: int
+    fingerprint: str  # SHA-256 in hex over the properties that decide what is loaded
+
+
+def dataset(properties: Mapping[str, str]) -> Dataset:
+    """The data set of a checked workload. Properties that are absent and their defaults have one fingerprint."""
+    deciding = {name: properties.get(name, WORKLOAD_PROPERTIES[name].default) for name in _LOADED}
+    if deciding["fieldlengthdistribution"] == "constant":
+        deciding["minfieldlength"] = None
+    longest = int(_number(properties, "fieldlength"))
+    shortest = int(_number(properties, "minfieldlength"))
+    match deciding["fieldlengthdistribution"]:
+        case "uniform":
+            length = (shortest + longest) / 2
+        case "zipfian":
+            length = _zipfian_mean(shortest, longest)
+        case _:
+            length = float(longest)
+    return Dataset(
+        records=int(_number(properties, "recordcount")),
+        record_bytes=round(_number(properties, "fieldcount") * length),
+        fingerprint=hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest(),
+    )
+
+
+def _zipfian_mean(least: int, most: int) -> float:
+    """The mean of YCSB's zipfian numbers (constant 0.99) between both, by the integrals instead of the long sums."""
+    count = most - least + 1
+    if count <= 100_000:
+        weights = [math.pow(rank, -0.99) for rank in range(1, count + 1)]
+        return least + sum(weight * rank for rank, weight in enumerate(weights)) / sum(weights)
+    # With s = 0.99 the sums of k**-s and k**(1-s) differ from these by less than a thousandth.
+    return least + math.pow(count, 1.01) / 1.01 / (math.pow(count, 0.01) / 0.01 - 99.4228) - 1
+
+
+def render_properties(properties: Mapping[str, str]) -> str:
+    """The text of a java.util.Properties file, ISO-8859-1, one property a line, sorted by name."""
+    lines = [f"{_escape(name, key=True)}={_escape(properties[name])}" for name in sorted(properties)]
+    return "".join(line + "\n" for line in lines)
+
+
+_ESCAPES: Final = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
+
+
+def _escape(text: str, *, key: bool = False) -> str:
+    """Escape what java.util.Properties would take apart. Every blank of a name, and a leading one of a value."""
+    parts: list[str] = []
+    for position, character in enumerate(text):
+        if character in _ESCAPES:
+            parts.append(_ESCAPES[character])
+        elif (
+            (character == " " and (key or position == 0))
+            or (key and character in "=:")
+            or (character in "#!" and position == 0)
+        ):
+            parts.append("\\" + character)
+        elif " " <= character <= "~":
+            parts.append(character)
+        else:
+            units = character.encode("utf-16-be")
+            parts += [f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2)]
+    return "".join(parts)
