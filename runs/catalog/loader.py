@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast, get_args
 
 from runs.catalog.durability import Durability
@@ -19,8 +20,6 @@ from runs.catalog.records import (
     ConfigFormat,
     Endpoint,
     Mode,
-    Place,
-    PlaceKind,
     ProcessRecipe,
     Readback,
     System,
@@ -29,6 +28,7 @@ from runs.catalog.rendering import render_config
 from runs.declared import Kind, Property, PropertyError, check_properties
 
 FOLDER = Path(__file__).parent
+SHARED = "shared.toml"  # what is no system: the properties that all bindings have
 # What the templates of a recipe may speak of.
 PLACEHOLDERS = frozenset({"program", "bin", "config", "data", "host", "port", "password", "password_file"})
 
@@ -43,24 +43,23 @@ def read_catalog(files: Mapping[str, str]) -> Catalog:
     """The catalog of these files (name to text). Raises CatalogError."""
     systems: dict[str, System] = {}
     digest = hashlib.sha256()
+    shared = _shared(files[SHARED]) if SHARED in files else {}
     for name, text in sorted(files.items()):
-        system = read_system(text, name)
+        digest.update(f"{name}\0{len(text)}\0{text}".encode())
+        if name == SHARED:
+            continue
+        system = read_system(text, name, shared)
         if system.slug in systems:
             raise CatalogError(f"{name}: another file already describes {system.slug}")
         systems[system.slug] = system
-        digest.update(f"{name}\0{len(text)}\0{text}".encode())
     return Catalog(systems, digest.hexdigest())
 
 
-def read_system(text: str, file: str) -> System:
-    """The system that one file describes. Raises CatalogError."""
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise CatalogError(f"{file}: {error}") from None
-    with Table(content, file) as table:
+def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingProxyType({})) -> System:
+    """The system that one file describes; `shared` are the properties all bindings have. Raises CatalogError."""
+    with Table(_toml(text, file), file) as table:
         settings = _properties(table, "settings")
-        binding = _binding(table.table("binding"))
+        binding = _binding(table.table("binding"), shared)
         return System(
             slug=table.slug("slug"),
             name=table.text("name"),
@@ -75,9 +74,21 @@ def read_system(text: str, file: str) -> System:
         )
 
 
-def _binding(table: Table) -> Binding:
+def _shared(text: str) -> dict[str, Property]:
+    with Table(_toml(text, SHARED), SHARED) as table:
+        return _properties(table, "properties")
+
+
+def _toml(text: str, file: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogError(f"{file}: {error}") from None
+
+
+def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
     with table:
-        properties = _properties(table, "properties")
+        properties = {**_properties(table, "properties"), **shared}
         endpoint = _endpoint(table.table("endpoint"), properties)
         return Binding(
             name=table.slug("name"),
@@ -191,20 +202,12 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
             render_config(cast(ConfigFormat, config_format), fixed)
         except PropertyError as error:
             raise table.error(f"fixed: {error}") from None
-        newest = table.text("newest", "")
         argv = table.texts("argv", required=True)
         init_argv = table.texts("init_argv")
         for text in (*argv, *init_argv, *fixed.values()):
             _check_placeholders(table, text)
         return ProcessRecipe(
             program=table.text("program"),
-            companions=table.texts("companions"),
-            version_argv=table.texts("version_argv", required=True),
-            version_pattern=table.text("version_pattern"),
-            oldest=_version(table, table.text("oldest")),
-            newest=_version(table, newest) if newest else None,
-            places=tuple(_place(place) for place in table.tables("places")),
-            install=table.mapping("install"),
             config_name=table.text("config_name"),
             config_format=cast(ConfigFormat, config_format),
             argv=argv,
@@ -213,21 +216,6 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
             fixed=fixed,
             settings=_checked(table, "settings", settings),
         )
-
-
-def _place(table: Table) -> Place:
-    with table:
-        kind = table.text("kind")
-        if kind not in get_args(PlaceKind):
-            raise table.error(f"kind must be one of {', '.join(get_args(PlaceKind))}")
-        return Place(cast(PlaceKind, kind), table.text("where", "" if kind == "path" else None))
-
-
-def _version(table: Table, text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split("."))
-    except ValueError:
-        raise table.error(f"{text!r} is no version: write it as 6.2") from None
 
 
 def _check_placeholders(table: Table, text: str) -> None:

@@ -110,12 +110,6 @@ class Table:
     def table(self, key: str) -> "Table":
         return Table(self.value(key), f"{self.where}, {key}")
 
-    def tables(self, key: str) -> list["Table"]:
-        found = self.value(key)
-        if not isinstance(found, list) or not found:
-            raise self.error(f"{key} must be a list of tables")
-        return [Table(item, f"{self.where}, {key}[{number}]") for number, item in enumerate(found)]
-
 
 def check_slug(name: str, where: str) -> str:
     """`name`, or CatalogError where it could not stand in an address."""

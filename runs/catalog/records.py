@@ -7,7 +7,6 @@ from typing import Literal
 from runs.catalog.durability import Durability
 from runs.declared import Property, PropertyError, check_properties, nearest
 
-PlaceKind = Literal["path", "wheel", "folders"]
 ConfigFormat = Literal["redis", "postgresql"]
 
 
@@ -74,14 +73,6 @@ class Binding:
     when_scanning: dict[str, str]  # client properties that a workload with scans needs
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a program may be found. `where` is a folder inside a Python package, or a pattern of folders."""
-
-    kind: PlaceKind
-    where: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRecipe:
     """How to run one server of a system as a plain process of this machine.
@@ -90,14 +81,7 @@ class ProcessRecipe:
     {password} {password_file}.
     """
 
-    program: str
-    companions: tuple[str, ...]  # programs that must lie beside it
-    version_argv: tuple[str, ...]
-    version_pattern: str  # its first two groups are the major and minor number
-    oldest: tuple[int, ...]
-    newest: tuple[int, ...] | None
-    places: tuple[Place, ...]
-    install: dict[str, str]  # the exact install line by kind of machine: debian, macos
+    program: str  # "redis-server"; where it lies is found when it is needed
     config_name: str
     config_format: ConfigFormat
     argv: tuple[str, ...]

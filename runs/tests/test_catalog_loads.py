@@ -1,0 +1,92 @@
+"""The catalog that ships: every file loads, and its modes say only what their files can make true."""
+
+import pytest
+
+from runs.catalog import UnknownMode, UnknownSystem, load_catalog, read_catalog
+from runs.catalog.loader import FOLDER
+
+CATALOG = load_catalog()
+MODES = [(system, mode) for system in CATALOG.systems.values() for mode in system.modes.values()]
+each_mode = pytest.mark.parametrize(("system", "mode"), MODES, ids=[f"{s.slug}-{m.slug}" for s, m in MODES])
+
+
+def test_it_has_a_system_for_every_file():
+    assert set(CATALOG.systems) == {path.stem for path in FOLDER.glob("*.toml")} - {"shared"}
+
+
+def test_it_digests_every_file():
+    files = {path.name: path.read_text() for path in FOLDER.glob("*.toml")}
+    assert read_catalog(files).digest == CATALOG.digest
+    files["shared.toml"] += "\n# changed\n"
+    assert read_catalog(files).digest != CATALOG.digest
+
+
+@each_mode
+def test_it_declares_what_a_mode_sets(system, mode):
+    for name, value in mode.server_settings.items():
+        assert system.settings[name].check(value) == value
+    for name, value in mode.client_properties.items():
+        assert system.binding.properties[name].check(value) == value
+
+
+@each_mode
+def test_it_reads_back_what_a_mode_sets(system, mode):
+    expected = {one.setting: one.expected for one in mode.readback}
+    assert mode.server_settings.items() <= expected.items()
+    assert expected
+
+
+@each_mode
+def test_it_needs_as_many_replicas_as_a_mode_promises(system, mode):
+    assert mode.durability.replicas_acked == mode.replicas_needed
+    assert mode.name
+
+
+def test_it_maps_redis_to_what_redis_does():
+    modes = CATALOG.system("redis").modes
+    seen = {slug: (mode.durability.ack, mode.durability.loss_window_s) for slug, mode in modes.items()}
+    assert seen["off"] == ("memory", None)
+    assert seen["no"] == ("os_buffer", None)
+    assert seen["everysec"] == ("os_buffer", 1.0)
+    assert seen["always"] == ("disk", 0.0)
+    assert "2 s in the worst case" in modes["everysec"].notes
+    assert modes["off-wait-1"].durability.replica_ack == "memory"
+    assert modes["off-wait-1"].client_properties["redis.wait.replicas"] == "1"
+
+
+def test_it_maps_postgresql_to_what_postgresql_does():
+    modes = CATALOG.system("postgresql").modes
+    delay_s = (
+        CATALOG.system("postgresql")
+        .settings["wal_writer_delay"]
+        .number(modes["off"].server_settings["wal_writer_delay"])
+    )
+    assert modes["off"].durability.loss_window_s == pytest.approx(3 * delay_s)
+    assert modes["fsync-off"].durability.ack == "os_buffer"
+    assert modes["fsync-off"].durability.loss_window_s is None
+    assert [
+        slug for slug, mode in modes.items() if mode.replicas_needed == 0 and mode.durability.loss_window_s == 0
+    ] == [
+        "local",
+        "on",
+    ]
+    replica_acks = {slug: mode.durability.replica_ack for slug, mode in modes.items() if mode.replicas_needed}
+    assert replica_acks == {"remote-write": "os_buffer", "on-standby": "disk", "remote-apply": "disk"}
+
+
+def test_it_names_the_nearest_system_and_mode():
+    with pytest.raises(UnknownSystem, match="Did you mean 'postgresql'"):
+        CATALOG.system("postgresq")
+    with pytest.raises(UnknownMode, match="Did you mean 'everysec'"):
+        CATALOG.system("redis").mode("everysecond")
+    assert CATALOG.system("postgres").slug == "postgresql"
+
+
+def test_it_gives_every_binding_the_shared_properties():
+    for system in CATALOG.systems.values():
+        assert system.binding.properties["benchsite.retries.read"].default == "0"
+
+
+def test_it_declares_passwords_secret():
+    names = [name for s in CATALOG.systems.values() for name, p in s.binding.properties.items() if p.secret]
+    assert names == ["postgresql.password", "redis.password"]

@@ -1,0 +1,55 @@
+"""A wrong catalog file is refused as a whole, with the place and what would be right."""
+
+import pytest
+
+from runs.catalog import CatalogError, read_catalog, read_system
+from runs.catalog.loader import FOLDER
+
+REDIS = (FOLDER / "redis.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "complaint"),
+    [
+        ('slug = "redis"', "slug = ", "redis.toml: Invalid value"),
+        ('slug = "redis"', 'slug = "Redis!"', "small letters"),
+        ('slug = "redis"', 'slug = "redis"\nrunable = true', "'runable' is not known here. Did you mean 'runnable'"),
+        ("runnable = true", 'runnable = "yes"', "runnable must be true or false"),
+        ('name = "Redis"\n', "", "name is missing"),
+        ('host = "redis.host"', 'host = "redis.hots"', "'redis.hots', which is no property"),
+        ('[settings.hz]\ntype = "int"', '[settings.hz]\ntype = "integer"', "settings, hz: type is 'integer'"),
+        (
+            'type = "int"\ndefault = "10"\nleast = 1\nmost = 500',
+            'type = "int"\ndefault = "0"\nleast = 1',
+            "default is wrong",
+        ),
+        ('default = "64MB"', 'default = "64mb"', "write the default as '64MB'"),
+        ("pattern = '[A-Za-z0-9](", "pattern = '[A-Za-z0-9]((", "pattern: "),
+        (
+            'appendonly = "no", save = ""',
+            'appendonyl = "no", save = ""',
+            "modes, off: server: 'appendonyl' is not known",
+        ),
+        ('appendonly = "no", save = ""', 'appendonly = "never", save = ""', "write one of yes, no"),
+        ('ack = "memory"', 'ack = "brain"', "modes, off, durability: ack"),
+        ('loss_window_s = "unbounded"', 'loss_window_s = "much"', "loss_window_s is a number"),
+        ('loss_window_s = "unbounded"', "loss_window_s = 0.0", "neither the disk nor another copy"),
+        ("[modes.off]", "[modes.Off]", "'Off' must be small letters"),
+        ("replicas_needed = 1", "replicas_needed = -1", "0 or more"),
+        ('config_format = "redis"', 'config_format = "ini"', "config_format must be one of"),
+        ('"{program}", "{config}"', '"{program}", "{konfig}"', "{konfig} stands for nothing"),
+        ('dbfilename = "dump.rdb"', 'save = ""', "save is fixed"),
+        ('dbfilename = "dump.rdb"', 'dbfilename = "a\\nb"', "control characters"),
+    ],
+)
+def test_it_says_where_and_what(right, wrong, complaint):
+    assert right in REDIS
+    with pytest.raises(CatalogError) as refused:
+        read_system(REDIS.replace(right, wrong, 1), "redis.toml")
+    assert str(refused.value).startswith("redis.toml")
+    assert complaint in str(refused.value)
+
+
+def test_it_refuses_the_same_system_twice():
+    with pytest.raises(CatalogError, match="already describes redis"):
+        read_catalog({"a.toml": REDIS, "b.toml": REDIS})

@@ -1,0 +1,68 @@
+"""Durability records: what follows from them, and which ones contradict themselves."""
+
+import json
+
+import pytest
+
+from runs.catalog import Durability
+
+
+def record(**changes) -> Durability:
+    plain = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
+    return Durability.from_dict({**plain, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "process_crash", "node_loss", "power_loss"),
+    [
+        ({"ack": "none", "loss_window_s": None}, False, False, False),
+        ({"ack": "memory", "loss_window_s": 0.6}, False, False, False),
+        ({"ack": "os_buffer", "loss_window_s": 1.0}, True, False, False),
+        ({}, True, False, True),
+        ({"ack": "memory", "replicas_acked": 1, "replica_ack": "memory"}, True, True, False),
+        ({"ack": "memory", "replicas_acked": "quorum", "replica_ack": "disk"}, True, True, True),
+        ({"replicas_acked": 1, "replica_ack": "none"}, True, False, True),
+    ],
+)
+def test_it_derives_what_a_write_survives(changes, process_crash, node_loss, power_loss):
+    survives = record(**changes).survives
+    assert (survives.process_crash, survives.node_loss, survives.power_loss) == (process_crash, node_loss, power_loss)
+
+
+@pytest.mark.parametrize("changes", [{}, {"loss_window_s": None}, {"replicas_acked": "all", "replica_ack": "disk"}])
+def test_it_comes_back_from_json(changes):
+    kept = record(**changes)
+    assert Durability.from_dict(json.loads(json.dumps(kept.as_dict()))) == kept
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"ack": "tape"}, "ack"),
+        ({"reads": "lucky"}, "reads"),
+        ({"replicas_acked": -1}, "replicas_acked"),
+        ({"replicas_acked": "most"}, "replicas_acked"),
+        ({"replicas_acked": True}, "replicas_acked"),
+        ({"replica_ack": "disk"}, "replicas_acked is 0"),
+        ({"loss_window_s": -1}, "loss_window_s"),
+        ({"loss_window_s": float("nan")}, "loss_window_s"),
+        ({"ack": "memory"}, "loss_window_s is 0"),
+    ],
+)
+def test_it_refuses_contradictions(changes, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        record(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "forced to disk. A power failure of one node loses no acknowledged write."),
+        ({"ack": "os_buffer", "loss_window_s": 1.0}, "may lose the last 1 s"),
+        ({"ack": "memory", "loss_window_s": None}, "any number of acknowledged writes"),
+        ({"replicas_acked": 1, "replica_ack": "os_buffer"}, "one other copy has handed it to its operating system"),
+        ({"replicas_acked": "quorum", "replica_ack": "disk"}, "a quorum of the copies has forced it to its disk"),
+    ],
+)
+def test_it_speaks_plainly(changes, words):
+    assert words in record(**changes).sentence()
