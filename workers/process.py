@@ -1,0 +1,259 @@
+"""Runs one process to its end while its output is read line by line and kept byte by byte. No Django."""
+
+import contextlib
+import os
+import select
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, Full, Queue
+from typing import IO, Literal
+
+from benchsite.places import Account
+from workers.guarded import END_PATIENCE_S, LOST, Guarded, StartError, start_guarded
+
+__all__ = ["Guarded", "ProcessResult", "Running", "StartError", "run_process", "start_guarded"]
+
+LONGEST_LINE = 16 * 1024  # bytes handed to a callback; the file gets every byte
+LINES_WAITING = 2_000
+LINE_PATIENCE_S = 2.0
+POLL_MS = 250
+LOOK_UP_S = 0.1  # how late the end of a process may be noticed
+
+StopReason = Literal["cancelled", "deadline", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessResult:
+    """How a process ended. `exit_code` is negative for a signal."""
+
+    exit_code: int
+    stopped_because: StopReason | None  # None: it ended by itself
+    duration_s: float
+    lines_dropped: int = 0  # lines that the callbacks were too slow for; the files have them
+
+
+class Running:
+    """The process while it runs, as `on_started` gets it."""
+
+    def __init__(self, guarded: Guarded):
+        self.guarded = guarded
+
+    @property
+    def pid(self) -> int:
+        return self.guarded.pid
+
+    def write_line(self, text: str) -> bool:
+        """One line to the child's standard input; False when it no longer reads."""
+        if self.guarded.stdin is None:
+            raise ValueError("The process was started without stdin=True.")
+        try:
+            self.guarded.stdin.write(text.encode() + b"\n")
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def close_stdin(self) -> None:
+        """End of file on the child's standard input."""
+        if self.guarded.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.guarded.stdin.close()
+
+
+LineCallback = Callable[[str], None]
+
+
+@dataclass
+class _Reader:
+    """Reads one pipe in a thread: every byte to the file, lines to the queue."""
+
+    pipe: IO[bytes]
+    path: Path | None
+    on_line: LineCallback | None
+    queue: "Queue[tuple[LineCallback, str]]"
+    give_up: threading.Event
+    dropped: int = 0
+    partial: bytearray = field(default_factory=bytearray)
+    behind: bool = False
+    problem: OSError | None = None
+
+    def __post_init__(self) -> None:
+        self.thread = threading.Thread(target=self.read, name=f"read {self.path}", daemon=True)
+        self.thread.start()
+
+    def read(self) -> None:
+        poll = select.poll()
+        poll.register(self.pipe, select.POLLIN)
+        with contextlib.ExitStack() as opened:
+            try:
+                file = opened.enter_context(self.path.open("ab", buffering=0)) if self.path else None
+            except OSError as problem:
+                self.problem, file = problem, None
+            opened.enter_context(self.pipe)
+            while True:
+                ready = poll.poll(POLL_MS)
+                # A process that has left the group may hold the pipe open for ever: once the group is gone the reader
+                # takes what lies in the pipe and waits for nothing more.
+                if not ready and self.give_up.is_set():
+                    break
+                if not ready:
+                    continue
+                piece = os.read(self.pipe.fileno(), 1 << 16)
+                if not piece:
+                    break
+                if file is not None:
+                    self.keep(file, piece)
+                if self.on_line is not None:
+                    self.split(piece)
+            if self.partial:
+                self.hand_over(bytes(self.partial))
+
+    def keep(self, file: IO[bytes], piece: bytes) -> None:
+        """A full disk must not stop the reading, or the child would hang on its pipe; it is told at the end."""
+        try:
+            file.write(piece)
+        except OSError as problem:
+            self.problem = self.problem or problem
+
+    def split(self, piece: bytes) -> None:
+        first, *rest = piece.split(b"\n")
+        self.partial += first[: LONGEST_LINE - len(self.partial)]
+        for part in rest:
+            self.hand_over(bytes(self.partial))
+            self.partial = bytearray(part[:LONGEST_LINE])
+
+    def hand_over(self, line: bytes) -> None:
+        """Waits a little for callbacks that are slow; beyond that drops the line rather than holding up the child."""
+        assert self.on_line is not None
+        item = (self.on_line, line.rstrip(b"\r").decode(errors="replace"))
+        try:
+            if self.behind:
+                self.queue.put_nowait(item)
+            else:
+                self.queue.put(item, timeout=LINE_PATIENCE_S)
+            self.behind = False
+        except Full:
+            self.behind = True
+            self.dropped += 1
+
+
+def run_process(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    registry: Path,
+    label: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    account: Account | None = None,
+    stdin: bool = False,
+    stdout_path: Path | None = None,
+    stderr_path: Path | None = None,
+    on_started: Callable[[Running], None] | None = None,
+    on_stdout_line: LineCallback | None = None,
+    on_stderr_line: LineCallback | None = None,
+    on_tick: Callable[[], None] | None = None,
+    tick_s: float = 0.5,
+    should_stop: Callable[[], StopReason | bool] | None = None,
+    deadline_s: float | None = None,
+    grace_s: float = 5.0,
+) -> ProcessResult:
+    """Runs `argv` to its end. Every callback is called in this thread; one that raises ends the process.
+
+    Lines come without their end, at most `LONGEST_LINE` bytes of each; the files get the raw bytes. About every
+    `tick_s` seconds `on_tick`, then `should_stop` are called: True means cancelled, a word is the reason itself.
+    `deadline_s` counts from the start. Raises StartError, and OSError when an output file could not be written.
+    """
+    began = time.monotonic()
+    guarded = start_guarded(
+        argv,
+        registry=registry,
+        label=label,
+        env=env,
+        cwd=cwd,
+        account=account,
+        stdin=subprocess.PIPE if stdin else None,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        grace_s=grace_s,
+    )
+    lines: Queue[tuple[LineCallback, str]] = Queue(LINES_WAITING)
+    give_up = threading.Event()
+    assert guarded.stdout is not None and guarded.stderr is not None
+    readers = [
+        _Reader(guarded.stdout, stdout_path, on_stdout_line, lines, give_up),
+        _Reader(guarded.stderr, stderr_path, on_stderr_line, lines, give_up),
+    ]
+    try:
+        if on_started is not None:
+            on_started(Running(guarded))
+        watch = _Watch(guarded, on_tick, should_stop, tick_s, None if deadline_s is None else began + deadline_s)
+        while not guarded.ended or any(reader.thread.is_alive() for reader in readers) or not lines.empty():
+            _deliver(lines, until=watch.next_tick)
+            watch.tick()
+            if guarded.ended:
+                give_up.set()
+    finally:
+        guarded.stop()
+        give_up.set()
+        Running(guarded).close_stdin()
+        for reader in readers:
+            reader.thread.join(timeout=END_PATIENCE_S)
+    for reader in readers:
+        if reader.problem is not None:
+            raise reader.problem
+    code = LOST if guarded.exit_code is None else guarded.exit_code
+    reason = watch.reason or ("lost" if guarded.lost else None)
+    return ProcessResult(code, reason, time.monotonic() - began, sum(reader.dropped for reader in readers))
+
+
+@dataclass
+class _Watch:
+    """Calls the ticks in time, and stops the process when it is told to or when its time is up."""
+
+    guarded: Guarded
+    on_tick: Callable[[], None] | None
+    should_stop: Callable[[], StopReason | bool] | None
+    tick_s: float
+    deadline: float | None
+    reason: StopReason | None = None
+    next_tick: float = 0.0
+    patience_ends: float = 0.0
+
+    def tick(self) -> None:
+        now = time.monotonic()
+        if now < self.next_tick:
+            return
+        self.next_tick = now + self.tick_s
+        if self.on_tick is not None:
+            self.on_tick()
+        if not self.guarded.alive():
+            return
+        if self.reason is None:
+            self.reason = self.why_stop(now)
+            if self.reason is not None:
+                self.patience_ends = now + self.guarded.patience_s
+                self.guarded.request_stop()
+        elif now > self.patience_ends:
+            self.guarded.stop()  # The guardian itself does not answer.
+
+    def why_stop(self, now: float) -> StopReason | None:
+        if self.deadline is not None and now >= self.deadline:
+            return "deadline"
+        answer = self.should_stop() if self.should_stop is not None else False
+        if answer is True:
+            return "cancelled"
+        return answer or None
+
+
+def _deliver(lines: "Queue[tuple[LineCallback, str]]", *, until: float) -> None:
+    """Hands over the lines that wait, or come within a moment; looks up again at `until` even in a flood of them."""
+    patience = min(max(until - time.monotonic(), 0.0), LOOK_UP_S)
+    with contextlib.suppress(Empty):
+        on_line, line = lines.get(timeout=patience) if patience else lines.get_nowait()
+        on_line(line)
+        while time.monotonic() < until:
+            on_line, line = lines.get_nowait()
+            on_line(line)
