@@ -30,7 +30,7 @@ from runs.declared import Kind, Property, PropertyError, check_properties
 FOLDER = Path(__file__).parent
 SHARED = "shared.toml"  # what is no system: the properties that all bindings have
 # What the templates of a recipe may speak of.
-PLACEHOLDERS = frozenset({"program", "bin", "config", "data", "host", "port", "password", "password_file"})
+PLACEHOLDERS = frozenset({"program", "bin", "config", "data", "host", "port", "user", "password", "password_file"})
 
 
 @functools.cache
@@ -212,7 +212,6 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
             config_format=cast(ConfigFormat, config_format),
             argv=argv,
             init_argv=init_argv,
-            init_marker=table.text("init_marker", ""),
             fixed=fixed,
             settings=_checked(table, "settings", settings),
         )

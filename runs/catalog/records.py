@@ -77,7 +77,7 @@ class Binding:
 class ProcessRecipe:
     """How to run one server of a system as a plain process of this machine.
 
-    Words in braces stand for what is known only at the start: {program} {bin} {config} {data} {host} {port}
+    Words in braces stand for what is known only at the start: {program} {bin} {config} {data} {host} {port} {user}
     {password} {password_file}.
     """
 
@@ -86,7 +86,6 @@ class ProcessRecipe:
     config_format: ConfigFormat
     argv: tuple[str, ...]
     init_argv: tuple[str, ...]  # run once in an empty data folder; empty where there is nothing to do
-    init_marker: str  # the file in the data folder that says it was done
     fixed: dict[str, str]  # server settings that nobody may choose
     settings: dict[str, str]  # server settings of a database that does not choose them
 

@@ -50,6 +50,7 @@ def render_server(
     host: str,
     port: int,
     folder: Path,
+    user: str = "",
     password: str = "",
 ) -> RenderedServer:
     """What one server of `system` in `mode` is started with, its data below `folder`.
@@ -63,6 +64,7 @@ def render_server(
     values = {
         "host": host,
         "port": str(port),
+        "user": user,
         "password": password,
         "data": str(folder / "data"),
         "config": str(folder / recipe.config_name),
