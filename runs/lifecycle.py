@@ -43,12 +43,15 @@ class ClaimLost(Exception):
     """This conductor no longer owns the run: it was reaped, or claimed by another."""
 
 
-def transition(run_id: uuid.UUID, to: Status, *, actor: str, claim: uuid.UUID | None = None, **fields: Any) -> None:
-    """Move a run to `to`, with `fields` set in the same update; raises TransitionRefused where no row matched."""
+def transition(run_id: uuid.UUID, to: Status, *, actor: str, fence: uuid.UUID | None = None, **fields: Any) -> None:
+    """Move a run to `to`, with `fields` set in the same update; `fence` is the claim that must still hold.
+
+    Raises TransitionRefused where no row matched.
+    """
     with transaction.atomic():
         rows = Run.objects.filter(pk=run_id, status__in=ALLOWED[to])
-        if claim is not None:
-            rows = rows.filter(claim=claim)
+        if fence is not None:
+            rows = rows.filter(claim=fence)
         old = rows.select_for_update().values_list("status", flat=True).first()
         if old is None:
             raise TransitionRefused(f"Run {run_id} cannot become {to}: it has moved on.")
@@ -82,7 +85,7 @@ def claim(run_id: uuid.UUID, actor: str) -> uuid.UUID | None:
     """DISPATCHED -> RUNNING with a fresh claim id; None where another conductor was first (a second delivery)."""
     mine = uuid.uuid4()
     try:
-        transition(run_id, Status.RUNNING, actor=actor, started_at=Now(), heartbeat_at=Now(), **{"claim": mine})
+        transition(run_id, Status.RUNNING, actor=actor, started_at=Now(), heartbeat_at=Now(), claim=mine)
     except TransitionRefused:
         return None
     return mine
@@ -111,7 +114,7 @@ def note(run_id: uuid.UUID, claim: uuid.UUID, *, stage: Stage | None = None, tex
 def finish(run_id: uuid.UUID, claim: uuid.UUID, to: Status, *, reason: Reason = Reason.NONE, detail: str = "") -> None:
     """The conductor's own end of a run. Raises ClaimLost where it was ended by somebody else meanwhile."""
     try:
-        transition(run_id, to, actor="conductor", **{"claim": claim}, reason=reason, reason_detail=detail)
+        transition(run_id, to, actor="conductor", fence=claim, reason=reason, reason_detail=detail)
     except TransitionRefused:
         raise ClaimLost(f"Run {run_id} is no longer this conductor's.") from None
 
@@ -123,7 +126,7 @@ def reap() -> list[uuid.UUID]:
     )
     for run_id, claim_id in lost:
         _try(
-            run_id, Status.FAILED, claim=claim_id, reason=Reason.WORKER_LOST,
+            run_id, Status.FAILED, fence=claim_id, reason=Reason.WORKER_LOST,
             reason_detail="Its conductor gave no sign of life for a minute: see the conductor's log, then run it again.",
         )  # fmt: skip
     for run_id in Run.objects.filter(status=Status.DISPATCHED, dispatched_at__lt=Now() - UNCLAIMED_AFTER).values_list(

@@ -240,6 +240,7 @@ class ClientRun(models.Model):
     ready_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    stopped_at = models.DateTimeField(null=True, blank=True)  # when its process group was gone
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     command = ArrayField(models.TextField(), default=list, blank=True)  # redacted
     exit_code = models.IntegerField(null=True, blank=True)

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog
+from runs.catalog import Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, server_settings
 from runs.planning.expansion import Expansion, PlannedRun, expand
 from runs.planning.plan import Entry, Plan, Problem
-from runs.ycsb.errors import PropertyError
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
 LOG_BYTES_PER_INTERVAL = 700
@@ -107,6 +106,11 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     except (UnknownSystem, UnknownMode) as error:
         yield Problem("entries", str(error))
         return
+    try:
+        server_settings(system, mode, database.settings)
+        system.check_binding_properties(database.binding_properties)
+    except PropertyError as error:
+        yield Problem("entries", f"{database.name}: {error}")
     if not system.runnable:
         yield Problem("entries", f"{system.name} cannot be run by this release: {system.notes or 'no provisioner yet'}")
     if database.provisioner == "docker":

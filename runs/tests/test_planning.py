@@ -1,0 +1,198 @@
+"""A matrix becomes exactly the sweeps and runs it crosses, in order, with their loads before them - or nothing."""
+
+import pytest
+from django.db.models import Count
+
+from runs.models import Run, RunEvent, Sweep
+from runs.planning import PlanError, expand, preview, stored_plan, submit
+from runs.tests.factories import (
+    make_cluster,
+    make_database,
+    make_load_generator,
+    make_machine,
+    make_matrix,
+    make_team,
+    make_workload,
+)
+
+pytestmark = pytest.mark.django_db
+DIGEST = "d" * 64
+
+
+@pytest.fixture
+def study():
+    """A maker of unsubmitted matrices shaped like the quick study."""
+
+    def make(**fields):
+        team, machine = make_team(), make_machine()
+        cluster = make_cluster(team=team, machines=[machine])
+        redis = make_database(team=team, cluster=cluster, system="redis")
+        postgresql = make_database(team=team, cluster=cluster, system="postgresql")
+        bindings = fields.pop("bindings", {"redis": DIGEST, "postgresql": DIGEST})
+        generators = [make_load_generator(machine=machine, bindings=bindings) for _ in range(fields.pop("clients", 2))]
+        workloads = fields.pop("workloads", None) or [make_workload(team=team)]
+        modes = fields.pop("modes", ("off", "everysec", "always"))
+        entries = fields.pop("entries", [(redis, mode) for mode in modes] + [(postgresql, "off"), (postgresql, "on")])
+        matrix = make_matrix(
+            team=team, entries=entries, workloads=workloads, load_generators=generators, submitted_at=None, **fields
+        )
+        return matrix
+
+    return make
+
+
+def names(matrix):
+    return [run.name for run in expand(stored_plan(matrix)).runs]
+
+
+def test_it_crosses_every_axis(study):
+    found = preview(stored_plan(study(repeats=3)))
+    assert found.problems == ()
+    assert (found.runs, found.loads) == (5 * 4 * 3, 5)
+    assert [cell.runs for cell in found.cells] == [12] * 5
+    assert found.seconds > 60 * 13
+
+
+def test_each_load_stands_before_what_needs_it(study):
+    runs = expand(stored_plan(study(order="interleaved"))).runs
+    assert [run.position for run in runs] == list(range(len(runs)))
+    for run in runs:
+        if run.phase == "measure":
+            load = runs[run.needs]
+            assert load.phase == "load"
+            assert load.position < run.position
+            assert load.sweep.entry == run.sweep.entry
+
+
+def test_as_listed_goes_sweep_by_sweep(study):
+    assert names(study())[:6] == [
+        "redis off load r1", "redis off A 2t r1", "redis off A 4t r1", "redis off A 16t r1", "redis off A 32t r1",
+        "redis everysec load r1",
+    ]  # fmt: skip
+
+
+def test_interleaved_goes_rung_by_rung(study):
+    measured = [name for name in names(study(order="interleaved", repeats=2)) if "load" not in name]
+    assert measured[:5] == [
+        "redis off A 2t r1", "redis everysec A 2t r1", "redis always A 2t r1", "postgresql off A 2t r1", "postgresql on A 2t r1",
+    ]  # fmt: skip
+    assert [name.rsplit(" ", 1)[1] for name in measured] == ["r1"] * 20 + ["r2"] * 20
+
+
+def test_randomised_is_the_same_for_the_same_seed_only(study):
+    matrix = study(order="randomised", seed=7)
+    first, second = names(matrix), names(matrix)
+    matrix.seed = 8
+    matrix.save()
+    assert first == second
+    assert names(matrix) != first
+    assert sorted(n for n in names(matrix) if "load" not in n) == sorted(n for n in first if "load" not in n)
+
+
+def test_an_exclusion_takes_out_its_cells_and_keeps_the_reason(study):
+    matrix = study(exclusions=[{"match": {"mode": "always", "rung": 32}, "reason": "too slow for today"}])
+    expansion = expand(stored_plan(matrix))
+    assert [(cell.entry.mode, cell.rung, cell.reason) for cell in expansion.excluded] == [("always", 32, "too slow for today")]
+    assert "redis always A 32t r1" not in [run.name for run in expansion.runs]
+
+
+def test_an_override_changes_only_its_cells(study):
+    matrix = study(overrides=[{"match": {"mode": "on"}, "set": {"recordcount": 500, "rungs": [2, 8]}}])
+    runs = [run for run in expand(stored_plan(matrix)).runs if run.phase == "measure"]
+    changed = [run for run in runs if run.sweep.entry.mode == "on"]
+    assert [(run.rung, run.dataset.records) for run in changed] == [(2, 500), (8, 500)]
+    assert {run.dataset.records for run in runs if run.sweep.entry.mode != "on"} == {10_000}
+
+
+def test_a_workload_that_inserts_gets_its_data_anew_for_every_run(study):
+    team = make_team()
+    inserts = make_workload(team=team, short_name="D", properties={
+        "recordcount": "1000", "readproportion": "0.95", "updateproportion": "0", "insertproportion": "0.05",
+        "requestdistribution": "latest",
+    })  # fmt: skip
+    matrix = study(workloads=[inserts], modes=("off",))
+    kinds = ["load" if "load" in name else "run" for name in names(matrix) if name.startswith("redis")]
+    assert kinds == ["load", "run"] * 4
+
+
+def test_two_data_sets_in_one_mode_are_loaded_in_turn(study):
+    team = make_team()
+    small = make_workload(team=team, short_name="S", properties={"recordcount": "1000", "readproportion": "1", "updateproportion": "0"})
+    matrix = study(workloads=[make_workload(team=team), small], modes=("off",), rungs=[2, 4], order="interleaved")
+    redis = [run for run in expand(stored_plan(matrix)).runs if run.sweep.entry.database.system == "redis"]
+    runs = {run.position: run for run in expand(stored_plan(matrix)).runs}
+    for run in redis:
+        if run.needs is not None:
+            assert runs[run.needs].dataset.fingerprint == run.dataset.fingerprint
+    assert sum(run.phase == "load" for run in redis) == 4
+
+
+def test_it_names_both_numbers_when_threads_are_too_few(study):
+    [problem] = preview(stored_plan(study(rungs=[1, 4]))).problems
+    assert problem.field == "rungs"
+    assert "1 threads" in problem.message and "2 clients" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"rungs": []}, "rungs", "at least one rung"),
+        ({"rungs": [2, 2]}, "rungs", "twice"),
+        ({"entries": []}, "entries", "at least one database"),
+        ({"bindings": {"redis": DIGEST}}, "load_generators", "make bindings"),
+        ({"clients": 0}, "load_generators", "at least one load generator"),
+        ({"ladder": "target", "rungs": [1000]}, "threads", "number of threads"),
+        ({"processes_per_generator": 3}, "processes_per_generator", "1 client at a time, not 3"),
+        ({"max_measure_s": 60}, "max_measure_s", "shortest"),
+        ({"modes": ("sometimes",)}, "entries", "sometimes"),
+    ],
+)
+def test_it_refuses_a_plan_that_cannot_run(study, fields, field, words):
+    problems = preview(stored_plan(study(**fields))).problems
+    assert any(problem.field == field and words in problem.message for problem in problems), problems
+
+
+def test_it_refuses_no_records(study):
+    team = make_team()
+    empty = make_workload(team=team, properties={"recordcount": "0", "readproportion": "1", "updateproportion": "0"})
+    [problem] = preview(stored_plan(study(workloads=[empty]))).problems
+    assert problem.field == "workloads"
+    assert "recordcount" in problem.message
+
+
+def test_it_stores_nothing_of_a_refused_plan(study):
+    matrix = study(rungs=[1])
+    with pytest.raises(PlanError):
+        submit(matrix, None)
+    assert Run.objects.count() == Sweep.objects.count() == RunEvent.objects.count() == 0
+
+
+def test_it_submits_once(study):
+    matrix = study()
+    submit(matrix, None)
+    assert matrix.submitted_at
+    assert Run.objects.count() == 25
+    assert RunEvent.objects.count() == 25
+    with pytest.raises(PlanError, match="already submitted"):
+        submit(matrix, None)
+    assert Run.objects.count() == 25
+
+
+def test_it_submits_in_a_number_of_queries_that_does_not_grow(study, django_assert_max_num_queries):
+    large = study(repeats=20)
+    with django_assert_max_num_queries(30):
+        submit(large, None)
+    assert Run.objects.filter(matrix=large).count() == 5 * 4 * 20 + 5
+
+
+def test_a_spec_holds_what_decides_the_result(study):
+    matrix = study()
+    submit(matrix, None)
+    run = Run.objects.get(name="redis always A 16t r1")
+    assert run.spec["mode"]["server_settings"]["appendfsync"] == "always"
+    assert run.spec["mode"]["record"]["ack"] == "disk"
+    assert run.spec["client"]["digest"] == DIGEST
+    assert run.spec["window"] == {"warmup_s": 2, "min_measure_s": 10, "max_measure_s": 10, "min_operations": 0}
+    assert len(run.spec["generators"]) == 2
+    assert run.needs.name == "redis always load r1"
+    assert list(Run.objects.values("sweep").annotate(n=Count("pk")).values_list("n", flat=True).order_by("n")) == [1] * 5 + [4] * 5

@@ -1,0 +1,58 @@
+"""The conductor's sign of life: a thread that beats while the run is carried out, and hears of cancelling."""
+
+import logging
+import threading
+import uuid
+from types import TracebackType
+
+from django.db import DatabaseError, connection
+
+from runs import lifecycle
+
+log = logging.getLogger(__name__)
+BEAT_S = 5.0
+
+
+class RunCancelled(Exception):
+    """Somebody asked for the run to stop."""
+
+
+class Heartbeat:
+    """Beats from its own thread and connection, so that a slow step of the conductor is not taken for its death."""
+
+    def __init__(self, run_id: uuid.UUID, claim: uuid.UUID) -> None:
+        self.run_id, self.claim = run_id, claim
+        self._ended = threading.Event()
+        self._lost = self._cancelled = False
+        self._thread = threading.Thread(target=self._beat, name=f"heartbeat {run_id}", daemon=True)
+
+    def __enter__(self) -> "Heartbeat":
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._ended.set()
+        self._thread.join(timeout=BEAT_S)
+
+    def check(self) -> None:
+        """Raises ClaimLost or RunCancelled; the conductor calls it wherever it waits."""
+        if self._lost:
+            raise lifecycle.ClaimLost(f"Run {self.run_id} is no longer this conductor's.")
+        if self._cancelled:
+            raise RunCancelled
+
+    def _beat(self) -> None:
+        try:
+            # A cancel is to be heard within a second or two; the row is only touched every BEAT_S.
+            while not self._ended.wait(BEAT_S):
+                try:
+                    self._cancelled = lifecycle.beat(self.run_id, self.claim) or self._cancelled
+                except lifecycle.ClaimLost:
+                    self._lost = True
+                    return
+                except DatabaseError as error:
+                    # The database may be back before the claim counts as silent.
+                    log.warning("Run %s: no heartbeat (%s).", self.run_id, str(error).splitlines()[0])
+                    connection.close()
+        finally:
+            connection.close()

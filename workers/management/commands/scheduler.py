@@ -1,0 +1,69 @@
+"""`manage.py scheduler`: the one loop that starts runs and reaps lost ones."""
+
+import logging
+import signal
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import OperationalError, connection
+
+from runs.planning.submission import QUEUE_CHANNEL
+from workers import scheduling
+from workers.tasks import conduct, tidy
+
+log = logging.getLogger(__name__)
+# Any number will do as long as no other use of this database has it.
+ADVISORY_LOCK = 7_305_061
+TICK_S = 1.0
+# A deployment to be removed is named again after this time, in case the first message was lost.
+TIDY_AGAIN_S = 60.0
+
+
+class Command(BaseCommand):
+    help = "Starts queued runs whose machines are free, and reaps lost ones. A second scheduler waits for the first."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stopping = False
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        self.tidied: dict[Any, float] = {}
+        while not self.stopping:
+            try:
+                self._serve()
+            except OperationalError as error:
+                # PostgreSQL is restarting, say: the queue waits in its rows, and so do we.
+                log.warning("The database does not answer (%s); trying again.", str(error).splitlines()[0])
+                connection.close()
+                time.sleep(TICK_S)
+
+    def _stop(self, *_: object) -> None:
+        self.stopping = True
+
+    def _serve(self) -> None:
+        while not self.stopping and not self._lock():
+            time.sleep(TICK_S)
+        with connection.cursor() as cursor:
+            cursor.execute(f"LISTEN {QUEUE_CHANNEL}")
+        log.info("Scheduling.")
+        while not self.stopping:
+            self._tick()
+            # Either a second has passed or somebody submitted, cancelled or finished something.
+            for _ in connection.connection.notifies(timeout=TICK_S, stop_after=1):
+                pass
+
+    def _lock(self) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [ADVISORY_LOCK])
+            row = cursor.fetchone()
+        return bool(row and row[0])
+
+    def _tick(self) -> None:
+        for run_id in scheduling.tick():
+            log.info("Dispatching run %s.", run_id)
+            conduct.delay(str(run_id))
+        now = time.monotonic()
+        for deployment_id in scheduling.tidy_deployments():
+            if now - self.tidied.get(deployment_id, -TIDY_AGAIN_S) >= TIDY_AGAIN_S:
+                self.tidied[deployment_id] = now
+                tidy.delay(str(deployment_id))

@@ -1,0 +1,68 @@
+"""What each client of a run is told to do: its share of threads, target and records, and its whole property file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runs.catalog import load_catalog
+from runs.planning.expansion import TAIL_S
+from runs.spec import ClientOrder, RunSpec
+from runs.ycsb.command import client_properties_for_run, split
+
+# A client is ended by force when it takes longer than its measured time and this.
+RUN_GRACE_S = 45
+# Loads have no measured time; a rate so low means that something is stuck.
+SLOWEST_LOAD_RECORDS_S = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One client run to be made."""
+
+    generator_id: str
+    number: int
+    process_number: int
+    order: ClientOrder
+
+
+def client_orders(spec: RunSpec, binding_properties: Mapping[str, str]) -> list[Order]:
+    """One order per load generator and process; shares differ by at most one thread, op/s or record."""
+    places = [(generator["id"], process) for generator in spec["generators"] for process in range(spec["load"]["processes"])]
+    threads = split(spec["load"]["threads"], len(places), what="threads")
+    target = spec["load"]["target_ops_s"]
+    targets = split(target, len(places), what="operations per second") if target else [None] * len(places)
+    binding = load_catalog().system(spec["system"]).binding
+    measure = spec["phase"] == "measure"
+    duration = spec["window"]["warmup_s"] + spec["window"]["min_measure_s"] + TAIL_S if measure else None
+    records = spec["dataset"]["records"]
+    deadline = duration + RUN_GRACE_S if duration else RUN_GRACE_S + records // SLOWEST_LOAD_RECORDS_S
+    orders = []
+    for number, (generator_id, process) in enumerate(places):
+        properties = client_properties_for_run(
+            spec["workload"]["properties"],
+            phase=spec["phase"],
+            client=number,
+            clients=len(places),
+            threads=threads[number],
+            target_ops_s=targets[number],
+            duration_s=duration,
+            binding_properties=binding_properties,
+        )
+        orders.append(
+            Order(
+                generator_id,
+                number,
+                process,
+                {
+                    "binding": binding.name,
+                    "digest": spec["client"]["digest"],
+                    "java_class": binding.java_class,
+                    "phase": spec["phase"],
+                    "threads": threads[number],
+                    "target_ops_s": targets[number],
+                    "duration_s": duration,
+                    "deadline_s": deadline,
+                    "properties": dict(properties),
+                },
+            )
+        )
+    return orders

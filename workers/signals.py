@@ -1,0 +1,41 @@
+"""What a Celery worker does when it comes up and goes down."""
+
+import logging
+import os
+from typing import Any
+
+from celery.signals import worker_process_init, worker_ready, worker_shutdown
+from django.conf import settings
+
+from runs.artifacts import check_storage
+from workers import presence, standing
+from workers.orphans import exit_when_parent_is_gone
+from workers.registry import end_earlier_lives
+
+log = logging.getLogger(__name__)
+ROLE_VARIABLE = "BENCHSITE_ROLE"  # "conductor" for the worker on the conductor queue
+
+
+@worker_ready.connect
+def come_up(**_: Any) -> None:
+    """End what an earlier life of this worker left behind, then say that it is here."""
+    check_storage()
+    end_earlier_lives(settings.GUARDED_DIR)
+    if os.environ.get(ROLE_VARIABLE) == "conductor":
+        standing.forget_earlier_servers()
+    name = presence.generator_name()
+    if name:
+        generator = presence.register_generator(name)
+        presence.beat_forever(name)
+        log.info("Load generator %s is ready on %s.", name, generator.machine)
+
+
+@worker_process_init.connect
+def watch_parent(**_: Any) -> None:
+    """A pool process whose worker was killed must not go on alone."""
+    exit_when_parent_is_gone()
+
+
+@worker_shutdown.connect
+def go_down(**_: Any) -> None:
+    standing.stop_all()
