@@ -35,13 +35,15 @@ def lowest_values(indices: npt.NDArray[Any]) -> Ints:
     """The smallest value (µs) of the bucket at each index."""
     index = np.asarray(indices, dtype=np.int64)
     bucket = np.maximum((index >> _HALF_BITS) - 1, 0)
-    return (index - (bucket << _HALF_BITS)) << bucket
+    lowest: Ints = (index - (bucket << _HALF_BITS)) << bucket
+    return lowest
 
 
 def bucket_widths(indices: npt.NDArray[Any]) -> Ints:
     """How many values (µs) share the bucket at each index."""
     bucket = np.maximum((np.asarray(indices, dtype=np.int64) >> _HALF_BITS) - 1, 0)
-    return np.left_shift(np.int64(1), bucket)
+    widths: Ints = np.left_shift(np.int64(1), bucket)
+    return widths
 
 
 def median_values(indices: npt.NDArray[Any]) -> Ints:

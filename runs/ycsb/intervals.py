@@ -9,7 +9,7 @@ import json
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -134,7 +134,7 @@ class Intervals:
         )
 
 
-def unwrap(data: bytes, magic: bytes, version: int) -> tuple[dict[str, object], bytes]:
+def unwrap(data: bytes, magic: bytes, version: int) -> tuple[dict[str, Any], bytes]:
     """The JSON header and the decompressed body of stored bytes. Raises PackedDataError."""
     try:
         found, found_version, length = _PREFIX.unpack_from(data)

@@ -1,0 +1,37 @@
+"""Secrets taken out of properties, command lines and addresses before anything is stored or hashed."""
+
+import re
+from typing import Final
+
+HIDDEN: Final = "[redacted]"
+
+_SECRET_WORD: Final = (
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key|credentials?|private[-_]?key)"
+)
+# A name that contains a secret's word, then = or : and the value up to a blank, a quote or the next option.
+_ASSIGNED: Final = re.compile(
+    rf"""(?P<name>["']?[\w.$-]*{_SECRET_WORD}[\w.-]*["']?\s*(?:=|:(?!//))[ \t]*)"""
+    r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:\\.|[^\s,;&"'\\])+)""",
+    re.IGNORECASE,
+)
+# user:password@ of an address; the user's name stays, because it helps to find what is wrong.
+_ADDRESS: Final = re.compile(
+    r"(?P<front>\b[a-z][a-z0-9+.-]*://[^\s/?#:@\"']*:)(?P<value>[^\s/?#\"']+)(?=@)", re.IGNORECASE
+)
+_BEARER: Final = re.compile(r"(?P<front>\b(?:bearer|basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
+_OPTION: Final = re.compile(
+    rf"(?P<front>(?:^|\s)--?[\w-]*{_SECRET_WORD}[\w-]*\s+)(?P<value>[^\s-][^\s]*)", re.IGNORECASE | re.MULTILINE
+)
+
+
+def redact(text: str) -> str:
+    """The text with every secret in it replaced; applying it again changes nothing."""
+    text = _ADDRESS.sub(lambda found: found["front"] + HIDDEN, text)
+    text = _OPTION.sub(lambda found: found["front"] + HIDDEN, text)
+    text = _BEARER.sub(lambda found: found["front"] + HIDDEN, text)
+    return _ASSIGNED.sub(lambda found: found["name"] + HIDDEN, text)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a property of this name holds a secret."""
+    return re.search(_SECRET_WORD, name, re.IGNORECASE) is not None

@@ -1,0 +1,97 @@
+"""Known signs of trouble in what a client says, for the reason of a failed run.
+
+A client ends with exit code 0 after nearly every mishap, so what it wrote is the only thing to go by. The list here is
+short on purpose: the lines are quoted, and a person reads them.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+LONGEST: Final = 300  # characters of a line that is quoted
+MOST: Final = 6  # different symptoms that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """One sign of trouble: what it means in plain words, the line itself, and how often it was seen."""
+
+    kind: str
+    meaning: str
+    line: str
+    times: int = 1
+
+
+# kind, meaning, and the phrases that tell it; the first kinds are nearer to the cause.
+_PHRASES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
+    ("failed", "the client's binding gave up", (r"BENCHSITE FAILED\b",)),
+    ("error", "the client's binding reports errors of the database", (r"BENCHSITE ERROR\b",)),
+    ("memory", "the client ran out of memory", (r"java\.lang\.OutOfMemoryError",)),
+    ("class", "a class is missing from the client", (r"ClassNotFoundException", r"NoClassDefFoundError")),
+    (
+        "main",
+        "the client could not be started",
+        ("Could not find or load main class", "Unrecognized VM option", "Could not create the Java Virtual Machine"),
+    ),
+    (
+        "connect",
+        "the database could not be reached",
+        ("Connection refused", "ConnectException", "UnknownHostException", "No route to host", "connect timed out"),
+    ),
+    ("login", "the database refused the login", ("authentication failed", "Access denied", "NOAUTH", "WRONGPASS")),
+    (
+        "binding",
+        "the database could not be connected to",
+        ("Error initializing datastore bindings", "Unknown DB ", "Could not initialize DB", r"\bDBException"),
+    ),
+    (
+        "workload",
+        "the workload could not be set up",
+        (
+            "WorkloadException",
+            "Unknown request distribution",
+            "Missing property: ",
+            "Invalid combination of insertstart",
+        ),
+    ),
+    ("number", "a property is not a number", ("NumberFormatException",)),
+    ("insert", "an insert failed and its thread ended", ("Error inserting, not retrying any more",)),
+    ("threads", "there are fewer operations than threads", ("the threadcount is bigger than recordcount",)),
+    ("thread", "a thread of the client died", ("thread has thrown", "Exception in thread ")),
+    ("stuck", "a thread did not stop when it should", ("Still waiting for thread",)),
+    ("export", "the summary could not be written", ("Could not export measurements", "Failed to open hdr histogram")),
+    (
+        "exception",
+        "an exception was thrown",
+        (r"^(?:Caused by: )?(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b",),
+    ),
+)
+_KNOWN: Final = tuple((kind, meaning, re.compile("|".join(phrases))) for kind, meaning, phrases in _PHRASES)
+
+
+def find_symptoms(lines: Iterable[str]) -> tuple[Symptom, ...]:
+    """The different signs of trouble, the most telling first; each line counts for the first kind it fits."""
+    found: dict[str, Symptom] = {}
+    for line in lines:
+        text = line.strip()[:LONGEST]
+        for kind, meaning, pattern in _KNOWN:
+            if pattern.search(text):
+                earlier = found.get(kind)
+                found[kind] = (
+                    Symptom(kind, meaning, text)
+                    if earlier is None
+                    else Symptom(kind, meaning, earlier.line, earlier.times + 1)
+                )
+                break
+    order = {kind: position for position, (kind, _, _) in enumerate(_KNOWN)}
+    return tuple(sorted(found.values(), key=lambda symptom: order[symptom.kind])[:MOST])
+
+
+def describe(symptoms: Iterable[Symptom]) -> str:
+    """One sentence per symptom, for the reason of a failed run; empty where there is none."""
+    sentences = []
+    for symptom in symptoms:
+        times = f" ({symptom.times} times)" if symptom.times > 1 else ""
+        sentences.append(f"{symptom.meaning[0].upper()}{symptom.meaning[1:]}{times}: {symptom.line}")
+    return "\n".join(sentences)
