@@ -1,0 +1,141 @@
+package benchsite;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Properties;
+import java.util.concurrent.locks.LockSupport;
+
+import org.benchsite.ycsb.BenchsiteDB;
+import org.benchsite.ycsb.Failure;
+import org.benchsite.ycsb.IgnoringWorkload;
+import org.benchsite.ycsb.Ledger;
+import site.ycsb.Client;
+import site.ycsb.DB;
+import site.ycsb.DBException;
+
+/**
+ * Starts a YCSB client so that several of them, on several hosts, begin at one agreed instant.
+ *
+ * <p>{@code benchsite.Start --ready ARGUMENTS OF YCSB}
+ *
+ * <ol>
+ *   <li>checks the arguments, loads the classes and opens one connection through the binding: a wrong property or a
+ *       server that does not answer shows here, as {@code BENCHSITE FAILED reason} on stderr and exit code 3;
+ *   <li>prints {@code BENCHSITE READY java-version hdrhistogram-version} on stderr;
+ *   <li>reads one line from stdin, {@code START epoch-milliseconds}; stdin closed before it ends with exit code 4;
+ *   <li>waits for that instant on this host's clock, prints {@code BENCHSITE STARTED epoch-milliseconds} with the
+ *       instant at which it really went on, and calls YCSB's own main.
+ * </ol>
+ *
+ * <p>Without {@code --ready} it begins at once. {@code benchsite.Start --properties CLASS} prints the names and
+ * defaults of a binding's properties and ends.
+ */
+public final class Start {
+    static final int FAILED = 3;
+    static final int NOT_STARTED = 4;
+    /** A sleep may end this much late, so that the rest is waited for awake. */
+    private static final long SPIN_MS = 3;
+
+    private static volatile boolean measuring;
+
+    public static void main(String[] args) throws IOException {
+        try {
+            if (args.length == 2 && args[0].equals("--properties")) {
+                describe(args[1]);
+                return;
+            }
+            boolean agreed = args.length > 0 && args[0].equals("--ready");
+            String[] rest = agreed ? Arrays.copyOfRange(args, 1, args.length) : args;
+            Properties properties = Arguments.parse(rest);
+            WarmUp.run();
+            tryConnection(properties);
+            if (agreed) {
+                awaitStart();
+            }
+            Runtime.getRuntime().addShutdownHook(new Thread(Ledger.SHARED::report));
+            measuring = true;
+            Client.main(withOurWorkload(rest, properties));
+        } catch (IllegalArgumentException | DBException e) {
+            fail(Failure.describe(e));
+        }
+    }
+
+    /**
+     * Ends the process, with the reason, when a binding's thread cannot begin; does nothing before YCSB's main has been
+     * called or in a process that was not started here.
+     */
+    public static void giveUp(String reason) {
+        if (measuring) {
+            fail(reason);
+        }
+    }
+
+    private static void fail(String reason) {
+        System.err.println("BENCHSITE FAILED " + reason);
+        System.exit(FAILED);
+    }
+
+    private static void describe(String className) throws DBException {
+        DB db = newBinding(className);
+        if (!(db instanceof BenchsiteDB)) {
+            throw new IllegalArgumentException(className + " is not a binding of Benchsite");
+        }
+        ((BenchsiteDB) db).properties().forEach((name, fallback) -> System.out.println(name + "=" + fallback));
+    }
+
+    private static void tryConnection(Properties properties) throws DBException {
+        DB db = newBinding(properties.getProperty("db"));
+        db.setProperties(properties);
+        db.init();
+        db.cleanup();
+    }
+
+    private static DB newBinding(String className) throws DBException {
+        try {
+            return (DB) Class.forName(className).getDeclaredConstructor().newInstance();
+        } catch (ReflectiveOperationException | LinkageError | ClassCastException e) {
+            throw new DBException("the binding " + className + " cannot be loaded: " + e, e);
+        }
+    }
+
+    private static void awaitStart() throws IOException {
+        System.err.println("BENCHSITE READY " + System.getProperty("java.version") + " " + WarmUp.histogramVersion());
+        BufferedReader stdin = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        String line = stdin.readLine();
+        if (line == null) {
+            System.exit(NOT_STARTED);
+        }
+        if (!line.matches("START \\d{1,15}")) {
+            throw new IllegalArgumentException("expected START and epoch milliseconds, not \"" + line + "\"");
+        }
+        long instant = Long.parseLong(line.substring("START ".length()));
+        long now = System.currentTimeMillis();
+        while (now < instant) {
+            if (instant - now > SPIN_MS) {
+                LockSupport.parkNanos((instant - now - SPIN_MS) * 1_000_000);
+            } else {
+                Thread.onSpinWait();
+            }
+            now = System.currentTimeMillis();
+        }
+        System.err.println("BENCHSITE STARTED " + now);
+    }
+
+    /** YCSB's arguments, with the workload exchanged for one that goes on after failed inserts where that is asked. */
+    private static String[] withOurWorkload(String[] args, Properties properties) {
+        boolean loads = !Boolean.parseBoolean(properties.getProperty("dotransactions", "true"));
+        if (!loads || !Boolean.parseBoolean(properties.getProperty(IgnoringWorkload.PROPERTY))) {
+            return args;
+        }
+        String[] more = Arrays.copyOf(args, args.length + 2);
+        more[args.length] = "-p";
+        more[args.length + 1] = "workload=" + IgnoringWorkload.class.getName();
+        return more;
+    }
+
+    private Start() {
+    }
+}

@@ -1,0 +1,209 @@
+"""Builds the bindings: `python workers/bindings/build.py [--into var/ycsb] [binding ...]`.
+
+Standard library only. Maven works in a copy of the sources, so that builds leave nothing in the tree and the paths of
+this checkout never reach a jar; what it made is laid out beside the earlier build and renamed into its place.
+"""
+
+import argparse
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+SOURCES = Path(__file__).resolve().parent
+ROOT = SOURCES.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchsite import prerequisites  # noqa: E402
+from workers.manifests import (  # noqa: E402
+    LIB,
+    Manifest,
+    ManifestError,
+    digest_of,
+    hash_jars,
+    verify,
+)
+
+POM = "{http://maven.apache.org/POM/4.0.0}"
+BASE = "base"
+DESCRIPTION = "binding.properties"
+ERROR_LINES = 12
+# Lines that Maven adds to every failure and that help nobody here.
+BOILERPLATE = re.compile(r"^\[ERROR\]\s*(\[Help|To see the full|Re-run Maven|For more info|After correcting|mvn <|$)")
+NETWORK = re.compile(r"Could not (transfer|resolve|find artifact)|Unknown host|Connection (refused|timed|reset)|PKIX")
+
+
+class BuildError(Exception):
+    """The build failed; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What the parent pom says."""
+
+    bindings: tuple[str, ...]
+    ycsb_version: str
+    release: str
+    versions: dict[str, str]  # "group:artifact" -> version
+
+
+def read_project(sources: Path) -> Project:
+    """The bindings (modules that describe themselves) and the pinned versions of the parent pom."""
+    pom = ElementTree.parse(sources / "pom.xml").getroot()
+    modules = [module.text or "" for module in pom.iterfind(f"{POM}modules/{POM}module")]
+    bindings = tuple(module for module in modules if (sources / module / DESCRIPTION).exists())
+    versions = {
+        f"{pin.findtext(f'{POM}groupId')}:{pin.findtext(f'{POM}artifactId')}": pin.findtext(f"{POM}version") or ""
+        for pin in pom.iterfind(f"{POM}dependencyManagement/{POM}dependencies/{POM}dependency")
+    }
+    return Project(
+        bindings,
+        pom.findtext(f"{POM}properties/{POM}ycsb.version") or "",
+        pom.findtext(f"{POM}properties/{POM}maven.compiler.release") or "",
+        versions,
+    )
+
+
+def read_description(sources: Path, binding: str) -> dict[str, str]:
+    lines = (sources / binding / DESCRIPTION).read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def source_digest(sources: Path, binding: str) -> str:
+    """SHA-256 over everything that the binding's jars are made from; tests and earlier builds are not part of it."""
+    files = [sources / "pom.xml"]
+    for module in (BASE, binding):
+        files += [path for path in sorted((sources / module).glob("*")) if path.is_file()]
+        files += [path for path in sorted((sources / module / "src" / "main").rglob("*")) if path.is_file()]
+    total = hashlib.sha256()
+    for path in files:
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{path.relative_to(sources).as_posix()} {content}\n".encode())
+    return total.hexdigest()
+
+
+def is_current(sources: Path, into: Path, binding: str) -> bool:
+    """Whether the installed binding was built from these very sources and is whole."""
+    try:
+        return verify(into / binding).source_digest == source_digest(sources, binding)
+    except ManifestError:
+        return False
+
+
+def run_maven(sources: Path, bindings: Sequence[str], log: Path) -> None:
+    """Packages the bindings and what they need. Raises BuildError with the last of Maven's own error lines."""
+    environment = dict(os.environ)
+    if home := prerequisites.java_home():
+        environment["JAVA_HOME"] = home
+    argv = ["mvn", "-q", "-B", "-ntp", "-Dstyle.color=never", "-Dmaven.test.skip=true"]
+    argv += ["-pl", ",".join(bindings), "-am", "package"]
+    done = subprocess.run(
+        argv, cwd=sources, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    output = done.stdout + done.stderr
+    log.write_text(output)
+    if done.returncode == 0:
+        return
+    lines = [line for line in output.splitlines() if line.startswith("[ERROR]") and not BOILERPLATE.match(line)]
+    advice = (
+        "Maven could not fetch what the bindings need: check the network, or the proxy in Maven's settings.xml."
+        if NETWORK.search(output)
+        else "The sources or this JDK are at fault: mend what is named above."
+    )
+    shown = (lines or output.splitlines())[:ERROR_LINES]
+    raise BuildError("\n".join([*shown, f"{advice} Then run `make bindings` again.", f"All that Maven said: {log}"]))
+
+
+def lay_out(sources: Path, into: Path, binding: str, project: Project, source: str) -> Manifest:
+    """Moves what Maven made into `into`/`binding`, replacing the earlier build by renaming."""
+    fresh = into / f".new-{binding}"
+    shutil.rmtree(fresh, ignore_errors=True)
+    lib = fresh / LIB
+    lib.mkdir(parents=True)
+    target = sources / binding / "target"
+    for jar in (*(target / "lib").glob("*.jar"), *target.glob("*.jar")):
+        shutil.copyfile(jar, lib / jar.name)
+    description = read_description(sources, binding)
+    jars = hash_jars(fresh)
+    driver = description["driver"]
+    manifest = Manifest(
+        folder=fresh,
+        binding=binding,
+        java_class=description["java_class"],
+        driver=f"{driver}:{project.versions[driver]}",
+        ycsb_version=project.ycsb_version,
+        release=project.release,
+        jar_digests=jars,
+        digest=digest_of(jars),
+        source_digest=source,
+    )
+    manifest.write()
+    place, old = into / binding, into / f".old-{binding}"
+    shutil.rmtree(old, ignore_errors=True)
+    if place.exists():
+        place.rename(old)
+    fresh.rename(place)
+    shutil.rmtree(old, ignore_errors=True)
+    return manifest
+
+
+@contextmanager
+def alone(into: Path) -> Iterator[None]:
+    """Builds into one folder happen one after the other; the lock goes with the process."""
+    with (into / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def build(into: Path, wanted: Sequence[str] = (), *, sources: Path = SOURCES) -> dict[str, Manifest]:
+    """Builds what is not current and returns the manifests of everything wanted. Raises BuildError."""
+    project = read_project(sources)
+    if unknown := sorted(set(wanted) - set(project.bindings)):
+        raise BuildError(f"There is no binding {unknown[0]}; there are {', '.join(project.bindings)}.")
+    into.mkdir(parents=True, exist_ok=True)
+    with alone(into):
+        stale = [name for name in wanted or project.bindings if not is_current(sources, into, name)]
+        if stale:
+            compile_and_lay_out(sources, into, stale, project)
+        return {name: verify(into / name) for name in wanted or project.bindings}
+
+
+def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project: Project) -> None:
+    prerequisites.demand(prerequisites.java_problems() + prerequisites.maven_problems())
+    print(f"Building the bindings {', '.join(stale)} ...", flush=True)
+    copy = into / ".build"
+    shutil.rmtree(copy, ignore_errors=True)
+    try:
+        shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("target", "test", "__pycache__", "*.py"))
+        digests = {name: source_digest(copy, name) for name in stale}
+        run_maven(copy, stale, into / "build.log")
+        for name in stale:
+            manifest = lay_out(copy, into, name, project, digests[name])
+            print(f"  {name}: {manifest.driver}, YCSB {manifest.ycsb_version}, digest {manifest.digest[:12]}")
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Builds YCSB's bindings with Maven.")
+    parser.add_argument("--into", type=Path, default=ROOT / "var" / "ycsb", help="folder for the bindings")
+    parser.add_argument("binding", nargs="*", help="only these (default: all)")
+    arguments = parser.parse_args()
+    try:
+        build(arguments.into.resolve(), arguments.binding)
+    except BuildError as error:
+        print(f"The bindings could not be built; an earlier build stays in place.\n{error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
