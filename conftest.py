@@ -1,0 +1,157 @@
+"""The whole test session: a private PostgreSQL and Redis of its own, and what most tests of pages need.
+
+The servers lie in `var/test/1` (2, 3, ... where other sessions run already) and hold nothing worth a flush to disk.
+With DATABASE_URL and REDIS_URL set, those are used instead. Workers of pytest-xdist inherit them by environment.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import django
+import pytest
+
+from benchsite.embedded import AlreadyRunning, EmbeddedServers
+from benchsite.places import places
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from benchsite.teams.models import Team, User
+
+ROOT = Path(__file__).resolve().parent
+
+
+def reserve_servers() -> EmbeddedServers | None:
+    """Picks a free folder for this session's servers and tells the settings; None where the environment has them."""
+    wanted = {name for name in ("DATABASE_URL", "REDIS_URL") if not os.environ.get(name)}
+    for number in count(1) if wanted else ():
+        var = ROOT / "var" / "test" / str(number)
+        servers = EmbeddedServers(
+            places(var),
+            logs=var / "log",
+            postgresql="DATABASE_URL" in wanted,
+            redis="REDIS_URL" in wanted,
+            careless=True,
+        )
+        try:
+            servers.reserve()
+        except AlreadyRunning:
+            continue
+        os.environ.setdefault("BENCHSITE_VAR", str(var))
+        addresses = {"DATABASE_URL": servers.places.database_url, "REDIS_URL": servers.places.redis_url}
+        os.environ.update({name: addresses[name] for name in wanted})
+        return servers
+    return None
+
+
+# The settings read the environment once, so this comes before Django's set-up, and both before any other conftest.
+SERVERS = reserve_servers()
+os.environ.setdefault("BENCHSITE_VAR", str(ROOT / "var" / "test" / "site"))
+os.environ.setdefault("BENCHSITE_SECRET_KEY", "for tests only: it guards nothing but rows that are thrown away")
+os.environ["DJANGO_SETTINGS_MODULE"] = "benchsite.settings"
+django.setup()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    from django.conf import settings
+
+    # No `collectstatic` before the tests, so no manifest either; and passwords need not be slow to guess.
+    settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if SERVERS is not None:
+        SERVERS.start()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if SERVERS is not None:
+        SERVERS.stop()
+
+
+# --- fixtures ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def team(db: None) -> "Team":
+    """The team whose things a test looks at."""
+    from runs.tests.factories import make_team
+
+    return make_team(name="Storage")
+
+
+@pytest.fixture
+def user(team: "Team") -> "User":
+    """A runner of `team`."""
+    from runs.tests.factories import make_user
+
+    return make_user(team=team, username="runa")
+
+
+@pytest.fixture
+def client_in(user: "User") -> "Client":
+    """A browser in which `user` is signed in."""
+    return signed_in(user)
+
+
+@pytest.fixture
+def stranger(db: None) -> "Client":
+    """A browser in which an admin of another team is signed in: whatever is not theirs must look as if it were not."""
+    from benchsite.teams.models import Role
+    from runs.tests.factories import make_team, make_user
+
+    return signed_in(make_user(team=make_team(name="Elsewhere"), role=Role.ADMIN, username="stranger"))
+
+
+def signed_in(user: "User") -> "Client":
+    from django.test import Client
+
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def race(transactional_db: None) -> Callable[..., list[Any]]:
+    """`race(function, times=2)` calls it in so many threads at the same moment, and returns their answers.
+
+    A thread's database connection is closed as it ends; an error of one is raised here.
+    """
+
+    def run(function: Callable[[], Any], times: int = 2) -> list[Any]:
+        from django.db import connections
+
+        barrier = threading.Barrier(times)
+
+        def contestant() -> Any:
+            try:
+                connections["default"].ensure_connection()
+                barrier.wait(timeout=30)
+                return function()
+            finally:
+                connections.close_all()
+
+        with ThreadPoolExecutor(times) as pool:
+            return [future.result() for future in [pool.submit(contestant) for _ in range(times)]]
+
+    return run
+
+
+@pytest.fixture
+def work_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder that the servers' account reaches and whose path is short enough for sockets; removed afterwards."""
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="bs-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
