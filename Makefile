@@ -1,0 +1,69 @@
+# Benchsite's everyday commands. `make` alone lists them.
+
+# The tested Python first, then newer ones. A name that does not answer (an unset version manager) is passed over; where
+# none suits, python3 is left to say what is wrong with it.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14 python3; do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v "$$name"; exit; }; \
+	done; echo python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+MANAGE := $(BIN)/python manage.py
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up down bindings venv test test-fast test-long lint bench prerequisites
+# Installing and building happen one after the other, and nothing half made counts as made.
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: venv bindings ## the whole site and the quick study; EXIT=1 ends after it, PORT=8000
+	@exec $(MANAGE) demo
+
+up: venv bindings ## the site alone, until Ctrl-C or `make down`; PORT=8000
+	@exec $(MANAGE) up
+
+down: venv ## stop a site that was started by `make up` or `make demo`
+	@exec $(MANAGE) down
+
+bindings: prerequisites ## YCSB's bindings into var/ycsb
+	@$(PYTHON) workers/bindings/build.py
+
+venv: $(VENV)/.installed ## the virtual environment in .venv
+
+test: $(VENV)/.installed-dev bindings ## every test but the very long ones, with the servers they need
+	@exec $(BIN)/pytest -m "not long" $(ARGS)
+
+test-fast: $(VENV)/.installed-dev ## tests that need no servers under test, YCSB or browser
+	@exec $(BIN)/pytest -m "not slow and not long" $(ARGS)
+
+test-long: $(VENV)/.installed-dev bindings ## only the very long tests: faults many times over
+	@exec $(BIN)/pytest -m long $(ARGS)
+
+lint: $(VENV)/.installed-dev ## style, types, who imports whom, templates, migrations, wheels
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+	@find templates runs workers reports benchsite -path '*templates*' -name '*.html' -print0 | xargs -0 $(BIN)/djade --check
+	$(MANAGE) makemigrations --check --dry-run
+	@$(BIN)/python .ci/check_wheels.py
+
+bench: $(VENV)/.installed-dev bindings ## how fast Benchsite itself is: tables, and var/bench/*.json
+	@exec $(MANAGE) bench $(ARGS)
+
+prerequisites:
+	@$(PYTHON) benchsite/prerequisites.py
+
+$(VENV)/.installed: requirements.txt | prerequisites
+	@test -x $(BIN)/pip || { echo "Making the virtual environment ..."; $(PYTHON) -m venv --clear $(VENV); }
+	@echo "Installing what requirements.txt pins ..."
+	@$(PIP) install -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: .ci/requirements-dev.txt $(VENV)/.installed
+	@echo "Installing what the tests and the lint need ..."
+	@$(PIP) install -r .ci/requirements-dev.txt
+	@touch $@
