@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast, get_args
+from typing import Any, get_args
 
 from runs.catalog.durability import Durability
 from runs.catalog.reading import CatalogError, Table, check_slug
@@ -22,6 +22,7 @@ from runs.catalog.records import (
     Mode,
     ProcessRecipe,
     Readback,
+    StopSignal,
     System,
 )
 from runs.catalog.rendering import render_config
@@ -121,9 +122,7 @@ def _properties(parent: Table, key: str) -> dict[str, Property]:
 
 def _property(name: str, table: Table) -> Property:
     with table:
-        kind = table.text("type")
-        if kind not in get_args(Kind):
-            raise table.error(f"type is {kind!r}; it must be one of {', '.join(get_args(Kind))}")
+        kind: Kind = _one_of(table, "type", Kind)
         choices = table.texts("choices", required=kind == "choice")
         pattern = table.text("pattern", "")
         try:
@@ -132,7 +131,7 @@ def _property(name: str, table: Table) -> Property:
             raise table.error(f"pattern: {error}") from None
         declared = Property(
             name=name,
-            type=cast(Kind, kind),
+            type=kind,
             default=table.text("default", "") if "default" in table else None,
             least=table.number("least"),
             most=table.number("most"),
@@ -191,15 +190,13 @@ def _durability(table: Table) -> Durability:
 
 def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
     with table:
-        config_format = table.text("config_format")
-        if config_format not in get_args(ConfigFormat):
-            raise table.error(f"config_format must be one of {', '.join(get_args(ConfigFormat))}")
+        config_format: ConfigFormat = _one_of(table, "config_format", ConfigFormat)
         fixed = table.mapping("fixed")
         for name in fixed:
             if name in settings:
                 raise table.error(f"{name} is fixed, so it must not be declared as a setting too")
         try:
-            render_config(cast(ConfigFormat, config_format), fixed)
+            render_config(config_format, fixed)
         except PropertyError as error:
             raise table.error(f"fixed: {error}") from None
         argv = table.texts("argv", required=True)
@@ -209,12 +206,21 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
         return ProcessRecipe(
             program=table.text("program"),
             config_name=table.text("config_name"),
-            config_format=cast(ConfigFormat, config_format),
+            config_format=config_format,
             argv=argv,
             init_argv=init_argv,
+            stop_signal=_one_of(table, "stop_signal", StopSignal),
             fixed=fixed,
             settings=_checked(table, "settings", settings),
         )
+
+
+def _one_of(table: Table, key: str, allowed: Any) -> Any:
+    """The text under `key`, which must be one of the words of a Literal type."""
+    found = table.text(key)
+    if found not in get_args(allowed):
+        raise table.error(f"{key} is {found!r}; it must be one of {', '.join(get_args(allowed))}")
+    return found
 
 
 def _check_placeholders(table: Table, text: str) -> None:

@@ -8,6 +8,7 @@ from runs.catalog.durability import Durability
 from runs.declared import Property, PropertyError, check_properties, nearest
 
 ConfigFormat = Literal["redis", "postgresql"]
+StopSignal = Literal["TERM", "INT", "QUIT"]
 
 
 class UnknownName(LookupError):
@@ -86,6 +87,7 @@ class ProcessRecipe:
     config_format: ConfigFormat
     argv: tuple[str, ...]
     init_argv: tuple[str, ...]  # run once in an empty data folder; empty where there is nothing to do
+    stop_signal: StopSignal  # what makes the server end in order
     fixed: dict[str, str]  # server settings that nobody may choose
     settings: dict[str, str]  # server settings of a database that does not choose them
 
@@ -99,11 +101,11 @@ class System:
     aliases: tuple[str, ...]
     runnable: bool  # whether Benchsite can start one by itself
     verified: str  # on which real servers the modes were seen to work
-    notes: str
-    binding: Binding
-    settings: dict[str, Property]
-    modes: dict[str, Mode]
-    process: ProcessRecipe | None
+    notes: str = field(repr=False)
+    binding: Binding = field(repr=False)
+    settings: dict[str, Property] = field(repr=False)
+    modes: dict[str, Mode] = field(repr=False)
+    process: ProcessRecipe | None = field(repr=False)
 
     def mode(self, slug: str) -> Mode:
         """The mode, or UnknownMode naming the nearest."""

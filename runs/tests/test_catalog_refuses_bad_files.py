@@ -36,7 +36,7 @@ REDIS = (FOLDER / "redis.toml").read_text()
         ('loss_window_s = "unbounded"', "loss_window_s = 0.0", "neither the disk nor another copy"),
         ("[modes.off]", "[modes.Off]", "'Off' must be small letters"),
         ("replicas_needed = 1", "replicas_needed = -1", "0 or more"),
-        ('config_format = "redis"', 'config_format = "ini"', "config_format must be one of"),
+        ('config_format = "redis"', 'config_format = "ini"', "config_format is 'ini'; it must be one of"),
         ('"{program}", "{config}"', '"{program}", "{konfig}"', "{konfig} stands for nothing"),
         ('dbfilename = "dump.rdb"', 'save = ""', "save is fixed"),
         ('dbfilename = "dump.rdb"', 'dbfilename = "a\\nb"', "control characters"),

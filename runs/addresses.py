@@ -1,0 +1,94 @@
+"""Which addresses of external servers may be connected to. Asked when one is saved and again before connecting.
+
+The check is on the resolved address, and the caller connects to the address it got back rather than to the name, so
+that a name cannot point elsewhere a moment later.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Iterable, Sequence
+
+import psutil
+
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class AddressRefused(ValueError):
+    """The address must not be connected to. The message says why, and who can change that."""
+
+
+def refuse_address(
+    host: str,
+    port: int,
+    allowed_networks: Sequence[str],
+    *,
+    own_servers: Iterable[tuple[str, int]] = (),
+) -> str:
+    """The IP address to connect to for host:port, or AddressRefused.
+
+    `allowed_networks` are the operator's, as in 10.0.0.0/8; `own_servers` are the site's own (host, port) pairs. Every
+    address that the name resolves to must be allowed. Loopback, link-local and this machine's own addresses never are.
+    """
+    addresses = resolve(host, port)
+    networks = [ipaddress.ip_network(network) for network in allowed_networks]
+    own = {(address, own_port) for name, own_port in own_servers for address in _resolve_quietly(name, own_port)}
+    here = own_addresses()
+    for address in addresses:
+        shown = host if host == str(address) else f"{host} ({address})"
+        if reason := _never(address, here):
+            raise AddressRefused(f"{shown} is {reason}; an external server must lie on another machine.")
+        if (address, port) in own:
+            raise AddressRefused(f"{shown} port {port} is a server of this site itself.")
+        if not any(address in network for network in networks):
+            allowed = ", ".join(allowed_networks) or "none yet"
+            raise AddressRefused(f"{shown} lies outside the networks the operator allows ({allowed}).")
+    return str(addresses[0])
+
+
+def resolve(host: str, port: int) -> list[IPAddress]:
+    """All addresses of a name; an IPv4 address inside an IPv6 one counts as what it is. Raises AddressRefused."""
+    if not 1 <= port <= 65535:
+        raise AddressRefused(f"{port} is no port: write one between 1 and 65535.")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise AddressRefused(f"{host[:200]!r} cannot be resolved: {error}.") from None
+    # A zone such as %eth0 belongs to link-local addresses only, and those are refused anyway.
+    plain = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    return list(dict.fromkeys(_unmapped(address) for address in plain))
+
+
+def own_addresses() -> frozenset[IPAddress]:
+    """The addresses of this machine's own network interfaces."""
+    found = set()
+    for entries in psutil.net_if_addrs().values():
+        for entry in entries:
+            if entry.family in (socket.AF_INET, socket.AF_INET6):
+                found.add(ipaddress.ip_address(entry.address.partition("%")[0]))
+    return frozenset(found)
+
+
+def _unmapped(address: IPAddress) -> IPAddress:
+    if isinstance(address, ipaddress.IPv6Address):
+        return address.ipv4_mapped or address.sixtofour or address
+    return address
+
+
+def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:
+    """Why nobody may connect there, or nothing."""
+    if address.is_loopback:
+        return "a loopback address"
+    if address.is_link_local:
+        return "a link-local address"
+    if address.is_unspecified or address.is_multicast or address == ipaddress.IPv4Address("255.255.255.255"):
+        return "no address of a single machine"
+    if address in here:
+        return "an address of this machine"
+    return ""
+
+
+def _resolve_quietly(host: str, port: int) -> list[IPAddress]:
+    try:
+        return resolve(host, port)
+    except AddressRefused:
+        return []

@@ -1,0 +1,49 @@
+"""Bringing up servers under test: provisioners, administration of what runs, reading modes back, probing disks."""
+
+from runs.addresses import AddressRefused, refuse_address
+from workers.provision.administration import (
+    Address,
+    Administration,
+    AdministrationError,
+    administration_for,
+)
+from workers.provision.choosing import own_servers, provisioner_for, this_site
+from workers.provision.disk import DiskProbe, probe_disk
+from workers.provision.external import ExternalProvisioner
+from workers.provision.ports import free_port
+from workers.provision.process import ProcessProvisioner, Site
+from workers.provision.readback import ReadBack, read_back
+from workers.provision.servers import (
+    Provisioner,
+    ProvisionError,
+    Server,
+    ServerDidNotStart,
+    ServerDidNotStop,
+    Wanted,
+)
+
+__all__ = [
+    "Address",
+    "AddressRefused",
+    "Administration",
+    "AdministrationError",
+    "DiskProbe",
+    "ExternalProvisioner",
+    "ProcessProvisioner",
+    "ProvisionError",
+    "Provisioner",
+    "ReadBack",
+    "Server",
+    "ServerDidNotStart",
+    "ServerDidNotStop",
+    "Site",
+    "Wanted",
+    "administration_for",
+    "free_port",
+    "own_servers",
+    "probe_disk",
+    "provisioner_for",
+    "read_back",
+    "refuse_address",
+    "this_site",
+]

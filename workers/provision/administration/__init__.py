@@ -1,0 +1,48 @@
+"""One small class per system that speaks to a server under test beside the load."""
+
+from collections.abc import Mapping
+
+from runs.catalog import System
+from workers.provision.administration.base import Address, Administration, AdministrationError
+from workers.provision.administration.postgresql import PostgresqlAdministration
+from workers.provision.administration.redis import RedisAdministration
+
+__all__ = [
+    "Address",
+    "Administration",
+    "AdministrationError",
+    "PostgresqlAdministration",
+    "RedisAdministration",
+    "address_of",
+    "administration_for",
+]
+
+
+def administration_for(system: System, client_properties: Mapping[str, str]) -> Administration:
+    """Speaks to the same server as clients with these properties, as the same user, in the same database."""
+    address = address_of(system, client_properties)
+    match system.slug:
+        case "redis":
+            return RedisAdministration(address)
+        case "postgresql":
+            return PostgresqlAdministration(address)
+        case _:
+            raise ValueError(f"Benchsite cannot administer {system.name} yet.")
+
+
+def address_of(system: System, client_properties: Mapping[str, str]) -> Address:
+    """The address in the binding's properties; what is not there has the property's default."""
+
+    def value(name: str) -> str:
+        if not name:
+            return ""
+        return client_properties.get(name) or system.binding.properties[name].default or ""
+
+    endpoint = system.binding.endpoint
+    return Address(
+        host=value(endpoint.host),
+        port=int(value(endpoint.port)),
+        user=value(endpoint.user),
+        password=value(endpoint.password),
+        database=value(endpoint.database),
+    )

@@ -1,0 +1,292 @@
+"""Servers under test as plain processes, each under a guardian, on a free port of 127.0.0.1. No Django."""
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchsite.places import Account
+from runs.catalog import RenderedServer, client_properties, render_server
+from runs.declared import PropertyError
+from workers.executables import ExecutableNotFound, choose_postgresql, choose_redis
+from workers.process import Guarded, StartError, run_process, start_guarded
+from workers.provision.administration import Administration, AdministrationError, address_of, administration_for
+from workers.provision.folders import (
+    deployment_folder,
+    make_folder,
+    read_private,
+    remove_folder,
+    tail,
+    write_private,
+)
+from workers.provision.ports import free_port
+from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
+
+HOST = "127.0.0.1"
+HIDDEN = "(hidden)"  # stands for the password in what is kept of the configuration
+START_DEADLINE_S = 90.0
+INIT_DEADLINE_S = 120.0
+# A planned stop writes everything to disk, which takes its time after a long run.
+PLANNED_STOP_S = 300.0
+# After this long without its owner, or after a stop that was not planned, a server is killed.
+GRACE_S = 5.0
+# Between choosing a free port and listening on it somebody else may take it.
+PORT_ATTEMPTS = 3
+# The site's own variables (its secret key, its database) are none of the servers' business.
+PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where this machine keeps servers under test, and as whom it runs them."""
+
+    targets: Path  # one folder per deployment below it
+    registry: Path  # records of long-lived processes
+    shelf: Path  # programs the account could not reach otherwise
+    account: Account | None  # None: the user of this process
+
+
+class ProcessProvisioner:
+    """One server of one deployment. The object that started it is the one that can stop it: it owns the guardian."""
+
+    def __init__(self, wanted: Wanted, site: Site, *, port: int | None = None) -> None:
+        if wanted.system.process is None:
+            raise ValueError(f"{wanted.system.name} cannot be run as a plain process.")
+        self.wanted = wanted
+        self.site = site
+        self.recipe = wanted.system.process
+        self.folder = deployment_folder(site.targets, wanted.deployment)
+        self._port = port
+        self._guarded: Guarded | None = None
+        self._administration: Administration | None = None
+        self._log = self.folder / "server.log"
+        self._log_start = 0
+
+    # --- the protocol
+
+    def start(self) -> Server:
+        if self.alive():
+            raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
+        program = self._program()
+        make_folder(self.folder, self.site.account)
+        password = self._password()
+        self._make_data(program, password)
+        for attempt in range(1, PORT_ATTEMPTS + 1):
+            rendered = self._render(self._port or free_port(HOST), password)
+            try:
+                return self._start(program, rendered, password)
+            except ServerDidNotStart as error:
+                self._kill()
+                if self._port or attempt == PORT_ATTEMPTS or "address already in use" not in error.log_tail.lower():
+                    raise
+        raise AssertionError("unreachable")
+
+    def alive(self) -> bool:
+        return self._guarded is not None and self._guarded.alive()
+
+    def stop(self, *, planned: bool = True) -> None:
+        if self._guarded is None:
+            return
+        if planned and self._guarded.alive():
+            self._stop_as_planned(self._guarded)
+        self._kill()
+
+    def remove(self) -> None:
+        self.stop(planned=False)
+        remove_folder(self.folder)
+
+    def log_tail(self, lines: int = 30) -> str:
+        return tail(self._log, lines, self._log_start)
+
+    # --- before the start
+
+    def _program(self) -> Path:
+        """The server's program, which the account can run."""
+        try:
+            if self.recipe.program == "postgres":
+                stated = self.wanted.version.split(".")[0]
+                major = int(stated) if stated.isdigit() else None
+                return choose_postgresql(self.site.account, major=major, shelf=self.site.shelf).postgres
+            return choose_redis(self.site.account, shelf=self.site.shelf).path
+        except ExecutableNotFound as error:
+            raise ServerDidNotStart(str(error)) from error
+
+    def _password(self) -> str:
+        """The deployment's own password, made at its first start: other users of this machine stay out."""
+        path = self.folder / "password"
+        password = read_private(path)
+        if not password:
+            password = secrets.token_urlsafe(24)
+            write_private(path, password, self.site.account)
+        return password
+
+    def _render(self, port: int, password: str) -> RenderedServer:
+        properties = {name: str(value) for name, value in self.wanted.binding_properties.items()}
+        try:
+            return render_server(
+                self.wanted.system,
+                self.wanted.mode,
+                self.wanted.settings,
+                host=HOST,
+                port=port,
+                folder=self.folder,
+                user=address_of(self.wanted.system, properties).user,
+                password=password,
+            )
+        except PropertyError as error:
+            raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
+
+    def _make_data(self, program: Path, password: str) -> None:
+        """Makes the data folder, once: a marker is written when it is complete, and half of one is made anew."""
+        marker, data = self.folder / "data-made", self.folder / "data"
+        if marker.exists():
+            return
+        remove_folder(data)
+        make_folder(data, self.site.account)
+        argv = self._render(0, password).init_command(program, self.folder / "password")
+        if argv:
+            log = self.folder / "init.log"
+            try:
+                result = run_process(
+                    argv,
+                    registry=self.site.registry,
+                    label=f"initialise {self.wanted.system.slug} {self.wanted.deployment}",
+                    env=_environment(),
+                    cwd=self.folder,
+                    account=self.site.account,
+                    stdout_path=log,
+                    stderr_path=log,
+                    deadline_s=INIT_DEADLINE_S,
+                )
+            except (StartError, OSError) as error:
+                raise ServerDidNotStart(f"{argv[0]} could not be started: {error}") from error
+            if result.exit_code != 0:
+                why = "took too long" if result.stopped_because == "deadline" else f"ended with {result.exit_code}"
+                raise ServerDidNotStart(f"{self.wanted.system.name}'s data folder: {argv[0]} {why}.", tail(log, 30))
+        write_private(marker, "", self.site.account)
+
+    # --- the start
+
+    def _start(self, program: Path, rendered: RenderedServer, password: str) -> Server:
+        for name, text in rendered.files.items():
+            write_private(self.folder / name, text, self.site.account)
+        descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "ab") as log:
+            self._log_start = log.tell()
+            try:
+                self._guarded = start_guarded(
+                    rendered.command(program),
+                    registry=self.site.registry,
+                    label=f"{self.wanted.system.slug} {self.wanted.deployment}",
+                    env=_environment(),
+                    cwd=self.folder,
+                    account=self.site.account,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    grace_s=GRACE_S,
+                    stop_signal=self._stop_signal,
+                    stop_group=False,
+                )
+            except StartError as error:
+                raise ServerDidNotStart(f"{self.wanted.system.name} could not be started: {error}") from error
+        return self._answering(rendered, password, self._guarded)
+
+    def _answering(self, rendered: RenderedServer, password: str, guarded: Guarded) -> Server:
+        """The server once it answers, is the one that was started, and has what clients need."""
+        wanted = self.wanted
+        properties = client_properties(
+            wanted.system,
+            wanted.mode,
+            wanted.binding_properties,
+            host=rendered.host,
+            port=rendered.port,
+            password=password,
+        )
+        administration = self._administration = administration_for(wanted.system, properties)
+        self._wait_until_ready(administration, guarded)
+        try:
+            if Path(administration.data_folder()).resolve() != (self.folder / "data").resolve():
+                raise self._did_not_start(f"another server answers on port {rendered.port}")
+            administration.prepare()
+            version = administration.server_version()
+        except AdministrationError as error:
+            raise self._did_not_start(str(error)) from error
+        return Server(
+            wanted=wanted,
+            host=rendered.host,
+            port=rendered.port,
+            version=version,
+            folder=str(self.folder),
+            settings=rendered.settings,
+            process={"pid": guarded.pid, "started": guarded.started, "token": guarded.token},
+            files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
+            password=password,
+        )
+
+    def _wait_until_ready(self, administration: Administration, guarded: Guarded) -> None:
+        end = time.monotonic() + START_DEADLINE_S
+        pause_s = 0.02
+        while True:
+            if not guarded.alive():
+                guarded.wait(GRACE_S)
+                raise self._did_not_start(f"it ended with exit code {guarded.exit_code}")
+            try:
+                return administration.ping()
+            except AdministrationError as error:
+                if time.monotonic() > end:
+                    raise self._did_not_start(f"it did not answer within {START_DEADLINE_S:.0f} s: {error}") from error
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, 0.5)
+
+    def _did_not_start(self, why: str) -> ServerDidNotStart:
+        return ServerDidNotStart(
+            f"{self.wanted.system.name} in mode {self.wanted.mode.slug} did not come up: {why}.", self.log_tail()
+        )
+
+    # --- the end
+
+    def _stop_as_planned(self, guarded: Guarded) -> None:
+        """Asks the server to end with its data on disk, and waits for it. Raises ServerDidNotStop."""
+        try:
+            told = self._administration is not None and self._administration.shut_down()
+        except AdministrationError as error:
+            problem = f"it could not be told to end: {error}"
+        else:
+            if not told:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(guarded.pid, self._stop_signal)
+            guarded.wait(PLANNED_STOP_S)
+            if guarded.ended:
+                return
+            problem = f"it did not end within {PLANNED_STOP_S:.0f} s"
+        log_tail = self.log_tail()
+        self._kill()
+        raise ServerDidNotStop(
+            f"{self.wanted.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
+            f"incomplete: load it again.\nIts last log lines:\n{log_tail}"
+        )
+
+    def _kill(self) -> None:
+        """Kills the server's whole group and waits until it is gone. Raises ServerDidNotStop."""
+        if self._guarded is None:
+            return
+        self._guarded.kill()
+        if not self._guarded.ended:
+            raise ServerDidNotStop(
+                f"{self.wanted.system.name} (process {self._guarded.pid}) does not end: it hangs in the kernel. "
+                "See the machine's own log; its disk may be the cause."
+            )
+        self._guarded = self._administration = None
+
+    @property
+    def _stop_signal(self) -> signal.Signals:
+        return signal.Signals[f"SIG{self.recipe.stop_signal}"]
+
+
+def _environment() -> dict[str, str]:
+    own = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return {**own, "LC_ALL": "C", "TZ": "UTC"}

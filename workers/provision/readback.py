@@ -1,0 +1,54 @@
+"""Whether a durability mode is in force, by the running server's own answer. No Django."""
+
+from dataclasses import asdict, dataclass
+
+from runs.catalog import Mode, Property, System
+from workers.provision.administration import Administration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBack:
+    """What the mode wants and what the server said. `differences` are sentences, empty when the mode is in force."""
+
+    expected: dict[str, str]
+    found: dict[str, str]
+    differences: tuple[str, ...]
+
+    @property
+    def in_force(self) -> bool:
+        return not self.differences
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain JSON, for a run's evidence."""
+        return {**asdict(self), "differences": list(self.differences), "in_force": self.in_force}
+
+
+def read_back(system: System, mode: Mode, administration: Administration) -> ReadBack:
+    """Asks the server for everything the mode relies on. Raises AdministrationError."""
+    expected = {one.setting: one.expected for one in mode.readback}
+    answer = administration.read_settings(expected)
+    found = {name: answer[name] for name in expected if name in answer}
+    differences = []
+    for name, wanted in expected.items():
+        if name not in found:
+            differences.append(f"{name} should be {wanted!r}, but this server does not know it.")
+        elif not same_value(system.settings[name], wanted, found[name]):
+            differences.append(f"{name} should be {wanted!r}, but the server says {found[name]!r}.")
+    if mode.replicas_needed:
+        replicas = administration.replicas()
+        found["replicas"], expected["replicas"] = str(replicas), f"at least {mode.replicas_needed}"
+        if replicas < mode.replicas_needed:
+            differences.append(f"The mode needs {mode.replicas_needed} connected replicas; there are {replicas}.")
+    return ReadBack(expected=expected, found=found, differences=tuple(differences))
+
+
+def same_value(declared: Property, expected: str, found: str) -> bool:
+    """Whether two texts say the same: servers answer 1GB as 1073741824 and 1000ms as 1s."""
+    if expected == found:
+        return True
+    if declared.type in ("size", "duration", "int", "float"):
+        try:
+            return declared.number(expected) == declared.number(found)
+        except ValueError:
+            return False
+    return False

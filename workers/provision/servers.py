@@ -1,0 +1,99 @@
+"""What every provisioner is asked for and what it gives back. No Django.
+
+ProvisionError
++-- ServerDidNotStart    with the last lines of its log
++-- ServerDidNotStop     its process is still there
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from runs.catalog import Mode, System, client_properties
+from workers.provision.administration import Administration, administration_for
+
+
+class ProvisionError(Exception):
+    """A server could not be brought to the state that was asked for. The message says what to do."""
+
+
+class ServerDidNotStart(ProvisionError):
+    """The server is not up. `log_tail` is the end of what it wrote, and part of the message."""
+
+    def __init__(self, message: str, log_tail: str = "") -> None:
+        self.log_tail = log_tail
+        super().__init__(f"{message}\nIts last log lines:\n{log_tail}" if log_tail else message)
+
+
+class ServerDidNotStop(ProvisionError):
+    """The server's process did not end, however it was asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What should stand: one database in one mode.
+
+    `deployment` names its data folder. `version` is what the database states, which chooses among installed versions.
+    `address` (host:port) is for servers that somebody else runs.
+    """
+
+    deployment: str
+    system: System
+    mode: Mode
+    settings: Mapping[str, object] = field(default_factory=dict)
+    binding_properties: Mapping[str, object] = field(default_factory=dict)
+    version: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server that is up and answers. `process` is plain JSON: pid, start time and token; empty for external ones."""
+
+    wanted: Wanted
+    host: str
+    port: int
+    version: str
+    folder: str  # what lies below it is the server's; empty for external ones
+    settings: dict[str, str]  # as rendered; empty for external ones
+    process: dict[str, object]
+    files: dict[str, str] = field(default_factory=dict, repr=False)  # its configuration files, without the password
+    password: str = field(default="", repr=False)
+
+    def client_properties(self, workload: Mapping[str, str] | None = None) -> dict[str, str]:
+        """What clients are given to reach it, secrets included."""
+        return client_properties(
+            self.wanted.system,
+            self.wanted.mode,
+            self.wanted.binding_properties,
+            host=self.host,
+            port=self.port,
+            password=self.password,
+            workload=workload,
+        )
+
+    @property
+    def administration(self) -> Administration:
+        return administration_for(self.wanted.system, self.client_properties())
+
+
+class Provisioner(Protocol):
+    """Starts and stops the server of one deployment. Its data outlives every stop and goes with `remove` alone."""
+
+    wanted: Wanted
+
+    def start(self) -> Server:
+        """Brings the server up and waits until it answers. Raises ServerDidNotStart."""
+
+    def alive(self) -> bool:
+        """Whether the server that was started is still there."""
+
+    def stop(self, *, planned: bool = True) -> None:
+        """Ends the server and waits until its process is gone. Planned: its data is kept in every durability mode;
+        otherwise it is killed, and keeps what the mode promises. Harmless when it is down. Raises ServerDidNotStop."""
+
+    def remove(self) -> None:
+        """Ends the server and deletes its data folder."""
+
+    def log_tail(self, lines: int = 30) -> str:
+        """The last lines the server wrote in this life."""
