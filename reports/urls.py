@@ -1,4 +1,4 @@
-"""Addresses of the pages of `reports`."""
+"""Addresses of the pages and figures of `reports`: what the runs mean."""
 
 from django.urls import URLPattern, URLResolver
 

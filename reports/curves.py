@@ -1,0 +1,240 @@
+"""What pages and figures draw: curves and their points as plain values. No Django, no rows.
+
+Throughput is in operations per second, latencies in microseconds, as the columns of `runs.models.Measurement`.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from reports.analysis.ceiling import Ceiling, Rung, ceiling
+from reports.analysis.knee import Knee, power_knee
+from reports.analysis.points import Spread
+from runs.catalog.durability import ACKS
+
+Kind = Literal["service", "response"]
+
+# The statistics of a Measurement that a figure can show, by the names in URLs.
+STATISTICS: dict[str, str] = {
+    "mean": "mean",
+    "p50": "p50",
+    "p90": "p90",
+    "p95": "p95",
+    "p99": "p99",
+    "p999": "p99.9",
+    "p9999": "p99.99",
+    "max": "max",
+}
+# Made of a READ and an UPDATE that are measured too, so it is never added to them.
+COMPOSITE = "READ-MODIFY-WRITE"
+PUBLISHABLE = frozenset({"measured", "soak"})
+
+
+class Standing(StrEnum):
+    """Whether a point counts."""
+
+    COUNTED = "counted"
+    REJECTED = "rejected"  # Every repeat was rejected by the validity checks.
+    EXCLUDED = "excluded"  # Every repeat was left out by a person.
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of a point: the median over its repeats of each statistic, in µs."""
+
+    operation: str
+    kind: str
+    ok: int
+    failed: int
+    latencies_us: Mapping[str, Spread]
+
+    def median_us(self, statistic: str) -> float | None:
+        found = self.latencies_us.get(statistic)
+        return found.median if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One rung of a sweep: the median of the repeats that count, with the band they cover."""
+
+    threads: int
+    target_ops_s: int | None
+    throughput_ops_s: Spread
+    operations: tuple[Operation, ...]
+    standing: Standing
+    verdict: str
+    clients_merged: int
+    clients_expected: int
+    window_s: float
+    warmup_s: float
+    mode_verified: bool
+    run_ids: tuple[uuid.UUID, ...]
+    excluded: tuple[str, ...] = ()  # the reasons of the repeats that were left out
+    rejected: int = 0  # repeats that were rejected
+    worst_finding: str = ""
+
+    @property
+    def counts(self) -> bool:
+        return self.standing is Standing.COUNTED
+
+    def operation(self, name: str, kind: str = "service") -> Operation | None:
+        return next((one for one in self.operations if one.operation == name and one.kind == kind), None)
+
+    @property
+    def mean_latency_s(self) -> float | None:
+        """Mean service time over all operations, weighted by their number; seconds."""
+        parts = [
+            (one.ok, mean)
+            for one in self.operations
+            if one.kind == "service" and one.operation != COMPOSITE and (mean := one.median_us("mean")) is not None
+        ]
+        total = sum(ok for ok, _ in parts)
+        return sum(ok * mean for ok, mean in parts) / total / 1e6 if total else None
+
+    def as_rung(self) -> Rung:
+        return Rung(self.threads, self.throughput_ops_s.median, self.mean_latency_s, self.target_ops_s)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFacts:
+    id: str
+    name: str
+    cores: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What stood and what drove it, from the submitted spec: the sides of a comparison differ in these."""
+
+    version: str = ""
+    replication_factor: int = 1
+    records: int = 0
+    record_bytes: int = 0
+    dataset_fingerprint: str = ""
+    workload_properties: Mapping[str, str] = field(default_factory=dict)
+    server_settings: Mapping[str, str] = field(default_factory=dict)  # of the database, then of the mode
+    binding_properties: Mapping[str, str] = field(default_factory=dict)
+    mode_settings: Mapping[str, str] = field(default_factory=dict)
+    client_flavour: str = ""
+    client_version: str = ""
+    client_digest: str = ""
+    warmup_s: int = 0
+    measure_s: int = 0
+    processes: int = 1
+    cluster_name: str = ""
+    cluster_machines: tuple[MachineFacts, ...] = ()
+    generators: tuple[str, ...] = ()
+    generator_machines: tuple[MachineFacts, ...] = ()
+
+    @property
+    def clients(self) -> int:
+        return len(self.generators) * self.processes
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many of a sweep's runs have ended, by what became of them."""
+
+    runs: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    cancelled: int = 0
+
+    @property
+    def going(self) -> bool:
+        return self.succeeded + self.failed + self.cancelled < self.runs
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One sweep: a database in a mode under a workload, over its load ladder. Points ascend."""
+
+    sweep_id: uuid.UUID
+    name: str
+    database_name: str
+    system: str
+    system_name: str
+    mode: str
+    mode_name: str
+    durability: Mapping[str, object]
+    workload: str
+    purpose: str
+    points: tuple[Point, ...]
+    ladder: str = "threads"
+    phase: str = "measure"
+    matrix_id: uuid.UUID | None = None
+    matrix_name: str = ""
+    created_at: dt.datetime | None = None
+    tags: tuple[str, ...] = ()
+    notes: str = ""
+    setup: Setup = field(default_factory=Setup)
+    progress: Progress = field(default_factory=Progress)
+
+    @property
+    def label(self) -> str:
+        return f"{self.database_name} · {self.mode}"
+
+    @property
+    def counted(self) -> tuple[Point, ...]:
+        return tuple(point for point in self.points if point.counts)
+
+    @property
+    def ceiling(self) -> Ceiling | None:
+        return ceiling([point.as_rung() for point in self.counted])
+
+    @property
+    def knee(self) -> Knee | None:
+        return power_knee([point.as_rung() for point in self.counted])
+
+    @property
+    def publishable(self) -> bool:
+        return self.purpose in PUBLISHABLE
+
+    def point_at(self, threads: int, target_ops_s: float | None = None) -> Point | None:
+        """The counted point of a rung."""
+        same = (
+            p for p in self.counted if p.threads == threads and (target_ops_s is None or p.target_ops_s == target_ops_s)
+        )
+        return next(same, None)
+
+
+def operations_of(curves: Sequence[Curve]) -> list[str]:
+    """The operations that any point measured: reads first, then by name."""
+    names = {one.operation for curve in curves for point in curve.points for one in point.operations}
+    order = ("READ", "UPDATE", "INSERT", "SCAN", "DELETE", COMPOSITE)
+    return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+
+
+def durability_key(record: Mapping[str, object]) -> tuple[float, ...]:
+    """Sorts durability records, the strongest promise first; equal keys promise the same for writes."""
+    ack = record.get("ack")
+    window = record.get("loss_window_s", None)
+    copies = record.get("replicas_acked", 0)
+    copies_rank = copies if isinstance(copies, int | float) else {"quorum": 50.0, "all": 100.0}.get(str(copies), 0.0)
+    return (
+        -float(copies_rank),
+        -float(_rank(record.get("replica_ack"))),
+        -float(_rank(ack)),
+        float(window) if isinstance(window, int | float) else float("inf"),
+    )
+
+
+def _rank(ack: object) -> int:
+    return ACKS.index(ack) if ack in ACKS else -1
+
+
+def in_order(curves: Sequence[Curve]) -> list[Curve]:
+    """By database, and within it from the weakest promise to the strongest: the price of durability reads downwards."""
+    return sorted(
+        curves,
+        key=lambda curve: (
+            curve.database_name.casefold(),
+            tuple(-part for part in durability_key(curve.durability)),
+            curve.mode,
+            curve.workload,
+            curve.name,
+        ),
+    )

@@ -1,0 +1,119 @@
+"""The line under each figure, made by itself, and the sentences that a figure must carry."""
+
+from collections.abc import Sequence
+
+from benchsite import formatting
+from reports.curves import Curve, MachineFacts, Point
+from reports.figures.latency import KIND_SAYS
+
+DEMONSTRATION = "Demonstration: too short to publish"
+
+
+def machine_sentence(curves: Sequence[Curve]) -> str:
+    """What sharing machines means for the numbers; empty where generators and clusters stand apart."""
+    clusters = {machine.id: machine for curve in curves for machine in curve.setup.cluster_machines}
+    generators = {machine.id: machine for curve in curves for machine in curve.setup.generator_machines}
+    shared = clusters.keys() & generators.keys()
+    if not shared:
+        return ""
+    if len(clusters | generators) == 1:
+        cores = _cores(next(iter(clusters.values())))
+        return f"Everything ran on one machine{cores}: compare the shapes, not the numbers"
+    names = ", ".join(sorted(clusters[key].name for key in shared))
+    return f"Load generators ran on the cluster's own machines ({names}): compare the shapes, not the numbers"
+
+
+def _cores(machine: MachineFacts) -> str:
+    if not machine.cores:
+        return ""
+    return f" ({machine.cores} core{'s' if machine.cores > 1 else ''})"
+
+
+def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
+    """What stands in the picture itself, so that it goes wherever the picture goes."""
+    found = []
+    if any(not curve.publishable for curve in curves):
+        found.append(DEMONSTRATION)
+    if sentence := machine_sentence(curves):
+        found.append(sentence)
+    return tuple(found)
+
+
+def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
+    """n, window, warm-up, service or response, clients merged, mode verified, exclusions, worst finding."""
+    points = [point for curve in curves for point in curve.points]
+    if not points:
+        return ""
+    parts = [
+        _repeats(points),
+        _window(points),
+        KIND_SAYS[kind] + (" (from the call)" if kind == "service" else " (from the scheduled start)") if kind else "",
+        _clients(points),
+        _modes(points),
+        _left_out(points),
+        _worst(points),
+    ]
+    return " · ".join(part for part in parts if part) + "."
+
+
+def _repeats(points: Sequence[Point]) -> str:
+    numbers = [point.throughput_ops_s.n for point in points if point.counts] or [0]
+    if max(numbers) <= 1:
+        return "n = 1 run per point, so no interval"
+    least, most = min(numbers), max(numbers)
+    return f"n = {least if least == most else f'{least} to {most}'} runs per point: median, band from least to most"
+
+
+def _window(points: Sequence[Point]) -> str:
+    windows = [point.window_s for point in points if point.window_s]
+    if not windows:
+        return ""
+    least, most = formatting.duration(min(windows)), formatting.duration(max(windows))
+    warmup = formatting.duration(max(point.warmup_s for point in points))
+    return f"{least if least == most else f'{least} to {most}'} measured after {warmup} of warm-up"
+
+
+def _clients(points: Sequence[Point]) -> str:
+    partial = [point for point in points if point.clients_merged < point.clients_expected]
+    if partial:
+        worst = min(partial, key=lambda point: point.clients_merged - point.clients_expected)
+        return f"only {worst.clients_merged} of {worst.clients_expected} clients merged at {_points(len(partial))}"
+    numbers = sorted({point.clients_merged for point in points})
+    which = (
+        f"{numbers[0]} of {numbers[0]} clients" if len(numbers) == 1 else f"all {numbers[0]} to {numbers[-1]} clients"
+    )
+    return f"{which} merged at every point"
+
+
+def _modes(points: Sequence[Point]) -> str:
+    missing = sum(not point.mode_verified for point in points)
+    if missing:
+        return f"durability mode not read back at {_points(missing)}"
+    return "durability mode read back before and after every run"
+
+
+def _left_out(points: Sequence[Point]) -> str:
+    rejected = sum(point.rejected for point in points)
+    excluded = sum(len(point.excluded) for point in points)
+    said = []
+    if rejected:
+        said.append(f"{_runs(rejected)} rejected")
+    if excluded:
+        said.append(f"{_runs(excluded)} left out by a person")
+    return " and ".join(said) if said else "nothing left out"
+
+
+def _worst(points: Sequence[Point]) -> str:
+    found = [point.worst_finding for point in points if point.worst_finding]
+    if not found:
+        return "no check complained"
+    worst = sorted(found, key=lambda text: " reject:" not in text)[0]
+    return f"worst finding {worst.rstrip('.')}" + (f" (at {_points(len(found))})" if len(found) > 1 else "")
+
+
+def _points(number: int) -> str:
+    return f"{number} point{'s' if number != 1 else ''}"
+
+
+def _runs(number: int) -> str:
+    return f"{number} run{'s' if number != 1 else ''}"

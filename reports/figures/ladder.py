@@ -1,0 +1,131 @@
+"""Throughput against the load ladder: the curve that grows while a sweep is measured."""
+
+import math
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from reports.curves import Curve, Point, in_order
+from reports.figures import points as marks
+from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, rounded
+from reports.figures.theme import Look, looks
+
+# More direct labels than this at the right edge would cover each other.
+MOST_LABELS = 8
+
+
+def ladder_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
+    """Throughput over client threads, or over the target where every curve has a ladder of targets."""
+    appearance = looks(curves, frame.theme, highlight=highlight)
+    drawn = [curve for curve in in_order(curves) if curve.points]
+    targets = bool(drawn) and all(curve.ladder == "target" for curve in drawn)
+    layout = base_layout(frame)
+    rungs = sorted({_load(point, targets) for curve in drawn for point in curve.points})
+    layout["xaxis"] = _load_axis(frame, rungs, targets)
+    highest = max((point.throughput_ops_s.high for curve in drawn for point in curve.points), default=1.0)
+    layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s", range=[0, (highest or 1.0) * 1.14])
+    layout["showlegend"] = len(drawn) > 1 or any(not point.counts for curve in drawn for point in curve.points)
+    if 1 < len(drawn) <= MOST_LABELS and not frame.narrow:
+        _label_ends(drawn, appearance, layout)
+    data = [trace for curve in drawn for trace in _traces(curve, appearance[curve.sweep_id], targets)]
+    return {"data": data + _target_line(rungs, frame, targets) + _keys(drawn, frame), "layout": layout}
+
+
+def _load(point: Point, targets: bool) -> int:
+    return (point.target_ops_s or 0) if targets else point.threads
+
+
+def _load_axis(frame: Frame, rungs: Sequence[int], targets: bool) -> dict[str, object]:
+    """Threads double from rung to rung, so their axis is logarithmic and ticks are the rungs themselves."""
+    if targets:
+        return axis(frame, "target throughput (ops/s)", tickformat="~s", rangemode="tozero")
+    shown = rungs if len(rungs) <= 12 else rungs[:: math.ceil(len(rungs) / 12)]
+    span = [math.log10(rungs[0]) - 0.08, math.log10(rungs[-1]) + 0.08] if rungs else [0, 1]
+    return axis(
+        frame,
+        "client threads, all clients together (logarithmic)",
+        type="log",
+        tickvals=list(shown),
+        ticktext=[str(rung) for rung in shown],
+        range=span,
+    )
+
+
+def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
+    counted = list(curve.counted)
+    others = [point for point in curve.points if not point.counts]
+    xs = [float(_load(point, targets)) for point in counted]
+    ys = [rounded(point.throughput_ops_s.median) for point in counted]
+    found: list[Trace] = []
+    if any(point.throughput_ops_s.n > 1 for point in counted):
+        low = [rounded(point.throughput_ops_s.low) for point in counted]
+        high = [rounded(point.throughput_ops_s.high) for point in counted]
+        found.append(marks.band(look, x=xs, low=low, high=high))
+    found.append(marks.line(look, x=xs, y=ys, hover=[marks.hover_of(curve, look, point) for point in counted]))
+    if others:
+        found.append(
+            marks.hollow(
+                look,
+                x=[float(_load(point, targets)) for point in others],
+                y=[rounded(point.throughput_ops_s.median) for point in others],
+                hover=[marks.hover_of(curve, look, point) for point in others],
+            )
+        )
+    ceiling = curve.ceiling
+    if ceiling and not curve.progress.going:
+        x = float(ceiling.target_ops_s or 0) if targets else float(ceiling.threads)
+        found.append(marks.ring(look, "circle-open", "ceiling", x=x, y=rounded(ceiling.throughput_ops_s)))
+    return found
+
+
+def _target_line(rungs: Sequence[int], frame: Frame, targets: bool) -> list[Trace]:
+    """Where achieved equals target: what lies below it was not sustained."""
+    if not targets or not rungs:
+        return []
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [0, rungs[-1]],
+            "y": [0, rungs[-1]],
+            "name": "achieved = target",
+            "line": {"color": frame.theme.muted, "width": 1, "dash": "dot"},
+            "hoverinfo": "skip",
+        }
+    ]
+
+
+def _keys(drawn: Sequence[Curve], frame: Frame) -> list[Trace]:
+    found = []
+    if any(curve.ceiling and not curve.progress.going for curve in drawn):
+        found.append(marks.key(frame, "circle-open", "ceiling"))
+    if any(not point.counts for curve in drawn for point in curve.points):
+        found.append(marks.key(frame, "hexagon-open", "hollow: not counted"))
+    return found
+
+
+def _label_ends(drawn: Sequence[Curve], appearance: Mapping[UUID, Look], layout: Layout) -> None:
+    """Names at the right ends, pushed apart where curves end close together."""
+    top = layout["yaxis"]["range"][1]
+    ends = [(curve, curve.counted[-1]) for curve in drawn if curve.counted]
+    ends.sort(key=lambda end: end[1].throughput_ops_s.median)
+    least = top * 0.055
+    below = -math.inf
+    for curve, point in ends:
+        y = max(point.throughput_ops_s.median, below + least)
+        below = y
+        look = appearance[curve.sweep_id]
+        layout["annotations"].append(
+            {
+                "text": escaped(look.label if len(look.label) <= 30 else look.label[:29] + "…"),
+                "x": 1,
+                "xref": "paper",
+                "y": rounded(y),
+                "xanchor": "left",
+                "yanchor": "middle",
+                "xshift": 4,
+                "showarrow": False,
+                "font": {"color": look.colour},
+            }
+        )
+    longest = max((len(appearance[curve.sweep_id].label) for curve, _ in ends), default=0)
+    layout["margin"]["r"] = 24 + round(min(longest, 30) * 6.4)

@@ -1,0 +1,214 @@
+"""Latency against throughput: one curve per sweep, along its load ladder."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from reports.curves import STATISTICS, Curve, Point, in_order
+from reports.figures import points as marks
+from reports.figures.labels import Box, Label, place
+from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, rounded
+from reports.figures.theme import Look, looks
+
+KIND_SAYS = {"service": "service time", "response": "response time"}
+SCALES = {"log": (False, True), "linear": (False, False), "loglog": (True, True)}  # name -> x and y logarithmic
+# The drawing area that labels are placed for: smaller than the real one, so that they never touch.
+AREA_WIDE = (520.0, 300.0)
+AREA_NARROW = (290.0, 230.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is drawn of every curve."""
+
+    operation: str = "READ"
+    statistic: str = "p99"
+    kind: str = "service"
+    scale: str = "log"
+    highlight: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One point in the figure's own units: operations per second and milliseconds."""
+
+    point: Point
+    x: float
+    y: float
+    low_y: float
+    high_y: float
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnCurve:
+    curve: Curve
+    look: Look
+    counted: tuple[Drawn, ...]
+    hollow: tuple[Drawn, ...]
+
+
+def drawn_curves(curves: Sequence[Curve], frame: Frame, choice: Choice) -> list[DrawnCurve]:
+    """The points that have the chosen statistic, as coordinates; curves without any are left out."""
+    appearance = looks(curves, frame.theme, highlight=choice.highlight)
+    found = []
+    for curve in in_order(curves):
+        drawn = [one for point in curve.points if (one := _drawn(point, choice))]
+        counted = tuple(one for one in drawn if one.point.counts)
+        others = tuple(one for one in drawn if not one.point.counts)
+        if drawn:
+            found.append(DrawnCurve(curve, appearance[curve.sweep_id], counted, others))
+    # What is only there for context is drawn first, below the rest.
+    return sorted(found, key=lambda one: not one.look.faded)
+
+
+def _drawn(point: Point, choice: Choice) -> Drawn | None:
+    operation = point.operation(choice.operation, choice.kind)
+    latency = operation.latencies_us.get(choice.statistic) if operation else None
+    x = point.throughput_ops_s.median
+    if latency is None or not (math.isfinite(x) and math.isfinite(latency.median)) or x <= 0 or latency.median <= 0:
+        return None
+    return Drawn(
+        point,
+        rounded(x),
+        rounded(latency.median / 1e3),
+        rounded(latency.low / 1e3),
+        rounded(latency.high / 1e3),
+        latency.n,
+    )
+
+
+def latency_figure(curves: Sequence[Curve], frame: Frame, choice: Choice) -> Figure:
+    """Latency of one operation over the throughput of all of them."""
+    drawn = drawn_curves(curves, frame, choice)
+    log_x, log_y = SCALES.get(choice.scale, SCALES["log"])
+    layout = base_layout(frame)
+    layout["showlegend"] = True
+    layout["xaxis"] = axis(frame, "throughput, all operations (ops/s)", tickformat="~s", **_range(drawn, "x", log_x))
+    title = f"{choice.operation} {STATISTICS[choice.statistic]}, {KIND_SAYS[choice.kind]} (ms)"
+    layout["yaxis"] = axis(frame, escaped(title), tickformat="~g", **_range(drawn, "y", log_y))
+    if len(drawn) <= 2 * marks.MOST_WITH_RUNG_LABELS:
+        layout["annotations"] += _labels(drawn, layout, frame)
+    data = [trace for one in drawn for trace in _traces(one, choice, rungs=len(drawn) <= marks.MOST_WITH_RUNG_LABELS)]
+    return {"data": data + _keys(drawn, frame), "layout": layout}
+
+
+def _traces(one: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
+    look, counted = one.look, one.counted
+
+    def hover(drawn: Sequence[Drawn]) -> list[str]:
+        return [
+            marks.hover_of(
+                one.curve, look, d.point, operation=choice.operation, statistic=choice.statistic, kind=choice.kind
+            )
+            for d in drawn
+        ]
+
+    found: list[Trace] = []
+    xs, ys = [d.x for d in counted], [d.y for d in counted]
+    if any(d.repeats > 1 for d in counted):
+        found.append(marks.band(look, x=xs, low=[d.low_y for d in counted], high=[d.high_y for d in counted]))
+    found.append(marks.line(look, x=xs, y=ys, hover=hover(counted)))
+    if one.hollow:
+        hollow = one.hollow
+        found.append(marks.hollow(look, x=[d.x for d in hollow], y=[d.y for d in hollow], hover=hover(hollow)))
+    if rungs:
+        found.append(marks.rung_texts(look, x=xs, y=ys, texts=[marks.rung_label(d.point) for d in counted]))
+    return found + _rings(one)
+
+
+def _rings(one: DrawnCurve) -> list[Trace]:
+    ceiling, knee = one.curve.ceiling, one.curve.knee
+    found = []
+    for drawn in one.counted:
+        throughput = drawn.point.throughput_ops_s.median
+        if ceiling and throughput == ceiling.throughput_ops_s and drawn.point.threads == ceiling.threads:
+            found.append(marks.ring(one.look, "circle-open", "ceiling", x=drawn.x, y=drawn.y))
+        if knee and knee.reached and throughput == knee.throughput_ops_s and drawn.point.threads == knee.threads:
+            found.append(marks.ring(one.look, "diamond-open", "knee", x=drawn.x, y=drawn.y))
+    return found
+
+
+def _keys(drawn: Sequence[DrawnCurve], frame: Frame) -> list[Trace]:
+    """What the marks mean, as far as they occur."""
+    found = []
+    if any(one.counted for one in drawn):
+        found.append(marks.key(frame, "circle-open", "ceiling"))
+    if any(one.curve.knee and one.curve.knee.reached for one in drawn):
+        found.append(marks.key(frame, "diamond-open", "knee"))
+    if any(one.hollow for one in drawn):
+        found.append(marks.key(frame, "hexagon-open", "hollow: not counted"))
+    return found
+
+
+def _range(drawn: Sequence[DrawnCurve], which: str, log: bool) -> dict[str, Any]:
+    """The axis' type and range with room around the points; linear axes start at 0."""
+    everything = [d for one in drawn for d in (*one.counted, *one.hollow)]
+    values = [d.x for d in everything] if which == "x" else [v for d in everything for v in (d.low_y, d.high_y)]
+    values = [value for value in values if value > 0]
+    if not values:
+        return {}
+    if not log:
+        return {"range": [0, max(values) * 1.14]}
+    low, high = math.log10(min(values)), math.log10(max(values))
+    room = max(0.12, (high - low) * 0.09)
+    # Whole decades and, on short axes, their halves and fifths: never a tick that reads like a fraction of a decade.
+    return {"type": "log", "range": [low - room, high + room * 1.4], "dtick": "D1" if high - low > 2.2 else "D2"}
+
+
+def _labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> list[dict[str, Any]]:
+    """The direct labels, each near its curve's end, where it covers nothing."""
+    width, height = AREA_NARROW if frame.narrow else AREA_WIDE
+    across, up = layout["xaxis"], layout["yaxis"]
+    everything = [d for one in drawn for d in (*one.counted, *one.hollow)]
+    at = {id(d): (_share(across, d.x) * width, (1 - _share(up, d.y)) * height) for d in everything}
+    obstacles = [Box(x - 8, y - 20, x + 8, y + 8) for x, y in at.values()]
+    for one in drawn:
+        obstacles += _along([at[id(d)] for d in one.counted])
+    named = [one for one in drawn if one.counted]
+    texts = [_short_label(one, drawn, frame) for one in named]
+    labels = [Label(text, tuple(at[id(d)] for d in _preferred(one))) for one, text in zip(named, texts, strict=True)]
+    found = []
+    for one, text, spot in zip(named, texts, place(labels, obstacles, width, height), strict=True):
+        anchor = _preferred(one)[spot.anchor]
+        x, y = (coordinate(across, anchor.x), coordinate(up, anchor.y))
+        found.append(marks.direct_label(one.look, text, x=x, y=y, place=spot))
+    return found
+
+
+def _short_label(one: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:
+    """The whole label; on a telephone, where the colour says which database, only the mode if that is enough."""
+    if frame.narrow and len({other.curve.label for other in drawn}) == len(drawn):
+        return one.curve.mode[:16]
+    text = one.look.label
+    return text if len(text) <= 30 else text[:29] + "…"
+
+
+def _preferred(one: DrawnCurve) -> list[Drawn]:
+    """The points a label may stand at: the last, the highest, then backwards."""
+    backwards = list(reversed(one.counted))
+    return sorted(backwards, key=lambda d: d is not backwards[0])
+
+
+def _along(path: Sequence[tuple[float, float]]) -> list[Box]:
+    """Small boxes along the segments of a curve, so that no label lies across it."""
+    boxes = []
+    for (x0, y0), (x1, y1) in pairwise(path):
+        steps = max(1, int(math.hypot(x1 - x0, y1 - y0) / 12))
+        for step in range(1, steps):
+            x, y = x0 + (x1 - x0) * step / steps, y0 + (y1 - y0) * step / steps
+            boxes.append(Box(x - 3, y - 3, x + 3, y + 3))
+    return boxes
+
+
+def coordinate(axis_: Mapping[str, Any], value: float) -> float:
+    """A value as annotations want it: its logarithm on a log axis."""
+    return rounded(math.log10(value)) if axis_.get("type") == "log" else value
+
+
+def _share(axis_: Mapping[str, Any], value: float) -> float:
+    """Where on the axis a value lies, from 0 to 1."""
+    low, high = axis_.get("range", (0.0, 1.0))
+    return float((coordinate(axis_, value) - low) / ((high - low) or 1.0))

@@ -1,0 +1,124 @@
+"""What all figures share: fonts, axes, margins, escaping, and the lines that say what a figure is not."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from reports.figures.theme import SANS, Theme
+
+Trace = dict[str, Any]
+Layout = dict[str, Any]
+
+# A label has room for this many characters; the whole name is in the hover.
+LONGEST_LABEL = 34
+
+
+class Figure(TypedDict):
+    """What plotly.js draws."""
+
+    data: list[Trace]
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How a figure is to be drawn, whatever it shows."""
+
+    theme: Theme
+    narrow: bool = False  # for about 390 px
+    notes: tuple[str, ...] = ()  # what stands in the picture itself: "demonstration: too short to publish"
+
+    @property
+    def font_px(self) -> int:
+        return 11 if self.narrow else 12
+
+    @property
+    def characters(self) -> int:
+        """How many characters of a note fit into one line."""
+        return 46 if self.narrow else 120
+
+
+def escaped(text: object) -> str:
+    """Text for plotly, which reads a small HTML of its own in every string."""
+    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def shortened(text: str, most: int = LONGEST_LABEL) -> str:
+    """Escaped, and cut in the middle where it is too long: names often differ at their ends."""
+    if len(text) <= most:
+        return escaped(text)
+    head = (most - 1) * 2 // 3
+    return escaped(text[:head].rstrip() + "…" + text[len(text) - (most - 1 - head) :].lstrip())
+
+
+def base_layout(frame: Frame) -> Layout:
+    """The frame of every figure; transparent, so that the panel of the page is its ground."""
+    theme = frame.theme
+    lines = note_lines(frame)
+    return {
+        "font": {"family": SANS, "size": frame.font_px, "color": theme.ink},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 46 if frame.narrow else 60, "r": 16, "t": 14 + 16 * len(lines), "b": 44},
+        "hovermode": "closest",
+        "hoverlabel": {"bgcolor": theme.panel, "bordercolor": theme.axis, "font": {"family": SANS, "color": theme.ink}},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": -0.18,
+            "yanchor": "top",
+            "bgcolor": "rgba(0,0,0,0)",
+            "itemwidth": 34,
+        },
+        "annotations": _notes(frame, lines),
+        "showlegend": False,
+        "dragmode": False if frame.narrow else "zoom",
+        "modebar": {"bgcolor": "rgba(0,0,0,0)"},
+    }
+
+
+def axis(frame: Frame, title: str, **more: Any) -> dict[str, Any]:
+    """One axis with its title and unit."""
+    theme = frame.theme
+    return {
+        "title": {"text": title, "font": {"color": theme.muted}, "standoff": 8},
+        "gridcolor": theme.grid,
+        "linecolor": theme.axis,
+        "zeroline": False,
+        "tickfont": {"color": theme.muted},
+        "automargin": True,
+        "fixedrange": frame.narrow,
+        **more,
+    }
+
+
+def note_lines(frame: Frame) -> list[str]:
+    text = " · ".join(frame.notes)
+    return textwrap.wrap(text, frame.characters) if text else []
+
+
+def _notes(frame: Frame, lines: Sequence[str]) -> list[dict[str, Any]]:
+    if not lines:
+        return []
+    return [
+        {
+            "text": "<br>".join(escaped(line) for line in lines),
+            "xref": "paper",
+            "yref": "paper",
+            "x": 0,
+            "y": 1,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "yshift": 6,
+            "align": "left",
+            "showarrow": False,
+            "font": {"color": frame.theme.muted},
+        }
+    ]
+
+
+def rounded(value: float) -> float:
+    """A coordinate without digits that nobody can see, which keeps the JSON small."""
+    return float(f"{value:.6g}")

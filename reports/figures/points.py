@@ -1,0 +1,177 @@
+"""How points of curves are written and marked, the same in every figure that draws curves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchsite import formatting
+from reports.curves import STATISTICS, Curve, Point, Standing
+from reports.figures.layout import Frame, Trace, escaped
+from reports.figures.theme import Look
+
+MARKER_PX = 7
+RING_PX = 15
+# From this many curves on, numbers at every point would hide the curves.
+MOST_WITH_RUNG_LABELS = 6
+
+STANDING_SAYS = {
+    Standing.COUNTED: "",
+    Standing.REJECTED: "rejected by the validity checks",
+    Standing.EXCLUDED: "left out by a person",
+}
+
+
+def rung_label(point: Point) -> str:
+    """What a point is called along its curve: its threads, or its target."""
+    return formatting.short(point.target_ops_s) if point.target_ops_s else str(point.threads)
+
+
+def hover_of(
+    curve: Curve, look: Look, point: Point, *, operation: str = "", statistic: str = "", kind: str = ""
+) -> str:
+    """Everything about a point that a reader asks while pointing at it; three significant digits."""
+    spread = point.throughput_ops_s
+    lines = [f"<b>{escaped(look.label)}</b>", f"{point.threads} threads"]
+    if point.target_ops_s:
+        lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
+    lines.append(formatting.throughput(spread.median))
+    found = point.operation(operation, kind) if operation else None
+    latency = found.latencies_us.get(statistic) if found else None
+    if latency:
+        lines.append(f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(latency.median)}")
+        if latency.n > 1:
+            lines.append(f"from {formatting.latency(latency.low)} to {formatting.latency(latency.high)}")
+    if spread.n > 1:
+        lines.append(f"median of {spread.n} repeats, {formatting.short(spread.low)} to {formatting.short(spread.high)}")
+    lines.append(f"{point.clients_merged} of {point.clients_expected} clients merged")
+    if not point.counts:
+        lines.append(f"<b>{STANDING_SAYS[point.standing]}</b>")
+    if point.excluded:
+        lines.append(escaped(f"left out: {point.excluded[0]}")[:120])
+    if point.worst_finding:
+        lines.append(escaped(point.worst_finding)[:120])
+    return "<br>".join(lines)
+
+
+def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], hover: Sequence[str]) -> Trace:
+    """The points that count, joined in the order of the ladder."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": list(x),
+        "y": list(y),
+        "name": escaped(look.label),
+        "legendgroup": escaped(look.label),
+        "showlegend": True,
+        "line": {"color": look.colour, "width": 1.5 if look.faded else 2.25, "dash": look.dash},
+        "marker": {"color": look.colour, "symbol": look.symbol, "size": MARKER_PX, "line": {"width": 0}},
+        "opacity": 0.75 if look.faded else 1.0,
+        "connectgaps": False,
+        "text": list(hover),
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def hollow(look: Look, *, x: Sequence[float], y: Sequence[float], hover: Sequence[str]) -> Trace:
+    """Points that do not count: there, but hollow and not joined."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": list(x),
+        "y": list(y),
+        "name": escaped(f"{look.label}, not counted"),
+        "legendgroup": escaped(look.label),
+        "showlegend": False,
+        "marker": {
+            "color": look.colour,
+            "symbol": f"{look.symbol}-open",
+            "size": MARKER_PX + 2,
+            "line": {"width": 1.75, "color": look.colour},
+        },
+        "text": list(hover),
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def band(look: Look, *, x: Sequence[float], low: Sequence[float], high: Sequence[float]) -> Trace:
+    """The least and most of the repeats, as one closed shape."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [*x, *reversed(x)],
+        "y": [*high, *reversed(low)],
+        "fill": "toself",
+        "fillcolor": look.band,
+        "line": {"width": 0, "color": look.band},
+        "name": escaped(f"{look.label}, all repeats"),
+        "legendgroup": escaped(look.label),
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+
+
+def ring(look: Look, symbol: str, what: str, *, x: float, y: float) -> Trace:
+    """A ring around a point that has a meaning: the ceiling, the knee."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [x],
+        "y": [y],
+        "name": escaped(f"{look.label}, {what}"),
+        "legendgroup": escaped(look.label),
+        "showlegend": False,
+        "marker": {
+            "color": look.colour,
+            "symbol": symbol,
+            "size": RING_PX,
+            "line": {"width": 1.5, "color": look.colour},
+        },
+        "hoverinfo": "skip",
+    }
+
+
+def rung_texts(look: Look, *, x: Sequence[float], y: Sequence[float], texts: Sequence[str]) -> Trace:
+    """The rungs' names, small, above their points."""
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": list(x),
+        "y": list(y),
+        "text": list(texts),
+        "textposition": "top center",
+        "textfont": {"color": look.colour, "size": 10},
+        "name": escaped(f"{look.label}, rungs"),
+        "legendgroup": escaped(look.label),
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
+
+
+def key(frame: Frame, symbol: str, text: str) -> Trace:
+    """An entry of the legend that explains a mark and draws nothing."""
+    colour = frame.theme.muted
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [None],
+        "y": [None],
+        "name": text,
+        "showlegend": True,
+        "marker": {"color": colour, "symbol": symbol, "size": 11, "line": {"width": 1.5, "color": colour}},
+        "hoverinfo": "skip",
+    }
+
+
+def direct_label(look: Look, text: str, *, x: float, y: float, place: Any) -> dict[str, Any]:
+    """The curve's name beside it. `x` and `y` are in the axes' own terms (logarithms on a log axis)."""
+    return {
+        "text": escaped(text),
+        "x": x,
+        "y": y,
+        "xanchor": place.xanchor,
+        "yanchor": place.yanchor,
+        "xshift": place.xshift,
+        "yshift": place.yshift,
+        "showarrow": False,
+        "font": {"color": look.colour},
+    }

@@ -1,0 +1,168 @@
+"""One run over time: throughput and latency per second, the warm-up shaded, the target as a line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reports.analysis.downsample import thinned
+from reports.curves import COMPOSITE
+from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverTime:
+    """One operation per interval. Seconds count from the clients' common start."""
+
+    operation: str
+    kind: str
+    seconds: Array
+    rate_ops_s: Array  # successful operations
+    failed: Array  # failed operations of the interval
+    mean_us: Array
+    p99_us: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which part was measured, in seconds from the clients' common start; both 0 while nothing is judged."""
+
+    begin_s: float = 0.0
+    end_s: float = 0.0
+    target_ops_s: int | None = None
+
+
+def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
+    """Seconds and successful operations per second of all operations; a second that no client covers is NaN.
+
+    Only service time series count, since the same operations appear in both kinds, and no composite ones.
+    """
+    parts = [one for one in series if one.kind == "service" and one.operation != COMPOSITE and one.seconds.size]
+    if not parts:
+        return np.array([]), np.array([])
+    first = min(float(one.seconds[0]) for one in parts)
+    last = max(float(one.seconds[-1]) for one in parts)
+    seconds = np.arange(round(first), round(last) + 1, dtype=float)
+    rate = np.full(seconds.size, np.nan)
+    for one in parts:
+        at = np.rint(one.seconds - seconds[0]).astype(int)
+        rate[at] = np.nan_to_num(rate[at]) + np.nan_to_num(one.rate_ops_s)
+    return seconds, rate
+
+
+def run_series_figure(series: Sequence[OverTime], window: Window, frame: Frame) -> Figure:
+    """Two panels on one time axis: throughput above, p99 per second below (never its mean)."""
+    layout = base_layout(frame)
+    layout["showlegend"] = True
+    layout["hovermode"] = "x"
+    layout["xaxis"] = axis(frame, "time since the clients' common start (s)", anchor="y2", showgrid=False)
+    layout["yaxis"] = axis(frame, "ops/s", domain=[0.56, 1.0], rangemode="tozero", tickformat="~s")
+    layout["yaxis2"] = axis(frame, "p99 per second (ms)", domain=[0.0, 0.46], rangemode="tozero", tickformat="~g")
+    seconds, rate = total_rate(series)
+    data = _throughput(seconds, rate, frame) if seconds.size else []
+    data += _latencies(series, frame)
+    _mark_window(layout, seconds, window, frame)
+    if window.target_ops_s and seconds.size:
+        data.append(_target(seconds, window.target_ops_s, frame))
+    return {"data": data, "layout": layout}
+
+
+def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
+    kept = thinned(rate)
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines" if kept.size > 1 else "markers",
+            "x": _plain(seconds[kept]),
+            "y": _plain(rate[kept]),
+            "name": "all operations",
+            "line": {"color": frame.theme.ink, "width": 2, "shape": "hv" if kept.size <= 120 else "linear"},
+            "marker": {"color": frame.theme.ink},
+            "connectgaps": False,
+            "hovertemplate": "%{y:.3s} ops/s<extra>all operations</extra>",
+        }
+    ]
+
+
+def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
+    """p99 of each operation; response times dashed beside service times."""
+    operations = sorted({one.operation for one in series})
+    colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
+    found = []
+    for one in series:
+        kept = thinned(one.p99_us)
+        label = one.operation if one.kind == "service" else f"{one.operation}, response time"
+        found.append(
+            {
+                "type": "scatter",
+                "mode": "lines" if kept.size > 1 else "markers",
+                "x": _plain(one.seconds[kept]),
+                "y": _plain(one.p99_us[kept] / 1e3),
+                "yaxis": "y2",
+                "name": escaped(f"{label} p99"),
+                "line": {"color": colours[one.operation], "dash": "solid" if one.kind == "service" else "dash"},
+                "marker": {"color": colours[one.operation]},
+                "connectgaps": False,
+                "hovertemplate": f"%{{y:.3~g}} ms<extra>{escaped(label)} p99</extra>",
+            }
+        )
+    return found
+
+
+def _target(seconds: Array, target_ops_s: int, frame: Frame) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [float(seconds[0]), float(seconds[-1])],
+        "y": [target_ops_s, target_ops_s],
+        "name": "target",
+        "line": {"color": frame.theme.muted, "width": 1.5, "dash": "dash"},
+        "hovertemplate": "%{y:.3s} ops/s<extra>target</extra>",
+    }
+
+
+def _mark_window(layout: Layout, seconds: Array, window: Window, frame: Frame) -> None:
+    """Shade what does not count: the warm-up, and what came after the window."""
+    if not seconds.size or window.end_s <= window.begin_s:
+        return
+    last = float(seconds[-1]) + 1.0
+    shaded = [(min(0.0, float(seconds[0])), window.begin_s), (window.end_s, last)]
+    layout["shapes"] = [
+        {
+            "type": "rect",
+            "xref": "x",
+            "yref": "paper",
+            "x0": begin,
+            "x1": end,
+            "y0": 0,
+            "y1": 1,
+            "fillcolor": frame.theme.shade,
+            "line": {"width": 0},
+            "layer": "below",
+        }
+        for begin, end in shaded
+        if end > begin
+    ]
+    if window.begin_s > 0:
+        layout["annotations"].append(
+            {
+                "text": "warm-up",
+                "x": window.begin_s,
+                "y": 0.0,
+                "yref": "paper",
+                "xanchor": "right",
+                "yanchor": "bottom",
+                "textangle": -90,
+                "showarrow": False,
+                "font": {"color": frame.theme.muted},
+            }
+        )
+
+
+def _plain(values: Array) -> list[Any]:
+    """JSON knows no NaN: a gap is null."""
+    return [None if not np.isfinite(value) else float(f"{value:.6g}") for value in values]

@@ -1,0 +1,154 @@
+"""Colours of figures, light and dark, and which curve gets which colour, dash, marker and pattern.
+
+Series colours have at least 3:1 contrast on their panel. Colour means the database, dash and marker the durability
+mode; neither ever stands alone.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from reports.curves import Curve, durability_key
+
+ThemeName = Literal["light", "dark"]
+SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif'
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    name: ThemeName
+    panel: str
+    ink: str
+    muted: str
+    grid: str
+    axis: str
+    grey: str  # of curves that are there for context only
+    shade: str  # of what does not count, like the warm-up
+    series: tuple[str, ...]
+
+
+LIGHT = Theme(
+    name="light",
+    panel="#ffffff",
+    ink="#1b1f27",
+    muted="#5b6472",
+    grid="#e8ebf0",
+    axis="#8b94a3",
+    grey="#8f97a4",
+    shade="rgba(91,100,114,0.10)",
+    series=("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"),
+)
+DARK = Theme(
+    name="dark",
+    panel="#15181e",
+    ink="#e6e8ec",
+    muted="#9aa3b2",
+    grid="#262c36",
+    axis="#68717f",
+    grey="#7d8696",
+    shade="rgba(154,163,178,0.13)",
+    series=("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442"),
+)
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "star")
+PATTERNS = ("", "/", ".", "x", "-", "|", "\\")
+
+
+def theme_named(name: str) -> Theme:
+    """Light for everything that is not "dark"."""
+    return DARK if name == "dark" else LIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one curve is drawn."""
+
+    colour: str
+    dash: str
+    symbol: str
+    pattern: str
+    label: str
+    faded: bool = False  # one of more databases than there are colours, and not the one that is highlighted
+
+    @property
+    def band(self) -> str:
+        """The colour of the curve's min-max band."""
+        return rgba(self.colour, 0.16)
+
+
+def rgba(colour: str, alpha: float) -> str:
+    """#rrggbb with an opacity."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def databases_of(curves: Sequence[Curve]) -> list[str]:
+    return sorted({curve.database_name for curve in curves}, key=str.casefold)
+
+
+def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict[UUID, Look]:
+    """The look of every curve.
+
+    Up to five databases have a colour each. With more, one is highlighted - the named one, else the one with the
+    highest ceiling - and the rest is grey. Modes with the same durability record share dash and marker across
+    databases, the strongest promise being solid; two curves of one database never do.
+    """
+    databases = databases_of(curves)
+    chosen = highlight if highlight in databases else _fastest(curves)
+    crowded = len(databases) > len(theme.series)
+    colours = {
+        name: (theme.series[0] if name == chosen else theme.grey) if crowded else theme.series[index]
+        for index, name in enumerate(databases)
+    }
+    labels = labels_of(curves)
+    ranks = {key: rank for rank, key in enumerate(sorted({durability_key(curve.durability) for curve in curves}))}
+    taken: set[tuple[str, int]] = set()
+    found: dict[UUID, Look] = {}
+    for curve in curves:
+        number = ranks[durability_key(curve.durability)]
+        while (curve.database_name, number) in taken:
+            number += 1
+        taken.add((curve.database_name, number))
+        found[curve.sweep_id] = Look(
+            colour=colours[curve.database_name],
+            dash=DASHES[number % len(DASHES)],
+            symbol=SYMBOLS[number % len(SYMBOLS)],
+            pattern=PATTERNS[number % len(PATTERNS)],
+            label=labels[curve.sweep_id],
+            faded=crowded and curve.database_name != chosen,
+        )
+    return found
+
+
+def _fastest(curves: Sequence[Curve]) -> str:
+    ceilings = [(found.throughput_ops_s, curve.database_name) for curve in curves if (found := curve.ceiling)]
+    return max(ceilings)[1] if ceilings else (curves[0].database_name if curves else "")
+
+
+def labels_of(curves: Sequence[Curve]) -> dict[UUID, str]:
+    """The shortest text that tells each curve from the others: database and mode, then workload, matrix, a number."""
+    found = {curve.sweep_id: curve.label for curve in curves}
+    for more in DISTINCTIONS:
+        for group in _alike(curves, found):
+            if len({more(curve) for curve in group}) > 1:
+                found.update({curve.sweep_id: f"{found[curve.sweep_id]} · {more(curve)}" for curve in group})
+    for group in _alike(curves, found):
+        found.update({curve.sweep_id: f"{found[curve.sweep_id]} #{n}" for n, curve in enumerate(group, 1)})
+    return found
+
+
+DISTINCTIONS: tuple[Callable[[Curve], str], ...] = (
+    lambda curve: curve.workload,
+    lambda curve: curve.setup.version,
+    lambda curve: curve.matrix_name,
+)
+
+
+def _alike(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> list[list[Curve]]:
+    """Groups of two and more curves that have the same label."""
+    groups: dict[str, list[Curve]] = {}
+    for curve in curves:
+        groups.setdefault(labels[curve.sweep_id], []).append(curve)
+    return [group for group in groups.values() if len(group) > 1]

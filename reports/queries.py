@@ -1,0 +1,289 @@
+"""Rows to curves: the only place in `reports` that reads the database.
+
+Every function takes the team whose rows may be seen, and asks a number of queries that does not depend on how many
+sweeps or runs there are.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.db.models import BooleanField, Case, ExpressionWrapper, Q, QuerySet, Value, When
+
+from benchsite.teams.models import Team
+from reports.analysis.points import Spread, spread
+from reports.curves import Curve, MachineFacts, Operation, Point, Progress, Setup, Standing
+from runs.models import Finding, Measurement, MeasurementSet, Run, Series, Sweep
+from runs.models.run import Phase, Status
+from runs.spec import MachineSpec, RunSpec
+from runs.ycsb.series import Series as UnpackedSeries
+from runs.ycsb.series import unpack
+
+# More sweeps than this make no picture that anybody can read.
+MOST_SWEEPS = 60
+
+MODE_VERIFIED = ExpressionWrapper(Q(evidence__has_keys=["before", "after"]), output_field=BooleanField())
+# A finding's weight; "not assessed" is never a pass, but says nothing against the numbers either.
+SEVERITY = Case(When(severity="reject", then=Value(3)), When(severity="warn", then=Value(2)), default=Value(1))
+RUN_FIELDS = (
+    "id",
+    "sweep_id",
+    "threads",
+    "target_ops_s",
+    "repeat",
+    "status",
+    "verdict",
+    "excluded_reason",
+    "verdict_override",
+)
+# Statistic in URLs and figures -> column of Measurement, in µs.
+COLUMNS = {
+    "mean": "mean_us",
+    "p50": "p50_us",
+    "p90": "p90_us",
+    "p95": "p95_us",
+    "p99": "p99_us",
+    "p999": "p999_us",
+    "p9999": "p9999_us",
+    "max": "max_us",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """One measured run of a rung."""
+
+    run: Mapping[str, Any]
+    cut: Mapping[str, Any]  # its current measurement set
+    measurements: tuple[Mapping[str, Any], ...]
+    worst_finding: str
+
+    @property
+    def rejected(self) -> bool:
+        return self.run["verdict"] == "reject" and not self.run["verdict_override"]
+
+    @property
+    def counts(self) -> bool:
+        return not self.rejected and not self.run["excluded_reason"]
+
+
+def sweeps_of(team: Team | None) -> QuerySet[Sweep]:
+    """The sweeps that a team may see; none for nobody's team."""
+    return Sweep.objects.filter(team=team) if team else Sweep.objects.none()
+
+
+def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
+    """The curves of these sweeps, in their order. Six queries, whatever their number."""
+    found = list(sweeps.select_related("matrix", "workload", "database") if isinstance(sweeps, QuerySet) else sweeps)
+    ids = [sweep.pk for sweep in found]
+    specs = _one_spec_each(ids)
+    runs = list(
+        Run.objects.filter(sweep__in=ids).annotate(mode_verified=MODE_VERIFIED).values(*RUN_FIELDS, "mode_verified")
+    )
+    by_sweep: dict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
+    for run in runs:
+        by_sweep[run["sweep_id"]].append(run)
+    repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED])
+    return [_curve(sweep, specs.get(sweep.pk), by_sweep[sweep.pk], repeats) for sweep in found]
+
+
+def _one_spec_each(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, RunSpec]:
+    """What the first run of each sweep submitted; the runs of a sweep differ in their rung only."""
+    first = Run.objects.filter(sweep__in=ids).order_by("sweep_id", "position", "id").distinct("sweep_id")
+    return {sweep_id: cast(RunSpec, spec) for sweep_id, spec in first.values_list("sweep_id", "spec") if sweep_id}
+
+
+def _repeats(runs: Sequence[Mapping[str, Any]]) -> dict[uuid.UUID, Repeat]:
+    """Run id -> what its current measurement set says."""
+    cuts = {
+        cut["run_id"]: cut
+        for cut in MeasurementSet.objects.filter(run__in=[run["id"] for run in runs], is_current=True).values(
+            "id", "run_id", "warmup_s", "window_s", "clients_merged", "clients_expected", "throughput_ops_s"
+        )
+    }
+    set_ids = [cut["id"] for cut in cuts.values()]
+    measurements: dict[uuid.UUID, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in Measurement.objects.filter(measurement_set__in=set_ids).values(
+        "measurement_set_id", "operation", "latency_kind", "ok", "failed", *COLUMNS.values()
+    ):
+        measurements[row["measurement_set_id"]].append(row)
+    worst = _worst_findings(set_ids)
+    return {
+        run["id"]: Repeat(run, cut, tuple(measurements[cut["id"]]), worst.get(cut["id"], ""))
+        for run in runs
+        if (cut := cuts.get(run["id"]))
+    }
+
+
+def _worst_findings(set_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """Measurement set -> "V05 warn: the window is short", of the worst check that spoke against it."""
+    rows = (
+        Finding.objects.filter(measurement_set__in=set_ids, severity__in=["warn", "reject"])
+        .annotate(weight=SEVERITY)
+        .order_by("measurement_set_id", "-weight", "check_id")
+        .distinct("measurement_set_id")
+        .values_list("measurement_set_id", "check_id", "severity", "message")
+    )
+    return {set_id: f"{check_id} {severity}: {message}" for set_id, check_id, severity, message in rows}
+
+
+def _curve(
+    sweep: Sweep, spec: RunSpec | None, runs: Sequence[Mapping[str, Any]], repeats: Mapping[uuid.UUID, Repeat]
+) -> Curve:
+    rungs: dict[tuple[int, int], list[Repeat]] = defaultdict(list)
+    for run in sorted(runs, key=lambda one: one["repeat"]):
+        if repeat := repeats.get(run["id"]):
+            rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
+    mode = spec["mode"] if spec else None
+    return Curve(
+        sweep_id=sweep.pk,
+        name=sweep.name,
+        database_name=spec["database"]["name"] if spec else str(sweep.database or sweep.system),
+        system=sweep.system,
+        system_name=spec["system_name"] if spec else sweep.system,
+        mode=sweep.mode,
+        mode_name=mode["name"] if mode else sweep.mode,
+        durability=mode["record"] if mode else {},
+        workload=spec["workload"]["name"] if spec else str(sweep.workload or ""),
+        purpose=sweep.purpose,
+        points=tuple(_point(rungs[key]) for key in sorted(rungs)),
+        ladder=sweep.ladder,
+        phase=sweep.phase,
+        matrix_id=sweep.matrix_id,
+        matrix_name=sweep.matrix.name if sweep.matrix else "",
+        created_at=sweep.created_at,
+        tags=tuple(sweep.tags),
+        notes=sweep.notes,
+        setup=_setup(spec) if spec else Setup(),
+        progress=_progress(runs),
+    )
+
+
+def _progress(runs: Sequence[Mapping[str, Any]]) -> Progress:
+    def having(status: str) -> int:
+        return sum(run["status"] == status for run in runs)
+
+    return Progress(len(runs), having(Status.SUCCEEDED), having(Status.FAILED), having(Status.CANCELLED))
+
+
+def _point(repeats: Sequence[Repeat]) -> Point:
+    """The point of a rung: of the repeats that count; where none does, of all, and marked."""
+    counted = [repeat for repeat in repeats if repeat.counts]
+    if counted:
+        standing, used = Standing.COUNTED, counted
+    else:
+        not_excluded = [repeat for repeat in repeats if not repeat.run["excluded_reason"]]
+        standing = Standing.REJECTED if not_excluded else Standing.EXCLUDED
+        used = not_excluded or list(repeats)
+    worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda r: " reject:" not in r.worst_finding)
+    return Point(
+        threads=used[0].run["threads"],
+        target_ops_s=used[0].run["target_ops_s"],
+        throughput_ops_s=spread([one.cut["throughput_ops_s"] for one in used]) or Spread(0.0, 0.0, 0.0, 0),
+        operations=_operations(used),
+        standing=standing,
+        verdict=max((one.run["verdict"] for one in used), key=("", "pass", "warn", "reject").index),
+        clients_merged=min(one.cut["clients_merged"] for one in used),
+        clients_expected=max(one.cut["clients_expected"] for one in used),
+        window_s=float(min(one.cut["window_s"] for one in used)),
+        warmup_s=float(max(one.cut["warmup_s"] for one in used)),
+        mode_verified=all(one.run["mode_verified"] for one in used),
+        run_ids=tuple(one.run["id"] for one in used),
+        excluded=tuple(one.run["excluded_reason"] for one in repeats if one.run["excluded_reason"]),
+        rejected=sum(one.rejected for one in repeats),
+        worst_finding=worst[0].worst_finding if worst else "",
+    )
+
+
+def _operations(repeats: Sequence[Repeat]) -> tuple[Operation, ...]:
+    rows: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for repeat in repeats:
+        for row in repeat.measurements:
+            rows[(row["operation"], row["latency_kind"])].append(row)
+    return tuple(
+        Operation(
+            operation=operation,
+            kind=kind,
+            ok=sum(row["ok"] for row in same),
+            failed=sum(row["failed"] for row in same),
+            latencies_us=_latencies(same),
+        )
+        for (operation, kind), same in sorted(rows.items())
+    )
+
+
+def _latencies(rows: Sequence[Mapping[str, Any]]) -> dict[str, Spread]:
+    found = {name: spread([row[column] for row in rows if row[column] is not None]) for name, column in COLUMNS.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _setup(spec: RunSpec) -> Setup:
+    database, window, client = spec["database"], spec["window"], spec["client"]
+    return Setup(
+        version=database["version"],
+        replication_factor=database["replication_factor"],
+        records=spec["dataset"]["records"],
+        record_bytes=spec["dataset"]["record_bytes"],
+        dataset_fingerprint=spec["dataset"]["fingerprint"],
+        workload_properties=spec["workload"]["properties"],
+        server_settings=database["settings"],
+        binding_properties=database["binding_properties"],
+        mode_settings={**spec["mode"]["server_settings"], **spec["mode"]["client_properties"]},
+        client_flavour=client["flavour"],
+        client_version=client["ycsb_version"],
+        client_digest=client["digest"],
+        warmup_s=window["warmup_s"],
+        measure_s=window["min_measure_s"],
+        processes=spec["load"]["processes"],
+        cluster_name=spec["cluster"]["name"],
+        cluster_machines=_machines(spec["cluster"]["machines"]),
+        generators=tuple(generator["name"] for generator in spec["generators"]),
+        generator_machines=_machines([generator["machine"] for generator in spec["generators"]]),
+    )
+
+
+def _machines(machines: Iterable[MachineSpec]) -> tuple[MachineFacts, ...]:
+    """Each machine once, by its id."""
+    return tuple({one["id"]: MachineFacts(one["id"], one["name"], _cores(one["facts"])) for one in machines}.values())
+
+
+def _cores(facts: Mapping[str, object]) -> int | None:
+    fact = facts.get("cores")
+    value = fact.get("value") if isinstance(fact, Mapping) else fact
+    return value if isinstance(value, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSeries:
+    """The per-second series of one run; their time axis begins at `base_s`, seconds since the epoch."""
+
+    series: tuple[UnpackedSeries, ...]
+    base_s: float
+    window_from_s: float | None  # seconds since the epoch; None while nothing is judged
+    window_s: float
+
+
+def stored_series(run: Run) -> StoredSeries:
+    """The series of a run with the window of its current measurement set; two queries."""
+    cut = MeasurementSet.objects.filter(run=run, is_current=True).values("window_from", "window_s").first()
+    unpacked = [unpack(bytes(data)) for data in Series.objects.filter(run=run).values_list("data", flat=True)]
+    return StoredSeries(
+        series=tuple(sorted(unpacked, key=lambda one: (one.operation, one.kind))),
+        base_s=min((one.base_s for one in unpacked), default=0.0),
+        window_from_s=cut["window_from"].timestamp() if cut and cut["window_from"] else None,
+        window_s=cut["window_s"] if cut else 0.0,
+    )
+
+
+def run_point(run: Run) -> Point | None:
+    """One run as a point of its own, whatever its standing; None while nothing was measured. Four queries."""
+    row = Run.objects.filter(pk=run.pk).annotate(mode_verified=MODE_VERIFIED).values(*RUN_FIELDS, "mode_verified").get()
+    repeats = _repeats([row])
+    return _point([repeats[run.pk]]) if run.pk in repeats else None
+
+
+def measured_sweeps(team: Team | None) -> QuerySet[Sweep]:
+    """The sweeps that a comparison may choose from: of the measuring phase."""
+    return sweeps_of(team).filter(phase=Phase.MEASURE)
