@@ -1,0 +1,119 @@
+"""The common 1-s grid of a run's clients: which second each of their intervals belongs to.
+
+The clients' status lines are not in step, and an interval of about a second straddles two seconds of the grid. Cutting
+at the grid would put two intervals of a client into one second and none into the next whenever its phase lies near a
+border. So each client's grid is shifted by its own constant phase (at most half a second), and an interval belongs to
+the second to which its shifted start is nearest. An interval that lasts longer covers the seconds up to its successor:
+its operations are spread over them, and each of them shows its latencies.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from runs.ycsb.histogram import Floats, Ints
+from runs.ycsb.intervals import Intervals
+
+# Shorter parts of a second say nothing about a rate: the first and the last interval of a client last milliseconds.
+LEAST_COVERED_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Intervals on the grid. A long one occurs once for every second it covers, with weights that add up to 1."""
+
+    interval: Ints
+    second: Ints
+    weight: Floats
+    nth: Ints  # which of its interval's seconds this is
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """The seconds since `base_s` that any client covers, and how much of each every client covers."""
+
+    base_s: float
+    phases: Mapping[int, float]
+    seconds: Ints  # ascending
+    covered_s: Mapping[int, Floats]  # client -> for every second
+
+    def place(self, entry: Intervals) -> Placed:
+        """Which seconds the intervals of one measurement belong to."""
+        shift = np.array([self.phases.get(int(number), 0.0) for number in entry.client], dtype=np.float64)
+        first = np.rint(entry.start_s - self.base_s - shift).astype(np.int64)
+        beyond = np.rint(entry.end_s - self.base_s - shift).astype(np.int64)
+        spread = np.maximum(beyond - first, 1)
+        interval = np.repeat(np.arange(len(entry), dtype=np.int64), spread)
+        nth = np.arange(interval.size, dtype=np.int64) - np.repeat(np.cumsum(spread) - spread, spread)
+        return Placed(interval, first[interval] + nth, 1.0 / spread[interval], nth)
+
+    def rows(self, placed: Placed) -> Ints:
+        """The position of each second in `seconds`. Another operation's border may lie just outside: it is moved in."""
+        return np.clip(np.searchsorted(self.seconds, placed.second), 0, self.seconds.size - 1).astype(np.int64)
+
+    def counts(self, entry: Intervals) -> dict[int, Ints]:
+        """For every client the values counted in each second; the parts of a long interval add up to its total."""
+        placed = self.place(entry)
+        totals, rows = entry.totals()[placed.interval], self.rows(placed)
+        parts = np.rint(1.0 / placed.weight).astype(np.int64)
+        shares = totals * (placed.nth + 1) // parts - totals * placed.nth // parts
+        client = entry.client[placed.interval]
+        counts: dict[int, Ints] = {}
+        for number in self.covered_s:
+            counts[number] = np.zeros(self.seconds.size, dtype=np.int64)
+            np.add.at(counts[number], rows[client == number], shares[client == number])
+        return counts
+
+    def rate_ops_s(self, counts: Mapping[int, Ints]) -> Floats:
+        """Per second of all clients together: each client's count over what it covers. NaN where nobody covers much."""
+        total = np.zeros(self.seconds.size, dtype=np.float64)
+        seen = np.zeros(self.seconds.size, dtype=np.bool_)
+        for number, covered in self.covered_s.items():
+            enough = covered >= LEAST_COVERED_S
+            total[enough] += counts[number][enough] / covered[enough]
+            seen |= enough
+        total[~seen] = np.nan
+        return total
+
+
+def make_grid(reference: Mapping[int, Intervals], ended_s: Mapping[int, float], base_s: float) -> Grid:
+    """The grid of a run. `reference` is each client's first measured operation, `ended_s` when its last one ended."""
+    phases = {number: _phase(entry, base_s) for number, entry in reference.items()}
+    empty = Grid(base_s, phases, np.zeros(0, dtype=np.int64), {})
+    placed = {number: empty.place(entry) for number, entry in reference.items()}
+    lengths: dict[int, Floats] = {}
+    for number, entry in reference.items():
+        # What comes after the last operation is the client writing its summary.
+        until = np.minimum(entry.end_s, ended_s[number])
+        lengths[number] = np.maximum(until - entry.start_s, 0.0)[placed[number].interval] * placed[number].weight
+    occurring = [part.second[lengths[number] > 0] for number, part in placed.items()]
+    seconds = np.unique(np.concatenate(occurring)) if occurring else empty.seconds
+    covered: dict[int, Floats] = {}
+    for number, part in placed.items():
+        covered[number] = np.zeros(seconds.size, dtype=np.float64)
+        lasting = lengths[number] > 0
+        np.add.at(covered[number], np.searchsorted(seconds, part.second[lasting]), lengths[number][lasting])
+    return Grid(base_s, phases, seconds, covered)
+
+
+def _phase(entry: Intervals, base_s: float) -> float:
+    """By how much the typical start of an interval of a second lies after a full second, in [-0.5, 0.5]."""
+    starts = entry.start_s[np.abs(entry.length_s - 1.0) < 0.5] - base_s
+    if not starts.size:
+        return 0.0
+    # The mean of directions on a circle, because 0.99 and 0.01 lie close together.
+    return float(np.angle(np.exp(2j * np.pi * starts).mean()) / (2 * np.pi))
+
+
+def references(intervals: Sequence[Intervals]) -> dict[int, Intervals]:
+    """For every client the intervals of the operation that it measured first: they tell when the client lived."""
+    chosen: dict[int, Intervals] = {}
+    measured = [entry for entry in intervals if entry.parsed.is_operation]
+    service = [entry for entry in measured if entry.parsed.kind == "service"]
+    for number in sorted({int(number) for entry in measured for number in np.unique(entry.client)}):
+        own = [part for entry in service or measured if len(part := entry.select(entry.client == number))]
+        if own:
+            chosen[number] = min(own, key=lambda part: (float(part.start_s.min()), -len(part), part.name))
+    return chosen
