@@ -134,7 +134,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = DEBUG or "pytest" in sys.modules
 
 # --- Celery ------------------------------------------------------------------------------------------------------
-CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_URL = places.broker_url(REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -148,6 +148,8 @@ CELERY_TASK_ALWAYS_EAGER = False
 YCSB_DIR = env_path("BENCHSITE_YCSB", VAR_DIR / "ycsb")  # the bindings made by `make bindings`
 WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own folders, on a load generator
 TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of servers under test
+# Networks in which external clusters may lie, as an operator allows them: 10.0.0.0/8,192.168.7.0/24
+EXTERNAL_NETWORKS = env_list("BENCHSITE_EXTERNAL_NETWORKS", [])
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)
 

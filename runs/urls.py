@@ -1,5 +1,59 @@
 """Addresses of the pages of `runs`: what is benchmarked, and what happened."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, include, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from runs.views import clusters, databases, machines, matrices, systems, workloads
+
+Patterns = list[URLPattern | URLResolver]
+
+machine_urls: Patterns = [
+    path("", machines.machines, name="machines"),
+    path("new/", machines.machine_add, name="machine-add"),
+    path("<uuid:pk>/", machines.machine, name="machine"),
+    path("<uuid:pk>/edit/", machines.machine_edit, name="machine-edit"),
+    path("<uuid:pk>/delete/", machines.machine_delete, name="machine-delete"),
+]
+
+cluster_urls: Patterns = [
+    path("", clusters.clusters, name="clusters"),
+    path("new/", clusters.cluster_add, name="cluster-add"),
+    path("<uuid:pk>/", clusters.cluster, name="cluster"),
+    path("<uuid:pk>/edit/", clusters.cluster_edit, name="cluster-edit"),
+    path("<uuid:pk>/delete/", clusters.cluster_delete, name="cluster-delete"),
+]
+
+database_urls: Patterns = [
+    path("", databases.databases, name="databases"),
+    path("new/", databases.database_add, name="database-add"),
+    path("<uuid:pk>/", databases.database, name="database"),
+    path("<uuid:pk>/edit/", databases.database_edit, name="database-edit"),
+    path("<uuid:pk>/delete/", databases.database_delete, name="database-delete"),
+]
+
+workload_urls: Patterns = [
+    path("", workloads.workloads, name="workloads"),
+    path("new/", workloads.workload_add, name="workload-add"),
+    path("<uuid:pk>/", workloads.workload, name="workload"),
+    path("<uuid:pk>/edit/", workloads.workload_edit, name="workload-edit"),
+    path("<uuid:pk>/delete/", workloads.workload_delete, name="workload-delete"),
+]
+
+system_urls: Patterns = [
+    path("", systems.systems, name="systems"),
+    path("<slug:slug>/", systems.system, name="system"),
+]
+
+matrix_urls: Patterns = [
+    path("", matrices.matrices, name="matrices"),
+    path("new/", matrices.matrix_add, name="matrix-add"),
+    path("preview/", matrices.matrix_preview, name="matrix-preview"),
+]
+
+urlpatterns: Patterns = [
+    path("machines/", include(machine_urls)),
+    path("clusters/", include(cluster_urls)),
+    path("databases/", include(database_urls)),
+    path("workloads/", include(workload_urls)),
+    path("systems/", include(system_urls)),
+    path("matrices/", include(matrix_urls)),
+]

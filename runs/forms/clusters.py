@@ -1,0 +1,163 @@
+"""The form of one cluster with its nodes: process clusters by operators, external ones by team admins."""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from benchsite.teams.models import Team
+from runs.addresses import AddressRefused, refuse_address
+from runs.forms.fields import DescribedForm, NamedForm, name_field, notes_field
+from runs.models import Cluster, Machine, Node
+from runs.models.plan import Provisioner
+
+ADDRESS = re.compile(
+    r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252})):(?P<port>[0-9]{1,5})", re.A
+)
+MOST_NODES = 64
+MORE_ROWS = 2
+EXPLAINED = {
+    Provisioner.PROCESS: "process – Benchsite starts and stops the servers on its own machine",
+    Provisioner.EXTERNAL: "external – the servers already run; somebody else starts and stops them",
+}
+
+
+def machines_for(team: Team) -> QuerySet[Machine]:
+    """The machines a team may use: those of no team in particular, and its own."""
+    return Machine.objects.filter(Q(teams__isnull=True) | Q(teams=team)).distinct()
+
+
+def own_servers() -> list[tuple[str, int]]:
+    """Where the site's own PostgreSQL and Redis are, as far as they have an address at all."""
+    parts = [(urlsplit(settings.DATABASE_URL), 5432), (urlsplit(settings.REDIS_URL), 6379)]
+    return [(part.hostname, part.port or usual) for part, usual in parts if part.hostname]
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Host and port of `host:port` or `[v6]:port`. Raises AddressRefused."""
+    found = ADDRESS.fullmatch(text)
+    if found is None:
+        raise AddressRefused(f"“{text[:60]}” is no address: write host:port, or [IPv6 address]:port.")
+    return found["v6"] or found["host"], int(found["port"])
+
+
+class NodeForm(DescribedForm):
+    machine = forms.ModelChoiceField(queryset=Machine.objects.none(), required=False, empty_label="– no node –")
+    address = forms.CharField(
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"placeholder": "host:port", "autocomplete": "off"}),
+    )
+
+    def __init__(self, *args: Any, machines: list[Machine], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # One list for all rows: a queryset would be asked once per row.
+        self.fields["machine"].choices = [  # type: ignore[attr-defined]
+            ("", "– no node –"),
+            *((str(machine.pk), machine.name) for machine in machines),
+        ]
+        self.fields["machine"].queryset = Machine.objects.filter(pk__in=[m.pk for m in machines])  # type: ignore[attr-defined]
+
+
+class ClusterForm(NamedForm):
+    kind = "cluster"
+    name = name_field()
+    provisioner = forms.ChoiceField(choices=[], label="Who starts the servers", widget=forms.RadioSelect)
+    notes = notes_field()
+
+    def __init__(
+        self, *args: Any, team: Team, operator: bool, instance: Cluster | None = None, rows: int = 0, **kwargs: Any
+    ) -> None:
+        self.operator = operator
+        allowed = [Provisioner.PROCESS, Provisioner.EXTERNAL] if operator else [Provisioner.EXTERNAL]
+        kwargs["initial"] = (
+            {"name": instance.name, "provisioner": instance.provisioner, "notes": instance.notes}
+            if instance
+            else {"provisioner": allowed[0]}
+        )
+        super().__init__(*args, team=team, instance=instance, **kwargs)
+        self.fields["provisioner"].choices = [(kind.value, EXPLAINED[kind]) for kind in allowed]  # type: ignore[attr-defined]
+        nodes = list(instance.nodes.all()) if instance else []
+        machines = list(machines_for(team))
+        count = self._row_count(len(nodes), rows)
+        self.rows = [
+            NodeForm(
+                self.data if self.is_bound else None,
+                prefix=f"node-{number}",
+                machines=machines,
+                initial={"machine": nodes[number].machine_id, "address": nodes[number].address}
+                if number < len(nodes)
+                else {},
+            )
+            for number in range(count)
+        ]
+        self.has_machines = bool(machines)
+
+    def _row_count(self, nodes: int, rows: int) -> int:
+        posted = 0
+        if self.is_bound:
+            while f"node-{posted}-machine" in self.data and posted < MOST_NODES:
+                posted += 1
+        return min(MOST_NODES, max(posted, nodes, 1) + (0 if self.is_bound else MORE_ROWS) + rows)
+
+    def others(self) -> QuerySet[Cluster]:
+        found = Cluster.objects.filter(team=self.team)
+        return found.exclude(pk=self.instance.pk) if self.instance else found
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        kind = cleaned.get("provisioner")
+        self.nodes: list[tuple[Machine, str]] = []
+        for row in self.rows:
+            if not row.is_valid():
+                raise ValidationError("A node below needs attention.")
+            machine, address = row.cleaned_data.get("machine"), row.cleaned_data.get("address", "").strip()
+            if machine is None and address:
+                row.add_error("machine", f"Choose the machine that {address[:60]} is on, or clear the address.")
+            if machine is None:
+                continue
+            if kind == Provisioner.EXTERNAL:
+                self._check_address(row, address)
+            self.nodes.append((machine, address if kind == Provisioner.EXTERNAL else ""))
+        self._check_nodes(kind)
+        return cleaned
+
+    def _check_address(self, row: NodeForm, address: str) -> None:
+        if not address:
+            row.add_error("address", "Write where its server listens, as host:port.")
+            return
+        try:
+            host, port = split_address(address)
+            refuse_address(host, port, settings.EXTERNAL_NETWORKS, own_servers=own_servers())
+        except AddressRefused as error:
+            row.add_error("address", str(error))
+
+    def _check_nodes(self, kind: str | None) -> None:
+        if any(row.errors for row in self.rows):
+            raise ValidationError("A node below needs attention.")
+        if not self.nodes:
+            raise ValidationError("A cluster needs at least one node: choose a machine.")
+        if kind == Provisioner.PROCESS and len(self.nodes) > 1:
+            raise ValidationError("A process cluster is a single node: it runs on the conductor's own machine.")
+        seen = [(machine.pk, address) for machine, address in self.nodes]
+        if len(set(seen)) < len(seen):
+            raise ValidationError("The same node stands in two rows: leave one of them.")
+
+    def save(self) -> Cluster:
+        cluster = self.instance if isinstance(self.instance, Cluster) else Cluster(team=self.team)
+        cluster.name = self.cleaned_data["name"]
+        cluster.provisioner = self.cleaned_data["provisioner"]
+        cluster.notes = self.cleaned_data["notes"]
+        with transaction.atomic():
+            cluster.save()
+            cluster.nodes.all().delete()
+            Node.objects.bulk_create(
+                Node(cluster=cluster, machine=machine, address=address, position=position)
+                for position, (machine, address) in enumerate(self.nodes)
+            )
+        return cluster

@@ -1,0 +1,90 @@
+"""The form of one database: a system of the catalog on a cluster, with the settings that hold in every mode."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Count, QuerySet
+
+from benchsite.teams.models import Team
+from runs.catalog import UnknownSystem, load_catalog
+from runs.declared import PropertyError
+from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
+from runs.models import Cluster, Database
+
+
+class DatabaseForm(NamedForm):
+    kind = "database"
+    system = forms.ChoiceField(choices=[], help_text="Its durability modes, settings and client come from the catalog.")
+    cluster = forms.ModelChoiceField(
+        queryset=Cluster.objects.none(), empty_label=None, help_text="Where its servers run."
+    )
+    name = name_field(help_text="As it is to be called in figures, such as Redis or PostgreSQL 17 tuned.")
+    version = forms.CharField(
+        required=False, max_length=40, help_text="As you state it; the server's own answer is kept with every run."
+    )
+    replication_factor = forms.IntegerField(min_value=1, max_value=100, initial=1)
+    settings = PropertiesField(
+        label="Server settings",
+        help_text="name=value, one per line; they hold in every mode. Those that a durability mode decides are not yours to set.",
+    )
+    binding_properties = PropertiesField(
+        rows=4,
+        label="Client properties",
+        help_text="name=value, one per line: what the YCSB client of this database is given in every mode.",
+    )
+    notes = notes_field()
+
+    def __init__(self, *args: Any, team: Team, instance: Database | None = None, **kwargs: Any) -> None:
+        initial: dict[str, Any] = dict(kwargs.pop("initial", None) or {})
+        if instance is not None:
+            initial = {name: getattr(instance, name) for name in self.base_fields}
+        super().__init__(*args, team=team, instance=instance, initial=initial, **kwargs)
+        systems = load_catalog().systems.values()
+        self.fields["system"].choices = [  # type: ignore[attr-defined]
+            (system.slug, system.name if system.runnable else f"{system.name} (described, not runnable yet)")
+            for system in sorted(systems, key=lambda system: system.name.lower())
+        ]
+        self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
+
+    def others(self) -> QuerySet[Database]:
+        found = Database.objects.filter(team=self.team)
+        return found.exclude(pk=self.instance.pk) if self.instance else found
+
+    def clean_version(self) -> str:
+        return str(self.cleaned_data["version"]).strip()
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        try:
+            system = load_catalog().system(cleaned.get("system", ""))
+        except UnknownSystem:
+            return cleaned  # The field itself has said so.
+        for field, check in (
+            ("settings", system.check_settings),
+            ("binding_properties", system.check_binding_properties),
+        ):
+            if field in cleaned:
+                try:
+                    cleaned[field] = check(cleaned[field])
+                except PropertyError as error:
+                    self.refuse(field, error)
+        self._check_copies(cleaned.get("cluster"), cleaned.get("replication_factor"))
+        return cleaned
+
+    def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
+        if cluster is None or copies is None:
+            return
+        nodes = cluster.nodes.aggregate(nodes=Count("pk"))["nodes"]
+        if copies > max(nodes, 1):
+            self.add_error(
+                "replication_factor",
+                ValidationError(f"{copies} copies need {copies} nodes, and {cluster.name} has {nodes}."),
+            )
+
+    def save(self) -> Database:
+        database = self.instance if isinstance(self.instance, Database) else Database(team=self.team)
+        for name in self.base_fields:
+            setattr(database, name, self.cleaned_data[name])
+        database.save()
+        return database

@@ -1,0 +1,137 @@
+"""Fields that several forms share. Whatever is wrong, the text stays as it was typed."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
+
+from benchsite.teams.models import Team
+from runs.declared import PropertyError
+
+MOST_LINES = 300
+MOST_RUNGS = 60
+LARGEST_RUNG = 2_147_483_647
+
+
+class PropertiesField(forms.CharField):
+    """Lines of `name=value`; blank lines and lines that begin with # are left out. The value is a dict of texts."""
+
+    widget = forms.Textarea
+
+    def __init__(self, *, rows: int = 8, **kwargs: Any) -> None:
+        kwargs.setdefault("required", False)
+        attributes = {"rows": rows, "spellcheck": "false", "autocapitalize": "off", "class": "mono", "wrap": "off"}
+        super().__init__(widget=forms.Textarea(attrs=attributes), max_length=50_000, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return as_lines(value) if isinstance(value, Mapping) else value
+
+    def clean(self, value: Any) -> dict[str, str]:  # type: ignore[override]
+        return parse_lines(super().clean(value) or "")
+
+
+def as_lines(properties: Mapping[str, object]) -> str:
+    return "\n".join(f"{name}={value}" for name, value in properties.items())
+
+
+def parse_lines(text: str) -> dict[str, str]:
+    """The properties in lines of text. Raises ValidationError that names every line that is none."""
+    found: dict[str, str] = {}
+    seen: dict[str, int] = {}
+    problems: list[str] = []
+    lines = text.splitlines()
+    if len(lines) > MOST_LINES:
+        raise ValidationError(f"There are {len(lines)} lines; at most {MOST_LINES} are allowed.")
+    for number, line in enumerate(lines, 1):
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        name, equals, value = (part.strip() for part in bare.partition("="))
+        if not equals or not name:
+            problems.append(f"Line {number} is “{bare[:60]}”; write it as name=value.")
+        elif name in seen:
+            problems.append(f"{name[:60]} stands in lines {seen[name]} and {number}; leave one of them.")
+        else:
+            found[name], seen[name] = value, number
+    if problems:
+        raise ValidationError([ValidationError(problem) for problem in problems])
+    return found
+
+
+class NumbersField(forms.CharField):
+    """Whole numbers apart by commas or blanks, kept in the order they were written in."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(str(number) for number in value) if isinstance(value, list | tuple) else value
+
+    def clean(self, value: Any) -> list[int]:  # type: ignore[override]
+        words = re.split(r"[\s,;]+", (super().clean(value) or "").strip())
+        numbers: list[int] = []
+        for word in filter(None, words):
+            if not re.fullmatch(r"[0-9]{1,10}", word, re.ASCII) or not 1 <= int(word) <= LARGEST_RUNG:
+                raise ValidationError(
+                    f"“{word[:40]}” is not a whole number of 1 or more; write them as in 2, 4, 8, 16."
+                )
+            numbers.append(int(word))
+        if len(numbers) > MOST_RUNGS:
+            raise ValidationError(f"There are {len(numbers)} rungs; at most {MOST_RUNGS} are allowed.")
+        return numbers
+
+
+class TagsField(forms.CharField):
+    """Tags apart by commas; each at most 40 characters, doubles dropped."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list | tuple) else value
+
+    def clean(self, value: Any) -> list[str]:  # type: ignore[override]
+        tags = [tag.strip() for tag in (super().clean(value) or "").split(",")]
+        for tag in tags:
+            if len(tag) > 40:
+                raise ValidationError(f"The tag “{tag[:40]}…” has {len(tag)} characters; at most 40 are allowed.")
+        return list(dict.fromkeys(filter(None, tags)))
+
+
+class DescribedForm(forms.Form):
+    """Marks each field's widget with its help and errors, so that a screen reader reads them with the field."""
+
+    use_required_attribute = False  # The server's messages say more than the browser's bubbles.
+
+    def refuse(self, field: str, error: PropertyError) -> None:
+        """One message per property that was refused."""
+        for message in error.problems.values():
+            self.add_error(field, message)
+
+
+class NamedForm(DescribedForm):
+    """A form of a thing whose name is its own within its team."""
+
+    kind = "thing"
+
+    def __init__(self, *args: Any, team: Team, instance: Model | None = None, **kwargs: Any) -> None:
+        self.team = team
+        self.instance = instance
+        super().__init__(*args, **kwargs)
+
+    def others(self) -> QuerySet[Any]:
+        """The rows among which the name must be its own, without the one that is edited."""
+        raise NotImplementedError
+
+    def clean_name(self) -> str:
+        name: str = " ".join(self.cleaned_data["name"].split())
+        if self.others().filter(name=name).exists():
+            raise ValidationError(f"There is already a {self.kind} of this name: choose another.")
+        return name
+
+
+def name_field(longest: int = 80, **kwargs: Any) -> forms.CharField:
+    return forms.CharField(max_length=longest, widget=forms.TextInput(attrs={"autocomplete": "off"}), **kwargs)
+
+
+def notes_field(rows: int = 3) -> forms.CharField:
+    return forms.CharField(
+        required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": rows}), label="Notes"
+    )

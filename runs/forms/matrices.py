@@ -1,0 +1,328 @@
+"""The matrix builder's form: what is crossed, the ladder, how each rung is measured, and what is left out and why."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
+
+from benchsite.teams.models import Team, User
+from runs.catalog import Mode, System, UnknownSystem, load_catalog
+from runs.forms.fields import DescribedForm, NumbersField, TagsField, name_field, notes_field
+from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Workload
+from runs.models.plan import Purpose
+from runs.planning import Plan, plan_of, submit
+
+DEFAULT_RUNGS = [2, 4, 8, 16, 32, 64]
+RESETS = (("keep", "keep everything"), ("restart", "restart the server"), ("reload", "reload the data"))
+PURPOSES = {
+    Purpose.SMOKE: "smoke – does it run at all?",
+    Purpose.DEMO: "demo – shapes, never numbers to publish",
+    Purpose.TUNING: "tuning – looking for settings",
+    Purpose.MEASURED: "measured – to be compared and published",
+    Purpose.SOAK: "soak – hours, to see what drifts",
+}
+LEVELS = ("rung", "repeat", "workload", "mode")
+LONGEST_REASON = 300
+MOST_EXCLUSIONS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChoice:
+    value: str
+    mode: Mode
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseChoice:
+    """One database with the modes it can be run in; `system` is None where the catalog does not know it."""
+
+    database: Database
+    system: System | None
+    modes: tuple[ModeChoice, ...]
+
+
+@dataclass(slots=True)
+class Exclusion:
+    """One row of what is left out, as it was written. `entry` is "database:mode", empty for any of them."""
+
+    entry: str = ""
+    workload: str = ""
+    rung: str = ""
+    reason: str = ""
+    error: str = ""
+
+    @property
+    def blank(self) -> bool:
+        return not (self.entry or self.workload or self.rung or self.reason)
+
+    def rule(self) -> dict[str, Any]:
+        """The rule of `Matrix.exclusions` that this row means."""
+        match: dict[str, object] = {}
+        if self.entry:
+            match["database"], match["mode"] = self.entry.split(":", 1)
+        if self.workload:
+            match["workload"] = self.workload
+        if self.rung:
+            match["rung"] = int(self.rung)
+        return {"match": match, "reason": self.reason}
+
+
+def whole(least: int, most: int, **kwargs: Any) -> forms.IntegerField:
+    return forms.IntegerField(min_value=least, max_value=most, **kwargs)
+
+
+class MatrixForm(DescribedForm):
+    name = name_field(120, required=False, help_text="Left empty, it is made from what you choose.")
+    purpose = forms.ChoiceField(
+        choices=[(value.value, text) for value, text in PURPOSES.items()],
+        help_text="Chooses how strictly the runs are judged.",
+    )
+    entries = forms.MultipleChoiceField(required=False, label="Databases and durability modes")
+    workloads = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    load_generators = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, label="Load generators"
+    )
+    processes_per_generator = whole(1, 64, label="Clients per generator")
+    ladder = forms.ChoiceField(choices=Matrix.Ladder.choices, label="A rung is", widget=forms.RadioSelect)
+    rungs = NumbersField(
+        required=False, label="Load ladder", help_text="Total threads (or total ops/s), apart by commas."
+    )
+    threads = whole(1, 100_000, required=False, help_text="Of a target ladder: the total on every rung.")
+    repeats = whole(1, 50, help_text="Three show a difference, five are fit to publish.")
+    order = forms.ChoiceField(choices=Matrix.Order.choices)
+    seed = whole(1, 2_147_483_647, help_text="Of the random order.")
+    warmup_s = whole(0, 86_400, label="Warm-up, seconds", help_text="Cut from each run.")
+    measure_s = whole(1, 604_800, label="Measured, seconds", help_text="Per rung, after the warm-up.")
+    load_policy = forms.ChoiceField(choices=Matrix.LoadPolicy.choices, label="Data")
+    load_threads = whole(1, 10_000, label="Threads of a load")
+    reset_rung = forms.ChoiceField(choices=RESETS, label="Between rungs")
+    reset_repeat = forms.ChoiceField(choices=RESETS, label="Between repeats")
+    reset_workload = forms.ChoiceField(choices=RESETS, label="Between workloads")
+    reset_mode = forms.ChoiceField(choices=RESETS, label="Between modes")
+    priority = whole(-100, 100, help_text="Among your team's own matrices; higher starts first.")
+    tags = TagsField(required=False, max_length=1000, help_text="Apart by commas; every run gets them.")
+    notes = notes_field()
+
+    def __init__(self, *args: Any, team: Team, source: Matrix | None = None, **kwargs: Any) -> None:
+        self.team = team
+        self.source = source
+        self.databases = list(
+            Database.objects.filter(team=team).select_related("cluster").prefetch_related("cluster__nodes")
+        )
+        self.team_workloads = list(Workload.objects.filter(team=team))
+        self.generators = list(generators_for(team).select_related("machine"))
+        super().__init__(*args, initial=initial_of(source, self.generators), **kwargs)
+        self._choices("entries", [(value, value) for choice in self.database_choices for value in values_of(choice)])
+        self._choices("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
+        self._choices("load_generators", [(str(g.pk), g.name) for g in self.generators])
+        self.exclusions = self._posted_exclusions() if self.is_bound else exclusions_of(source)
+
+    def _choices(self, field: str, choices: list[tuple[str, str]]) -> None:
+        self.fields[field].choices = choices  # type: ignore[attr-defined]
+
+    @property
+    def database_choices(self) -> list[DatabaseChoice]:
+        chosen = set(self["entries"].value() or []) if "entries" in self.fields else set()
+        return [database_choice(database, chosen) for database in self.databases]
+
+    @property
+    def entry_options(self) -> list[tuple[str, str]]:
+        """What an exclusion can name: only what is chosen, or everything while nothing is."""
+        options = [
+            (mode.value, f"{choice.database.name} · {mode.mode.slug}", mode.chosen)
+            for choice in self.database_choices
+            for mode in choice.modes
+        ]
+        chosen = [(value, label) for value, label, is_chosen in options if is_chosen]
+        return chosen or [(value, label) for value, label, _ in options]
+
+    def _posted_exclusions(self) -> list[Exclusion]:
+        columns = [self.data.getlist(f"exclude_{name}") for name in ("entry", "workload", "rung", "reason")]  # type: ignore[attr-defined]
+        rows = [Exclusion(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
+        return [row for row in rows if not row.blank][:MOST_EXCLUSIONS]
+
+    def clean_rungs(self) -> list[int]:
+        rungs: list[int] = self.cleaned_data["rungs"]
+        twice = sorted({rung for rung in rungs if rungs.count(rung) > 1})
+        if twice:
+            raise ValidationError(f"{twice[0]} stands in the ladder twice: use repeats to measure it again.")
+        return rungs
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        known = {mode.value for choice in self.database_choices for mode in choice.modes}
+        workloads = {str(workload.pk) for workload in self.team_workloads}
+        for row in self.exclusions:
+            row.error = problem_with(row, known, workloads)
+        if any(row.error for row in self.exclusions):
+            self.add_error(None, "A row of what is left out needs attention.")
+        return cleaned
+
+    def matrix(self) -> Matrix:
+        """The matrix that the form describes, not saved. Only for a form without errors."""
+        data = self.cleaned_data
+        same = ("purpose", "processes_per_generator", "ladder", "rungs", "threads", "repeats", "order", "seed")
+        more = ("load_policy", "load_threads", "warmup_s", "priority", "tags", "notes")
+        return Matrix(
+            team=self.team,
+            name=data["name"] or self._made_name(),
+            min_measure_s=data["measure_s"],
+            max_measure_s=data["measure_s"],
+            resets={level: data[f"reset_{level}"] for level in LEVELS},
+            exclusions=[row.rule() for row in self.exclusions],
+            overrides=self.source.overrides if self.source else [],
+            **{name: data[name] for name in (*same, *more)},
+        )
+
+    def plan(self) -> Plan:
+        return plan_of(
+            self.matrix(),
+            entries=self.entries(),
+            workloads=self.workloads_chosen(),
+            generators=self.chosen_generators(),
+        )
+
+    def as_posted(self) -> QueryDict:
+        """What this form would send if nobody changed it, so that a fresh page can show its preview too."""
+        sent = QueryDict(mutable=True)
+        for name, field in self.fields.items():
+            value = field.prepare_value(self.get_initial_for_field(field, name))
+            if isinstance(value, list | tuple):
+                sent.setlist(name, [str(item) for item in value])
+            elif value is not None:
+                sent[name] = str(value)
+        for row in self.exclusions:
+            for name in ("entry", "workload", "rung", "reason"):
+                sent.appendlist(f"exclude_{name}", getattr(row, name))
+        return sent
+
+    def entries(self) -> list[tuple[Database, str]]:
+        """The chosen (database, mode), in the order of the page."""
+        chosen = set(self.cleaned_data["entries"])
+        return [
+            (choice.database, mode.mode.slug)
+            for choice in self.database_choices
+            for mode in choice.modes
+            if mode.value in chosen
+        ]
+
+    def workloads_chosen(self) -> list[Workload]:
+        return [w for w in self.team_workloads if str(w.pk) in self.cleaned_data["workloads"]]
+
+    def chosen_generators(self) -> list[LoadGenerator]:
+        return [g for g in self.generators if str(g.pk) in self.cleaned_data["load_generators"]]
+
+    def _made_name(self) -> str:
+        databases = list(dict.fromkeys(database.name for database, _ in self.entries()))
+        workloads = [workload.short_name for workload in self.workloads_chosen()]
+        shown = ", ".join(databases[:3]) + (f" and {len(databases) - 3} more" if len(databases) > 3 else "")
+        return f"{shown or 'Matrix'}: {', '.join(workloads) or 'no workload'}"[:120]
+
+    def submit(self, user: User) -> Matrix:
+        """Saves the matrix and inserts its runs. Raises PlanError; nothing is stored then."""
+        with transaction.atomic():
+            matrix = self.matrix()
+            matrix.created_by = user
+            matrix.save()
+            matrix.workloads.set(self.workloads_chosen())
+            matrix.load_generators.set(self.chosen_generators())
+            MatrixEntry.objects.bulk_create(
+                MatrixEntry(matrix=matrix, database=database, mode=mode, position=position)
+                for position, (database, mode) in enumerate(self.entries())
+            )
+            submit(matrix, user)
+        return matrix
+
+
+def generators_for(team: Team) -> QuerySet[LoadGenerator]:
+    """The enabled load generators that a team may use."""
+    return LoadGenerator.objects.filter(Q(teams__isnull=True) | Q(teams=team), enabled=True).distinct()
+
+
+def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:
+    try:
+        system = load_catalog().system(database.system)
+    except UnknownSystem:
+        return DatabaseChoice(database, None, ())
+    modes = ((f"{database.pk}:{slug}", mode) for slug, mode in system.modes.items())
+    return DatabaseChoice(database, system, tuple(ModeChoice(value, mode, value in chosen) for value, mode in modes))
+
+
+def values_of(choice: DatabaseChoice) -> Iterator[str]:
+    for mode in choice.modes:
+        yield mode.value
+
+
+def initial_of(source: Matrix | None, generators: list[LoadGenerator]) -> dict[str, Any]:
+    """What the form begins with: another matrix, or careful values for a study to be published."""
+    if source is None:
+        return {
+            "purpose": Purpose.MEASURED,
+            "load_generators": [str(generator.pk) for generator in generators],
+            "processes_per_generator": 1,
+            "ladder": Matrix.Ladder.THREADS,
+            "rungs": DEFAULT_RUNGS,
+            "repeats": 3,
+            "order": Matrix.Order.INTERLEAVED,
+            "seed": 1,
+            "warmup_s": 60,
+            "measure_s": 180,
+            "load_policy": Matrix.LoadPolicy.LOAD,
+            "load_threads": 8,
+            "priority": 0,
+            **{f"reset_{level}": Matrix.Reset.KEEP for level in LEVELS},
+        }
+    same = (
+        "purpose", "processes_per_generator", "ladder", "rungs", "threads", "repeats", "order", "seed", "warmup_s",
+        "load_policy", "load_threads", "priority", "tags", "notes",
+    )  # fmt: skip
+    return {
+        **{name: getattr(source, name) for name in same},
+        **{f"reset_{level}": source.resets.get(level, Matrix.Reset.KEEP) for level in LEVELS},
+        "name": f"{source.name} (again)"[:120],
+        "measure_s": source.min_measure_s,
+        "entries": [f"{entry.database_id}:{entry.mode}" for entry in source.entries.all()],
+        "workloads": [str(pk) for pk in source.workloads.values_list("pk", flat=True)],
+        "load_generators": [str(pk) for pk in source.load_generators.values_list("pk", flat=True)],
+    }
+
+
+def exclusions_of(source: Matrix | None) -> list[Exclusion]:
+    rows = []
+    for rule in source.exclusions if source else []:
+        match = rule["match"]
+        entry = f"{match['database']}:{match['mode']}" if "database" in match and "mode" in match else ""
+        rows.append(Exclusion(entry, str(match.get("workload", "")), str(match.get("rung", "")), rule["reason"]))
+    return rows
+
+
+def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
+    """What is wrong with a row of exclusions, as a sentence; empty when nothing is."""
+    if row.entry and row.entry not in entries:
+        return "This database and mode is no longer there: choose another, or clear the row."
+    if row.workload and (not is_uuid(row.workload) or row.workload not in workloads):
+        return "This workload is no longer there: choose another, or clear the row."
+    if row.rung and not (row.rung.isascii() and row.rung.isdigit() and len(row.rung) < 11):
+        return f"“{row.rung[:20]}” is no rung: write one number of the ladder, or leave it empty for all."
+    if not (row.entry or row.workload or row.rung):
+        return "Choose what is left out: a database and mode, a workload, a rung, or several of them."
+    if not row.reason:
+        return "Write why it is left out: the reason is shown wherever its result would stand."
+    if len(row.reason) > LONGEST_REASON:
+        return f"The reason has {len(row.reason)} characters; at most {LONGEST_REASON} are allowed."
+    return ""
+
+
+def is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True

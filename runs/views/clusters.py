@@ -1,0 +1,106 @@
+"""Clusters: the machines that databases under test run on."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, is_operator, owned_or_404, team_of, team_required
+from runs.forms.clusters import MORE_ROWS, ClusterForm
+from runs.models import Cluster
+from runs.models.plan import Provisioner
+from runs.views.deleting import delete_page
+from runs.views.paging import page_of
+
+
+@require_GET
+@team_required
+def clusters(request: HttpRequest) -> HttpResponse:
+    rows = (
+        Cluster.objects.filter(team=team_of(request))
+        .annotate(database_count=Count("databases", distinct=True))
+        .prefetch_related("nodes__machine")
+    )
+    page = page_of(request, rows)
+    return render(
+        request, "runs/clusters/list.html", {"page": page, "clusters": list(page), "may_add": may_edit(request, None)}
+    )
+
+
+@require_GET
+@team_required
+def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    found = owned_or_404(Cluster.objects.all(), request, pk)
+    return render(
+        request,
+        "runs/clusters/page.html",
+        {
+            "cluster": found,
+            "nodes": found.nodes.select_related("machine"),
+            "databases": found.databases.all(),
+            "may_edit": may_edit(request, found),
+            "may_add_database": has_role(request, Role.RUNNER),
+        },
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@team_required
+def cluster_add(request: HttpRequest) -> HttpResponse:
+    return edit(request, None)
+
+
+@require_http_methods(["GET", "POST"])
+@team_required
+def cluster_edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    return edit(request, owned_or_404(Cluster.objects.all(), request, pk))
+
+
+@require_http_methods(["GET", "POST"])
+@team_required
+def cluster_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    found = owned_or_404(Cluster.objects.all(), request, pk)
+    refuse_unless_allowed(request, found)
+    return delete_page(request, found, kind="cluster", back=reverse("cluster", args=[found.pk]), done="clusters")
+
+
+def may_edit(request: HttpRequest, found: Cluster | None) -> bool:
+    """Operators edit any cluster of their team; admins only external ones, which start nothing on this site."""
+    if is_operator(request):
+        return True
+    return has_role(request, Role.ADMIN) and (found is None or found.provisioner == Provisioner.EXTERNAL)
+
+
+def refuse_unless_allowed(request: HttpRequest, found: Cluster | None) -> None:
+    if not may_edit(request, found):
+        raise PermissionDenied(
+            "Clusters are added by an operator of this site, or, where their servers already run, by an admin of your team."
+        )
+
+
+def edit(request: HttpRequest, found: Cluster | None) -> HttpResponse:
+    refuse_unless_allowed(request, found)
+    more = "more" in request.POST
+    form = ClusterForm(
+        request.POST if request.method == "POST" else None,
+        team=team_of(request),
+        operator=is_operator(request),
+        instance=found,
+        rows=MORE_ROWS if more else 0,
+    )
+    if not more and form.is_valid():
+        saved = form.save()
+        messages.success(request, f"The cluster “{saved.name}” was saved.")
+        return redirect("cluster", pk=saved.pk)
+    return render(
+        request,
+        "runs/clusters/form.html",
+        {"form": form, "cluster": found, "operator": is_operator(request), "more": more},
+        status=422 if form.is_bound and not more else 200,
+    )

@@ -1,0 +1,66 @@
+"""The one page that asks before something is deleted, naming it, and explains why something cannot be."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.db import router, transaction
+from django.db.models import Model
+from django.db.models.deletion import Collector, ProtectedError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """What keeps a thing from being deleted: how many of which kind, and the first names."""
+
+    kind: str
+    count: int
+    names: tuple[str, ...]
+
+    @property
+    def more(self) -> int:
+        return self.count - len(self.names)
+
+
+def blockers(thing: Model, also: Iterable[Model] = ()) -> list[Blocker]:
+    """Everything that protects `thing`; `also` are rows that need it without the database's knowing."""
+    found = list(also)
+    try:
+        # Collecting is the first half of deleting: it finds what is protected and changes nothing.
+        Collector(using=router.db_for_write(type(thing))).collect([thing])
+    except ProtectedError as error:
+        found += list(error.protected_objects)
+    by_kind: dict[str, list[str]] = {}
+    for row in found:
+        count_of = row._meta.verbose_name_plural
+        by_kind.setdefault(str(count_of), []).append(str(row))
+    return [Blocker(kind, len(names), tuple(sorted(names)[:SHOWN])) for kind, names in sorted(by_kind.items())]
+
+
+def delete_page(
+    request: HttpRequest,
+    thing: Model,
+    *,
+    kind: str,
+    back: str,
+    done: str,
+    also: Callable[[], Iterable[Model]] = tuple,
+) -> HttpResponse:
+    """GET asks, POST deletes and goes to the page `done`. A protected thing stays, with the reasons."""
+    found = blockers(thing, also())
+    if request.method == "POST" and not found:
+        name = str(thing)
+        try:
+            with transaction.atomic():
+                thing.delete()
+        except ProtectedError:
+            found = blockers(thing, also())  # Somebody began to use it while the page was being read.
+        else:
+            messages.success(request, f"The {kind} “{name}” was deleted.")
+            return redirect(done)
+    context = {"thing": thing, "kind": kind, "back": back, "blockers": found}
+    return render(request, "runs/delete.html", context, status=409 if request.method == "POST" else 200)

@@ -1,0 +1,76 @@
+"""Machines: the site's hosts with what is known of them. Everybody reads, operators write."""
+
+import uuid
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from benchsite.teams.permissions import is_operator, operator_required, team_of, team_required
+from runs.forms.clusters import machines_for
+from runs.forms.machines import MachineForm
+from runs.models import Machine
+from runs.views.deleting import delete_page
+from runs.views.paging import page_of
+
+
+@require_GET
+@team_required
+def machines(request: HttpRequest) -> HttpResponse:
+    rows = Machine.objects.all() if is_operator(request) else machines_for(team_of(request))
+    page = page_of(request, rows.prefetch_related("load_generators"))
+    return render(
+        request, "runs/machines/list.html", {"page": page, "machines": list(page), "operator": is_operator(request)}
+    )
+
+
+@require_GET
+@team_required
+def machine(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    rows = Machine.objects.all() if is_operator(request) else machines_for(team_of(request))
+    found = get_object_or_404(rows, pk=pk)
+    return render(
+        request,
+        "runs/machines/page.html",
+        {
+            "machine": found,
+            "facts": sorted(found.facts.items()),
+            "load_generators": found.load_generators.all(),
+            "nodes": found.nodes.filter(Q(cluster__team=team_of(request))).select_related("cluster"),
+            "teams": found.teams.all() if is_operator(request) else (),
+            "operator": is_operator(request),
+        },
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@operator_required
+def machine_add(request: HttpRequest) -> HttpResponse:
+    return edit(request, None)
+
+
+@require_http_methods(["GET", "POST"])
+@operator_required
+def machine_edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    return edit(request, get_object_or_404(Machine, pk=pk))
+
+
+@require_http_methods(["GET", "POST"])
+@operator_required
+def machine_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    found = get_object_or_404(Machine, pk=pk)
+    return delete_page(request, found, kind="machine", back=reverse("machine", args=[found.pk]), done="machines")
+
+
+def edit(request: HttpRequest, found: Machine | None) -> HttpResponse:
+    form = MachineForm(request.POST if request.method == "POST" else None, instance=found)
+    if form.is_valid():
+        saved = form.save()
+        messages.success(request, f"The machine “{saved.name}” was saved.")
+        return redirect("machine", pk=saved.pk)
+    return render(
+        request, "runs/machines/form.html", {"form": form, "machine": found}, status=422 if form.is_bound else 200
+    )

@@ -1,0 +1,147 @@
+"""Matrices: the list, and the builder with its preview."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from runs.forms.matrices import Exclusion, MatrixForm
+from runs.models import Matrix
+from runs.models.run import Status
+from runs.pages.building import Grid, grid_of
+from runs.pages.queue import queue
+from runs.planning import PlanError, Preview, Problem, preview
+from runs.views.paging import page_of
+
+COUNTED = {
+    "total": Q(),
+    "succeeded": Q(runs__status=Status.SUCCEEDED),
+    "failed": Q(runs__status=Status.FAILED),
+    "cancelled": Q(runs__status=Status.CANCELLED),
+    "active": Q(runs__status__in=[Status.RUNNING, Status.DISPATCHED]),
+    "queued": Q(runs__status=Status.QUEUED),
+}
+
+
+@require_GET
+@team_required
+def matrices(request: HttpRequest) -> HttpResponse:
+    search = request.GET.get("q", "").strip()[:100].replace("\0", "")
+    rows = Matrix.objects.filter(team=team_of(request)).select_related("created_by")
+    if search:
+        rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
+    rows = rows.annotate(**{name: Count("runs", filter=condition) for name, condition in COUNTED.items()})
+    page = page_of(request, rows)
+    return render(
+        request,
+        "runs/matrices/list.html",
+        {
+            "page": page,
+            "rows": [(matrix, state_of(matrix)) for matrix in page],
+            "search": search,
+            "may_edit": has_role(request, Role.RUNNER),
+        },
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def matrix_add(request: HttpRequest) -> HttpResponse:
+    """The builder. POST previews, adds an exclusion, or submits, by the button that was pressed."""
+    form = builder(request)
+    problems: tuple[Problem, ...] = ()
+    if "submit" in request.POST and form.is_valid():
+        try:
+            matrix = form.submit(user_of(request))
+        except PlanError as error:
+            problems = error.problems
+        else:
+            messages.success(request, f"The matrix “{matrix.name}” is in the queue.")
+            return redirect("matrix", pk=matrix.pk)
+    if "exclude" in request.POST:
+        entry, _, workload = request.POST["exclude"].partition("|")
+        form.exclusions.append(Exclusion(entry[:120], workload[:40]))
+    refused = "submit" in request.POST
+    context = {"form": form, **foresee(form), "problems": problems, "refused": refused}
+    return render(request, "runs/matrices/builder.html", context, status=422 if refused else 200)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def matrix_preview(request: HttpRequest) -> HttpResponse:
+    """The preview alone, for the builder while a person types."""
+    form = builder(request)
+    return render(request, "runs/matrices/preview.html", {"form": form, **foresee(form)})
+
+
+def builder(request: HttpRequest) -> MatrixForm:
+    """The form as it was sent, or as the matrix named in the URL has it."""
+    source = request.GET.get("from") or request.POST.get("from")
+    found: Matrix | None = None
+    if source:
+        try:
+            found = owned_or_404(Matrix.objects.all(), request, uuid.UUID(source))
+        except ValueError:
+            raise Http404 from None
+    return MatrixForm(request.POST if request.method == "POST" else None, team=team_of(request), source=found)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a submitted matrix is, in one word with a badge."""
+
+    word: str
+    badge: str
+    ended: int  # runs that ended, whichever way
+
+
+def state_of(matrix: Matrix) -> State:
+    """The state of a matrix whose runs were counted."""
+    count = {name: getattr(matrix, name) for name in COUNTED}
+    if matrix.submitted_at is None:
+        return State("not submitted", "none", 0)
+    ended = count["succeeded"] + count["failed"] + count["cancelled"]
+    if count["active"]:
+        return State("running", "running", ended)
+    if count["queued"]:
+        # Between two runs nothing is active, and the matrix is still under way.
+        return State("under way" if ended else "queued", "running" if ended else "queued", ended)
+    if count["failed"]:
+        return State(f"{count['failed']} failed", "failed", ended)
+    if count["cancelled"]:
+        return State("cancelled", "cancelled", ended)
+    return State("done", "succeeded", ended)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """A preview with its grid and its place in the queue."""
+
+    preview: Preview
+    grid: Grid
+    starts_at: datetime
+    ends_at: datetime
+    waits: bool
+
+
+def foresee(form: MatrixForm) -> dict[str, object]:
+    """What the plan would cost; nothing but the form's own errors while there are any."""
+    bound = form if form.is_bound else MatrixForm(form.as_posted(), team=form.team, source=form.source)
+    if not bound.is_valid():
+        return {"foreseen": None, "faulty": bound}
+    plan = bound.plan()
+    found = preview(plan)
+    now = timezone.now()
+    wanted = {g.machine_id for g in plan.generators} | {m for e in plan.entries for m in e.database.machine_ids}
+    before = [row.forecast.ends_at for row in queue(now) if {str(machine.pk) for machine in row.machines} & wanted]
+    start = max([now, *(end for end in before if end)])
+    ends_at = start + timedelta(seconds=found.seconds)
+    return {"foreseen": Foreseen(found, grid_of(plan, found), start, ends_at, start > now)}

@@ -1,0 +1,149 @@
+"""Workloads: what is asked of a database, and of how much data."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
+from runs.forms.workloads import EXAMPLES, WorkloadForm, preset
+from runs.models import Workload
+from runs.views.deleting import delete_page
+from runs.views.paging import page_of
+from runs.ycsb.errors import PropertyError
+from runs.ycsb.properties import (
+    PROPORTIONS,
+    WORKLOAD_PROPERTIES,
+    check_workload,
+    dataset,
+    workload_warnings,
+)
+
+
+@require_GET
+@team_required
+def workloads(request: HttpRequest) -> HttpResponse:
+    rows = Workload.objects.filter(team=team_of(request)).annotate(used=Count("matrices", distinct=True))
+    page = page_of(request, rows)
+    return render(
+        request,
+        "runs/workloads/list.html",
+        {
+            "page": page,
+            "rows": [(workload, mix_of(workload.properties), data_of(workload.properties)) for workload in page],
+            "examples": EXAMPLES,
+            "may_edit": has_role(request, Role.RUNNER),
+        },
+    )
+
+
+@require_GET
+@team_required
+def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    found = owned_or_404(Workload.objects.all(), request, pk)
+    return render(
+        request,
+        "runs/workloads/page.html",
+        {
+            "workload": found,
+            "mix": mix_of(found.properties),
+            "data": data_of(found.properties),
+            "warnings": warnings_of(found.properties),
+            "properties": [(name, value, WORKLOAD_PROPERTIES.get(name)) for name, value in found.properties.items()],
+            "matrices": found.matrices.filter(team=found.team_id)[:10],
+            "may_edit": has_role(request, Role.RUNNER),
+        },
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def workload_add(request: HttpRequest) -> HttpResponse:
+    return edit(request, None)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def workload_edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    return edit(request, owned_or_404(Workload.objects.all(), request, pk))
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def workload_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    found = owned_or_404(Workload.objects.all(), request, pk)
+    back = reverse("workload", args=[found.pk])
+    # A matrix names its workloads without protecting them, and would silently lose a column.
+    return delete_page(
+        request, found, kind="workload", back=back, done="workloads", also=lambda: list(found.matrices.all())
+    )
+
+
+def edit(request: HttpRequest, found: Workload | None) -> HttpResponse:
+    letter = request.GET.get("preset", "")
+    form = WorkloadForm(
+        request.POST if request.method == "POST" else None,
+        team=team_of(request),
+        instance=found,
+        initial=preset(letter) or preset("A"),
+    )
+    if form.is_valid():
+        saved = form.save()
+        messages.success(request, f"The workload “{saved.name}” was saved.")
+        return redirect("workload", pk=saved.pk)
+    return render(
+        request,
+        "runs/workloads/form.html",
+        {
+            "form": form,
+            "workload": found,
+            "examples": EXAMPLES,
+            "letter": letter if letter in EXAMPLES else "A",
+            "known": WORKLOAD_PROPERTIES.values(),
+        },
+        status=422 if form.is_bound else 200,
+    )
+
+
+def mix_of(properties: dict[str, str]) -> list[tuple[str, float]]:
+    """The operations of a workload with their shares of all operations, those without a share left out."""
+    weights: dict[str, float] = {}
+    for name, operation in PROPORTIONS.items():
+        try:
+            weights[operation] = float(properties.get(name, "0"))
+        except ValueError:
+            continue
+    total = sum(weights.values())
+    return [(operation, weight / total) for operation, weight in weights.items() if weight > 0 and total > 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A data set as pages show it; sizes in bytes of field values, without keys and indexes."""
+
+    records: int
+    record_bytes: int
+    size: int
+    fingerprint: str
+
+
+def data_of(properties: dict[str, str]) -> Data | None:
+    """The data set; None where stored properties are no longer accepted."""
+    try:
+        found = dataset(check_workload(properties))
+    except PropertyError:
+        return None
+    return Data(found.records, found.record_bytes, found.records * found.record_bytes, found.fingerprint)
+
+
+def warnings_of(properties: dict[str, str]) -> list[str]:
+    try:
+        return list(workload_warnings(check_workload(properties)))
+    except PropertyError as error:
+        return list(error.problems.values())
