@@ -3,9 +3,11 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from benchsite import views
 from benchsite.health import healthz
 
 urlpatterns = [
+    path("", views.home, name="home"),
     path("healthz", healthz, name="healthz"),
     path("", include("benchsite.teams.urls")),
     path("", include("runs.urls")),

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from runs.views import clusters, databases, machines, matrices, systems, workloads
+from runs.views import clusters, databases, listing, machines, matrices, matrix, run, systems, workloads
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -47,6 +47,22 @@ matrix_urls: Patterns = [
     path("", matrices.matrices, name="matrices"),
     path("new/", matrices.matrix_add, name="matrix-add"),
     path("preview/", matrices.matrix_preview, name="matrix-preview"),
+    path("<uuid:pk>/", matrix.matrix, name="matrix"),
+    path("<uuid:pk>/live/", matrix.matrix_live, name="matrix-live"),
+    path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),
+    path("<uuid:pk>/resume/", matrix.matrix_resume, name="matrix-resume"),
+    path("<uuid:pk>/notes/", matrix.matrix_notes, name="matrix-notes"),
+]
+
+run_urls: Patterns = [
+    path("", listing.runs_list, name="runs"),
+    path("bulk/", listing.runs_bulk, name="runs-bulk"),
+    path("<uuid:pk>/", run.run, name="run"),
+    path("<uuid:pk>/live/", run.run_live, name="run-live"),
+    path("<uuid:pk>/cancel/", run.run_cancel, name="run-cancel"),
+    path("<uuid:pk>/again/", run.run_again, name="run-again"),
+    path("<uuid:pk>/annotate/", run.run_annotate, name="run-annotate"),
+    path("<uuid:pk>/exclude/", run.run_exclude, name="run-exclude"),
 ]
 
 urlpatterns: Patterns = [
@@ -56,4 +72,7 @@ urlpatterns: Patterns = [
     path("workloads/", include(workload_urls)),
     path("systems/", include(system_urls)),
     path("matrices/", include(matrix_urls)),
+    path("runs/", include(run_urls)),
+    path("runs.csv", listing.runs_csv, name="runs-csv"),
+    path("artifacts/<uuid:pk>/", run.artifact, name="artifact"),
 ]

@@ -1,5 +1,10 @@
 """Addresses of the pages of `workers`."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from workers import views
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("load-generators/", views.load_generators, name="load-generators"),
+    path("queue/", views.queue, name="queue"),
+]

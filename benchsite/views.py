@@ -1,0 +1,121 @@
+"""The home page: what is going on, gathered from the packages that know it."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from benchsite.teams.models import Role, Team
+from benchsite.teams.permissions import has_role, team_of, team_required
+from runs import live
+from runs.live import LiveSeries
+from runs.models import Cluster, Database, Matrix, Run, Sweep
+from runs.models.run import Phase, Status
+from runs.pages.queue import queue
+from runs.pages.run import Way, way_of
+from workers.queries import Generator, Health, QueueLine, generators, health, queue_lines
+
+LATEST = 6
+FIRST_IN_QUEUE = 8
+# Enough for the sparkline of a minute and a half of some clients.
+NEWEST_ENTRIES = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """One run that goes on now."""
+
+    run: Run
+    way: Way
+    live: LiveSeries
+
+
+@dataclass(frozen=True, slots=True)
+class LatestMatrix:
+    row: Matrix
+    runs: int
+    done: int
+    failed: int
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    going: tuple[Going, ...]
+    queue: tuple[QueueLine, ...]  # the first ones that wait
+    waiting: int
+    generators: list[Generator]
+    health: Health
+    matrices: tuple[LatestMatrix, ...]
+    sweeps: tuple[Sweep, ...]
+    has_cluster: bool
+    has_database: bool
+
+    @property
+    def first_use(self) -> bool:
+        return not self.matrices
+
+    @property
+    def active(self) -> bool:
+        return bool(self.going or self.waiting)
+
+
+def home_of(team: Team) -> Home:
+    """A constant number of queries, and one read of Redis per run that goes on."""
+    lines = queue_lines(team, queue())
+    waiting = [line for line in lines if not line.row.holds]
+    found = generators(team)
+    return Home(
+        going=tuple(
+            Going(line.run, way_of(line.run), live.read(line.run.pk, newest=NEWEST_ENTRIES))
+            for line in lines
+            if line.row.holds and line.mine
+        ),
+        queue=tuple(waiting[:FIRST_IN_QUEUE]),
+        waiting=len(waiting),
+        generators=found,
+        health=health(found),
+        matrices=latest_matrices(team),
+        sweeps=latest_sweeps(team),
+        has_cluster=Cluster.objects.filter(team=team).exists(),
+        has_database=Database.objects.filter(team=team).exists(),
+    )
+
+
+def latest_matrices(team: Team) -> tuple[LatestMatrix, ...]:
+    ended = Q(runs__status__in=Status.terminal())
+    rows = (
+        Matrix.objects.filter(team=team, submitted_at__isnull=False)
+        .annotate(
+            all_runs=Count("runs"),
+            done_runs=Count("runs", filter=ended),
+            failed_runs=Count("runs", filter=Q(runs__status=Status.FAILED)),
+        )
+        .order_by("-submitted_at")[:LATEST]
+    )
+    return tuple(
+        LatestMatrix(row, row.all_runs, row.done_runs, row.failed_runs, row.done_runs < row.all_runs) for row in rows
+    )
+
+
+def latest_sweeps(team: Team) -> tuple[Sweep, ...]:
+    """The sweeps that last got a point."""
+    newest: dict[UUID, None] = {}
+    points = Run.objects.filter(team=team, phase=Phase.MEASURE, status=Status.SUCCEEDED, sweep__isnull=False)
+    for sweep_id in points.order_by("-finished_at").values_list("sweep_id", flat=True)[: LATEST * 20]:
+        if sweep_id is not None:
+            newest.setdefault(sweep_id)
+    keys = list(newest)[:LATEST]
+    found = Sweep.objects.filter(pk__in=keys).select_related("matrix").in_bulk()
+    return tuple(found[key] for key in keys if key in found)
+
+
+@require_GET
+@team_required
+def home(request: HttpRequest) -> HttpResponse:
+    context = {"home": home_of(team_of(request)), "can_run": has_role(request, Role.RUNNER)}
+    part = "benchsite/home_now.html" if request.htmx else "benchsite/home.html"  # type: ignore[attr-defined]
+    return render(request, part, context)

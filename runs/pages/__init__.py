@@ -1,0 +1,1 @@
+"""What the pages of runs and matrices show: rows in, plain values out, so that templates only write them down."""

@@ -1,0 +1,248 @@
+"""The page of a submitted matrix: a grid of sweeps x rungs that fills in, and how far it has come."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.utils import timezone
+
+from runs.models import Matrix, MatrixEntry, Run, Sweep
+from runs.models.run import Phase, Status
+from runs.pages.listing import HEAVY
+from runs.pages.queue import QueueRow
+from runs.planning.expansion import ExcludedCell, expand
+from runs.planning.plan import stored_plan
+from runs.ycsb.errors import PropertyError
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One repeat in a cell: its shape, its word, and where it leads."""
+
+    run: Run
+    tone: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """One rung of one sweep: all its repeats, and the median of those that count."""
+
+    rung: int
+    runs: tuple[Run, ...]
+    not_run: str = ""  # the reason of an exclusion
+    share: float = 0.0  # of the matrix's highest throughput, for the bar in the cell
+
+    @property
+    def counting(self) -> list[Run]:
+        return [r for r in self.runs if r.throughput_ops_s is not None and not r.excluded_reason]
+
+    @property
+    def throughput_ops_s(self) -> float | None:
+        """The median of the repeats that are not excluded."""
+        values = [run.throughput_ops_s for run in self.counting if run.throughput_ops_s is not None]
+        return statistics.median(values) if values else None
+
+    @property
+    def tone(self) -> str:
+        return mark_of(self.runs[0]).tone if self.runs else "none"
+
+    @property
+    def word(self) -> str:
+        """The badge's word, or for several repeats how many are done."""
+        return mark_of(self.runs[0]).word if len(self.runs) == 1 else f"{self.done} of {len(self.runs)}"
+
+    @property
+    def marks(self) -> list[Mark]:
+        return [mark_of(run) for run in self.runs]
+
+    @property
+    def only(self) -> Run | None:
+        return self.runs[0] if len(self.runs) == 1 else None
+
+    @property
+    def done(self) -> int:
+        return sum(run.status in Status.terminal() for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """One sweep, or one entry that was excluded as a whole (`sweep` is None)."""
+
+    name: str
+    database: str
+    mode: str
+    workload: str
+    sweep: Sweep | None
+    cells: tuple[GridCell | None, ...]  # None: this sweep has no such rung
+
+    @property
+    def highest(self) -> float | None:
+        """The highest throughput of the row so far; the ceiling itself is the sweep page's business."""
+        return max((c.throughput_ops_s for c in self.cells if c and c.throughput_ops_s is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a matrix has come. Seconds are of the wall clock."""
+
+    total: int
+    succeeded: int
+    failed: int
+    cancelled: int
+    running: int
+    queued: int
+    excluded: int
+    elapsed_s: float | None
+    ends_at: datetime | None  # predicted; None when nothing is left, or nothing is known
+
+    @property
+    def done(self) -> int:
+        return self.succeeded + self.failed + self.cancelled
+
+    @property
+    def active(self) -> bool:
+        return self.done < self.total
+
+    @property
+    def left(self) -> int:
+        return self.total - self.done
+
+    @property
+    def status(self) -> str:
+        """One word for the whole matrix."""
+        if self.running:
+            return "running"
+        if self.active:
+            return "queued"
+        if self.failed:
+            return "failed"
+        return "cancelled" if self.cancelled else "succeeded"
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPage:
+    rungs: tuple[int, ...]
+    rows: tuple[GridRow, ...]
+    loads: tuple[Run, ...]
+    failures: tuple[Run, ...]
+    missing: int  # measured points that did not succeed and have not been run again
+    now: tuple[Run, ...]  # those that hold their machines
+    progress: Progress
+
+    @property
+    def repeats(self) -> int:
+        return max((len(cell.runs) for row in self.rows for cell in row.cells if cell), default=1)
+
+
+def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
+    """Everything the page shows, in a constant number of queries."""
+    runs = list(matrix.runs.defer(*HEAVY).select_related("sweep__database", "sweep__workload").order_by("position"))
+    measured = [run for run in runs if run.phase == Phase.MEASURE]
+    again = {run.rerun_of_id for run in runs}
+    excluded = excluded_cells(matrix)
+    rungs = tuple(sorted({rung_of(run) for run in measured} | {cell.rung for cell in excluded}))
+    return MatrixPage(
+        rungs=rungs,
+        rows=tuple(_rows(matrix, measured, excluded, rungs)),
+        loads=tuple(run for run in runs if run.phase == Phase.LOAD),
+        failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
+        missing=sum(run.status in (Status.FAILED, Status.CANCELLED) and run.pk not in again for run in measured),
+        now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
+        progress=progress(runs, queue, len(excluded)),
+    )
+
+
+def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:
+    """The cells that the plan left out, with their reasons."""
+    if not matrix.exclusions:
+        return ()
+    try:
+        return expand(stored_plan(matrix)).excluded
+    except PropertyError:
+        # Somebody changed a workload after the matrix was submitted; what ran is in the runs themselves.
+        return ()
+
+
+def rung_of(run: Run) -> int:
+    """The rung's own number: the target of a target ladder, else the threads."""
+    return run.target_ops_s or run.threads
+
+
+def mark_of(run: Run) -> Mark:
+    """An ended run shows what it is worth: its verdict, that it is excluded, or why there is none."""
+    if run.excluded_reason:
+        return Mark(run, "none", "excluded")
+    if run.status == Status.SUCCEEDED:
+        return Mark(run, run.verdict or "succeeded", run.verdict or "not judged")
+    return Mark(run, run.status, run.get_status_display())
+
+
+def _rows(
+    matrix: Matrix, measured: Sequence[Run], excluded: Sequence[ExcludedCell], rungs: Sequence[int]
+) -> Iterable[GridRow]:
+    by_sweep: dict[UUID, dict[int, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    sweeps: dict[UUID, Sweep] = {}
+    for run in measured:
+        if run.sweep is not None:
+            sweeps[run.sweep.pk] = run.sweep
+            by_sweep[run.sweep.pk][rung_of(run)].append(run)
+    reasons: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
+    for left_out in excluded:
+        reasons[_place(left_out)][left_out.rung] = left_out.reason
+    highest = max((run.throughput_ops_s or 0 for run in measured if not run.excluded_reason), default=0)
+    entries = MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode")
+    order = {f"{database} {mode}": place for place, (database, mode) in enumerate(entries)}
+    for sweep in sorted(sweeps.values(), key=lambda s: (order.get(f"{s.database_id} {s.mode}", len(order)), s.name)):
+        why = reasons.pop((str(sweep.database_id), sweep.mode, str(sweep.workload_id)), {})
+        cells = tuple(_cell(rung, by_sweep[sweep.pk].get(rung, []), why.get(rung, ""), highest) for rung in rungs)
+        database, workload = sweep.database, sweep.workload
+        yield GridRow(
+            sweep.name, database.name if database else "", sweep.mode, workload.name if workload else "", sweep, cells
+        )
+    whole = {_place(cell): cell for cell in excluded}
+    for place, why in reasons.items():
+        cell = whole[place]
+        name = f"{cell.entry.database.name} {cell.entry.mode} {cell.workload.short_name}"
+        cells = tuple(_cell(rung, [], why.get(rung, ""), highest) for rung in rungs)
+        yield GridRow(name, cell.entry.database.name, cell.entry.mode, cell.workload.name, None, cells)
+
+
+def _place(cell: ExcludedCell) -> tuple[str, str, str]:
+    return (cell.entry.database.id, cell.entry.mode, cell.workload.id)
+
+
+def _cell(rung: int, runs: list[Run], not_run: str, highest: float) -> GridCell | None:
+    if not runs and not not_run:
+        return None
+    repeats = tuple(sorted(runs, key=lambda run: run.repeat))
+    bare = GridCell(rung, repeats, "" if runs else not_run)
+    throughput = bare.throughput_ops_s
+    return GridCell(rung, repeats, bare.not_run, throughput / highest if throughput and highest else 0.0)
+
+
+def progress(runs: Sequence[Run], queue: Sequence[QueueRow], excluded: int = 0) -> Progress:
+    """Counts, elapsed and predicted end of some runs of one matrix, loads included."""
+    count: dict[str, int] = defaultdict(int)
+    for run in runs:
+        count[run.status] += 1
+    keys = {run.pk for run in runs}
+    ends = [row.forecast.ends_at for row in queue if row.run.pk in keys]
+    began = min((run.started_at for run in runs if run.started_at), default=None)
+    ended = [run.finished_at for run in runs if run.finished_at]
+    until = timezone.now() if ends else max(ended, default=None)
+    elapsed: timedelta | None = max(until - began, timedelta()) if began and until else None
+    return Progress(
+        total=len(runs),
+        succeeded=count[Status.SUCCEEDED],
+        failed=count[Status.FAILED],
+        cancelled=count[Status.CANCELLED],
+        running=count[Status.RUNNING] + count[Status.DISPATCHED],
+        queued=count[Status.QUEUED],
+        excluded=excluded,
+        elapsed_s=elapsed.total_seconds() if elapsed is not None else None,
+        ends_at=max(ends, default=None),
+    )

@@ -1,0 +1,76 @@
+"""The queue as it stands: every unfinished run of the site in order, the machines it needs, and when it may start."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+
+from runs.forecast import Forecast, Queued, predict_starts
+from runs.models import Machine, Node, Run
+from runs.models.run import Status
+from runs.pages.listing import HEAVY
+
+# A run that its conductor has not begun with holds its machines already.
+HOLDING = (Status.DISPATCHED, Status.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """One unfinished run with its place: 0 for those that hold their machines, then 1, 2, ..."""
+
+    run: Run
+    machines: tuple[Machine, ...]
+    position: int
+    forecast: Forecast
+
+    @property
+    def holds(self) -> bool:
+        return self.run.status in HOLDING
+
+
+def queue(now: datetime | None = None) -> list[QueueRow]:
+    """All teams' unfinished runs; who may read which of them is the page's business. Four queries."""
+    now = now or timezone.now()
+    runs = list(
+        Run.objects.filter(status__in=[*HOLDING, Status.QUEUED])
+        .defer(*HEAVY)
+        .select_related("team", "matrix", "cluster")
+        .order_by("-priority", "created_at", "position")
+    )
+    runs.sort(key=lambda run: run.status not in HOLDING)
+    machines = _machines(runs)
+    forecasts = predict_starts([_queued(run, machines[run.pk]) for run in runs], now)
+    rows, position = [], 0
+    for run in runs:
+        position += run.status not in HOLDING
+        needed = tuple(sorted(machines[run.pk].values(), key=lambda machine: machine.name))
+        rows.append(QueueRow(run, needed, 0 if run.status in HOLDING else position, forecasts[run.pk]))
+    return rows
+
+
+def _queued(run: Run, machines: dict[UUID, Machine]) -> Queued:
+    return Queued(
+        id=run.pk,
+        machines=frozenset(machines),
+        expected_s=run.expected_s,
+        started_at=(run.started_at or run.dispatched_at) if run.status in HOLDING else None,
+        needs=run.needs_id,
+    )
+
+
+def _machines(runs: list[Run]) -> dict[UUID, dict[UUID, Machine]]:
+    """Run -> the machines of its cluster and of its load generators: what the scheduler leases for it."""
+    if not runs:
+        return {}
+    of_cluster: dict[UUID, dict[UUID, Machine]] = defaultdict(dict)
+    clusters = {run.cluster_id for run in runs if run.cluster_id}
+    for node in Node.objects.filter(cluster__in=clusters).select_related("machine"):
+        of_cluster[node.cluster_id][node.machine_id] = node.machine
+    found = {run.pk: dict(of_cluster[run.cluster_id]) if run.cluster_id else {} for run in runs}
+    links = Run.load_generators.through.objects.filter(run__in=[run.pk for run in runs])
+    for link in links.select_related("loadgenerator__machine"):
+        machine = link.loadgenerator.machine
+        found[link.run_id][machine.pk] = machine
+    return found

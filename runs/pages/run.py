@@ -1,0 +1,308 @@
+"""The page of one run: what came out, what was asked for, what happened, as plain values for the template."""
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from runs.artifacts import open_artifact
+from runs.catalog import Durability
+from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
+from runs.models.result import LatencyKind
+from runs.models.run import Phase, Reason, Stage, Status
+from runs.remedies import remedy
+
+LAST_LINES = 30
+SERVER_REASONS = frozenset({Reason.SERVER_DID_NOT_START, Reason.SERVER_LOST, Reason.MODE_NOT_IN_FORCE})
+NOT_SHOWN = "(not shown)"
+BAD_FIRST = (
+    Finding.Severity.REJECT, Finding.Severity.WARN, Finding.Severity.INFO, Finding.Severity.NOT_ASSESSED,
+    Finding.Severity.PASS,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the current cut: its latencies by kind, and the return codes of the whole run."""
+
+    name: str
+    service: Measurement | None
+    response: Measurement | None
+
+    @property
+    def lines(self) -> list[Measurement]:
+        return [line for line in (self.service, self.response) if line is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnCode:
+    operation: str
+    code: str
+    count: int
+    share: float  # of the operation's calls in the whole run
+
+    @property
+    def is_ok(self) -> bool:
+        return self.code == "OK"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client run with its share of the current cut."""
+
+    row: ClientRun
+    merged: Mapping[str, Any]
+    start_offset_s: float | None  # after the first client's first operation
+
+    @property
+    def command(self) -> str:
+        return shlex.join(self.row.command)
+
+    @property
+    def clock_offset_ms(self) -> float | None:
+        return None if self.row.clock_offset_s is None else self.row.clock_offset_s * 1e3
+
+    @property
+    def properties(self) -> list[tuple[str, str]]:
+        """The whole property file; what is secret is named and not shown."""
+        order = self.row.order
+        secret = set(order.get("secrets", ()))
+        return [(k, NOT_SHOWN if k in secret else str(v)) for k, v in sorted(order.get("properties", {}).items())]
+
+
+@dataclass(frozen=True, slots=True)
+class Readback:
+    """One server setting as it was expected and as the server answered."""
+
+    setting: str
+    expected: str
+    before: str
+    after: str
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The last lines of one artifact."""
+
+    artifact: Artifact
+    lines: tuple[str, ...]
+    cut: bool
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One event, and how long after the run was submitted."""
+
+    event: RunEvent
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage of a run's way."""
+
+    name: str
+    state: str  # done | now | ahead
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    run: Run
+    cut: MeasurementSet | None
+    operations: tuple[Operation, ...]
+    returns: tuple[ReturnCode, ...]
+    findings: tuple[Finding, ...]
+    clients: tuple[Client, ...]
+    readback: tuple[Readback, ...]
+    moments: tuple[Moment, ...]
+    artifacts: tuple[Artifact, ...]
+    tails: tuple[Tail, ...]
+
+    @property
+    def remedy(self) -> str:
+        return remedy(self.run.reason)
+
+    @property
+    def telling(self) -> list[Finding]:
+        """The findings that a person should read, the worst first."""
+        return [f for f in self.findings if f.severity not in ("pass", "not_assessed")]
+
+    @property
+    def quiet(self) -> list[Finding]:
+        return [f for f in self.findings if f.severity in ("pass", "not_assessed")]
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        count = {s: sum(f.severity == s for f in self.findings) for s in Finding.Severity}
+        checked = sum(count.values()) - count[Finding.Severity.NOT_ASSESSED]
+        if not self.findings:
+            return "No check has looked at this run."
+        if count[Finding.Severity.REJECT]:
+            return (
+                f"{count[Finding.Severity.REJECT]} of {checked} checks reject this run: do not compare it as it stands."
+            )
+        if count[Finding.Severity.WARN]:
+            return f"{count[Finding.Severity.WARN]} of {checked} checks warn: read them before you quote this run."
+        return f"All {checked} checks passed."
+
+    @property
+    def durability(self) -> str:
+        """The mode's promise in plain words, from what was submitted."""
+        try:
+            return Durability.from_dict(self.run.spec["mode"]["record"]).sentence()
+        except (KeyError, TypeError, ValueError):
+            return ""
+
+    @property
+    def disk(self) -> Mapping[str, Any]:
+        """The write + fdatasync probe of the server's data folder; empty where nobody could probe."""
+        found = self.run.evidence.get("disk")
+        return found if isinstance(found, Mapping) else {}
+
+
+def run_page(run: Run) -> RunPage:
+    """Everything the page of an ended run shows, in a constant number of queries."""
+    cut = run.measurement_sets.filter(is_current=True).first()
+    measurements = list(cut.measurements.all()) if cut else []
+    artifacts = tuple(run.artifacts.select_related("client_run__load_generator").order_by("client_run__number", "kind"))
+    clients = clients_of(run, cut)
+    return RunPage(
+        run=run,
+        cut=cut,
+        operations=_operations(measurements),
+        returns=_returns(measurements),
+        findings=_findings(cut),
+        clients=clients,
+        readback=_readback(run.evidence),
+        moments=moments_of(run),
+        artifacts=artifacts,
+        tails=_tails(run, artifacts) if run.status == Status.FAILED else (),
+    )
+
+
+def clients_of(run: Run, cut: MeasurementSet | None = None) -> tuple[Client, ...]:
+    rows = list(run.client_runs.select_related("load_generator__machine"))
+    merged = {entry.get("number"): entry for entry in (cut.clients if cut else [])}
+    starts = {number: entry["started_s"] for number, entry in merged.items() if entry.get("started_s") is not None}
+    first = min(starts.values(), default=0.0)
+    return tuple(
+        Client(row, merged.get(row.number, {}), starts[row.number] - first if row.number in starts else None)
+        for row in rows
+    )
+
+
+def moments_of(run: Run) -> tuple[Moment, ...]:
+    return tuple(Moment(event, (event.at - run.created_at).total_seconds()) for event in run.events.all())
+
+
+def _operations(measurements: Iterable[Measurement]) -> tuple[Operation, ...]:
+    by_name: dict[str, dict[str, Measurement]] = defaultdict(dict)
+    for one in measurements:
+        by_name[one.operation][one.latency_kind] = one
+    return tuple(
+        Operation(name, kinds.get(LatencyKind.SERVICE), kinds.get(LatencyKind.RESPONSE))
+        for name, kinds in sorted(by_name.items())
+    )
+
+
+def _returns(measurements: Iterable[Measurement]) -> tuple[ReturnCode, ...]:
+    found = []
+    for one in measurements:
+        if one.latency_kind != LatencyKind.SERVICE:
+            continue
+        total = sum(one.returns.values())
+        codes = sorted(one.returns.items(), key=lambda item: (item[0] != "OK", -item[1]))
+        found += [ReturnCode(one.operation, code, count, count / total if total else 0.0) for code, count in codes]
+    return tuple(found)
+
+
+def _findings(cut: MeasurementSet | None) -> tuple[Finding, ...]:
+    if cut is None:
+        return ()
+    return tuple(sorted(cut.findings.all(), key=lambda f: (BAD_FIRST.index(Finding.Severity(f.severity)), f.check_id)))
+
+
+def _readback(evidence: Mapping[str, Any]) -> tuple[Readback, ...]:
+    """Settings as read back before and after; either is missing when the run ended in between."""
+    before, after = (evidence.get(when) or {} for when in ("before", "after"))
+    expected = {**after.get("expected", {}), **before.get("expected", {})}
+    answers = [reading.get("found", {}) for reading in (before, after)]
+    differing = " ".join([*before.get("differences", []), *after.get("differences", [])])
+    # The reading itself knows that 1GB and 1073741824 are the same; a setting is wrong where a difference names it.
+    return tuple(
+        Readback(
+            setting=setting,
+            expected=str(expected.get(setting, "")),
+            before=str(answers[0].get(setting, "")),
+            after=str(answers[1].get(setting, "")),
+            ok=f"{setting} should be" not in differing,
+        )
+        for setting in dict.fromkeys([*expected, *answers[0], *answers[1]])
+    )
+
+
+def _tails(run: Run, artifacts: Sequence[Artifact]) -> tuple[Tail, ...]:
+    """The last lines of what is likeliest to say why: the server's log, or the log of the client that failed."""
+    kinds = ("server_log",) if run.reason in SERVER_REASONS else ("stderr", "stdout", "server_log")
+    wanted = sorted(
+        (a for a in artifacts if a.kind in kinds and a.size), key=lambda a: (_blameless(a), kinds.index(a.kind))
+    )
+    tails = []
+    for artifact in wanted[:2]:
+        try:
+            lines = open_artifact(artifact).decode("utf-8", errors="replace").splitlines()
+        except OSError:
+            continue  # The page still has the reason and the detail; the list of artifacts names the file.
+        tails.append(Tail(artifact, tuple(lines[-LAST_LINES:]), len(lines) > LAST_LINES))
+    return tuple(tails)
+
+
+def _blameless(artifact: Artifact) -> bool:
+    client = artifact.client_run
+    return client is not None and client.state != ClientRun.State.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How far an unfinished run has come, and when it should end."""
+
+    steps: tuple[Step, ...]
+    elapsed_s: float | None
+    left_s: float | None  # None before it has started, and when it is late
+    ends_at: datetime | None
+    share: float  # 0..1 of the expected time
+
+    @property
+    def late(self) -> bool:
+        return self.elapsed_s is not None and self.left_s is None
+
+
+def way_of(run: Run, now: datetime | None = None) -> Way:
+    now = now or timezone.now()
+    if run.started_at is None:
+        return Way(_steps(run), None, None, None, 0.0)
+    elapsed = max((now - run.started_at).total_seconds(), 0.0)
+    left = run.expected_s - elapsed
+    share = min(elapsed / run.expected_s, 0.99) if run.expected_s else 0.0
+    ends_at = run.started_at + timedelta(seconds=run.expected_s)
+    return Way(_steps(run), elapsed, left if left > 0 else None, ends_at, share)
+
+
+def _steps(run: Run) -> tuple[Step, ...]:
+    load = run.phase == Phase.LOAD
+    busy = Stage.LOADING if load else Stage.MEASURING
+    stages = [Stage.PROVISIONING, *([] if load else [Stage.PREPARING]), busy, Stage.COLLECTING, Stage.JUDGING]
+    now = stages.index(Stage(run.stage)) if run.stage in stages else -1
+    return tuple(
+        Step(str(stage.label), "done" if i < now else "now" if i == now else "ahead") for i, stage in enumerate(stages)
+    )

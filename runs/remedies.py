@@ -1,0 +1,60 @@
+"""What a person can do about a run that did not succeed, one short paragraph per `Reason`. Pure text."""
+
+from runs.models.run import Reason
+
+REMEDIES: dict[str, str] = {
+    Reason.CANCELLED_BY_USER: "Nothing is wrong. “Run again” measures this point anew.",
+    Reason.WORKER_LOST: (
+        "A conductor or a load generator stopped answering while the run was going, and its claim was taken back. See "
+        "on “Load generators” whether it is up again, then run this point again. What was written until then is kept "
+        "below and is not counted."
+    ),
+    Reason.LOAD_GENERATOR_SILENT: (
+        "A load generator did not pick up its part within 15 seconds. See on “Load generators” whether it is up and "
+        "listens to its queue, start it, then run this point again."
+    ),
+    Reason.SERVER_DID_NOT_START: (
+        "The server's own last lines below say why. Most often a setting it does not know, a port that is taken, or "
+        "too little memory. Correct the database's settings, then run this point again."
+    ),
+    Reason.SERVER_LOST: (
+        "The server was up and went away during the run. Its last lines below say why: look for out of memory and full "
+        "disks. Then run this point again."
+    ),
+    Reason.MODE_NOT_IN_FORCE: (
+        "The server answers with other values than the durability mode asks for, so the numbers would be those of "
+        "another mode. Compare the table “Durability mode, read back”: a setting of the database may override the "
+        "mode, or an external server was configured by hand."
+    ),
+    Reason.LOAD_FAILED: (
+        "Not all records arrived. The return codes below say what the server refused; often space on its disk, or a "
+        "table left over with another shape."
+    ),
+    Reason.DATASET_MISSING: (
+        "The matrix may only use existing data, and what the server holds is not the data set of the workload. Load "
+        "it, or let the matrix load (“load once per mode”)."
+    ),
+    Reason.BINDING_MISMATCH: (
+        "The load generators hold different builds of the binding, so their clients would not measure the same thing. "
+        "Run `make bindings` on each of them, restart them, and compare the digests on “Load generators”."
+    ),
+    Reason.CLIENT_FAILED: "The client's last lines below say why. Correct what they name, then run this point again.",
+    Reason.TIMEOUT: (
+        "The clients did not end by their deadline and were stopped. A server that hangs looks like this, and so does "
+        "a target far above what it can do. The time series below shows when it stalled."
+    ),
+    Reason.NO_EVIDENCE: (
+        "The clients ended, but their output does not show that operations were done. Look at the return codes and at "
+        "the clients' last lines below: wrong address, missing table and refused sign-in all look like this."
+    ),
+    Reason.BAD_PLAN: "The detail above names what does not fit. Clone the matrix, correct it there, and submit it.",
+    Reason.INTERNAL_ERROR: (
+        "This is a fault of Benchsite, not of the database. Run the point again; if it happens again, report it with "
+        "the detail above."
+    ),
+}
+
+
+def remedy(reason: str) -> str:
+    """What to do about a run that ended for this reason; empty for a run that did not fail."""
+    return REMEDIES.get(reason, "")

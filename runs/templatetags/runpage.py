@@ -1,0 +1,92 @@
+"""What the page of a run needs beside the units: latencies in one unit per table, clients by number."""
+
+from collections.abc import Iterable, Mapping
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from benchsite import formatting
+from runs.models import RunEvent
+from runs.models.run import Stage
+
+register = template.Library()
+
+UNITS = {"µs": 1.0, "ms": 1e3, "s": 1e6}
+
+
+def common_unit(latencies_us: Iterable[float | None]) -> str:
+    """The unit in which the middle one of these latencies has the fewest superfluous digits."""
+    known = sorted(value for value in latencies_us if value is not None)
+    middle = known[len(known) // 2] if known else 0.0
+    return "s" if middle >= 1e6 else "ms" if middle >= 1e3 else "µs"
+
+
+@register.filter
+def latency_unit(operations: object) -> str:
+    """The unit for a table of `runs.pages.run.Operation`s: that of their 99th percentiles."""
+    lines = [line for operation in operations for line in operation.lines]  # type: ignore[attr-defined]
+    return common_unit(line.p99_us for line in lines)
+
+
+@register.filter
+def latency_in(value_us: float | None, unit: str) -> SafeString:
+    """Microseconds as a bare number of `unit`, with three significant digits; the full value is in the title."""
+    if value_us is None or formatting.is_missing(value_us):
+        return format_html('<span class="muted">{}</span>', formatting.NOTHING)
+    full = formatting.grouped(value_us, 0 if float(value_us).is_integer() else 1)
+    return format_html('<span title="{} µs">{}</span>', full, formatting.significant(value_us / UNITS[unit]))
+
+
+CLIENT_TONES = {
+    "waiting": "queued",
+    "starting": "running",
+    "ready": "running",
+    "running": "running",
+    "finished": "succeeded",
+    "failed": "failed",
+}
+
+
+@register.filter
+def client_tone(state: str) -> str:
+    """The badge of a client run's state: the shapes of runs serve for their clients too."""
+    return CLIENT_TONES.get(state, "none")
+
+
+@register.filter
+def at_number(clients: object, number: int) -> object:
+    """The client of that number among the live ones, if it has said anything."""
+    return next((client for client in clients or () if client.number == number), None)  # type: ignore[attr-defined]
+
+
+@register.filter
+def event_in_words(event: RunEvent) -> str:
+    """One line of a run's timeline: "queued → dispatched", "measuring", "tags: a, b"."""
+    if event.kind == "status":
+        return f"{event.old} → {event.new}" if event.old else event.new
+    if event.kind == "stage":
+        return str(dict(Stage.choices).get(event.new, event.new))
+    return event.kind.replace("_", " ")
+
+
+# Facts worth a line, in this order; the rest is on the machine's own page.
+FACTS = ("cpu", "cores", "memory_bytes", "kernel", "disk", "fsync_us", "os", "java")
+
+
+@register.filter
+def facts_in_words(facts: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The known facts of a machine as (name, text); values are bare or {"value": ..., "how": ...}."""
+    found = []
+    for name in sorted(facts or {}, key=lambda n: (FACTS.index(n) if n in FACTS else len(FACTS), n)):
+        fact = facts[name]
+        value = fact.get("value") if isinstance(fact, Mapping) else fact
+        if value is None or value == "" or isinstance(value, Mapping | list):
+            continue
+        if name.endswith("_bytes") and isinstance(value, int | float):
+            found.append((name.removesuffix("_bytes").replace("_", " "), formatting.size(value)))
+        elif name.endswith("_us") and isinstance(value, int | float):
+            found.append((name.removesuffix("_us").replace("_", " "), formatting.latency(value)))
+        else:
+            found.append((name.replace("_", " "), str(value)))
+    return found

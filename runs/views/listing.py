@@ -1,0 +1,130 @@
+"""The runs list, its CSV twin, and what can be done to several runs at once."""
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
+from runs import annotating
+from runs.models import Run
+from runs.models.plan import Purpose
+from runs.models.run import Phase, Status, Verdict
+from runs.pages.listing import HEAVY, MOST_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilter, choices
+
+CSV_COLUMNS = (
+    "id", "name", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads", "target_ops_s",
+    "repeat", "status", "reason", "verdict", "throughput_ops_s", "excluded_reason", "tags", "created_at", "started_at",
+    "finished_at", "notes",
+)  # fmt: skip
+
+
+@require_GET
+@team_required
+def runs_list(request: HttpRequest) -> HttpResponse:
+    wanted = RunFilter.from_query(request.GET)
+    rows = wanted.apply(team_of(request)).defer(*HEAVY).select_related("matrix")
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "filter": wanted,
+        "page": page,
+        "choices": choices(team_of(request)),
+        "statuses": [("active", "not finished"), *Status.choices],
+        "verdicts": [*[(v.value, v.label) for v in Verdict if v], ("none", "not judged"), ("excluded", "excluded")],
+        "phases": [*Phase.choices, ("any", "both")],
+        "purposes": Purpose.choices,
+        "sorts": list(SORTS),
+        "can_run": has_role(request, Role.RUNNER),
+        "csv_url": _with_query(reverse("runs-csv"), wanted.query()),
+        "nothing_at_all": not page.object_list and not Run.objects.filter(team=team_of(request)).exists(),
+    }
+    return render(request, "runs/runs.html", context)
+
+
+@require_GET
+@team_required
+def runs_csv(request: HttpRequest) -> StreamingHttpResponse:
+    """The same filter as comma-separated values, streamed; a spreadsheet is never handed a formula."""
+    rows = RunFilter.from_query(request.GET).apply(team_of(request)).defer(*HEAVY).select_related("matrix")
+    response = StreamingHttpResponse(_csv_lines(rows[:MOST_ROWS_IN_CSV].iterator(2_000)), content_type="text/csv")
+    response["Content-Disposition"] = 'attachment; filename="runs.csv"'
+    return response
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def runs_bulk(request: HttpRequest) -> HttpResponseBase:
+    """Tag or exclude the ticked runs. Keys of another team's runs match nothing, like keys of no run at all."""
+    keys = [key for key in request.POST.getlist("run") if _is_uuid(key)]
+    runs = Run.objects.filter(team=team_of(request), pk__in=keys)
+    back = _with_query(reverse("runs"), RunFilter.from_query(QueryDict(request.POST.get("back", ""))).query())
+    try:
+        done = _bulk(request, list(runs.only("pk")))
+    except annotating.AnnotationRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, done)
+    return redirect(back)
+
+
+def _bulk(request: HttpRequest, runs: list[Run]) -> str:
+    user, action = user_of(request), request.POST.get("action", "")
+    if not runs:
+        raise annotating.AnnotationRefused("No run was ticked: tick the runs first.")
+    if action == "tag":
+        tags = annotating.parse_tags(request.POST.get("tags", ""))
+        if not tags:
+            raise annotating.AnnotationRefused("Write at least one tag; put commas between several.")
+        return f"{annotating.add_tags(runs, user, tags)} of {len(runs)} runs got a new tag."
+    if action == "exclude":
+        out = annotating.exclude(runs, user, request.POST.get("reason", ""))
+        return f"{out} of {len(runs)} runs are now excluded. They stay visible, with your reason."
+    if action == "include":
+        return f"{annotating.include(runs, user)} of {len(runs)} runs count again."
+    raise annotating.AnnotationRefused("Choose what to do with the ticked runs.")
+
+
+class _Echo:
+    """A file that hands each written line back, for streaming."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def _csv_lines(runs: Iterator[Run]) -> Iterator[str]:
+    writer = csv.writer(_Echo())
+    yield writer.writerow(CSV_COLUMNS)
+    for run in runs:
+        yield writer.writerow([_harmless(value) for value in _csv_row(run)])
+
+
+def _csv_row(run: Run) -> list[Any]:
+    times = [moment.isoformat() if moment else "" for moment in (run.created_at, run.started_at, run.finished_at)]
+    return [
+        run.pk, run.name, run.matrix.name if run.matrix else "", run.sweep_id, run.system, run.mode, run.workload_name,
+        run.phase, run.purpose, run.threads, run.target_ops_s, run.repeat, run.status, run.reason, run.verdict,
+        run.throughput_ops_s, run.excluded_reason, ", ".join(run.tags), *times, run.notes,
+    ]  # fmt: skip
+
+
+def _harmless(value: Any) -> Any:
+    """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _with_query(url: str, query: str) -> str:
+    return f"{url}?{query}" if query else url
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return bool(Run._meta.pk.to_python(text))
+    except Exception:
+        return False

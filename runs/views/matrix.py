@@ -1,0 +1,88 @@
+"""The page of a submitted matrix: the grid filling in, and what can be done with it."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_required, user_of
+from runs import annotating, lifecycle, live
+from runs.models import Matrix
+from runs.pages.matrix import Progress, matrix_page
+from runs.pages.queue import queue
+
+MATRICES = Matrix.objects.select_related("team", "created_by")
+# The sparkline of what runs now needs no more than the last minute or so of a handful of clients.
+NEWEST_ENTRIES = 600
+
+
+@require_GET
+@team_required
+def matrix(request: HttpRequest, pk: UUID) -> HttpResponse:
+    found = owned_or_404(MATRICES, request, pk)
+    return render(request, "runs/matrix.html", _context(request, found))
+
+
+@require_GET
+@team_required
+def matrix_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """The grid and the progress anew; when nothing is left to come, the answer asks no more."""
+    found = owned_or_404(MATRICES, request, pk)
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect("matrix", pk=pk)
+    context = _context(request, found)
+    progress = context["progress"]
+    assert isinstance(progress, Progress)
+    changed = request.GET.get("seen") != progress.status
+    return render(request, "runs/matrix/live.html", context | {"oob": True, "changed": changed})
+
+
+def _context(request: HttpRequest, found: Matrix) -> dict[str, object]:
+    page = matrix_page(found, queue())
+    return {
+        "matrix": found,
+        "page": page,
+        "progress": page.progress,
+        "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page.now],
+        "can_run": has_role(request, Role.RUNNER),
+    }
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    found = owned_or_404(Matrix.objects.all(), request, pk)
+    asked = lifecycle.request_cancel_matrix(found, user_of(request))
+    messages.info(
+        request,
+        f"{asked} runs of “{found.name}” are cancelled or asked to stop." if asked else "Nothing was left to cancel.",
+    )
+    return redirect("matrix", pk=pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    found = owned_or_404(Matrix.objects.all(), request, pk)
+    added = lifecycle.resume(found, user_of(request))
+    if added:
+        messages.success(request, f"{added} runs that were missing are in the queue again.")
+    else:
+        messages.info(request, "Nothing is missing: every point has succeeded or is still to come.")
+    return redirect("matrix", pk=pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def matrix_notes(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    found = owned_or_404(Matrix.objects.all(), request, pk)
+    try:
+        annotating.set_matrix_notes(found, request.POST.get("notes", ""))
+    except annotating.AnnotationRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, "The notes are saved.")
+    return redirect("matrix", pk=pk)

@@ -1,0 +1,143 @@
+"""The page of one run: live while it goes, with its verdict afterwards."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.text import get_valid_filename
+from django.views.decorators.http import require_GET, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_required, user_of
+from runs import annotating, lifecycle, live
+from runs.artifacts import open_artifact
+from runs.models import Artifact, Run
+from runs.models.run import Status
+from runs.pages.queue import queue
+from runs.pages.run import clients_of, moments_of, run_page, way_of
+
+RUNS = Run.objects.select_related(
+    "team", "matrix", "sweep", "cluster", "needs", "rerun_of", "excluded_by"
+).prefetch_related("load_generators", "reruns")
+
+
+@require_GET
+@team_required
+def run(request: HttpRequest, pk: UUID) -> HttpResponse:
+    found = owned_or_404(RUNS, request, pk)
+    return render(request, "runs/run.html", _context(request, found))
+
+
+@require_GET
+@team_required
+def run_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """What changes while a run goes. The answer for an ended run replaces the whole body, which asks no more."""
+    found = owned_or_404(RUNS, request, pk)
+    context = _context(request, found) | {"oob": True, "changed": request.GET.get("seen") != _seen(found)}
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect("run", pk=pk)
+    if found.status not in Status.terminal():
+        return render(request, "runs/run/live.html", context)
+    response = render(request, "runs/run/ended.html", context)
+    response["HX-Retarget"] = "#run-body"
+    response["HX-Reswap"] = "outerHTML"
+    return response
+
+
+def _context(request: HttpRequest, found: Run) -> dict[str, object]:
+    ended = found.status in Status.terminal()
+    context: dict[str, object] = {
+        "run": found,
+        "ended": ended,
+        "seen": _seen(found),
+        "can_run": has_role(request, Role.RUNNER),
+        "tags": ", ".join(found.tags),
+    }
+    if ended:
+        return context | {"page": run_page(found)}
+    return context | {
+        "way": way_of(found),
+        "place": next((row for row in queue() if row.run.pk == found.pk), None),
+        "live": live.read(found.pk) if found.status == Status.RUNNING else None,
+        "clients": clients_of(found),
+        "moments": moments_of(found),
+    }
+
+
+def _seen(found: Run) -> str:
+    """What a reader was last told aloud, so that nothing is announced twice."""
+    return f"{found.status}-{found.stage}{'-cancelling' if found.cancel_requested_at else ''}"
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    found = owned_or_404(Run.objects.all(), request, pk)
+    if found.status in Status.terminal():
+        messages.info(request, f"“{found.name}” had ended before it could be cancelled.")
+    else:
+        lifecycle.request_cancel(found, user_of(request))
+    return redirect("run", pk=pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    found = owned_or_404(Run.objects.select_related("needs"), request, pk)
+    if found.status not in Status.terminal():
+        messages.info(request, f"“{found.name}” has not ended yet: it can be run again afterwards.")
+        return redirect("run", pk=pk)
+    again = lifecycle.run_again(found, user_of(request))
+    messages.success(request, f"“{again.name}” is in the queue. It adds a repeat; “{found.name}” stays as it is.")
+    return redirect("run", pk=again.pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Tags and notes, saved together."""
+    found = owned_or_404(Run.objects.all(), request, pk)
+    try:
+        tags = annotating.parse_tags(request.POST.get("tags", ""))
+        annotating.set_notes(found, user_of(request), request.POST.get("notes", ""))
+        annotating.set_tags(found, user_of(request), tags)
+    except annotating.AnnotationRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, "Tags and notes are saved.")
+    return redirect("run", pk=pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Leave the run out with a reason, or take it back in."""
+    found = owned_or_404(Run.objects.all(), request, pk)
+    try:
+        if "include" in request.POST:
+            annotating.include([found], user_of(request))
+            messages.success(request, f"“{found.name}” counts again.")
+        else:
+            annotating.exclude([found], user_of(request), request.POST.get("reason", ""))
+            messages.success(request, f"“{found.name}” is excluded. It stays visible, with your reason.")
+    except annotating.AnnotationRefused as refused:
+        messages.error(request, str(refused))
+    return redirect("run", pk=pk)
+
+
+@require_GET
+@team_required
+def artifact(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """One artifact as a download, whatever it holds: never shown by the browser, never guessed at."""
+    found = owned_or_404(Artifact.objects.select_related("run"), request, pk)
+    try:
+        content = open_artifact(found)
+    except OSError:
+        context = {"artifact": found}
+        return render(request, "runs/artifact_gone.html", context, status=404)
+    response = HttpResponse(content, content_type="application/octet-stream")
+    name = get_valid_filename(f"{found.run.name} {found.name}")
+    response["Content-Disposition"] = f'attachment; filename="{name.encode("ascii", "replace").decode()}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
