@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from runs.ycsb.merge import MergedRun, Phase
+from runs.ycsb.command import PERCENTILES
+from runs.ycsb.merge import MergedClient, MergedOperation, MergedRun, Phase
 from runs.ycsb.names import LatencyKind
+from runs.ycsb.properties import proportions
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +96,81 @@ def facts_of(
     cores: Mapping[int, int] | None = None,
 ) -> RunFacts:
     """The facts of a merged run. The mappings at the end are by client number and may be incomplete."""
-    raise NotImplementedError
+    machines, cpu_percent, cores = machines or {}, cpu_percent or {}, cores or {}
+    returns = _returns(merged)
+    return RunFacts(
+        phase=merged.phase,
+        threads=threads,
+        target_ops_s=target_ops_s,
+        clients_expected=merged.clients_expected,
+        clients=tuple(
+            _client(client, machines.get(client.number, ""), cpu_percent.get(client.number), cores.get(client.number))
+            for client in merged.clients
+        ),
+        missing=tuple(f"client {entry.number}: {entry.reason}" for entry in merged.missing),
+        window_s=merged.window.length_s,
+        window_asked_s=measure_s,
+        operations=tuple(_operation(operation) for operation in merged.operations),
+        total_operations=merged.total_operations,
+        ok_operations=merged.ok_operations,
+        failed_operations=merged.failed_operations,
+        throughput_ops_s=merged.throughput_ops_s,
+        overlap=merged.overlap,
+        longest_us=merged.longest_us,
+        returns=returns or None,
+        proportions=proportions(workload) if workload is not None and merged.phase == "measure" else None,
+        recordcount=int(workload["recordcount"]) if workload is not None else None,
+        rows_loaded=rows_loaded,
+        rate_ops_s=rate_ops_s,
+        client_on_database_host=client_on_database_host,
+    )
+
+
+def _client(client: MergedClient, machine: str, cpu_percent: float | None, cores: int | None) -> ClientFacts:
+    return ClientFacts(
+        number=client.number,
+        started_s=client.started_s,
+        ended_s=client.ended_s,
+        covered_s=client.covered_s,
+        operations=client.operations,
+        ok=client.ok,
+        busy_us=client.busy_us,
+        throughput_ops_s=client.throughput_ops_s,
+        threads=client.threads,
+        runtime_ms=client.runtime_ms,
+        printed_throughput_ops_s=client.printed_throughput_ops_s,
+        run_operations=client.run_operations,
+        log_counts=client.log_counts,
+        printed_counts=client.printed_counts,
+        init_s=client.init_s,
+        cleanup_s=client.cleanup_s,
+        truncated=client.truncated,
+        machine=machine,
+        cpu_percent=cpu_percent,
+        cores=cores,
+    )
+
+
+def _operation(operation: MergedOperation) -> OperationFacts:
+    histogram = operation.histogram
+    values = histogram.percentiles(PERCENTILES)
+    return OperationFacts(
+        operation=operation.operation,
+        kind=operation.kind,
+        is_composite=operation.is_composite,
+        ok=operation.ok,
+        failed=operation.failed,
+        mean_us=histogram.mean,
+        min_us=histogram.min,
+        max_us=histogram.max,
+        percentiles_us=dict(zip(PERCENTILES, values, strict=True)),
+    )
+
+
+def _returns(merged: MergedRun) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for operation in merged.operations:
+        if not operation.is_composite:
+            for code, count in operation.returns.items():
+                total[code] = total.get(code, 0) + count
+    return total

@@ -1,0 +1,65 @@
+"""How even a per-second series is, once the warm-up is cut off."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Seconds below this share of the median are slow.
+SLOW: float = 0.9
+# The median absolute deviation of normal noise times this is its standard deviation.
+MAD_TO_SD: float = 1.4826
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """In the unit of the series, or a share of its median where the name says so."""
+
+    seconds: int
+    mean: float
+    sd: float  # n - 1
+    cv: float  # sd / mean
+    median: float
+    mad: float
+    robust_cv: float
+    mean_deviation: float
+    down_spike: float  # median - smallest
+    down_spike_share: float
+    slow_share: float  # of the seconds
+    longest_slow_s: int
+
+
+def stability(series: Sequence[float]) -> Stability | None:
+    """None for fewer than two seconds, or when nothing was done in most of them. A missing second is a 0."""
+    values = np.asarray(series, dtype=np.float64)
+    if values.size < 2:
+        return None
+    mean, median = float(values.mean()), float(np.median(values))
+    if mean <= 0 or median <= 0:
+        return None
+    sd = float(values.std(ddof=1))
+    mad = float(np.median(np.abs(values - median)))
+    slow = values < SLOW * median
+    spike = median - float(values.min())
+    return Stability(
+        seconds=int(values.size),
+        mean=mean,
+        sd=sd,
+        cv=sd / mean,
+        median=median,
+        mad=mad,
+        robust_cv=MAD_TO_SD * mad / median,
+        mean_deviation=float(np.abs(values - mean).mean()),
+        down_spike=spike,
+        down_spike_share=spike / median,
+        slow_share=float(slow.mean()),
+        longest_slow_s=_longest_run(slow.tolist()),
+    )
+
+
+def _longest_run(flags: Sequence[bool]) -> int:
+    longest = current = 0
+    for flag in flags:
+        current = current + 1 if flag else 0
+        longest = max(longest, current)
+    return longest
