@@ -42,7 +42,7 @@ def little(facts: RunFacts, profile: Profile) -> CheckResult:
         "V01", severity, title, shown, limits,
         f"The threads spent {percent(share)} of their time in operations"
         + ("." if severity == "pass" else "; the rest went into the clients themselves."),
-        "" if severity == "pass" else "Look at the load generators' CPU and garbage collection, or add load generators.",
+        "" if severity == "pass" else "Look at the load generators' CPU and garbage collection, or use more of them.",
     )  # fmt: skip
 
 

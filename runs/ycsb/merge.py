@@ -16,136 +16,35 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import references
-from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Floats, Histogram
 from runs.ycsb.intervals import Intervals, collect
+from runs.ycsb.merged import (
+    ClientOutput,
+    MergedClient,
+    MergedOperation,
+    MergedRun,
+    MissingClient,
+    Phase,
+    Window,
+)
 from runs.ycsb.names import LatencyKind
-from runs.ycsb.summary import Summary
 
-Phase = Literal["load", "measure"]
+__all__ = [
+    "ClientOutput",
+    "MergedClient",
+    "MergedOperation",
+    "MergedRun",
+    "MissingClient",
+    "Phase",
+    "Window",
+    "merge",
+    "merge_intervals",
+]
+
 # The logs' times have three decimals: nothing is shorter.
 SHORTEST_S: Final = 0.001
-
-
-@dataclass(frozen=True, slots=True)
-class ClientOutput:
-    """What one client left behind. Times are seconds since the epoch on that client's own clock."""
-
-    number: int
-    logs: Sequence[IntervalLog]
-    summary: Summary | None = None
-    clock_offset_s: float = 0.0  # the reference clock minus this client's
-    started_s: float | None = None  # when its process began; None where nobody wrote it down
-    threads: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Seconds since the epoch on the reference clock."""
-
-    from_s: float
-    to_s: float
-
-    @property
-    def length_s(self) -> float:
-        return self.to_s - self.from_s
-
-
-@dataclass(frozen=True, slots=True)
-class MergedOperation:
-    """One operation of all clients in the window. The latencies of failed operations never join the others."""
-
-    operation: str
-    kind: LatencyKind
-    histogram: Histogram  # of the successful ones
-    failed_histogram: Histogram
-    failures: Mapping[str, int]  # in the window: YCSB status, or FAILED where YCSB did not tell them apart
-    returns: Mapping[str, int]  # return code -> count over whole runs, all clients; empty for response times
-    is_composite: bool  # READ-MODIFY-WRITE: made of operations that are counted under their own names
-
-    @property
-    def ok(self) -> int:
-        return self.histogram.count
-
-    @property
-    def failed(self) -> int:
-        return self.failed_histogram.count
-
-    @property
-    def count(self) -> int:
-        return self.ok + self.failed
-
-
-@dataclass(frozen=True, slots=True)
-class MergedClient:
-    """One client's share. Times are on the reference clock, counts are of the window unless they say otherwise."""
-
-    number: int
-    started_s: float  # its first operation's interval began
-    ended_s: float  # its last operation's interval ended
-    covered_s: float  # the length of its intervals in the window
-    intervals: int  # how many of them
-    operations: int
-    ok: int
-    failed: int
-    busy_us: float  # the sum of the service times of all its operations
-    throughput_ops_s: float  # successful operations per covered second
-    run_operations: int  # over its whole run, failed ones included, by its logs
-    log_counts: Mapping[str, int]  # over its whole run, by measurement name
-    runtime_ms: float | None = None  # as printed
-    printed_throughput_ops_s: float | None = None
-    printed_counts: Mapping[str, int] | None = None  # by measurement name; None without a summary
-    init_s: float | None = None  # of its run time: before the first and after the last operation
-    cleanup_s: float | None = None
-    truncated: bool = False  # a log broke off in the middle of a line
-    threads: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MissingClient:
-    """A client that could not be merged, and why."""
-
-    number: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class MergedRun:
-    """Every number of a run that is stored. `operations` is sorted by name, service before response times."""
-
-    phase: Phase
-    window: Window
-    warmup_s: float
-    operations: tuple[MergedOperation, ...]
-    clients: tuple[MergedClient, ...]
-    missing: tuple[MissingClient, ...]
-    total_operations: int  # in the window, failed ones included, a read-modify-write counted once
-    ok_operations: int
-    failed_operations: int
-    throughput_ops_s: float  # successful operations
-    throughput_sum_ops_s: float | None  # the sum of what the clients printed over their whole runs
-    throughput_wall_ops_s: float  # all operations / from the first start to the last end
-    overlap: float  # the clients' common time / the whole of it, over their whole runs
-    init_share: float | None  # of the run time, of the client with the largest
-    cleanup_share: float | None
-    longest_us: float  # the sum of the longest service times in the window, one for each thread (0 if unknown)
-    intervals: tuple[Intervals, ...]  # of the whole run, to be stored and cut again
-    reader_version: int = READER_VERSION
-    algorithm_version: int = ALGORITHM_VERSION
-
-    @property
-    def clients_expected(self) -> int:
-        return len(self.clients) + len(self.missing)
-
-    @property
-    def clients_merged(self) -> int:
-        return len(self.clients)
-
-    def operation(self, name: str, kind: LatencyKind = "service") -> MergedOperation | None:
-        return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
 
 
 def merge(
@@ -175,21 +74,12 @@ def merge_intervals(
     if len({client.number for client in clients}) != len(clients):
         raise MergeError("Two clients of the run have the same number.")
     clients = sorted(clients, key=lambda client: client.number)
-    measured = [entry for entry in intervals if entry.parsed.is_operation]
-    reference = references(measured)
-    spans = [_span(client, measured, reference.get(client.number)) for client in clients]
-    found = [span for span in spans if isinstance(span, _Span)]
-    missing = tuple(span for span in spans if isinstance(span, MissingClient))
-    if not found:
-        reasons = "; ".join(f"client {entry.number}: {entry.reason}" for entry in missing) or "there is no client"
-        raise MergeError(f"Nothing can be merged: {reasons}.")
+    found, missing = _spans(intervals, clients)
     window = _window(found, warmup_s, measure_s) if phase == "measure" else _whole(found)
     ranges = {span.client.number: _range(span, window, phase) for span in found}
     kept = {entry.name: entry.select(_inside(entry, ranges)) for entry in intervals}
     merged_clients = tuple(_client(span, ranges[span.client.number], intervals, kept) for span in found)
     operations = _operations(kept.values(), clients)
-    failed = sum(entry.failed for entry in operations if entry.kind == "service" and not entry.is_composite)
-    total = sum(client.operations for client in merged_clients)
     return MergedRun(
         phase=phase,
         window=window,
@@ -197,9 +87,9 @@ def merge_intervals(
         operations=operations,
         clients=merged_clients,
         missing=missing,
-        total_operations=total,
+        total_operations=sum(client.operations for client in merged_clients),
         ok_operations=sum(client.ok for client in merged_clients),
-        failed_operations=failed,
+        failed_operations=sum(client.failed for client in merged_clients),
         throughput_ops_s=sum(client.throughput_ops_s for client in merged_clients),
         throughput_sum_ops_s=_printed_sum(merged_clients) if not missing else None,
         throughput_wall_ops_s=_wall(merged_clients),
@@ -220,6 +110,21 @@ class _Span:
     end_s: Floats
     started_s: float
     ended_s: float
+
+
+def _spans(
+    intervals: Sequence[Intervals], clients: Sequence[ClientOutput]
+) -> tuple[list[_Span], tuple[MissingClient, ...]]:
+    """The clients that can be merged, and those that cannot. Raises MergeError when there is none of the first."""
+    measured = [entry for entry in intervals if entry.parsed.is_operation]
+    reference = references(measured)
+    spans = [_span(client, measured, reference.get(client.number)) for client in clients]
+    found = [span for span in spans if isinstance(span, _Span)]
+    missing = tuple(span for span in spans if isinstance(span, MissingClient))
+    if not found:
+        reasons = "; ".join(f"client {entry.number}: {entry.reason}" for entry in missing) or "there is no client"
+        raise MergeError(f"Nothing can be merged: {reasons}.")
+    return found, missing
 
 
 @dataclass(frozen=True, slots=True)
