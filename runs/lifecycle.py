@@ -71,7 +71,11 @@ def _after_the_end(run_id: uuid.UUID, to: Status) -> None:
         for needy in Run.objects.filter(needs_id=run_id, status=Status.QUEUED):
             reason = Reason.CANCELLED_BY_USER if to == Status.CANCELLED else Reason.LOAD_FAILED
             transition(
-                needy.pk, Status.CANCELLED, actor="lifecycle", reason=reason, reason_detail="The load it needs did not succeed."
+                needy.pk,
+                Status.CANCELLED,
+                actor="lifecycle",
+                reason=reason,
+                reason_detail="The load it needs did not succeed.",
             )
     wake_scheduler()
 
@@ -122,12 +126,14 @@ def finish(run_id: uuid.UUID, claim: uuid.UUID, to: Status, *, reason: Reason = 
 def reap() -> list[uuid.UUID]:
     """End running runs whose claim fell silent, and give back dispatched ones that nobody claimed. Rows only."""
     lost = list(
-        Run.objects.filter(status=Status.RUNNING, heartbeat_at__lt=Now() - CLAIM_SILENT_AFTER).values_list("pk", "claim")
+        Run.objects.filter(status=Status.RUNNING, heartbeat_at__lt=Now() - CLAIM_SILENT_AFTER).values_list(
+            "pk", "claim"
+        )
     )
     for run_id, claim_id in lost:
         _try(
             run_id, Status.FAILED, fence=claim_id, reason=Reason.WORKER_LOST,
-            reason_detail="Its conductor gave no sign of life for a minute: see the conductor's log, then run it again.",
+            reason_detail="Its conductor gave no sign of life for a minute: see its log, then run it again.",
         )  # fmt: skip
     for run_id in Run.objects.filter(status=Status.DISPATCHED, dispatched_at__lt=Now() - UNCLAIMED_AFTER).values_list(
         "pk", flat=True
@@ -180,7 +186,9 @@ def run_again(run: Run, user: User) -> Run:
         Run.objects.select_for_update().filter(sweep=run.sweep_id).first()
         needs = _load_for(run, user)
         again = _copy(run, needs)
-        RunEvent.objects.create(run=again, kind="status", new=again.status, actor=user.get_username(), text="Run again.")
+        RunEvent.objects.create(
+            run=again, kind="status", new=again.status, actor=user.get_username(), text="Run again."
+        )
         wake_scheduler()
     return again
 
@@ -214,7 +222,8 @@ def _copy(run: Run, needs: Run | None) -> Run:
     last = Run.objects.filter(matrix=run.matrix_id).aggregate(most=Max("position"))["most"] or 0
     again = Run.objects.create(
         team_id=run.team_id, sweep_id=run.sweep_id, matrix_id=run.matrix_id, cluster_id=run.cluster_id,
-        phase=run.phase, name=f"{run.name.rsplit(' r', 1)[0]} r{repeat}", spec=run.spec, system=run.system, mode=run.mode,
+        phase=run.phase, name=f"{run.name.rsplit(' r', 1)[0]} r{repeat}", spec=run.spec, system=run.system,
+        mode=run.mode,
         workload_name=run.workload_name, purpose=run.purpose, threads=run.threads, target_ops_s=run.target_ops_s,
         repeat=repeat, position=last + 1, priority=run.priority, needs=needs, rerun_of=run, expected_s=run.expected_s,
         tags=run.tags,

@@ -17,10 +17,11 @@ from runs.models import ClientRun
 from runs.models.run import Reason
 from runs.spec import ClientOrder
 from runs.ycsb.command import java_command
+from runs.ycsb.names import parse_name
 from runs.ycsb.properties import render_properties
 from runs.ycsb.redact import redact
-from runs.ycsb.status import parse_status
-from runs.ycsb.symptoms import symptoms
+from runs.ycsb.status import StatusLine, parse_status
+from runs.ycsb.symptoms import describe, find_symptoms
 from workers.clock import clock_offset_s
 from workers.manifests import ManifestError, java_executable, verify
 from workers.process import ProcessResult, Running, StartError, StopReason, run_process
@@ -28,10 +29,16 @@ from workers.process import ProcessResult, Running, StartError, StopReason, run_
 log = logging.getLogger(__name__)
 BEAT_S = 5.0
 TICK_S = 0.1
+MOST_SYMPTOMS = 3
 JVM_OPTIONS = ("-Xms256m", "-Xmx512m")
 # Words of `benchsite.Start` on standard error.
 READY, STARTED = "BENCHSITE READY", "BENCHSITE STARTED"
-KEPT_FILES = (("summary", "summary.txt"), ("stdout", "stdout.txt"), ("stderr", "stderr.txt"), ("properties", "ycsb.properties"))
+KEPT_FILES = (
+    ("summary", "summary.txt"),
+    ("stdout", "stdout.txt"),
+    ("stderr", "stderr.txt"),
+    ("properties", "ycsb.properties"),
+)
 
 
 def run_client(client_run_id: uuid.UUID) -> None:
@@ -43,6 +50,8 @@ def run_client(client_run_id: uuid.UUID) -> None:
     client = Client(client_run, claim)
     try:
         client.carry_out()
+    except BindingMismatch as error:
+        client.fail(Reason.BINDING_MISMATCH, str(error))
     except (ManifestError, StartError, OSError) as error:
         client.fail(Reason.CLIENT_FAILED, str(error))
     except Exception as error:
@@ -98,7 +107,7 @@ class Client:
 
     def fail(self, reason: Reason, detail: str) -> None:
         """FAILED, unless the conductor has ended it already."""
-        if isinstance(reason, Reason) and not client_lifecycle.fail(self.row.pk, self.claim, reason, detail):
+        if not client_lifecycle.fail(self.row.pk, self.claim, reason, detail):
             log.info("Client run %s was ended by its conductor.", self.row.pk)
 
     def tidy(self) -> None:
@@ -110,15 +119,16 @@ class Client:
         manifest = verify(settings.YCSB_DIR / self.order["binding"])
         if manifest.digest != self.order["digest"]:
             raise BindingMismatch(
-                f"This load generator holds build {manifest.digest[:12]} of the {self.order['binding']} binding, the run was "
-                f"submitted with {self.order['digest'][:12]}: run `make bindings` on every load generator and restart them."
+                f"This load generator holds build {manifest.digest[:12]} of the {self.order['binding']} binding, "
+                f"the run was submitted with {self.order['digest'][:12]}: run `make bindings` on every load generator and "
+                "restart them."
             )
         (self.folder / "hdr").mkdir(parents=True, mode=0o700)
         properties = self.folder / "ycsb.properties"
         properties.touch(mode=0o600)
         places = {"hdrhistogram.output.path": f"{self.folder}/hdr/", "exportfile": f"{self.folder}/summary.txt"}
         properties.write_text(render_properties({**self.order["properties"], **places}), encoding="latin-1")
-        arguments = ["-load" if self.order["phase"] == "load" else "-t", "-s", "-P", str(properties)]
+        arguments = ["--ready", "-load" if self.order["phase"] == "load" else "-t", "-s", "-P", str(properties)]
         arguments += ["-threads", str(self.order["threads"]), "-db", self.order["java_class"]]
         if self.order["target_ops_s"]:
             arguments += ["-target", str(self.order["target_ops_s"])]
@@ -148,7 +158,16 @@ class Client:
             status = parse_status(line)
             if status is not None:
                 self._measure_cpu()
-                live.publish_status(self.row.run_id, self.row.number, time.time() + self.offset_s, status)
+                self._publish(status, line)
+
+    def _publish(self, status: StatusLine, line: str) -> None:
+        """One status to the live stream; a Redis that is away costs only the live view."""
+        now = time.time() + self.offset_s
+        rate = status.rate_ops_s or 0.0
+        operations = _by_operation(status)
+        live.publish(
+            self.row.run_id, self.row.number, status.elapsed_s, now, status.operations_done, rate, operations, line
+        )
 
     def _tick(self) -> None:
         """Between lines: wait for the agreed instant, then beat."""
@@ -203,13 +222,36 @@ class Client:
         if result.stopped_because == "deadline":
             detail = f"YCSB did not end within {self.order['deadline_s']} s and was stopped. {said}".strip()
             client_lifecycle.fail(self.row.pk, self.claim, Reason.TIMEOUT, detail, **known)
-        elif result.stopped_because is not None or not (self.folder / "summary.txt").exists():
-            detail = said or f"YCSB ended with exit code {result.exit_code} and left no summary."
+        elif result.stopped_because is not None or not self.begun or not (self.folder / "summary.txt").exists():
+            when = "and left no summary" if self.begun else "before it was told to start"
+            detail = said or f"YCSB ended with exit code {result.exit_code} {when}."
             client_lifecycle.fail(self.row.pk, self.claim, Reason.CLIENT_FAILED, detail, **known)
         else:
             client_lifecycle.finish(self.row.pk, self.claim, **known)
 
     def _symptoms(self) -> str:
         """What the output says about the trouble, in a few lines; nothing where it names none."""
-        texts = [(self.folder / name) for name in ("stderr.txt", "stdout.txt")]
-        return " ".join(symptoms("\n".join(path.read_text(errors="replace") for path in texts if path.exists())))
+        lines: list[str] = []
+        for name in ("stderr.txt", "stdout.txt"):
+            path = self.folder / name
+            if path.exists():
+                lines += path.read_text(errors="replace").splitlines()
+        return redact(describe(find_symptoms(lines)[:MOST_SYMPTOMS]))
+
+
+def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:
+    """Service times of the successful ones, and how many failed, by operation."""
+    found: dict[str, live.OperationStatus] = {}
+    for name, numbers in status.operations.items():
+        parsed = parse_name(name)
+        if parsed.kind != "service" or not parsed.is_operation:
+            continue
+        entry = found.setdefault(parsed.operation, live.OperationStatus())
+        if parsed.status:
+            entry["failed"] = entry.get("failed", 0) + (numbers.count or 0)
+        elif numbers.count:
+            entry["count"] = numbers.count
+            for key, value in (("mean_us", numbers.avg), ("max_us", numbers.max), ("p99_us", numbers.p99)):
+                if value is not None:
+                    entry[key] = value  # type: ignore[literal-required]
+    return found

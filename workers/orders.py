@@ -26,7 +26,9 @@ class Order:
 
 def client_orders(spec: RunSpec, binding_properties: Mapping[str, str]) -> list[Order]:
     """One order per load generator and process; shares differ by at most one thread, op/s or record."""
-    places = [(generator["id"], process) for generator in spec["generators"] for process in range(spec["load"]["processes"])]
+    places = [
+        (generator["id"], process) for generator in spec["generators"] for process in range(spec["load"]["processes"])
+    ]
     threads = split(spec["load"]["threads"], len(places), what="threads")
     target = spec["load"]["target_ops_s"]
     targets = split(target, len(places), what="operations per second") if target else [None] * len(places)

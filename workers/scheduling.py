@@ -79,7 +79,7 @@ def release(run_ids: Iterable[uuid.UUID]) -> None:
 
 
 def _startable() -> list[Waiting]:
-    """Queued runs whose load has succeeded and whose load generators are alive; locked, so that two ticks never meet."""
+    """Queued runs whose load has succeeded and whose generators are alive; locked, so that two ticks never meet."""
     silent = LoadGenerator.objects.filter(
         Q(enabled=False) | Q(last_seen_at__isnull=True) | Q(last_seen_at__lt=Now() - GENERATOR_SILENT_AFTER)
     )

@@ -1,4 +1,4 @@
-"""The quick study's progress in the terminal: one line that redraws itself, or plain lines where there is no terminal."""
+"""The quick study's progress: a line that redraws itself in a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -60,9 +60,7 @@ class Progress:
         now = next((run.name for run in runs if run.status == Status.RUNNING), "")
         end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
         bar = "#" * filled + "-" * (BAR_WIDTH - filled)
-        self.out.write(
-            f"\r\033[K[{bar}] {ended}/{len(runs)}  {minutes(elapsed)} elapsed, ends about {end}  {now}"
-        )
+        self.out.write(f"\r\033[K[{bar}] {ended}/{len(runs)}  {minutes(elapsed)} elapsed, ends about {end}  {now}")
         self.out.flush()
 
 

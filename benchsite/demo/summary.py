@@ -44,7 +44,9 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
 
 def _point(run: Run) -> dict[str, Any]:
     current = next((found for found in run.measurement_sets.all() if found.is_current), None)
-    measured = {m.operation: m for m in current.measurements.all() if m.latency_kind == LatencyKind.SERVICE} if current else {}
+    measured = (
+        {m.operation: m for m in current.measurements.all() if m.latency_kind == LatencyKind.SERVICE} if current else {}
+    )
     return {
         "threads": run.threads,
         "throughput_ops_s": run.throughput_ops_s,

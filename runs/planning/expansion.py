@@ -96,7 +96,10 @@ def expand(plan: Plan) -> Expansion:
     for entry in plan.entries:
         for workload in plan.workloads:
             for cell in _cells(plan, entry, workload):
-                (drafts if isinstance(cell, _Draft) else excluded).append(cell)  # type: ignore[attr-defined]
+                if isinstance(cell, _Draft):
+                    drafts.append(cell)
+                else:
+                    excluded.append(cell)
     runs = tuple(_with_loads(plan, _in_order(plan, drafts)))
     sweeps = {run.sweep.key: run.sweep for run in runs}
     return Expansion(tuple(sweeps.values()), runs, tuple(excluded))
@@ -154,8 +157,7 @@ def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
         return by_rung
     # Shuffled within each repeat, so that a drift of the machine meets every sweep alike.
     dice = random.Random(plan.seed)
-    shuffled = sorted(by_rung, key=lambda draft: (draft.repeat, dice.random()))
-    return shuffled
+    return sorted(by_rung, key=lambda draft: (draft.repeat, dice.random()))
 
 
 def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:

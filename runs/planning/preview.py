@@ -81,7 +81,9 @@ def _problems(plan: Plan) -> Iterator[Problem]:
     if plan.ladder == "target" and not plan.threads:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
     if plan.min_operations or plan.max_measure_s != plan.min_measure_s:
-        yield Problem("max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest.")
+        yield Problem(
+            "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
+        )
     for level, policy in plan.resets.items():
         if policy not in ("keep", "restart", "reload"):
             yield Problem("resets", f"Between {level}s this release can keep, restart or reload, not {policy}.")

@@ -75,7 +75,9 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
     RunEvent.objects.bulk_create(RunEvent(run=run, kind="status", new=run.status, actor=actor) for run in runs.values())
 
 
-def _run(matrix: Matrix, plan: Plan, planned: PlannedRun, sweep: Sweep, facts: "_Facts", runs: Mapping[int, Run]) -> Run:
+def _run(
+    matrix: Matrix, plan: Plan, planned: PlannedRun, sweep: Sweep, facts: "_Facts", runs: Mapping[int, Run]
+) -> Run:
     return Run(
         team_id=matrix.team_id,
         sweep=sweep,

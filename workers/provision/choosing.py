@@ -17,7 +17,7 @@ def provisioner_for(kind: str, wanted: Wanted, site: Site | None = None) -> Prov
         case "process":
             return ProcessProvisioner(wanted, site or this_site())
         case "external":
-            return ExternalProvisioner(wanted, allowed_networks=settings.ALLOWED_NETWORKS, own_servers=own_servers())
+            return ExternalProvisioner(wanted, allowed_networks=settings.EXTERNAL_NETWORKS, own_servers=own_servers())
         case _:
             raise ProvisionError(f"Clusters of kind {kind} cannot be started by this site yet.")
 

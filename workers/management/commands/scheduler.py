@@ -4,9 +4,12 @@ import logging
 import signal
 import time
 from typing import Any
+from uuid import UUID
 
+from celery import Task
 from django.core.management.base import BaseCommand
 from django.db import OperationalError, connection
+from kombu.exceptions import OperationalError as BrokerError
 
 from runs.planning.submission import QUEUE_CHANNEL
 from workers import scheduling
@@ -27,7 +30,7 @@ class Command(BaseCommand):
         self.stopping = False
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
-        self.tidied: dict[Any, float] = {}
+        self.tidied: dict[UUID, float] = {}
         while not self.stopping:
             try:
                 self._serve()
@@ -61,9 +64,16 @@ class Command(BaseCommand):
     def _tick(self) -> None:
         for run_id in scheduling.tick():
             log.info("Dispatching run %s.", run_id)
-            conduct.delay(str(run_id))
+            self._send(conduct, run_id)
         now = time.monotonic()
         for deployment_id in scheduling.tidy_deployments():
             if now - self.tidied.get(deployment_id, -TIDY_AGAIN_S) >= TIDY_AGAIN_S:
                 self.tidied[deployment_id] = now
-                tidy.delay(str(deployment_id))
+                self._send(tidy, deployment_id)
+
+    def _send(self, task: Task[[str], None], row_id: UUID) -> None:
+        """A message that is lost with Redis is no harm: the row goes back to the queue and is sent again."""
+        try:
+            task.delay(str(row_id))
+        except BrokerError as error:
+            log.warning("Redis does not answer (%s); trying again.", error)

@@ -1,0 +1,73 @@
+"""`manage.py demo`: the whole site on this machine, the quick study, and the address of its curves."""
+
+import os
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
+
+from benchsite.demo.progress import Progress
+from benchsite.demo.study import submit_quick_study
+from benchsite.demo.summary import summary, write_summary
+from benchsite.supervisor import Site, SiteError
+from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.signin import make_link
+from runs.models import LoadGenerator, Matrix
+from runs.planning import PlanError
+
+SUMMARY = "demo/summary.json"
+
+
+class Command(BaseCommand):
+    help = "Starts the site, runs the quick study and prints where to look. EXIT=1 ends it after the study."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        ends = os.environ.get("EXIT", "") not in ("", "0")
+        try:
+            with Site(port=settings.WEB_PORT) as site:
+                succeeded = self._study(site)
+                if not ends:
+                    self._stay(site)
+        except SiteError as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            self.stdout.write("\nStopped; everything measured so far is kept.")
+            return
+        if not succeeded:
+            sys.exit(1)
+
+    def _study(self, site: Site) -> bool:
+        """Run the study to its end; whether every run succeeded."""
+        team, user = ensure_demo_team()
+        generators = list(
+            LoadGenerator.objects.filter(name__in=site.generators).select_related("machine").order_by("name")
+        )
+        try:
+            matrix = submit_quick_study(team, user, generators)
+        except PlanError as error:
+            raise CommandError("\n".join(problem.message for problem in error.problems)) from error
+        urls = self._urls(site, matrix)
+        self.stdout.write(f"Quick study: Redis and PostgreSQL in five durability modes. Watch it at {urls['matrix']}")
+        Progress(matrix, sys.stdout).follow(site.check)
+        content = summary(matrix, urls)
+        path = settings.VAR_DIR / SUMMARY
+        write_summary(path, content)
+        self.stdout.write(f"{content['succeeded']} of {content['runs']} runs succeeded. Numbers: {path}")
+        self.stdout.write(f"Curves: {urls['compare']}")
+        return bool(content["succeeded"] == content["runs"])
+
+    def _stay(self, site: Site) -> None:
+        if settings.EMBEDDED:
+            _, user = ensure_demo_team()
+            self.stdout.write(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}")
+        self.stdout.write("The site stays up until you press Ctrl-C.")
+        site.stay()
+
+    def _urls(self, site: Site, matrix: Matrix) -> dict[str, str]:
+        return {
+            "home": site.url + reverse("home"),
+            "matrix": site.url + reverse("matrix", args=[matrix.pk]),
+            "compare": f"{site.url}{reverse('compare')}?matrix={matrix.pk}",
+        }

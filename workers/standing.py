@@ -1,0 +1,281 @@
+"""What stands on a cluster: the one server that is up, in which mode, with which data set.
+
+The conductor's process owns the servers that it started, each under a guardian; rows say the rest. Each deployment
+keeps its own data folder until its matrix ends, so modes can be interleaved without loading again.
+"""
+
+import logging
+import threading
+import uuid
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from django.db import transaction
+
+from runs import artifacts
+from runs.catalog import Mode, System, load_catalog
+from runs.models import Cluster, Deployment, Run
+from runs.models.plan import Matrix, Provisioner
+from runs.models.run import Phase, Reason, Status
+from runs.spec import RunSpec
+from workers.provision.administration import Administration, AdministrationError
+from workers.provision.choosing import provisioner_for
+from workers.provision.disk import probe_disk
+from workers.provision.readback import read_back
+from workers.provision.servers import Provisioner as ServerProvisioner
+from workers.provision.servers import ProvisionError, Server, ServerDidNotStart, Wanted
+from workers.trouble import RunFailed
+
+log = logging.getLogger(__name__)
+State = Deployment.State
+UP = (State.STARTING, State.UP, State.STOPPING)
+# YCSB's default, which no workload of the catalog changes.
+TABLE = "usertable"
+
+
+class _Servers:
+    """The servers of this process, by deployment; one lock per cluster, for clusters are worked on side by side."""
+
+    def __init__(self) -> None:
+        self.known: dict[uuid.UUID, tuple[ServerProvisioner, Server]] = {}
+        self.locks: defaultdict[uuid.UUID, threading.RLock] = defaultdict(threading.RLock)
+
+
+_servers = _Servers()
+
+
+class Standing:
+    """One deployment whose server is up, as the conductor uses it during one run."""
+
+    def __init__(self, deployment: Deployment, provisioner: ServerProvisioner, server: Server, *, fresh: bool) -> None:
+        self.deployment, self.provisioner, self.server = deployment, provisioner, server
+        self.fresh = fresh  # whether the server was started for this run
+        self.system: System = server.wanted.system
+        self.mode: Mode = server.wanted.mode
+
+    @property
+    def administration(self) -> Administration:
+        return self.server.administration
+
+    @property
+    def server_version(self) -> str:
+        return self.server.version
+
+    @property
+    def disk(self) -> dict[str, object]:
+        """The write + fdatasync probe of the data folder; empty where the mode never waits for a disk."""
+        return cast("dict[str, object]", self.deployment.disk)
+
+    def client_properties(self, run: Run) -> dict[str, str]:
+        return self.server.client_properties(run.spec["workload"]["properties"])
+
+    def prepare_data_set(self, run: Run) -> None:
+        """Before a load: nothing is left of an earlier one. Before a measurement: what was loaded is still there."""
+        spec = cast(RunSpec, run.spec)
+        if run.phase == Phase.LOAD:
+            Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None, dirtied=False)
+            properties = spec["workload"]["properties"]
+            with _told(Reason.LOAD_FAILED):
+                self.administration.drop_data(TABLE)
+                self.administration.create_schema(TABLE, int(properties.get("fieldcount", "10")))
+            self._probe_disk()
+            return
+        if spec["load_policy"] == Matrix.LoadPolicy.EXISTING:
+            return
+        if self.deployment.fingerprint != spec["dataset"]["fingerprint"]:
+            raise RunFailed(
+                Reason.DATASET_MISSING,
+                "The data set of this run is not loaded here any more: choose Run again, which loads it first.",
+            )
+        if self.fresh:
+            self._check_rows_survived()
+
+    def _check_rows_survived(self) -> None:
+        """A server that was started again may have lost what it had not written down."""
+        with _told(Reason.DATASET_MISSING):
+            rows = self.administration.count_rows(TABLE)
+        expected = self.deployment.rows_loaded or 0
+        if rows < expected:
+            Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
+            raise RunFailed(
+                Reason.DATASET_MISSING,
+                f"{rows:,} of {expected:,} records survived the restart: choose Run again, which loads them first.",
+            )
+
+    def _probe_disk(self) -> None:
+        """Once per deployment whose mode waits for a disk, before anything is measured on it."""
+        if self.mode.durability.ack != "disk" or not self.server.folder or self.deployment.disk:
+            return
+        self.deployment.disk = probe_disk(Path(self.server.folder)).as_dict()
+        Deployment.objects.filter(pk=self.deployment.pk).update(disk=self.deployment.disk)
+
+    def verify_mode(self) -> dict[str, object]:
+        """The mode as the running server says it is. Raises RunFailed where that is not what the plan says."""
+        with _told(Reason.SERVER_LOST):
+            found = read_back(self.system, self.mode, self.administration)
+        answer = found.as_dict()
+        Deployment.objects.filter(pk=self.deployment.pk).update(verified=answer)
+        if not found.in_force:
+            raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(found.differences))
+        return answer
+
+    def check_alive(self) -> None:
+        """Raises RunFailed with the server's last words where it went away under the load."""
+        if not self.provisioner.alive():
+            raise RunFailed(
+                Reason.SERVER_LOST, f"The server ended while it was measured.\n{self.provisioner.log_tail()}"
+            )
+
+    def rows_after(self, run: Run) -> int | None:
+        """After a load: counted on the server. Otherwise what the load counted."""
+        if run.phase != Phase.LOAD:
+            return self.deployment.rows_loaded
+        with _told(Reason.LOAD_FAILED):
+            rows = self.administration.count_rows(TABLE)
+        expected = run.spec["dataset"]["records"]
+        if rows != expected:
+            raise RunFailed(Reason.LOAD_FAILED, f"{rows:,} of {expected:,} records are there after the load.")
+        return rows
+
+    def remember_data_set(self, run: Run, rows: int | None) -> None:
+        """What the deployment holds from now on."""
+        kept = Deployment.objects.filter(pk=self.deployment.pk)
+        if run.phase == Phase.LOAD:
+            kept.update(fingerprint=run.spec["dataset"]["fingerprint"], rows_loaded=rows, dirtied=False)
+        else:
+            kept.update(dirtied=True)
+
+    def keep_evidence(self, run: Run) -> None:
+        """The server's configuration and its log so far, as artifacts of the run."""
+        for name, text in self.server.files.items():
+            artifacts.store(run, "server_config", name, text.encode())
+        artifacts.store(run, "server_log", "server.log", self.provisioner.log_tail(200).encode())
+
+
+def stand(run: Run, check: Callable[[], None]) -> Standing:
+    """Bring up what the run needs: the right server in the right mode, and no other on its cluster."""
+    assert run.cluster is not None  # Uploads are never conducted.
+    with _servers.locks[run.cluster.pk]:
+        deployment = _deployment_of(run)
+        known = _servers.known.get(deployment.pk)
+        if known is not None and known[0].alive() and not _wants_restart(run):
+            return Standing(deployment, *known, fresh=False)
+        for other in Deployment.objects.filter(cluster=run.cluster, state__in=UP):
+            _stop(other)
+        check()
+        return _start(run, deployment)
+
+
+def tidy_deployment(deployment_id: uuid.UUID) -> None:
+    """Stop the server and remove its data, once the matrix has nothing left to run."""
+    deployment = Deployment.objects.select_related("cluster", "database").get(pk=deployment_id)
+    with _servers.locks[deployment.cluster_id]:
+        unfinished = Run.objects.filter(matrix=deployment.matrix_id).exclude(status__in=Status.terminal())
+        deployment.refresh_from_db()
+        if unfinished.exists() or deployment.state == State.GONE:
+            return
+        known = _servers.known.pop(deployment.pk, None)
+        provisioner = known[0] if known else provisioner_for(deployment.cluster.provisioner, _wanted(deployment))
+        provisioner.remove()
+        Deployment.objects.filter(pk=deployment.pk).update(state=State.GONE, process={}, fingerprint="")
+
+
+def stop_all() -> None:
+    """The conductor goes: its servers end with their data kept. What this misses, the guardians end."""
+    for deployment in Deployment.objects.filter(pk__in=list(_servers.known)):
+        try:
+            _stop(deployment)
+        except ProvisionError as error:
+            log.warning("%s", error)
+
+
+def forget_earlier_servers() -> None:
+    """Rows of an earlier life of the conductor speak of servers that its guardians have ended since."""
+    Deployment.objects.filter(state__in=UP, cluster__provisioner=Provisioner.PROCESS).update(
+        state=State.DOWN, process={}
+    )
+
+
+def _deployment_of(run: Run) -> Deployment:
+    assert run.cluster is not None
+    with transaction.atomic():
+        Cluster.objects.select_for_update().get(pk=run.cluster.pk)
+        found = Deployment.objects.filter(matrix=run.matrix_id, database=run.spec["database"]["id"], mode=run.mode)
+        deployment = found.exclude(state=State.GONE).first()
+        if deployment is None:
+            deployment = Deployment.objects.create(
+                cluster=run.cluster,
+                database_id=run.spec["database"]["id"],
+                matrix_id=run.matrix_id,
+                mode=run.mode,
+            )
+    return deployment
+
+
+def _wants_restart(run: Run) -> bool:
+    return bool(run.spec["resets"].get("rung") == Matrix.Reset.RESTART)
+
+
+def _start(run: Run, deployment: Deployment) -> Standing:
+    """STARTING, the server itself, UP; a server that does not come up fails the run with its last log lines."""
+    assert run.cluster is not None
+    provisioner = provisioner_for(run.cluster.provisioner, _wanted(deployment, run))
+    rows = Deployment.objects.filter(pk=deployment.pk)
+    rows.update(state=State.STARTING)
+    try:
+        server = provisioner.start()
+    except (ServerDidNotStart, AdministrationError) as error:
+        rows.update(state=State.DOWN, process={})
+        raise RunFailed(Reason.SERVER_DID_NOT_START, str(error)) from error
+    except BaseException:
+        rows.update(state=State.DOWN, process={})
+        raise
+    _servers.known[deployment.pk] = (provisioner, server)
+    rows.update(
+        state=State.UP, folder=server.folder, host=server.host, port=server.port, process=server.process,
+        server_version=server.version,
+    )  # fmt: skip
+    deployment.refresh_from_db()
+    return Standing(deployment, provisioner, server, fresh=True)
+
+
+def _stop(deployment: Deployment) -> None:
+    """A planned stop: the data is kept in every mode."""
+    rows = Deployment.objects.filter(pk=deployment.pk)
+    rows.update(state=State.STOPPING)
+    known = _servers.known.pop(deployment.pk, None)
+    if known is not None:
+        known[0].stop(planned=True)
+    rows.update(state=State.DOWN, process={})
+
+
+def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
+    """What should stand, by the run's spec; without a run (only to be removed) by the database as it is now."""
+    system = load_catalog().system(run.system if run else deployment.database.system)
+    address = next((node.address for node in deployment.cluster.nodes.all() if node.address), "")
+    spec = run.spec["database"] if run else None
+    database = deployment.database
+    return Wanted(
+        deployment=str(deployment.pk),
+        system=system,
+        mode=system.mode(deployment.mode),
+        settings=spec["settings"] if spec else database.settings,
+        binding_properties=spec["binding_properties"] if spec else database.binding_properties,
+        version=spec["version"] if spec else database.version,
+        address=address,
+    )
+
+
+class _told:
+    """Turns a server's refusal into the run's failure, with this reason."""
+
+    def __init__(self, reason: Reason) -> None:
+        self.reason = reason
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, AdministrationError):
+            raise RunFailed(self.reason, str(error)) from error
