@@ -71,6 +71,12 @@ class ProcessProvisioner:
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
+        mode = self.wanted.mode
+        if mode.replicas_needed:
+            raise ServerDidNotStart(
+                f"Mode {mode.slug} needs {mode.replicas_needed} connected replica, and a cluster of plain processes "
+                "runs one server: choose a mode without replicas, or an external cluster."
+            )
         program = self._program()
         make_folder(self.folder, self.site.account)
         password = self._password()
@@ -230,6 +236,7 @@ class ProcessProvisioner:
     def _wait_until_ready(self, administration: Administration, guarded: Guarded) -> None:
         end = time.monotonic() + START_DEADLINE_S
         pause_s = 0.02
+        guarded.wait_for_exit(pause_s)
         while True:
             if not guarded.alive():
                 guarded.wait(GRACE_S)
@@ -239,7 +246,7 @@ class ProcessProvisioner:
             except AdministrationError as error:
                 if time.monotonic() > end:
                     raise self._did_not_start(f"it did not answer within {START_DEADLINE_S:.0f} s: {error}") from error
-            time.sleep(pause_s)
+            guarded.wait_for_exit(pause_s)
             pause_s = min(pause_s * 1.5, 0.5)
 
     def _did_not_start(self, why: str) -> ServerDidNotStart:

@@ -10,6 +10,7 @@ from psycopg import sql
 from workers.provision.administration.base import Address, AdministrationError
 
 ANSWER_TIMEOUT_S = 10
+PING_TIMEOUT_S = 2  # libpq waits no shorter
 # A table with this comment was made by Benchsite; only such a one is ever dropped.
 MARK = "A data set of Benchsite; it is dropped and loaded again without asking."
 MAINTENANCE_DATABASE = "postgres"
@@ -23,7 +24,7 @@ class PostgresqlAdministration:
 
     def ping(self) -> None:
         try:
-            with self._session() as session:
+            with self._session(timeout_s=PING_TIMEOUT_S) as session:
                 session.execute("SELECT 1")
         except AdministrationError as error:
             if f'database "{self.address.database}" does not exist' not in str(error):
@@ -109,7 +110,7 @@ class PostgresqlAdministration:
                 user=self.address.user,
                 password=self.address.password or None,
                 dbname=database or self.address.database,
-                connect_timeout=ANSWER_TIMEOUT_S,
+                connect_timeout=min(timeout_s or ANSWER_TIMEOUT_S, ANSWER_TIMEOUT_S),
                 application_name="benchsite administration",
                 options="" if timeout_s is None else f"-c statement_timeout={timeout_s * 1000}",
                 autocommit=True,

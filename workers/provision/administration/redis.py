@@ -12,6 +12,7 @@ from redis.retry import Retry
 from workers.provision.administration.base import Address, AdministrationError
 
 ANSWER_TIMEOUT_S = 10.0
+PING_TIMEOUT_S = 2.0
 # Emptying a database, and writing the snapshot of a planned stop, take long when there is much in it.
 LONG_TIMEOUT_S = 600.0
 KEYS_LOOKED_AT = 1000
@@ -25,7 +26,7 @@ class RedisAdministration:
         self.address = address
 
     def ping(self) -> None:
-        with self._client() as client:
+        with self._client(PING_TIMEOUT_S) as client:
             # INFO, unlike PING, is answered while a data set is still being read.
             if client.info("persistence").get("loading"):
                 raise AdministrationError("Redis is still reading its data set.")
@@ -90,7 +91,7 @@ class RedisAdministration:
             decode_responses=True,
             encoding_errors="replace",
             socket_timeout=timeout_s,
-            socket_connect_timeout=ANSWER_TIMEOUT_S,
+            socket_connect_timeout=min(timeout_s, ANSWER_TIMEOUT_S),
             protocol=2,
             retry=Retry(NoBackoff(), 0),
         )

@@ -1,0 +1,79 @@
+"""External servers lie where the operator allows it, and never on the site's own machine."""
+
+import ipaddress
+import socket
+
+import pytest
+
+from runs.addresses import AddressRefused, own_addresses, refuse_address
+
+EVERYWHERE = ["0.0.0.0/0", "::/0"]
+
+
+def resolving(monkeypatch, *addresses: str) -> None:
+    """What a name resolves to is the one thing here that a test cannot have for real."""
+    families = {4: socket.AF_INET, 6: socket.AF_INET6}
+    entries = [
+        (families[ipaddress.ip_address(a.partition("%")[0]).version], socket.SOCK_STREAM, 6, "", (a, 0))
+        for a in addresses
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: entries)
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("127.0.0.1", "loopback"),
+        ("127.8.8.8", "loopback"),
+        ("::1", "loopback"),
+        ("::ffff:127.0.0.1", "loopback"),
+        ("2002:7f00:1::", "loopback"),
+        ("169.254.169.254", "link-local"),
+        ("::ffff:169.254.169.254", "link-local"),
+        ("fe80::1%eth0", "link-local"),
+        ("0.0.0.0", "no address of a single machine"),
+        ("224.0.0.1", "no address of a single machine"),
+        ("255.255.255.255", "no address of a single machine"),
+    ],
+)
+def test_it_refuses_addresses_nobody_may_use(monkeypatch, address, why):
+    resolving(monkeypatch, address)
+    with pytest.raises(AddressRefused, match=why):
+        refuse_address("db.example", 5432, EVERYWHERE)
+
+
+def test_it_refuses_this_machine_by_its_other_addresses(monkeypatch):
+    monkeypatch.setattr("runs.addresses.own_addresses", lambda: frozenset({ipaddress.ip_address("10.1.2.3")}))
+    with pytest.raises(AddressRefused, match="an address of this machine"):
+        refuse_address("10.1.2.3", 5432, EVERYWHERE)
+
+
+def test_it_knows_this_machines_addresses():
+    assert ipaddress.ip_address("127.0.0.1") in own_addresses()
+
+
+def test_it_refuses_the_sites_own_servers():
+    own = [("192.0.2.7", 5432)]
+    with pytest.raises(AddressRefused, match="a server of this site itself"):
+        refuse_address("192.0.2.7", 5432, EVERYWHERE, own_servers=own)
+    assert refuse_address("192.0.2.7", 6379, EVERYWHERE, own_servers=own) == "192.0.2.7"
+
+
+def test_it_allows_the_operators_networks_only():
+    assert refuse_address("192.0.2.7", 5432, ["192.0.2.0/24"]) == "192.0.2.7"
+    with pytest.raises(AddressRefused, match=r"outside the networks the operator allows \(198\.51\.100\.0/24\)"):
+        refuse_address("192.0.2.7", 5432, ["198.51.100.0/24"])
+    with pytest.raises(AddressRefused, match="none yet"):
+        refuse_address("192.0.2.7", 5432, [])
+
+
+def test_it_refuses_a_name_of_which_one_address_is_bad(monkeypatch):
+    resolving(monkeypatch, "192.0.2.7", "127.0.0.1")
+    with pytest.raises(AddressRefused, match=r"db\.example \(127\.0\.0\.1\) is a loopback address"):
+        refuse_address("db.example", 5432, EVERYWHERE)
+
+
+@pytest.mark.parametrize(("host", "port"), [("", 0), ("192.0.2.7", 70000), ("no such host", 5432), ("a" * 300, 5432)])
+def test_it_refuses_what_is_no_address(host, port):
+    with pytest.raises(AddressRefused):
+        refuse_address(host, port, EVERYWHERE)

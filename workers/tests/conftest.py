@@ -1,0 +1,89 @@
+"""What tests of servers under test share."""
+
+import contextlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from benchsite.places import unprivileged_account
+from runs.catalog import load_catalog
+from workers.provision import ProcessProvisioner, Site, Wanted
+
+Servers = Callable[..., ProcessProvisioner]
+
+
+@contextlib.contextmanager
+def site_below_var_tmp() -> Iterator[Site]:
+    """A place for servers under test which the unprivileged account reaches, unlike pytest's own folders."""
+    base = Path(tempfile.mkdtemp(prefix="benchsite-test-", dir="/var/tmp"))
+    base.chmod(0o755)
+    yield Site(
+        targets=base / "targets", registry=base / "guarded", shelf=base / "programs", account=unprivileged_account()
+    )
+    left = processes_of(base)
+    shutil.rmtree(base)
+    assert left == []
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with site_below_var_tmp() as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def made_postgresql() -> Iterator[Path]:
+    """The folder of a PostgreSQL deployment that was started once and stopped, to be copied: initdb takes its time."""
+    system = load_catalog().system("postgresql")
+    with site_below_var_tmp() as site:
+        wanted = Wanted(deployment="made", system=system, mode=system.mode("off"))
+        provisioner = ProcessProvisioner(wanted, site)
+        provisioner.start()
+        provisioner.stop()
+        yield provisioner.folder
+
+
+@pytest.fixture
+def servers(site: Site, request: pytest.FixtureRequest) -> Iterator[Servers]:
+    """Makes provisioners of plain processes; whatever they still run at the end is killed.
+
+    PostgreSQL begins with a copy of a made data folder, unless a version or `fresh` is asked for.
+    """
+    made: list[ProcessProvisioner] = []
+
+    def make(
+        system: str, mode: str, *, deployment: str = "", port: int | None = None, fresh: bool = False, **wanted: Any
+    ) -> ProcessProvisioner:
+        found = load_catalog().system(system)
+        provisioner = ProcessProvisioner(
+            Wanted(deployment=deployment or f"{system}-{len(made)}", system=found, mode=found.mode(mode), **wanted),
+            site,
+            port=port,
+        )
+        made.append(provisioner)
+        if system == "postgresql" and not fresh and "version" not in wanted:
+            provisioner.folder.parent.mkdir(exist_ok=True)
+            template = request.getfixturevalue("made_postgresql")
+            subprocess.run(["cp", "-a", template, provisioner.folder], check=True)
+        return provisioner
+
+    yield make
+    for provisioner in made:
+        provisioner.remove()
+
+
+def processes_of(folder: Path) -> list[str]:
+    """Command lines of all processes that speak of `folder`."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            line = " ".join(process.cmdline())
+            if str(folder) in line:
+                found.append(line)
+    return found
