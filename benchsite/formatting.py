@@ -2,7 +2,7 @@
 
 import math
 
-NOTHING = "–"  # what stands where there is no number
+NOTHING = "\N{EN DASH}"  # what stands where there is no number
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"  # between a number and its unit, and between thousands
 
@@ -100,5 +100,8 @@ def signed_percent(fraction: Number) -> str:
 
 
 def percent(fraction: Number) -> str:
-    """A share: 0.5 is "50.0 %"."""
-    return NOTHING if fraction is None or is_missing(fraction) else f"{significant(fraction * 100)}{THIN}%"
+    """A share: 0.5 is "50 %", a third is "33.3 %"."""
+    if fraction is None or is_missing(fraction):
+        return NOTHING
+    text = significant(fraction * 100)
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}{THIN}%"

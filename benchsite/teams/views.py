@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-
+from benchsite.teams import signin
 from benchsite.teams.models import User
 from benchsite.teams.permissions import memberships_of
 
@@ -57,8 +57,6 @@ def sign_in_once(request: HttpRequest, token: str) -> HttpResponse:
     """A one-time link. Opening it only shows a button, so that a preview or a prefetch does not use it up."""
     user: User | None = None
     if request.method == "POST":
-        from benchsite.teams import signin
-
         user = signin.use_link(token)
         if user is not None:
             login(request, user, backend=BACKEND)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from benchsite import formatting
@@ -109,6 +109,19 @@ def status_badge(value: object) -> SafeString:
     tone = status if status in STATES else "none"
     live = " badge--live" if tone in LIVE else ""
     return format_html('<span class="badge badge--{}{}">{}</span>', tone, live, status.replace("_", " "))
+
+
+@register.filter
+def backticks(text: object) -> SafeString:
+    """Text of the catalog, with what stands between backticks as code."""
+    parts = str(text).split("`")
+    # Every second part stands between two backticks; an unpaired last one is plain text again.
+    paired = len(parts) - (len(parts) + 1) % 2
+    return format_html_join(
+        "",
+        "{}",
+        ((format_html("<code>{}</code>", part) if i % 2 and i < paired else part,) for i, part in enumerate(parts)),
+    )
 
 
 @register.filter

@@ -22,8 +22,8 @@ ADDRESS = re.compile(
 MOST_NODES = 64
 MORE_ROWS = 2
 EXPLAINED = {
-    Provisioner.PROCESS: "process – Benchsite starts and stops the servers on its own machine",
-    Provisioner.EXTERNAL: "external – the servers already run; somebody else starts and stops them",
+    Provisioner.PROCESS: "process: Benchsite starts and stops the servers on its own machine",
+    Provisioner.EXTERNAL: "external: the servers already run; somebody else starts and stops them",
 }
 
 
@@ -47,7 +47,7 @@ def split_address(text: str) -> tuple[str, int]:
 
 
 class NodeForm(DescribedForm):
-    machine = forms.ModelChoiceField(queryset=Machine.objects.none(), required=False, empty_label="– no node –")
+    machine = forms.ModelChoiceField(queryset=Machine.objects.none(), required=False, empty_label="(no node)")
     address = forms.CharField(
         required=False,
         max_length=200,
@@ -58,7 +58,7 @@ class NodeForm(DescribedForm):
         super().__init__(*args, **kwargs)
         # One list for all rows: a queryset would be asked once per row.
         self.fields["machine"].choices = [  # type: ignore[attr-defined]
-            ("", "– no node –"),
+            ("", "(no node)"),
             *((str(machine.pk), machine.name) for machine in machines),
         ]
         self.fields["machine"].queryset = Machine.objects.filter(pk__in=[m.pk for m in machines])  # type: ignore[attr-defined]

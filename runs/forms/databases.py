@@ -26,7 +26,7 @@ class DatabaseForm(NamedForm):
     replication_factor = forms.IntegerField(min_value=1, max_value=100, initial=1)
     settings = PropertiesField(
         label="Server settings",
-        help_text="name=value, one per line; they hold in every mode. Those that a durability mode decides are not yours to set.",
+        help_text="name=value, one per line; they hold in every mode. What a durability mode decides is not yours to set.",
     )
     binding_properties = PropertiesField(
         rows=4,

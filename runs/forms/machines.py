@@ -25,7 +25,9 @@ class MachineForm(DescribedForm):
     )
     facts = PropertiesField(
         label="Stated facts",
-        help_text="One per line, such as memory_bytes=68719476736 or disk=NVMe 1.9 TB. What a worker observed itself stays as it is.",
+        help_text=(
+            "One per line, such as memory_bytes=68719476736 or disk=NVMe 1.9 TB. What a worker observed itself stays."
+        ),
     )
     teams = forms.ModelMultipleChoiceField(
         queryset=Team.objects.none(),

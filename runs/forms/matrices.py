@@ -21,12 +21,17 @@ from runs.planning import Plan, plan_of, submit
 DEFAULT_RUNGS = [2, 4, 8, 16, 32, 64]
 RESETS = (("keep", "keep everything"), ("restart", "restart the server"), ("reload", "reload the data"))
 PURPOSES = {
-    Purpose.SMOKE: "smoke – does it run at all?",
-    Purpose.DEMO: "demo – shapes, never numbers to publish",
-    Purpose.TUNING: "tuning – looking for settings",
-    Purpose.MEASURED: "measured – to be compared and published",
-    Purpose.SOAK: "soak – hours, to see what drifts",
+    Purpose.SMOKE: "smoke: does it run at all?",
+    Purpose.DEMO: "demo: shapes, never numbers to publish",
+    Purpose.TUNING: "tuning: looking for settings",
+    Purpose.MEASURED: "measured: to be compared and published",
+    Purpose.SOAK: "soak: hours, to see what drifts",
 }
+FOLDED = (
+    "load_policy", "load_threads", "processes_per_generator", "reset_rung", "reset_repeat", "reset_workload",
+    "reset_mode", "tags", "priority", "seed", "notes",
+)  # fmt: skip
+NO_REASON = "the reason is still to be written"
 LEVELS = ("rung", "repeat", "workload", "mode")
 LONGEST_REASON = 300
 MOST_EXCLUSIONS = 200
@@ -71,7 +76,7 @@ class Exclusion:
             match["workload"] = self.workload
         if self.rung:
             match["rung"] = int(self.rung)
-        return {"match": match, "reason": self.reason}
+        return {"match": match, "reason": self.reason or NO_REASON}
 
 
 def whole(least: int, most: int, **kwargs: Any) -> forms.IntegerField:
@@ -92,7 +97,9 @@ class MatrixForm(DescribedForm):
     processes_per_generator = whole(1, 64, label="Clients per generator")
     ladder = forms.ChoiceField(choices=Matrix.Ladder.choices, label="A rung is", widget=forms.RadioSelect)
     rungs = NumbersField(
-        required=False, label="Load ladder", help_text="Total threads (or total ops/s), apart by commas."
+        label="Load ladder",
+        help_text="Total threads (or total ops/s), apart by commas.",
+        error_messages={"required": "Give the ladder at least one rung, such as 2, 4, 8, 16."},
     )
     threads = whole(1, 100_000, required=False, help_text="Of a target ladder: the total on every rung.")
     repeats = whole(1, 50, help_text="Three show a difference, five are fit to publish.")
@@ -110,9 +117,12 @@ class MatrixForm(DescribedForm):
     tags = TagsField(required=False, max_length=1000, help_text="Apart by commas; every run gets them.")
     notes = notes_field()
 
-    def __init__(self, *args: Any, team: Team, source: Matrix | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, team: Team, source: Matrix | None = None, final: bool = False, **kwargs: Any
+    ) -> None:
         self.team = team
         self.source = source
+        self.final = final  # Whether it is to be submitted; a preview shows a cell left out before its reason is there.
         self.databases = list(
             Database.objects.filter(team=team).select_related("cluster").prefetch_related("cluster__nodes")
         )
@@ -131,6 +141,11 @@ class MatrixForm(DescribedForm):
     def database_choices(self) -> list[DatabaseChoice]:
         chosen = set(self["entries"].value() or []) if "entries" in self.fields else set()
         return [database_choice(database, chosen) for database in self.databases]
+
+    @property
+    def folded_needs_attention(self) -> bool:
+        """Whether a field of the folded part was refused."""
+        return any(name in self.errors for name in FOLDED)
 
     @property
     def entry_options(self) -> list[tuple[str, str]]:
@@ -161,6 +176,8 @@ class MatrixForm(DescribedForm):
         workloads = {str(workload.pk) for workload in self.team_workloads}
         for row in self.exclusions:
             row.error = problem_with(row, known, workloads)
+            if not row.error and self.final and not row.reason:
+                row.error = "Write why it is left out: the reason is shown wherever its result would stand."
         if any(row.error for row in self.exclusions):
             self.add_error(None, "A row of what is left out needs attention.")
         return cleaned
@@ -184,8 +201,8 @@ class MatrixForm(DescribedForm):
     def plan(self) -> Plan:
         return plan_of(
             self.matrix(),
-            entries=self.entries(),
-            workloads=self.workloads_chosen(),
+            entries=self.chosen_entries(),
+            workloads=self.chosen_workloads(),
             generators=self.chosen_generators(),
         )
 
@@ -203,7 +220,7 @@ class MatrixForm(DescribedForm):
                 sent.appendlist(f"exclude_{name}", getattr(row, name))
         return sent
 
-    def entries(self) -> list[tuple[Database, str]]:
+    def chosen_entries(self) -> list[tuple[Database, str]]:
         """The chosen (database, mode), in the order of the page."""
         chosen = set(self.cleaned_data["entries"])
         return [
@@ -213,15 +230,15 @@ class MatrixForm(DescribedForm):
             if mode.value in chosen
         ]
 
-    def workloads_chosen(self) -> list[Workload]:
+    def chosen_workloads(self) -> list[Workload]:
         return [w for w in self.team_workloads if str(w.pk) in self.cleaned_data["workloads"]]
 
     def chosen_generators(self) -> list[LoadGenerator]:
         return [g for g in self.generators if str(g.pk) in self.cleaned_data["load_generators"]]
 
     def _made_name(self) -> str:
-        databases = list(dict.fromkeys(database.name for database, _ in self.entries()))
-        workloads = [workload.short_name for workload in self.workloads_chosen()]
+        databases = list(dict.fromkeys(database.name for database, _ in self.chosen_entries()))
+        workloads = [workload.short_name for workload in self.chosen_workloads()]
         shown = ", ".join(databases[:3]) + (f" and {len(databases) - 3} more" if len(databases) > 3 else "")
         return f"{shown or 'Matrix'}: {', '.join(workloads) or 'no workload'}"[:120]
 
@@ -231,11 +248,11 @@ class MatrixForm(DescribedForm):
             matrix = self.matrix()
             matrix.created_by = user
             matrix.save()
-            matrix.workloads.set(self.workloads_chosen())
+            matrix.workloads.set(self.chosen_workloads())
             matrix.load_generators.set(self.chosen_generators())
             MatrixEntry.objects.bulk_create(
                 MatrixEntry(matrix=matrix, database=database, mode=mode, position=position)
-                for position, (database, mode) in enumerate(self.entries())
+                for position, (database, mode) in enumerate(self.chosen_entries())
             )
             submit(matrix, user)
         return matrix
@@ -313,8 +330,6 @@ def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
         return f"“{row.rung[:20]}” is no rung: write one number of the ladder, or leave it empty for all."
     if not (row.entry or row.workload or row.rung):
         return "Choose what is left out: a database and mode, a workload, a rung, or several of them."
-    if not row.reason:
-        return "Write why it is left out: the reason is shown wherever its result would stand."
     if len(row.reason) > LONGEST_REASON:
         return f"The reason has {len(row.reason)} characters; at most {LONGEST_REASON} are allowed."
     return ""

@@ -80,7 +80,7 @@ def may_edit(request: HttpRequest, found: Cluster | None) -> bool:
 def refuse_unless_allowed(request: HttpRequest, found: Cluster | None) -> None:
     if not may_edit(request, found):
         raise PermissionDenied(
-            "Clusters are added by an operator of this site, or, where their servers already run, by an admin of your team."
+            "Clusters belong to the operators of this site, those whose servers already run also to your team's admins."
         )
 
 

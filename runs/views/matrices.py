@@ -91,7 +91,8 @@ def builder(request: HttpRequest) -> MatrixForm:
             found = owned_or_404(Matrix.objects.all(), request, uuid.UUID(source))
         except ValueError:
             raise Http404 from None
-    return MatrixForm(request.POST if request.method == "POST" else None, team=team_of(request), source=found)
+    posted = request.POST if request.method == "POST" else None
+    return MatrixForm(posted, team=team_of(request), source=found, final="submit" in request.POST)
 
 
 @dataclass(frozen=True, slots=True)
