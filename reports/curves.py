@@ -85,14 +85,18 @@ class Point:
 
     @property
     def mean_latency_s(self) -> float | None:
-        """Mean service time over all operations, weighted by their number; seconds."""
-        parts = [
-            (one.ok, mean)
-            for one in self.operations
-            if one.kind == "service" and one.operation != COMPOSITE and (mean := one.median_us("mean")) is not None
-        ]
-        total = sum(ok for ok, _ in parts)
-        return sum(ok * mean for ok, mean in parts) / total / 1e6 if total else None
+        """Seconds that one operation took on average, by service time; with X it fulfils Little's law.
+
+        A read-modify-write is one operation whose time is that of its READ and its UPDATE.
+        """
+        done, took = 0, 0.0
+        for one in self.operations:
+            mean = one.median_us("mean")
+            if one.kind != "service" or mean is None:
+                continue
+            done += -one.ok if one.operation == COMPOSITE else one.ok
+            took += 0.0 if one.operation == COMPOSITE else one.ok * mean
+        return took / done / 1e6 if done > 0 else None
 
     def as_rung(self) -> Rung:
         return Rung(self.threads, self.throughput_ops_s.median, self.mean_latency_s, self.target_ops_s)
@@ -178,6 +182,11 @@ class Curve:
         return f"{self.database_name} · {self.mode}"
 
     @property
+    def promise(self) -> str:
+        """What a write waits for, in a few words."""
+        return promise_of(self.durability)
+
+    @property
     def counted(self) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.counts)
 
@@ -206,6 +215,23 @@ def operations_of(curves: Sequence[Curve]) -> list[str]:
     names = {one.operation for curve in curves for point in curve.points for one in point.operations}
     order = ("READ", "UPDATE", "INSERT", "SCAN", "DELETE", COMPOSITE)
     return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+
+
+ACK_SAYS = {"none": "nothing", "memory": "memory", "os_buffer": "operating system", "disk": "disk"}
+
+
+def promise_of(record: Mapping[str, object]) -> str:
+    """A durability record in a few words: what was done, and what a power failure may still take."""
+    if not record:
+        return ""
+    copies = record.get("replicas_acked", 0)
+    others = f" and {copies} other cop{'y' if copies == 1 else 'ies'}" if copies else ""
+    window = record.get("loss_window_s")
+    if window is None:
+        loss = "may lose any"
+    else:
+        loss = f"may lose {window:g} s" if isinstance(window, int | float) and window else "loses none"
+    return f"{ACK_SAYS.get(str(record.get('ack')), 'unknown')}{others}, {loss}"
 
 
 def durability_key(record: Mapping[str, object]) -> tuple[float, ...]:

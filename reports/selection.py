@@ -5,8 +5,8 @@ one state has one address.
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import urlencode
 
@@ -25,7 +25,7 @@ class Parameters(Protocol):
     """What is needed of Django's QueryDict."""
 
     def getlist(self, key: str) -> list[str]: ...
-    def keys(self) -> Sequence[str]: ...
+    def __iter__(self) -> Iterator[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,24 @@ class Selection:
         """What the latency figure of one operation draws."""
         return Choice(operation, self.statistic, self.kind, self.scale, self.highlight)
 
+    def facet(self, name: str) -> tuple[str, ...]:
+        """The chosen values of one of the facets."""
+        return {"system": self.systems, "mode": self.modes, "workload": self.workloads, "purpose": self.purposes}[name]
+
+    def toggled(self, name: str, value: str) -> "Selection":
+        """With one value of a facet added, or taken away where it is there."""
+        held = self.facet(name)
+        kept = tuple(one for one in held if one != value) if value in held else tuple(sorted((*held, value)))
+        match name:
+            case "system":
+                return replace(self, systems=kept)
+            case "mode":
+                return replace(self, modes=kept)
+            case "workload":
+                return replace(self, workloads=kept)
+            case _:
+                return replace(self, purposes=kept)
+
     def pairs(self) -> list[tuple[str, str]]:
         """The address' parameters in canonical order, without `v`."""
         values: Mapping[str, Sequence[str]] = {
@@ -85,7 +103,7 @@ def read(parameters: Parameters) -> Selection:
     version = _last(parameters, "v")
     if version not in ("", VERSION):
         problems.append(f"This link speaks version {_quoted(version)} of the address; it is read as version {VERSION}.")
-    unknown = [name for name in parameters.keys() if name not in NAMES and name not in ("theme", "narrow")]  # noqa: SIM118
+    unknown = [name for name in parameters if name not in NAMES and name not in ("theme", "narrow")]
     if unknown:
         problems.append(f"The address says {_quoted(unknown[0])}, which means nothing here; it is ignored.")
     return Selection(

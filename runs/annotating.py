@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchsite.teams.models import User
-from runs.models import Matrix, Run, RunEvent
+from runs.models import Matrix, Run, RunEvent, Sweep
 from runs.models.run import Status
 
 LONGEST_TAG = 40
@@ -80,6 +80,11 @@ def set_notes(run: Run, user: User, notes: str) -> None:
 def set_matrix_notes(matrix: Matrix, notes: str) -> None:
     """Replace a matrix's notes."""
     Matrix.objects.filter(pk=matrix.pk).update(notes=_notes(notes))
+
+
+def describe_sweep(sweep: Sweep, tags: Sequence[str], notes: str) -> None:
+    """Replace a sweep's tags and notes."""
+    Sweep.objects.filter(pk=sweep.pk).update(tags=list(tags), notes=_notes(notes))
 
 
 @transaction.atomic

@@ -39,9 +39,10 @@ class Window:
 def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     """Seconds and successful operations per second of all operations; a second that no client covers is NaN.
 
-    Only service time series count, since the same operations appear in both kinds, and no composite ones.
+    Only service time series count, since the same operations appear in both kinds. A read-modify-write counts once: its
+    READ and its UPDATE are measured as well.
     """
-    parts = [one for one in series if one.kind == "service" and one.operation != COMPOSITE and one.seconds.size]
+    parts = [one for one in series if one.kind == "service" and one.seconds.size]
     if not parts:
         return np.array([]), np.array([])
     first = min(float(one.seconds[0]) for one in parts)
@@ -50,7 +51,8 @@ def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     rate = np.full(seconds.size, np.nan)
     for one in parts:
         at = np.rint(one.seconds - seconds[0]).astype(int)
-        rate[at] = np.nan_to_num(rate[at]) + np.nan_to_num(one.rate_ops_s)
+        sign = -1.0 if one.operation == COMPOSITE else 1.0
+        rate[at] = np.nan_to_num(rate[at]) + sign * np.nan_to_num(one.rate_ops_s)
     return seconds, rate
 
 

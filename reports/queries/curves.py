@@ -1,8 +1,4 @@
-"""Rows to curves: the only place in `reports` that reads the database.
-
-Every function takes the team whose rows may be seen, and asks a number of queries that does not depend on how many
-sweeps or runs there are.
-"""
+"""Sweeps and their runs as curves: six queries, however many they are."""
 
 import uuid
 from collections import defaultdict
@@ -12,17 +8,11 @@ from typing import Any, cast
 
 from django.db.models import BooleanField, Case, ExpressionWrapper, Q, QuerySet, Value, When
 
-from benchsite.teams.models import Team
 from reports.analysis.points import Spread, spread
 from reports.curves import Curve, MachineFacts, Operation, Point, Progress, Setup, Standing
-from runs.models import Finding, Measurement, MeasurementSet, Run, Series, Sweep
-from runs.models.run import Phase, Status
+from runs.models import Finding, Measurement, MeasurementSet, Run, Sweep
+from runs.models.run import Status
 from runs.spec import MachineSpec, RunSpec
-from runs.ycsb.series import Series as UnpackedSeries
-from runs.ycsb.series import unpack
-
-# More sweeps than this make no picture that anybody can read.
-MOST_SWEEPS = 60
 
 MODE_VERIFIED = ExpressionWrapper(Q(evidence__has_keys=["before", "after"]), output_field=BooleanField())
 # A finding's weight; "not assessed" is never a pass, but says nothing against the numbers either.
@@ -67,11 +57,6 @@ class Repeat:
     @property
     def counts(self) -> bool:
         return not self.rejected and not self.run["excluded_reason"]
-
-
-def sweeps_of(team: Team | None) -> QuerySet[Sweep]:
-    """The sweeps that a team may see; none for nobody's team."""
-    return Sweep.objects.filter(team=team) if team else Sweep.objects.none()
 
 
 def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
@@ -255,35 +240,8 @@ def _cores(facts: Mapping[str, object]) -> int | None:
     return value if isinstance(value, int) else None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSeries:
-    """The per-second series of one run; their time axis begins at `base_s`, seconds since the epoch."""
-
-    series: tuple[UnpackedSeries, ...]
-    base_s: float
-    window_from_s: float | None  # seconds since the epoch; None while nothing is judged
-    window_s: float
-
-
-def stored_series(run: Run) -> StoredSeries:
-    """The series of a run with the window of its current measurement set; two queries."""
-    cut = MeasurementSet.objects.filter(run=run, is_current=True).values("window_from", "window_s").first()
-    unpacked = [unpack(bytes(data)) for data in Series.objects.filter(run=run).values_list("data", flat=True)]
-    return StoredSeries(
-        series=tuple(sorted(unpacked, key=lambda one: (one.operation, one.kind))),
-        base_s=min((one.base_s for one in unpacked), default=0.0),
-        window_from_s=cut["window_from"].timestamp() if cut and cut["window_from"] else None,
-        window_s=cut["window_s"] if cut else 0.0,
-    )
-
-
 def run_point(run: Run) -> Point | None:
     """One run as a point of its own, whatever its standing; None while nothing was measured. Four queries."""
     row = Run.objects.filter(pk=run.pk).annotate(mode_verified=MODE_VERIFIED).values(*RUN_FIELDS, "mode_verified").get()
     repeats = _repeats([row])
     return _point([repeats[run.pk]]) if run.pk in repeats else None
-
-
-def measured_sweeps(team: Team | None) -> QuerySet[Sweep]:
-    """The sweeps that a comparison may choose from: of the measuring phase."""
-    return sweeps_of(team).filter(phase=Phase.MEASURE)

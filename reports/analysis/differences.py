@@ -1,0 +1,82 @@
+"""What the sides of a comparison differ in, beside what the comparison is about (database and durability mode)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from reports.curves import Curve
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing in which the sides differ, and who has which value."""
+
+    what: str
+    sides: tuple[tuple[str, tuple[str, ...]], ...]  # value, the labels that have it
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(value for value, _ in self.sides)
+
+
+def _rungs(curve: Curve) -> str:
+    if curve.ladder == "target":
+        return ", ".join(f"{point.target_ops_s}" for point in curve.points)
+    return ", ".join(str(point.threads) for point in curve.points)
+
+
+def _settings(curve: Curve) -> str:
+    pairs = {**curve.setup.server_settings, **curve.setup.binding_properties}
+    return ", ".join(f"{name}={value}" for name, value in sorted(pairs.items())) or "none of their own"
+
+
+def _workload(curve: Curve) -> str:
+    return curve.workload
+
+
+def _properties(curve: Curve) -> str:
+    """The workload without what the data set says of its own."""
+    return ", ".join(
+        f"{name}={value}" for name, value in sorted(curve.setup.workload_properties.items()) if name != "recordcount"
+    )
+
+
+# Looked at over all sides together.
+EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
+    ("workload", _workload),
+    ("data set", lambda curve: f"{curve.setup.records:,} records of {curve.setup.record_bytes:,} B"),
+    ("ladder", _rungs),
+    ("measured window", lambda curve: f"{curve.setup.measure_s} s after {curve.setup.warmup_s} s"),
+    ("clients", lambda curve: f"{curve.setup.clients} ({', '.join(curve.setup.generators) or 'unknown'})"),
+    ("cluster", lambda curve: ", ".join(machine.name for machine in curve.setup.cluster_machines) or "unknown"),
+    ("replication factor", lambda curve: str(curve.setup.replication_factor)),
+    ("YCSB", lambda curve: f"{curve.setup.client_flavour} {curve.setup.client_version}"),
+    ("purpose", lambda curve: curve.purpose),
+)
+# Looked at among the sides of one system only: another system has others by nature.
+WITHIN_A_SYSTEM: tuple[tuple[str, Callable[[Curve], str]], ...] = (
+    ("version", lambda curve: curve.setup.version or "unknown"),
+    ("settings", _settings),
+    ("binding", lambda curve: curve.setup.client_digest[:12]),
+)
+
+
+def differences(curves: Sequence[Curve]) -> list[Difference]:
+    """In the order of how much they matter; empty for fewer than two sides."""
+    found = [one for what, value in EVERYWHERE if (one := _difference(what, curves, value))]
+    if not any(one.what == "workload" for one in found):
+        properties = _difference("workload properties", curves, _properties)
+        found[:0] = [properties] if properties else []
+    for system in sorted({curve.system for curve in curves}):
+        same = [curve for curve in curves if curve.system == system]
+        name = same[0].system_name
+        found += [one for what, value in WITHIN_A_SYSTEM if (one := _difference(f"{what} of {name}", same, value))]
+    return found
+
+
+def _difference(what: str, curves: Sequence[Curve], value: Callable[[Curve], str]) -> Difference | None:
+    sides: dict[str, list[str]] = {}
+    for curve in curves:
+        sides.setdefault(value(curve), []).append(curve.label)
+    if len(sides) < 2:
+        return None
+    return Difference(what, tuple((text, tuple(labels)) for text, labels in sides.items()))

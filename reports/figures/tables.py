@@ -1,0 +1,198 @@
+"""The table twin of each figure: the same numbers, whole, with units in the column names."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports.curves import STATISTICS, Curve, in_order
+from reports.figures.ceilings import LADDER_SAYS
+from reports.figures.percentiles import Distribution
+from reports.figures.points import STANDING_SAYS
+from reports.figures.run_series import OverTime, total_rate
+
+Cell = str | int | float | None
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"columns": list(self.columns), "rows": [list(row) for row in self.rows]}
+
+    def as_csv(self) -> str:
+        """Comma-separated, and never a formula to a spreadsheet."""
+        out = io.StringIO()
+        writer = csv.writer(out)
+        writer.writerow(self.columns)
+        writer.writerows([[_harmless(cell) for cell in row] for row in self.rows])
+        return out.getvalue()
+
+
+def _harmless(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
+
+
+CEILING_COLUMNS = (
+    "database",
+    "system",
+    "mode",
+    "workload",
+    "ceiling (ops/s)",
+    "least repeat (ops/s)",
+    "greatest repeat (ops/s)",
+    "repeats",
+    "at threads",
+    "within 5 % from threads",
+    "ladder",
+    "knee (ops/s)",
+    "knee at threads",
+    "rungs",
+)
+
+
+def ceilings_table(curves: Sequence[Curve]) -> Table:
+    return Table(CEILING_COLUMNS, tuple(_ceiling_row(curve) for curve in in_order(curves)))
+
+
+def _ceiling_row(curve: Curve) -> tuple[Cell, ...]:
+    found, knee = curve.ceiling, curve.knee
+    names = (curve.database_name, curve.system_name, curve.mode, curve.workload)
+    if found is None:
+        return (*names, *[None] * 6, "no point counts" if curve.points else "no data", None, None, 0)
+    point = curve.point_at(found.threads, found.target_ops_s)
+    spread = point.throughput_ops_s if point else None
+    reached = knee if knee and knee.reached else None
+    return (
+        *names,
+        found.throughput_ops_s,
+        spread.low if spread else None,
+        spread.high if spread else None,
+        spread.n if spread else None,
+        found.threads,
+        found.saturation_threads,
+        LADDER_SAYS[found.ladder],
+        reached.throughput_ops_s if reached else None,
+        reached.threads if reached else None,
+        found.rungs,
+    )
+
+
+POINT_COLUMNS = (
+    "database",
+    "mode",
+    "workload",
+    "threads",
+    "target (ops/s)",
+    "throughput (ops/s)",
+    "repeats",
+    "operation",
+    "latency",
+    "ok",
+    "failed",
+    *(f"{label} (µs)" for label in STATISTICS.values()),
+    "clients merged",
+    "clients",
+    "verdict",
+    "not counted because",
+)
+
+
+def points_table(curves: Sequence[Curve], *, operation: str = "", kind: str = "") -> Table:
+    """A row per point and operation; one operation or one kind of latency only where it is named."""
+    return Table(
+        POINT_COLUMNS,
+        tuple(
+            (
+                curve.database_name,
+                curve.mode,
+                curve.workload,
+                point.threads,
+                point.target_ops_s,
+                point.throughput_ops_s.median,
+                point.throughput_ops_s.n,
+                one.operation,
+                one.kind,
+                one.ok,
+                one.failed,
+                *(one.median_us(name) for name in STATISTICS),
+                point.clients_merged,
+                point.clients_expected,
+                point.verdict,
+                STANDING_SAYS[point.standing],
+            )
+            for curve in in_order(curves)
+            for point in curve.points
+            for one in point.operations
+            if operation in ("", one.operation) and kind in ("", one.kind)
+        ),
+    )
+
+
+LADDER_COLUMNS = (
+    "database",
+    "mode",
+    "workload",
+    "threads",
+    "target (ops/s)",
+    "throughput (ops/s)",
+    "least repeat (ops/s)",
+    "greatest repeat (ops/s)",
+    "repeats",
+    "verdict",
+    "not counted because",
+)
+
+
+def ladder_table(curves: Sequence[Curve]) -> Table:
+    return Table(
+        LADDER_COLUMNS,
+        tuple(
+            (
+                curve.database_name,
+                curve.mode,
+                curve.workload,
+                point.threads,
+                point.target_ops_s,
+                point.throughput_ops_s.median,
+                point.throughput_ops_s.low,
+                point.throughput_ops_s.high,
+                point.throughput_ops_s.n,
+                point.verdict,
+                STANDING_SAYS[point.standing],
+            )
+            for curve in in_order(curves)
+            for point in curve.points
+        ),
+    )
+
+
+def run_series_table(series: Sequence[OverTime]) -> Table:
+    """A row per second: all operations together, then each operation's mean and p99."""
+    seconds, rate = total_rate(series)
+    columns = ["second", "all operations (ops/s)"]
+    values: list[dict[float, Cell]] = [dict(zip(seconds.tolist(), _cells(rate), strict=True))]
+    for one in series:
+        for what, array in (("mean", one.mean_us), ("p99", one.p99_us)):
+            columns.append(f"{one.operation} {one.kind} {what} (µs)")
+            values.append(dict(zip(one.seconds.tolist(), _cells(array), strict=True)))
+    return Table(tuple(columns), tuple((second, *(by.get(second) for by in values)) for second in seconds.tolist()))
+
+
+def _cells(array: Any) -> list[Cell]:
+    return [value if value == value else None for value in array.tolist()]  # NaN differs from itself
+
+
+def percentiles_table(distributions: Sequence[Distribution]) -> Table:
+    return Table(
+        ("operation", "latency", "operations", "percentile (%)", "latency (µs)"),
+        tuple(
+            (one.operation, one.kind, one.count, share * 100, value)
+            for one in distributions
+            for share, value in (*one.steps, *(((1.0, one.max_us),) if one.max_us else ()))
+        ),
+    )

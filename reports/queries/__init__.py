@@ -1,0 +1,30 @@
+"""Rows to values: the only place in `reports` that reads the database.
+
+Every choice of rows takes the team that may see them. The number of queries does not depend on how many sweeps or runs
+there are.
+"""
+
+from reports.queries.choosing import Compared, Facets, compared, facets, sweeps_of
+from reports.queries.curves import curves, run_point
+from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
+from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
+from reports.queries.series import StoredSeries, stored_series
+
+__all__ = [
+    "Compared",
+    "Facets",
+    "LastEvidence",
+    "RungRow",
+    "StoredSeries",
+    "SweepChoices",
+    "SweepFilter",
+    "compared",
+    "curves",
+    "facets",
+    "last_evidence",
+    "run_point",
+    "rung_rows",
+    "stored_series",
+    "sweep_choices",
+    "sweeps_of",
+]

@@ -1,0 +1,121 @@
+"""The figures' addresses: what to draw as JSON, and the data twins as CSV and JSON.
+
+`?theme=light|dark` chooses the colours, `?narrow=1` the arrangement for a telephone; neither changes the data.
+"""
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from benchsite.teams.permissions import owned_or_404, team_of, team_required
+from reports.figures.run_series import OverTime, Window
+from reports.queries import StoredSeries, compared, curves, run_point, stored_series, sweeps_of
+from reports.selection import read
+from reports.sheets import Sheet, ceilings_sheet, ladder_sheet, latency_sheet, percentiles_sheet, run_series_sheet
+from runs.models import Matrix, Run
+from runs.models.run import Phase
+
+DRAWING_PARAMETERS = ("theme", "narrow")
+
+
+def respond(request: HttpRequest, sheet: Sheet, form: str, view: str, *args: object) -> HttpResponse:
+    """The sheet in the format asked for; "" is what charts.js draws."""
+    if form == "csv":
+        response = HttpResponse(sheet.table.as_csv(), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{sheet.name}.csv"'
+        return response
+    if form == "json":
+        return JsonResponse(sheet.data())
+    answer = sheet.answer(theme=request.GET.get("theme", "light"), narrow=request.GET.get("narrow") == "1")
+    for twin in ("csv", "json"):
+        answer[twin] = _with_state(request, reverse(f"{view}-data", args=[*args, twin]))
+    return JsonResponse(answer)
+
+
+def _with_state(request: HttpRequest, url: str) -> str:
+    """The address with the state of the page, without what only the drawing needs."""
+    state = request.GET.copy()
+    for name in DRAWING_PARAMETERS:
+        state.pop(name, None)
+    return f"{url}?{state.urlencode()}" if state else url
+
+
+@require_GET
+@team_required
+def ceilings(request: HttpRequest, form: str = "") -> HttpResponseBase:
+    """The ceilings of a comparison; the query string is the compare page's."""
+    selection = read(request.GET)
+    found = compared(team_of(request), selection)
+    return respond(request, ceilings_sheet(found.curves, highlight=selection.highlight), form, "figure-ceilings")
+
+
+@require_GET
+@team_required
+def latency(request: HttpRequest, form: str = "") -> HttpResponseBase:
+    """Latency against throughput of a comparison; `op` names the operation, READ where it does not."""
+    selection = read(request.GET)
+    found = compared(team_of(request), selection)
+    sheet = latency_sheet(found.curves, selection.choice(selection.operation or "READ"))
+    return respond(request, sheet, form, "figure-latency")
+
+
+@require_GET
+@team_required
+def sweep(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+    """Throughput over the ladder of one sweep, growing while it is measured."""
+    found = owned_or_404(sweeps_of(team_of(request)), request, pk)
+    return respond(request, ladder_sheet(curves([found])), form, "figure-sweep", pk)
+
+
+@require_GET
+@team_required
+def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+    """Throughput over the ladder of every sweep of a matrix."""
+    found = owned_or_404(Matrix.objects.all(), request, pk)
+    rows = sweeps_of(team_of(request)).filter(matrix=found, phase=Phase.MEASURE)
+    return respond(request, ladder_sheet(curves(rows)), form, "figure-matrix", pk)
+
+
+@require_GET
+@team_required
+def run_series(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+    """One run over time, from its stored series."""
+    run = owned_or_404(Run.objects.all(), request, pk)
+    stored = stored_series(run)
+    sheet = run_series_sheet(f"series-{run.pk}", over_time(stored), window_of(stored, run.target_ops_s))
+    return respond(request, sheet, form, "figure-run-series", pk)
+
+
+@require_GET
+@team_required
+def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+    """Latency by percentile of one run, whether or not it counts."""
+    run = owned_or_404(Run.objects.all(), request, pk)
+    return respond(
+        request, percentiles_sheet(f"percentiles-{run.pk}", run_point(run)), form, "figure-run-percentiles", pk
+    )
+
+
+def over_time(stored: StoredSeries) -> list[OverTime]:
+    """The stored series with their seconds on the common base."""
+    return [
+        OverTime(
+            operation=one.operation,
+            kind=one.kind,
+            seconds=one.points["second"].astype(float) + round(one.base_s - stored.base_s),
+            rate_ops_s=one.points["rate_ops_s"].astype(float),
+            failed=one.points["failed"].astype(float),
+            mean_us=one.points["mean_us"].astype(float),
+            p99_us=one.points["p99_us"].astype(float),
+        )
+        for one in stored.series
+    ]
+
+
+def window_of(stored: StoredSeries, target_ops_s: int | None) -> Window:
+    if stored.window_from_s is None:
+        return Window(target_ops_s=target_ops_s)
+    begin = stored.window_from_s - stored.base_s
+    return Window(begin, begin + stored.window_s, target_ops_s)

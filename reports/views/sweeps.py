@@ -1,0 +1,111 @@
+"""The list of sweeps and the page of one sweep."""
+
+import uuid
+from dataclasses import dataclass, replace
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
+from reports.curves import Curve, operations_of
+from reports.figures.captions import notes_of
+from reports.queries import SweepFilter, curves, last_evidence, rung_rows, sweep_choices, sweeps_of
+from reports.selection import Selection
+from reports.views.compare import MOST_OPERATIONS, FigureLink
+from reports.words import ceiling_sentence, knee_sentence, progress_sentence
+from runs import annotating
+from runs.catalog import Durability
+from runs.models import Sweep
+from runs.models.plan import Purpose
+from runs.models.run import Phase
+
+PER_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRow:
+    sweep: Sweep
+    curve: Curve
+
+
+@require_GET
+@team_required
+def sweeps(request: HttpRequest) -> HttpResponseBase:
+    team, wanted = team_of(request), SweepFilter.from_query(request.GET)
+    rows = wanted.apply(team).select_related("matrix", "workload", "database")
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    listed = list(page.object_list)
+    context = {
+        "filter": wanted,
+        "page": page,
+        "rows": [SweepRow(sweep, curve) for sweep, curve in zip(listed, curves(listed), strict=True)],
+        "choices": sweep_choices(team),
+        "purposes": Purpose.choices,
+        "phases": [*Phase.choices, ("any", "both")],
+        "sorts": ["newest", "oldest", "name"],
+        "nothing_at_all": not listed and not wanted.active,
+    }
+    return render(request, "reports/sweeps.html", context)
+
+
+@require_GET
+@team_required
+def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    rows = sweeps_of(team_of(request)).select_related("matrix", "workload", "database")
+    found = owned_or_404(rows, request, pk)
+    curve = curves([found])[0]
+    operations = operations_of([curve])
+    context = {
+        "sweep": found,
+        "curve": curve,
+        "rungs": rung_rows(found, curve),
+        "operations": operations,
+        "throughput": _link("Throughput over the ladder", "figure-sweep", curve, pk),
+        "latencies": [_latency_link(curve, operation) for operation in operations[:MOST_OPERATIONS]],
+        "sentences": [ceiling_sentence(curve.ceiling), knee_sentence(curve.knee), progress_sentence(curve)],
+        "durability": durability_sentence(curve),
+        "evidence": last_evidence(found),
+        "warnings": notes_of([curve]),
+        "can_run": has_role(request, Role.RUNNER),
+        "compare_url": reverse("compare") + Selection(sweeps=(pk,)).query(),
+    }
+    return render(request, "reports/sweep.html", context)
+
+
+def _link(title: str, view: str, curve: Curve, *args: object) -> FigureLink:
+    csv, json = (reverse(f"{view}-data", args=[*args, form]) for form in ("csv", "json"))
+    return FigureLink(title, reverse(view, args=args), csv, json, curve.progress.going)
+
+
+def _latency_link(curve: Curve, operation: str) -> FigureLink:
+    query = replace(Selection(sweeps=(curve.sweep_id,)), operation=operation).query()
+    plain = _link(f"{operation} p99 against throughput", "figure-latency", curve)
+    return replace(plain, src=plain.src + query, csv=plain.csv + query, json=plain.json + query)
+
+
+def durability_sentence(curve: Curve) -> str:
+    """The typed record in plain words; empty where an older or foreign record cannot be read."""
+    try:
+        return Durability.from_dict(curve.durability).sentence() if curve.durability else ""
+    except (ValueError, TypeError):
+        return ""
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def annotate(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """Replace a sweep's tags and notes."""
+    found = owned_or_404(sweeps_of(team_of(request)), request, pk)
+    try:
+        tags = annotating.parse_tags(request.POST.get("tags", ""))
+        annotating.describe_sweep(found, tags, request.POST.get("notes", ""))
+    except annotating.AnnotationRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, "Tags and notes are saved.")
+    return redirect("sweep", pk=pk)
