@@ -101,6 +101,13 @@ class EmbeddedServers:
             os.close(self._lock)
             self._lock = None
 
+    def check(self) -> None:
+        """Raises EmbeddedError, with the end of its log, when a server has died."""
+        for server, name in ((self.postgresql, "PostgreSQL"), (self.redis, "Redis")):
+            if server is not None and not server.alive():
+                log = self.logs / f"{server.label}.log"
+                raise EmbeddedError(f"The site's own {name} has died. The end of {log}:\n{log_tail(log)}")
+
     def __enter__(self) -> "EmbeddedServers":
         self.start()
         return self

@@ -136,3 +136,11 @@ def django_database(url: str, *, pool: bool) -> dict[str, Any]:
         "OPTIONS": options,
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+def broker_url(redis_url: str) -> str:
+    """The same Redis in the words of Celery's transport, which writes the address of a socket in its own way."""
+    parts = urlsplit(redis_url)
+    if parts.scheme != "unix":
+        return redis_url
+    return f"redis+socket://{parts.path}?virtual_host={dict(parse_qsl(parts.query)).get('db', '0')}"

@@ -1,0 +1,76 @@
+"""`manage.py up`: the whole site on this machine, in the background."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchsite.supervisor import Site, SiteError, running_site
+from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.signin import make_link
+
+UP = "UP"  # The supervisor's last word to the command that waits for it.
+
+
+class Command(BaseCommand):
+    requires_system_checks = []
+    help = "Starts the site in the background and returns when it is ready. `manage.py down` stops it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--foreground", action="store_true", help="Stay until Ctrl-C.")
+        parser.add_argument("--report", type=int, help="For `up` itself: the descriptor that progress is written to.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["foreground"]:
+            self._stay(options["report"])
+            return
+        already = running_site()
+        if already is not None:
+            self.stdout.write(f"The site already runs at {already.url} (process {already.pid}).")
+            return
+        self._start_in_background()
+
+    def _start_in_background(self) -> None:
+        log = Path(settings.VAR_DIR) / "log" / "supervisor.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        reports, reporting = os.pipe()
+        argv = [sys.executable, sys.argv[0], "up", "--foreground", "--report", str(reporting)]
+        with log.open("wb") as output:
+            supervisor = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=[reporting],
+                start_new_session=True,
+            )
+        os.close(reporting)
+        with os.fdopen(reports) as lines:
+            for line in lines:
+                if line.strip() == UP:
+                    return
+                self.stdout.write(line, ending="")
+        supervisor.wait()
+        raise CommandError(f"The site did not start. {log} says:\n{log.read_text(errors='replace').strip()}")
+
+    def _stay(self, report: int | None) -> None:
+        """The supervisor itself. It reports while it starts; later nobody listens any more."""
+        reporting = os.fdopen(report, "w", buffering=1) if report is not None else self.stdout
+        try:
+            with Site(port=settings.WEB_PORT, command="make up", say=lambda text: print(text, file=reporting)) as site:
+                print(f"The site is up at {site.url}. `make down` stops it.", file=reporting)
+                if settings.EMBEDDED:
+                    _, user = ensure_demo_team()
+                    print(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}", file=reporting)
+                if report is not None:
+                    print(UP, file=reporting)
+                    reporting.close()
+                site.stay()
+        except SiteError as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            self.stdout.write("Stopped.")

@@ -1,0 +1,309 @@
+"""Starts a whole one-machine site, notices when a part of it dies, and stops every process it started."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import cast
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, connections
+
+from benchsite import components
+from benchsite.components import HOST, Component
+from benchsite.embedded import EmbeddedError, EmbeddedServers, log_tail
+from benchsite.teams.bootstrap import ensure_demo_team
+from runs.artifacts import mark_storage
+from runs.artifacts import mark_storage
+from workers.guarded import StartError
+from workers.guardian import start_time
+from workers.registry import end_earlier_lives
+
+GENERATORS = ("generator-1", "generator-2")
+READY_PATIENCE_S = 90.0
+READY_CHECK_S = 0.1
+WATCH_S = 0.5
+DOWN_PATIENCE_S = 60.0
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class SiteError(Exception):
+    """The site cannot be started, or a part of it has died; the message says which, why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSite:
+    """What a supervisor writes about itself in `var/supervisor.json`."""
+
+    pid: int
+    started: str | None
+    url: str
+
+    @property
+    def lives(self) -> bool:
+        return self.started is not None and start_time(self.pid) == self.started
+
+
+def state_file() -> Path:
+    return Path(settings.VAR_DIR) / "supervisor.json"
+
+
+def running_site() -> RunningSite | None:
+    """The site of this `var/` that runs now, if one does."""
+    with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
+        site = RunningSite(**json.loads(state_file().read_text()))
+        return site if site.lives else None
+    return None
+
+
+def stop_running_site() -> RunningSite | None:
+    """Stops the site of this `var/` and returns when it is gone; None when none runs."""
+    site = running_site()
+    if site is None:
+        return None
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(site.pid, signal.SIGTERM)
+    end = time.monotonic() + DOWN_PATIENCE_S
+    while site.lives and time.monotonic() < end:
+        time.sleep(READY_CHECK_S)
+    if site.lives:
+        os.kill(site.pid, signal.SIGKILL)  # Its guardians then end everything that it had started.
+        end_earlier_lives(Path(settings.VAR_DIR) / "supervised")
+    return site
+
+
+class Site:
+    """The site of this `var/` in the foreground: a context that starts everything and stops everything.
+
+        with Site(port=8000) as site:
+            site.stay()
+
+    SIGTERM and SIGHUP end the context as Ctrl-C does, by KeyboardInterrupt. Raises SiteError.
+    """
+
+    def __init__(
+        self,
+        *,
+        port: int,
+        command: str = "make demo",
+        say: Callable[[str], None] = lambda text: print(text, flush=True),
+    ) -> None:
+        self.port = port
+        self.url = f"http://{HOST}:{port}"
+        self.generators = GENERATORS
+        self.components: list[Component] = []
+        self.command = command
+        self.say = say
+        self.var = Path(settings.VAR_DIR)
+        self.registry = self.var / "supervised"
+        self.embedded: EmbeddedServers | None = None
+        self._lock: int | None = None
+        self._handlers: dict[int, object] = {}
+
+    def __enter__(self) -> "Site":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # --- up
+
+    def start(self) -> None:
+        """Starts every part in order and returns when all are ready; whatever goes wrong, nothing is left running."""
+        try:
+            self._catch_signals()
+            self.var.mkdir(parents=True, exist_ok=True)
+            self._take_lock()
+            check_port(self.port, self.command)
+            self._write_state()
+            (self.var / "log").mkdir(exist_ok=True)
+            end_earlier_lives(self.registry)
+            end_earlier_lives(settings.GUARDED_DIR)
+            self._start_embedded()
+            self._prepare()
+            self._start_components()
+        except (EmbeddedError, StartError) as problem:
+            self.stop()
+            raise SiteError(str(problem)) from problem
+        except BaseException:
+            self.stop()
+            raise
+
+    def _take_lock(self) -> None:
+        """One supervisor per `var/`; the lock goes with the process."""
+        lock = os.open(self.var / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            other = running_site()
+            where = f" at {other.url} (process {other.pid})" if other else ""
+            raise SiteError(f"The site in {self.var} already runs{where}. `make down` stops it.") from None
+        self._lock = lock
+
+    def _write_state(self) -> None:
+        content = asdict(RunningSite(os.getpid(), start_time(os.getpid()), self.url))
+        draft = state_file().with_suffix(".draft")
+        draft.write_text(json.dumps(content))
+        draft.replace(state_file())
+
+    def _start_embedded(self) -> None:
+        if not (settings.EMBEDDED_POSTGRESQL or settings.EMBEDDED_REDIS):
+            return
+        with self._step("Starting the site's own PostgreSQL and Redis"):
+            self.embedded = EmbeddedServers(
+                settings.PLACES,
+                logs=self.var / "log",
+                postgresql=settings.EMBEDDED_POSTGRESQL,
+                redis=settings.EMBEDDED_REDIS,
+            )
+            self.embedded.start()
+
+    def _prepare(self) -> None:
+        with self._step("Bringing database and static files up to date"):
+            call_command("migrate", interactive=False, verbosity=0)
+            ensure_demo_team()
+            mark_storage()
+            collect_static()
+
+    def _start_components(self) -> None:
+        now = database_now()
+        self.components = [
+            components.web(self.port),
+            components.scheduler(),
+            components.conductor(),
+            *(components.load_generator(name, now) for name in self.generators),
+        ]
+        with self._step("Starting web server, scheduler, conductor and two load generators"):
+            for component in self.components:
+                component.start(self.registry)
+            for component in self.components:
+                self._wait_until_ready(component)
+
+    def _wait_until_ready(self, component: Component) -> None:
+        end = time.monotonic() + READY_PATIENCE_S
+        while not component.ready(component):
+            self.check()
+            if time.monotonic() > end:
+                tail = log_tail(component.log)
+                raise SiteError(
+                    f"{component.name} was not ready in {READY_PATIENCE_S:.0f} s. The end of {component.log}:\n{tail}"
+                )
+            time.sleep(READY_CHECK_S)
+
+    @contextlib.contextmanager
+    def _step(self, what: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.say(f"{what}: done in {time.monotonic() - began:.1f} s")
+
+    # --- while it is up
+
+    def check(self) -> None:
+        """Raises SiteError, with the last lines of its log, when a part of the site has died."""
+        for component in self.components:
+            if component.died:
+                raise SiteError(component.obituary())
+        try:
+            if self.embedded is not None:
+                self.embedded.check()
+        except EmbeddedError as problem:
+            raise SiteError(str(problem)) from problem
+
+    def stay(self) -> None:
+        """Returns never: ends by KeyboardInterrupt (Ctrl-C, SIGTERM) or by SiteError when a part has died."""
+        while True:
+            self.check()
+            time.sleep(WATCH_S)
+
+    # --- down
+
+    def stop(self) -> None:
+        """Stops every process that was started, the private servers last. May be called twice."""
+        # A second Ctrl-C must not leave half of it running; every wait below is bounded.
+        for number in STOP_SIGNALS if self._handlers else ():
+            signal.signal(number, signal.SIG_IGN)
+        started = [one.guarded for one in reversed(self.components) if one.guarded is not None]
+        for guarded in started:
+            guarded.request_stop()
+        for guarded in started:
+            guarded.stop()
+        self.components = []
+        connections.close_all()
+        if self.embedded is not None:
+            self.embedded.stop()
+        self.embedded = None
+        if self._lock is not None:
+            state_file().unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = None
+        self._give_signals_back()
+
+    def _catch_signals(self) -> None:
+        for number in STOP_SIGNALS:
+            self._handlers[number] = signal.signal(number, interrupt)
+
+    def _give_signals_back(self) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        self._handlers = {}
+
+
+def database_now() -> datetime:
+    """PostgreSQL's clock, the one by which load generators say that they are here."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT now()")
+        return cast(datetime, cursor.fetchall()[0][0])
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def check_port(port: int, command: str) -> None:
+    """Raises SiteError when something listens on the port, naming one that is free and how to ask for it."""
+    if _is_free(port):
+        return
+    other = next((one for one in range(port + 1, min(port + 100, 65536)) if _is_free(one)), port + 1)
+    raise SiteError(
+        f"Port {port} on {HOST} is taken by another program. Stop that, or choose another port: PORT={other} {command}"
+    )
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def collect_static() -> None:
+    """`collectstatic`, left out when no file has changed since the last time: it compresses for some seconds."""
+    from django.contrib.staticfiles.finders import get_finders
+
+    facts = hashlib.sha256(settings.STATIC_URL.encode())
+    for finder in get_finders():
+        for path, storage in finder.list([]):
+            found = Path(storage.path(path)).stat()
+            facts.update(f"{path}:{found.st_size}:{found.st_mtime_ns}\n".encode())
+    stamp = Path(settings.STATIC_ROOT) / ".stamp"
+    if stamp.exists() and stamp.read_text() == facts.hexdigest():
+        return
+    call_command("collectstatic", interactive=False, verbosity=0)
+    stamp.write_text(facts.hexdigest())
