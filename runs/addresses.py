@@ -7,9 +7,11 @@ that a name cannot point elsewhere a moment later.
 import ipaddress
 import socket
 from collections.abc import Iterable, Sequence
+from urllib.parse import parse_qs, urlsplit
 
 import psutil
 
+USUAL_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -56,6 +58,17 @@ def resolve(host: str, port: int) -> list[IPAddress]:
     # A zone such as %eth0 belongs to link-local addresses only, and those are refused anyway.
     plain = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
     return list(dict.fromkeys(_unmapped(address) for address in plain))
+
+
+def servers_of(urls: Iterable[str]) -> list[tuple[str, int]]:
+    """Host and port of the servers that postgresql:// and redis:// URLs name; none for UNIX sockets."""
+    found = []
+    for url in urls:
+        parts = urlsplit(url)
+        for host in (parts.hostname, *parse_qs(parts.query).get("host", [])):
+            if host and not host.startswith("/"):
+                found.append((host, parts.port or USUAL_PORTS.get(parts.scheme, 0)))
+    return [(host, port) for host, port in found if port]
 
 
 def own_addresses() -> frozenset[IPAddress]:

@@ -2,7 +2,6 @@
 
 import re
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -11,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from benchsite.teams.models import Team
-from runs.addresses import AddressRefused, refuse_address
+from runs.addresses import AddressRefused, refuse_address, servers_of
 from runs.forms.fields import DescribedForm, NamedForm, name_field, notes_field
 from runs.models import Cluster, Machine, Node
 from runs.models.plan import Provisioner
@@ -34,8 +33,7 @@ def machines_for(team: Team) -> QuerySet[Machine]:
 
 def own_servers() -> list[tuple[str, int]]:
     """Where the site's own PostgreSQL and Redis are, as far as they have an address at all."""
-    parts = [(urlsplit(settings.DATABASE_URL), 5432), (urlsplit(settings.REDIS_URL), 6379)]
-    return [(part.hostname, part.port or usual) for part, usual in parts if part.hostname]
+    return servers_of((settings.DATABASE_URL, settings.REDIS_URL))
 
 
 def split_address(text: str) -> tuple[str, int]:

@@ -1,14 +1,11 @@
 """The provisioner a cluster asks for, set up as this site's settings say."""
 
-from urllib.parse import parse_qs, urlsplit
-
 from django.conf import settings
 
+from runs.addresses import servers_of
 from workers.provision.external import ExternalProvisioner
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.servers import Provisioner, ProvisionError, Wanted
-
-DEFAULT_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
 
 
 def provisioner_for(kind: str, wanted: Wanted, site: Site | None = None) -> Provisioner:
@@ -34,10 +31,4 @@ def this_site() -> Site:
 
 def own_servers() -> list[tuple[str, int]]:
     """Host and port of the site's own PostgreSQL and Redis, where they listen on TCP."""
-    found = []
-    for url in (settings.DATABASE_URL, settings.REDIS_URL):
-        parts = urlsplit(url)
-        for host in (parts.hostname, *parse_qs(parts.query).get("host", [])):
-            if host and not host.startswith("/"):
-                found.append((host, parts.port or DEFAULT_PORTS.get(parts.scheme, 0)))
-    return [(host, port) for host, port in found if port]
+    return servers_of((settings.DATABASE_URL, settings.REDIS_URL))
