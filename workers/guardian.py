@@ -103,6 +103,7 @@ class Guardian:
         self.record = os.path.join(self.order["registry"], f"{self.order['token']}.json")
         self.pid = 0
         self.exit_code: int | None = None
+        self.asked: set[int] = set()  # strays that have had their SIGTERM
         # A caught signal writes a byte here, which wakes `select`; without that a dying child would be noticed late.
         self.wake, wake_in = os.pipe()
         os.set_blocking(self.wake, False)
@@ -243,16 +244,21 @@ class Guardian:
     def anything_left(self) -> bool:
         return self.reap() or group_lives(self.pid)
 
-    def signal_strays(self, number: int) -> None:
+    def terminate_new_strays(self) -> None:
+        """Every stray is asked once; most become strays only when the child that had started them is gone."""
         for stray in self.strays():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(stray, number)
+            if stray not in self.asked:
+                self.asked.add(stray)
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(stray, signal.SIGTERM)
 
     def wait_until_gone(self, patience_s: float, *, unless_kill: bool) -> bool:
         end = time.monotonic() + patience_s
         while self.anything_left():
             if time.monotonic() > end or (unless_kill and self.asked_to == "kill"):
                 return False
+            if not group_lives(self.pid):
+                self.terminate_new_strays()
             self.listen(GROUP_CHECK_S)
         return True
 
@@ -266,12 +272,14 @@ class Guardian:
             else:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.pid, self.order["stop_signal"])
-            self.signal_strays(signal.SIGTERM)
+            self.terminate_new_strays()
         if self.asked_to == "kill" or not self.wait_until_gone(self.order["grace_s"], unless_kill=True):
             end = time.monotonic() + KILL_PATIENCE_S
             while self.anything_left() and time.monotonic() < end:
                 signal_group(self.pid, signal.SIGKILL)
-                self.signal_strays(signal.SIGKILL)
+                for stray in self.strays():
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(stray, signal.SIGKILL)
                 self.listen(GROUP_CHECK_S)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.record)
