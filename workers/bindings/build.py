@@ -36,6 +36,8 @@ POM = "{http://maven.apache.org/POM/4.0.0}"
 BASE = "base"
 DESCRIPTION = "binding.properties"
 ERROR_LINES = 12
+# Maven runs for seconds: a JVM that compiles less and collects simply is done sooner.
+MAVEN_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Lines that Maven adds to every failure and that help nobody here.
 BOILERPLATE = re.compile(r"^\[ERROR\]\s*(\[Help|To see the full|Re-run Maven|For more info|After correcting|mvn <|$)")
 NETWORK = re.compile(r"Could not (transfer|resolve|find artifact)|Unknown host|Connection (refused|timed|reset)|PKIX")
@@ -100,7 +102,7 @@ def is_current(sources: Path, into: Path, binding: str) -> bool:
 
 def run_maven(sources: Path, bindings: Sequence[str], log: Path) -> None:
     """Packages the bindings and what they need. Raises BuildError with the last of Maven's own error lines."""
-    environment = dict(os.environ)
+    environment = {"MAVEN_OPTS": MAVEN_OPTIONS, **os.environ}
     if home := prerequisites.java_home():
         environment["JAVA_HOME"] = home
     argv = ["mvn", "-q", "-B", "-ntp", "-Dstyle.color=never", "-Dmaven.test.skip=true"]

@@ -38,6 +38,12 @@ public final class Failure {
         return new Failure(Status.BAD_REQUEST, message, false, false, true);
     }
 
+    /** "ERROR true false": the status, whether another attempt may help, whether the connection is broken. */
+    @Override
+    public String toString() {
+        return status.getName() + " " + passing + " " + broken;
+    }
+
     /** One line for people: what the exception says, and what its causes add to that. */
     public static String describe(Throwable thrown) {
         StringBuilder text = new StringBuilder();
