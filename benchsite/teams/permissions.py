@@ -75,7 +75,7 @@ def team_required(view: View[P]) -> View[P]:
 
     @login_required
     @wraps(view)
-    def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if current_team(request) is None:
             return render(request, "teams/no_team.html", status=403)
         return view(request, *args, **kwargs)
@@ -89,7 +89,7 @@ def role_required(role: Role) -> Callable[[View[P]], View[P]]:
     def decorate(view: View[P]) -> View[P]:
         @team_required
         @wraps(view)
-        def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not has_role(request, role):
                 raise PermissionDenied(f"This needs the role {role} in your team.")
             return view(request, *args, **kwargs)
@@ -104,7 +104,7 @@ def operator_required(view: View[P]) -> View[P]:
 
     @team_required
     @wraps(view)
-    def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not is_operator(request):
             raise PermissionDenied("Only an operator of this site may do that.")
         return view(request, *args, **kwargs)

@@ -1,7 +1,5 @@
 """Signing in and out, and choosing the team to look at."""
 
-from typing import cast
-
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.decorators import login_required
@@ -81,6 +79,6 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 def choose_team(request: HttpRequest) -> HttpResponse:
     """Keeps the chosen team in the session; one that the person is not in is ignored."""
     wanted = request.POST.get("team", "")
-    if any(str(membership.team_id) == wanted for membership in memberships_of(cast(HttpRequest, request))):
+    if any(str(membership.team_id) == wanted for membership in memberships_of(request)):
         request.session["team"] = wanted
     return redirect("/")

@@ -26,7 +26,7 @@ class DatabaseForm(NamedForm):
     replication_factor = forms.IntegerField(min_value=1, max_value=100, initial=1)
     settings = PropertiesField(
         label="Server settings",
-        help_text="name=value, one per line; they hold in every mode. What a durability mode decides is not yours to set.",
+        help_text="name=value, one per line, for every mode. What a durability mode decides is not yours to set.",
     )
     binding_properties = PropertiesField(
         rows=4,
@@ -39,6 +39,8 @@ class DatabaseForm(NamedForm):
         initial: dict[str, Any] = dict(kwargs.pop("initial", None) or {})
         if instance is not None:
             initial = {name: getattr(instance, name) for name in self.base_fields}
+            for name in ("settings", "binding_properties"):
+                initial[name] = dict(sorted(initial[name].items()))
         super().__init__(*args, team=team, instance=instance, initial=initial, **kwargs)
         systems = load_catalog().systems.values()
         self.fields["system"].choices = [  # type: ignore[attr-defined]

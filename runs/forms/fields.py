@@ -29,7 +29,7 @@ class PropertiesField(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         return as_lines(value) if isinstance(value, Mapping) else value
 
-    def clean(self, value: Any) -> dict[str, str]:  # type: ignore[override]
+    def clean(self, value: Any) -> dict[str, str]:
         return parse_lines(super().clean(value) or "")
 
 
@@ -67,7 +67,7 @@ class NumbersField(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(str(number) for number in value) if isinstance(value, list | tuple) else value
 
-    def clean(self, value: Any) -> list[int]:  # type: ignore[override]
+    def clean(self, value: Any) -> list[int]:
         words = re.split(r"[\s,;]+", (super().clean(value) or "").strip())
         numbers: list[int] = []
         for word in filter(None, words):
@@ -87,7 +87,7 @@ class TagsField(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(value) if isinstance(value, list | tuple) else value
 
-    def clean(self, value: Any) -> list[str]:  # type: ignore[override]
+    def clean(self, value: Any) -> list[str]:
         tags = [tag.strip() for tag in (super().clean(value) or "").split(",")]
         for tag in tags:
             if len(tag) > 40:

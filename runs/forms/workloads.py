@@ -11,7 +11,7 @@ from benchsite.teams.models import Team
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.models import Workload
 from runs.ycsb.errors import PropertyError
-from runs.ycsb.properties import CORE_WORKLOADS, check_workload
+from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES, check_workload
 
 SHORT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,11}", re.ASCII)
 EXAMPLES = {
@@ -35,6 +35,12 @@ def preset(letter: str) -> dict[str, Any] | None:
     }
 
 
+def in_order(properties: dict[str, str]) -> dict[str, str]:
+    """The properties in the order in which YCSB's own files have them; JSON columns do not keep one."""
+    places = {name: place for place, name in enumerate(WORKLOAD_PROPERTIES)}
+    return dict(sorted(properties.items(), key=lambda item: (places.get(item[0], len(places)), item[0])))
+
+
 class WorkloadForm(NamedForm):
     kind = "workload"
     name = name_field(help_text="As it is to be called in lists and figures.")
@@ -54,6 +60,7 @@ class WorkloadForm(NamedForm):
         initial: dict[str, Any] = dict(kwargs.pop("initial", None) or {})
         if instance is not None:
             initial = {name: getattr(instance, name) for name in self.base_fields}
+            initial["properties"] = in_order(instance.properties)
         super().__init__(*args, team=team, instance=instance, initial=initial, **kwargs)
 
     def others(self) -> QuerySet[Workload]:

@@ -10,6 +10,8 @@ from django.db.models.deletion import Collector, ProtectedError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from runs.models import MatrixEntry
+
 SHOWN = 5
 
 
@@ -34,11 +36,16 @@ def blockers(thing: Model, also: Iterable[Model] = ()) -> list[Blocker]:
         Collector(using=router.db_for_write(type(thing))).collect([thing])
     except ProtectedError as error:
         found += list(error.protected_objects)
-    by_kind: dict[str, list[str]] = {}
+    by_kind: dict[tuple[str, str], set[str]] = {}
     for row in found:
-        count_of = row._meta.verbose_name_plural
-        by_kind.setdefault(str(count_of), []).append(str(row))
-    return [Blocker(kind, len(names), tuple(sorted(names)[:SHOWN])) for kind, names in sorted(by_kind.items())]
+        # A person knows the matrix, not the row that ties it to a database.
+        shown = row.matrix if isinstance(row, MatrixEntry) else row
+        words = (str(shown._meta.verbose_name), str(shown._meta.verbose_name_plural))
+        by_kind.setdefault(words, set()).add(str(shown))
+    return [
+        Blocker(one if len(names) == 1 else many, len(names), tuple(sorted(names)[:SHOWN]))
+        for (one, many), names in sorted(by_kind.items())
+    ]
 
 
 def delete_page(

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
-from runs.forms.workloads import EXAMPLES, WorkloadForm, preset
+from runs.forms.workloads import EXAMPLES, WorkloadForm, in_order, preset
 from runs.models import Workload
 from runs.views.deleting import delete_page
 from runs.views.paging import page_of
@@ -55,7 +55,7 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "mix": mix_of(found.properties),
             "data": data_of(found.properties),
             "warnings": warnings_of(found.properties),
-            "properties": [(name, value, WORKLOAD_PROPERTIES.get(name)) for name, value in found.properties.items()],
+            "properties": [(n, v, WORKLOAD_PROPERTIES.get(n)) for n, v in in_order(found.properties).items()],
             "matrices": found.matrices.filter(team=found.team_id)[:10],
             "may_edit": has_role(request, Role.RUNNER),
         },

@@ -1,6 +1,6 @@
 // Draws every <figure data-src="URL">. The URL answers JSON:
 //   {figure: {data, layout}, caption, table: {columns, rows}, empty?, live?, csv?, json?}
-// `?theme=light|dark` is added to it. The server chooses every colour; nothing about the data is decided here.
+// `?theme=light|dark` is added to it, and `&narrow=1` where the figure is less than 560 px wide. The server chooses every colour; nothing about the data is decided here.
 (function () {
   "use strict";
   const PLOTLY = document.currentScript.dataset.plotly;
@@ -29,15 +29,16 @@
     return element;
   }
 
-  function address(figure, theme, extra) {
+  function address(figure, theme, narrow) {
     const url = new URL(figure.dataset.src, location.href);
     if (theme) url.searchParams.set("theme", theme);
-    for (const [name, value] of Object.entries(extra || {})) url.searchParams.set(name, value);
+    if (narrow) url.searchParams.set("narrow", "1");
     return url;
   }
 
-  async function fetchJson(figure, theme) {
-    const response = await fetch(address(figure, theme), { headers: { Accept: "application/json" } });
+  // The server has an arrangement of its own for a telephone and for a column of paper.
+  async function fetchJson(figure, theme, narrow) {
+    const response = await fetch(address(figure, theme, narrow), { headers: { Accept: "application/json" } });
     if (!response.ok) throw new Error(`The server answered ${response.status}.`);
     return response.json();
   }
@@ -111,7 +112,7 @@
     const Plotly = await loadPlotly();
     // Paper is white whatever theme the reader has.
     const theme = size === PAPER ? "light" : window.benchsiteTheme();
-    const source = state.cache[theme] || (await fetchJson(figure, theme));
+    const source = await fetchJson(figure, theme, size === PAPER);
     const layout = { ...source.figure.layout, autosize: false, paper_bgcolor: theme === "dark" ? "#15181e" : "#ffffff" };
     if (size === PAPER) layout.font = { ...layout.font, size: 8 };
     const { name, ...shape } = size;
@@ -165,7 +166,7 @@
     try {
       if (fresh || !state.cache[theme]) {
         if (!state.drawn && !state.plot.childElementCount) say(state, "Drawing …", false);
-        const json = await fetchJson(figure, theme);
+        const json = await fetchJson(figure, theme, figure.clientWidth < 560);
         if (fresh) state.cache = {};
         state.cache[theme] = json;
       }
