@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import Count, Max, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -109,7 +109,9 @@ def latest_sweeps(team: Team) -> tuple[Sweep, ...]:
         if sweep_id is not None:
             newest.setdefault(sweep_id)
     keys = list(newest)[:LATEST]
-    found = Sweep.objects.filter(pk__in=keys).select_related("matrix").in_bulk()
+    counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="") & ~Q(runs__verdict="reject")
+    highest = Max("runs__throughput_ops_s", filter=counting)
+    found = Sweep.objects.filter(pk__in=keys).select_related("matrix").annotate(highest=highest).in_bulk()
     return tuple(found[key] for key in keys if key in found)
 
 

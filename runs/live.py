@@ -68,6 +68,7 @@ class Said:
 class OperationSeries:
     """One kind of operation per second, on the seconds of the series that holds it; None: nothing was said."""
 
+    rate_ops_s: tuple[float | None, ...]
     mean_us: tuple[float | None, ...]
     highest_p99_us: tuple[float | None, ...]
 
@@ -266,18 +267,22 @@ def _operations(slots: Mapping[int, Mapping[int, Said]], seconds: Sequence[int])
     names = sorted({name for by in slots.values() for one in by.values() for name in one.by_operation})
     found = {}
     for name in names:
-        per_second = [
-            [by[s].by_operation[name] for by in slots.values() if s in by and name in by[s].by_operation]
-            for s in seconds
-        ]
+        per_second = [[by[s] for by in slots.values() if s in by and name in by[s].by_operation] for s in seconds]
         found[name] = OperationSeries(
-            mean_us=tuple(_weighted_mean(statuses) for statuses in per_second),
+            rate_ops_s=tuple(sum(_share(one, name) for one in said) if said else None for said in per_second),
+            mean_us=tuple(_weighted_mean([one.by_operation[name] for one in said]) for said in per_second),
             highest_p99_us=tuple(
-                max((status["p99_us"] for status in statuses if "p99_us" in status), default=None)
-                for statuses in per_second
+                max((p99 for one in said if (p99 := one.by_operation[name].get("p99_us")) is not None), default=None)
+                for said in per_second
             ),
         )
     return found
+
+
+def _share(said: Said, name: str) -> float:
+    """An operation's part of a client's rate, by the counts of the same line."""
+    counts = sum(status.get("count", 0.0) for status in said.by_operation.values())
+    return said.rate_ops_s * said.by_operation[name].get("count", 0.0) / counts if counts else 0.0
 
 
 def _weighted_mean(statuses: Sequence[OperationStatus]) -> float | None:

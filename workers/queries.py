@@ -106,6 +106,7 @@ class QueueLine:
     row: QueueRow
     mine: bool
     waits_for: str  # in words; empty for what holds its machines
+    in_vain: bool  # a load generator that it needs is silent, so no start can be predicted
 
     @property
     def run(self) -> Run:
@@ -127,7 +128,15 @@ def queue_lines(team: Team, rows: list[QueueRow] | None = None, now: datetime | 
         .exclude(status=Status.SUCCEEDED)
         .values_list("pk", "name")
     )
-    return [QueueLine(row, row.run.team_id == team.pk, _why(row, team, holders, silent, loads)) for row in rows]
+    return [
+        QueueLine(
+            row,
+            mine=row.run.team_id == team.pk,
+            waits_for=_why(row, team, holders, silent, loads),
+            in_vain=row.run.pk in silent,
+        )
+        for row in rows
+    ]
 
 
 def _why(
@@ -136,7 +145,9 @@ def _why(
     if row.holds:
         return ""
     if row.run.pk in silent:
-        return f"load generator {', '.join(silent[row.run.pk])}, which gives no sign of life"
+        names = sorted(silent[row.run.pk])
+        several = len(names) > 1
+        return f"load generator{'s' if several else ''} {', '.join(names)}: no sign of life"
     if row.run.needs_id in loads:
         return f"its load, {loads[row.run.needs_id]}" if row.run.team_id == team.pk else "its load"
     busy = next((machine for machine in row.machines if machine.pk in holders), None)

@@ -27,11 +27,17 @@ def sparkline(values: Sequence[float], label: str = "") -> SafeString:
     """{% sparkline live.rate_ops_s "Throughput of the last 90 seconds" %}"""
     if len(values) < 2:
         return format_html('<span class="muted small">{}</span>', "no line yet")
+    points = points_of(values)
     return format_html(
         '<svg class="spark" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
+        '<polygon points="0,{} {} {},{}"/>'
         '<polyline points="{}" fill="none" vector-effect="non-scaling-stroke"/></svg>',
         WIDTH,
         HEIGHT,
         label,
-        points_of(values),
+        HEIGHT,
+        points,
+        WIDTH,
+        HEIGHT,
+        points,
     )

@@ -125,6 +125,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class MatrixPage:
+    databases: int
+    entries: int
     rungs: tuple[int, ...]
     rows: tuple[GridRow, ...]
     loads: tuple[Run, ...]
@@ -145,9 +147,12 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     again = {run.rerun_of_id for run in runs}
     excluded = excluded_cells(matrix)
     rungs = tuple(sorted({rung_of(run) for run in measured} | {cell.rung for cell in excluded}))
+    entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     return MatrixPage(
+        databases=len({database for database, _ in entries}),
+        entries=len(entries),
         rungs=rungs,
-        rows=tuple(_rows(matrix, measured, excluded, rungs)),
+        rows=tuple(_rows(entries, measured, excluded, rungs)),
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
         missing=sum(run.status in (Status.FAILED, Status.CANCELLED) and run.pk not in again for run in measured),
@@ -182,7 +187,7 @@ def mark_of(run: Run) -> Mark:
 
 
 def _rows(
-    matrix: Matrix, measured: Sequence[Run], excluded: Sequence[ExcludedCell], rungs: Sequence[int]
+    entries: Sequence[tuple[UUID, str]], measured: Sequence[Run], excluded: Sequence[ExcludedCell], rungs: Sequence[int]
 ) -> Iterable[GridRow]:
     by_sweep: dict[UUID, dict[int, list[Run]]] = defaultdict(lambda: defaultdict(list))
     sweeps: dict[UUID, Sweep] = {}
@@ -194,7 +199,6 @@ def _rows(
     for left_out in excluded:
         reasons[_place(left_out)][left_out.rung] = left_out.reason
     highest = max((run.throughput_ops_s or 0 for run in measured if not run.excluded_reason), default=0)
-    entries = MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode")
     order = {f"{database} {mode}": place for place, (database, mode) in enumerate(entries)}
     for sweep in sorted(sweeps.values(), key=lambda s: (order.get(f"{s.database_id} {s.mode}", len(order)), s.name)):
         why = reasons.pop((str(sweep.database_id), sweep.mode, str(sweep.workload_id)), {})

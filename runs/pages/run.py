@@ -16,7 +16,7 @@ from runs.models.result import LatencyKind
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.remedies import remedy
 
-LAST_LINES = 30
+LAST_LINES = 24
 SERVER_REASONS = frozenset({Reason.SERVER_DID_NOT_START, Reason.SERVER_LOST, Reason.MODE_NOT_IN_FORCE})
 NOT_SHOWN = "(not shown)"
 BAD_FIRST = (

@@ -90,3 +90,10 @@ def facts_in_words(facts: Mapping[str, object]) -> list[tuple[str, str]]:
         else:
             found.append((name.replace("_", " "), str(value)))
     return found
+
+
+@register.filter
+def whole(seconds: float | str | None) -> int | None:
+    """Whole seconds, for a clock that is looked at every two of them."""
+    # A name that a template does not find is an empty text.
+    return None if seconds is None or isinstance(seconds, str) else round(seconds)

@@ -1,0 +1,101 @@
+"""The figure of a run that goes on: what its clients say each second, from the live stream. No result yet."""
+
+import uuid
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_GET
+
+from benchsite.teams.permissions import owned_or_404, team_required
+from reports.figures.layout import Figure, Frame, Trace
+from reports.figures.run_series import OverTime, Window
+from reports.sheets import Sheet, run_series_sheet
+from runs import live
+from runs.live import ClientSeries, LiveSeries
+from runs.models import Run
+from runs.models.run import Phase, Status
+
+CAPTION = (
+    "As the clients say it, second by second; the merged histograms come after the end. "
+    "Rates are added (each client apart in grey); p99 is that of the highest client: percentiles cannot be added."
+)
+# A browser draws so many points of one line without effort; a long run shows its end.
+MOST_SECONDS = 1_800
+
+
+@require_GET
+@team_required
+def run_live_figure(request: HttpRequest, pk: uuid.UUID) -> JsonResponse:
+    run = owned_or_404(Run.objects.all(), request, pk)
+    sheet = live_sheet(run, live.read(run.pk))
+    return JsonResponse(sheet.answer(theme=request.GET.get("theme", "light"), narrow=request.GET.get("narrow") == "1"))
+
+
+def live_sheet(run: Run, series: LiveSeries) -> Sheet:
+    """The time series of a run so far, on an axis that is as long as the run is to be."""
+    window = window_of(run)
+    base = run_series_sheet(f"live-{run.pk}", over_time(series), window, live=run.status not in Status.terminal())
+
+    def draw(frame: Frame) -> Figure:
+        figure = base.draw(frame)
+        if len(series.clients) > 1:
+            figure["data"] = [_client_line(client, frame) for client in series.clients] + figure["data"]
+        if window.end_s and not (series.seconds and series.seconds[-1] > window.end_s):
+            figure["layout"]["xaxis"]["range"] = [0, window.end_s + 1]
+        return figure
+
+    return replace(base, draw=draw, caption=CAPTION, empty=_nothing(run, series))
+
+
+def window_of(run: Run) -> Window:
+    """What is to be measured, by the plan; a load has no window."""
+    asked = run.spec["window"]
+    if run.phase == Phase.LOAD:
+        return Window(target_ops_s=run.target_ops_s)
+    return Window(float(asked["warmup_s"]), float(asked["min_measure_s"]), run.target_ops_s)
+
+
+def over_time(series: LiveSeries) -> list[OverTime]:
+    seconds = np.array(series.seconds[-MOST_SECONDS:], dtype=float)
+    return [
+        OverTime(
+            operation=name,
+            kind="service",
+            seconds=seconds,
+            rate_ops_s=_numbers(operation.rate_ops_s),
+            failed=np.zeros(seconds.size),
+            mean_us=_numbers(operation.mean_us),
+            p99_us=_numbers(operation.highest_p99_us),
+        )
+        for name, operation in series.operations.items()
+        if seconds.size
+    ]
+
+
+def _numbers(values: tuple[float | None, ...]) -> npt.NDArray[np.float64]:
+    return np.array([np.nan if value is None else value for value in values[-MOST_SECONDS:]], dtype=float)
+
+
+def _client_line(client: ClientSeries, frame: Frame) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": list(client.seconds[-MOST_SECONDS:]),
+        "y": [round(rate, 1) for rate in client.rates_ops_s[-MOST_SECONDS:]],
+        "name": f"client {client.number}",
+        "line": {"color": frame.theme.muted, "width": 1},
+        "opacity": 0.7,
+        "hovertemplate": f"%{{y:.3s}} ops/s<extra>client {client.number}</extra>",
+    }
+
+
+def _nothing(run: Run, series: LiveSeries) -> str:
+    if not series.available:
+        return "No live view: Redis does not answer. The run does not depend on it."
+    if series.seconds:
+        return ""
+    if run.status in Status.terminal():
+        return "This run has ended, and its live view is gone. Its stored series is on its page."
+    return "No client has begun yet."
