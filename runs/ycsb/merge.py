@@ -141,11 +141,26 @@ def _span(client: ClientOutput, measured: Sequence[Intervals], reference: Interv
     """The client's own start and end; a client without an operation in its logs is missing, with the reason."""
     if reference is None:
         return MissingClient(client.number, "it left no log of any operation")
-    ends = [entry.end_s[(entry.client == client.number) & (entry.totals() > 0)] for entry in measured]
-    last = float(np.concatenate(ends).max(initial=-np.inf))
-    if not np.isfinite(last):
+    ended_s = max(
+        (_last_tick(entry, client.number, reference) for entry in measured if entry.parsed.kind == "service"),
+        default=-np.inf,
+    )
+    if not np.isfinite(ended_s):
         return MissingClient(client.number, "its logs do not count a single operation")
-    return _Span(client, reference.start_s, reference.end_s, float(reference.start_s.min()), last)
+    return _Span(client, reference.start_s, reference.end_s, float(reference.start_s.min()), ended_s)
+
+
+def _last_tick(entry: Intervals, number: int, reference: Intervals) -> float:
+    """When the client's last interval with any of these operations ended, on the clock of its reference.
+
+    The borders of the last intervals lie tens of milliseconds apart while a client stops, and the one with the latest
+    border must not pull an idle interval of the reference into the window. -inf without any operation.
+    """
+    middles = entry.midpoint_s[(entry.client == number) & (entry.totals() > 0)]
+    if not middles.size:
+        return -np.inf
+    at = int(np.searchsorted(reference.start_s, middles.max(), side="right")) - 1
+    return float(reference.end_s[max(at, 0)])
 
 
 def _window(spans: Sequence[_Span], warmup_s: float, measure_s: float | None) -> Window:

@@ -5,8 +5,10 @@ from typing import Final
 
 HIDDEN: Final = "[redacted]"
 
+# "num_tokens" of Cassandra and "bypass" are none.
 _SECRET_WORD: Final = (
-    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key|credentials?|private[-_]?key)"
+    r"(?:pass(?:word|wd|phrase)|(?<![a-z])pass(?![a-z])|pwd|secret|token(?!s)"
+    r"|(?:api|access|private)[-_]?key|credentials?)"
 )
 # A name that contains a secret's word, then = or : and the value up to a blank, a quote or the next option.
 _ASSIGNED: Final = re.compile(
@@ -20,7 +22,8 @@ _ADDRESS: Final = re.compile(
 )
 _BEARER: Final = re.compile(r"(?P<front>\b(?:bearer|basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
 _OPTION: Final = re.compile(
-    rf"(?P<front>(?:^|\s)--?[\w-]*{_SECRET_WORD}[\w-]*\s+)(?P<value>[^\s-][^\s]*)", re.IGNORECASE | re.MULTILINE
+    rf"(?P<front>(?:^|\s)(?:--?[\w-]*{_SECRET_WORD}[\w-]*|requirepass|masterauth)[ \t]+)(?P<value>[^\s-]\S*)",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 

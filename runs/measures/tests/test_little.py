@@ -1,0 +1,40 @@
+"""Little's law: what the threads did adds up to the time they had."""
+
+import pytest
+
+from runs.measures.little import edge_allowance, explained_share, explained_share_of_operations
+from runs.ycsb.tests.samples import golden
+
+
+def test_it_adds_up_every_client_over_its_own_time():
+    assert explained_share([(9_000_000, 10.0), (4_000_000, 5.0)], 2) == pytest.approx(0.85)
+
+
+def test_it_knows_nothing_without_threads_or_time():
+    assert explained_share([(1, 1)], 0) is None
+    assert explained_share([], 4) is None
+    assert explained_share([(1, 0.0)], 4) is None
+
+
+@pytest.mark.parametrize(
+    ("operations", "threads", "share"),
+    [
+        # A published run: 66,648.9 ops/s at a mean of 401.87 us on 8 threads explains 3.35 times what they had.
+        ([(66_648.9, 401.87)], 8, 3.348),
+        ([(398_139, 401.87)], 160, 1.0),
+        ([(500, 1000.0), (500, 800.0)], 1, 0.9),
+    ],
+)
+def test_it_finds_impossible_headlines(operations, threads, share):
+    assert explained_share_of_operations(operations, threads) == pytest.approx(share, abs=1e-3)
+
+
+def test_it_agrees_with_values_computed_elsewhere():
+    implied = golden("vari_histogram")["little_implied_threads"]
+    assert explained_share_of_operations([(66_648.894, 401.87)], 1) == pytest.approx(implied, abs=1e-3)
+
+
+def test_it_allows_for_one_operation_of_every_thread_from_before_the_window():
+    assert edge_allowance(4 * 2_000_000, 4, 10) == pytest.approx(0.2)
+    assert edge_allowance(1000, 0, 10) == 0
+    assert edge_allowance(1000, 4, 0) == 0

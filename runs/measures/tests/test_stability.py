@@ -1,0 +1,43 @@
+"""How even a series is."""
+
+import pytest
+
+from runs.measures.stability import stability
+from runs.ycsb.tests.samples import golden
+
+SERIES = [100, 102, 98, 101, 99, 40, 100, 103, 97, 100]
+
+
+def test_it_measures_a_spike():
+    found = stability(SERIES)
+    assert found is not None
+    assert (found.mean, found.median, found.mad, found.down_spike) == (94, 100, 1.5, 60)
+    assert found.sd == pytest.approx(19.0555, abs=1e-4)
+    assert found.cv == pytest.approx(0.2027, abs=1e-4)
+    assert found.robust_cv == pytest.approx(0.0222, abs=1e-4)
+    assert found.mean_deviation == pytest.approx(10.8)
+    assert (found.slow_share, found.longest_slow_s) == (0.1, 1)
+
+
+def test_it_agrees_with_values_computed_elsewhere():
+    expected = golden("stability")
+    found = stability(expected["series"])
+    assert found is not None
+    assert found.cv == pytest.approx(expected["cv"], abs=5e-5)
+    assert found.sd == pytest.approx(expected["sd"], abs=5e-5)
+    assert (found.mean, found.median) == (expected["mean"], expected["median"])
+    assert found.down_spike_share == expected["down_spike"]
+    assert found.slow_share == expected["frac_below_90pct_median"]
+
+
+def test_it_counts_stalls_as_zero():
+    found = stability([100.0] * 10 + [0.0] * 3 + [100.0] * 10 + [0.0])
+    assert found is not None
+    assert found.longest_slow_s == 3
+    assert found.down_spike_share == 1
+
+
+def test_it_says_nothing_about_nothing():
+    assert stability([]) is None
+    assert stability([5.0]) is None
+    assert stability([0.0] * 10) is None

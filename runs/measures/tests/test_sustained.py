@@ -1,0 +1,35 @@
+"""What counts as sustained."""
+
+import pytest
+
+from runs.measures.sustained import backlog, judge_target
+
+
+@pytest.mark.parametrize(
+    ("target", "reached", "outcome"),
+    [
+        (50_000, 50_000, "sustained"),
+        (75_000, 74_900, "sustained"),
+        (100_000, 93_000, "failed"),
+        (125_000, 94_200, "failed"),
+        (100_000, 97_000, "marginal"),
+    ],
+)
+def test_it_judges_a_ladder_of_targets(target, reached, outcome):
+    assert judge_target(reached, target, 0.0).outcome == outcome
+
+
+def test_it_refuses_a_target_that_was_reached_with_errors():
+    assert judge_target(1000, 1000, 0.002).outcome == "failed"
+
+
+def test_it_sees_a_growing_backlog():
+    growing = [1000 + 30_000 * second for second in range(60)]
+    reached = judge_target(990, 1000, 0.0, growing)
+    assert reached.backlog_growing and reached.outcome == "failed"
+    assert reached.backlog_us == pytest.approx(1_800_000)
+
+
+@pytest.mark.parametrize("series", [[], [5.0, 6.0], [1000.0] * 60, [float("nan")] * 60, [1000.0 + second for second in range(60)]])  # fmt: skip  # noqa: E501
+def test_it_leaves_even_response_times_alone(series):
+    assert not backlog(series)[1]

@@ -1,0 +1,226 @@
+"""Every check: when it is satisfied, when it warns, when it rejects, and when it cannot tell."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from runs.validity import CheckResult, ClientFacts, OperationFacts, Profile, RunFacts, judge_run, profile, worst
+
+MEASURED = profile("measured")
+P = {50.0: 900.0, 90.0: 1100.0, 95.0: 1200.0, 99.0: 1500.0, 99.9: 3000.0, 99.99: 5000.0}
+
+
+def client(number: int, **changes: Any) -> ClientFacts:
+    counts = {"READ": 75_000 * 2, "UPDATE": 75_000 * 2, "CLEANUP": 4}
+    good = ClientFacts(
+        number=number,
+        started_s=1000.0 + 0.05 * number,
+        ended_s=1305.0 + 0.05 * number,
+        covered_s=300.0,
+        operations=290_000,
+        ok=290_000,
+        busy_us=0.95 * 8 * 300e6,
+        throughput_ops_s=966.7,
+        threads=8,
+        runtime_ms=305_200.0,
+        printed_throughput_ops_s=300_000 / 305.2,
+        run_operations=300_000,
+        log_counts=counts,
+        printed_counts=counts,
+        init_s=0.2,
+        cleanup_s=0.01,
+        machine=f"machine {number}",
+        cpu_percent=120.0,
+        cores=4,
+    )
+    return replace(good, **changes)
+
+
+def facts(**changes: Any) -> RunFacts:
+    """A good measured run of five minutes."""
+    good = RunFacts(
+        phase="measure",
+        threads=16,
+        target_ops_s=None,
+        clients_expected=2,
+        clients=(client(0), client(1)),
+        missing=(),
+        window_s=300.0,
+        window_asked_s=300.0,
+        operations=(
+            OperationFacts("READ", ok=290_000, mean_us=1000, min_us=100, max_us=90_000, percentiles_us=P),
+            OperationFacts("UPDATE", ok=290_000, mean_us=1000, min_us=100, max_us=90_000, percentiles_us=P),
+        ),
+        total_operations=580_000,
+        ok_operations=580_000,
+        failed_operations=0,
+        throughput_ops_s=1933.4,
+        overlap=0.999,
+        longest_us=16 * 90_000.0,
+        returns={"OK": 600_000},
+        proportions={"READ": 0.5, "UPDATE": 0.5},
+        recordcount=1000,
+        rows_loaded=1000,
+        rate_ops_s=[1933.0 + (second % 7) for second in range(300)],
+        client_on_database_host=False,
+    )
+    return replace(good, **changes)
+
+
+def result(check_id: str, run: RunFacts, thresholds: Profile = MEASURED) -> CheckResult | None:
+    return next((found for found in judge_run(run, thresholds) if found.check_id == check_id), None)
+
+
+def severity(check_id: str, run: RunFacts, thresholds: Profile = MEASURED) -> str | None:
+    found = result(check_id, run, thresholds)
+    return found.severity if found else None
+
+
+def test_it_passes_a_good_run():
+    results = judge_run(facts(), MEASURED)
+    assert {found.check_id: found.severity for found in results if found.severity != "pass"} == {}
+    assert worst(results) == "pass"
+    ids = [found.check_id for found in results]
+    assert ids == sorted(ids) == ["E01", "V01", "V03", "V05", "V06", "V07", "V08", "V12", "V14", "V15", "V19", "V22", "V23", "V24"]  # fmt: skip  # noqa: E501
+
+
+def both(**changes: Any) -> tuple[ClientFacts, ...]:
+    return client(0, **changes), client(1, **changes)
+
+
+CASES: list[tuple[str, dict[str, Any], str | None]] = [
+    ("E01", {"missing": ("client 1: it left no log of any operation",), "clients": (client(0),)}, "reject"),
+    ("E01", {"ok_operations": 0}, "reject"),
+    ("E01", {"returns": None}, "reject"),
+    ("E01", {"returns": {"ERROR": 5}}, "reject"),
+    ("E01", {"window_s": 200.0}, "reject"),
+    ("E01", {"window_s": 299.0}, "pass"),
+    ("E01", {"window_asked_s": None, "window_s": 10.0}, "pass"),
+    ("E01", {"clients": (client(0, truncated=True), client(1))}, "reject"),
+    ("V01", {"clients": both(busy_us=0.91 * 8 * 300e6)}, "pass"),
+    ("V01", {"clients": both(busy_us=0.89 * 8 * 300e6)}, "warn"),
+    ("V01", {"clients": both(busy_us=0.74 * 8 * 300e6)}, "reject"),
+    ("V01", {"clients": both(busy_us=1.019 * 8 * 300e6), "longest_us": 0.0}, "pass"),
+    ("V01", {"clients": both(busy_us=1.03 * 8 * 300e6), "longest_us": 0.0}, "reject"),
+    ("V01", {"clients": both(busy_us=1.03 * 8 * 300e6), "longest_us": 16 * 6e6}, "pass"),
+    ("V01", {"clients": both(busy_us=0.1 * 8 * 300e6), "target_ops_s": 2000.0}, "pass"),
+    ("V01", {"clients": both(busy_us=1.1 * 8 * 300e6), "target_ops_s": 2000.0}, "reject"),
+    ("V01", {"missing": ("client 2: gone",)}, "not_assessed"),
+    ("V03", {"clients": both(cpu_percent=330.0)}, "warn"),
+    ("V03", {"clients": both(cpu_percent=370.0)}, "reject"),
+    ("V03", {"clients": both(cpu_percent=185.0, machine="one")}, "reject"),
+    ("V03", {"clients": (client(0), client(1, cpu_percent=None))}, "not_assessed"),
+    ("V03", {"clients": both(cores=None)}, "not_assessed"),
+    ("V05", {"window_s": 119.0}, "warn"),
+    ("V05", {"window_s": 29.0}, "reject"),
+    ("V05", {"total_operations": 99_999}, "warn"),
+    ("V05", {"operations": (OperationFacts("READ", ok=9_999),)}, "warn"),
+    ("V05", {"operations": (OperationFacts("READ", ok=10_000),)}, "pass"),
+    ("V06", {"clients": both(init_s=9.0)}, "warn"),
+    ("V06", {"clients": both(init_s=20.0, cleanup_s=20.0)}, "reject"),
+    ("V06", {"clients": both(runtime_ms=None)}, "not_assessed"),
+    ("V07", {"failed_operations": 580}, "pass"),
+    ("V07", {"failed_operations": 581}, "warn"),
+    ("V07", {"failed_operations": 5_801}, "reject"),
+    ("V07", {"failed_operations": 5_801, "returns": {"OK": 1, "NOT_FOUND": 9}}, "reject"),
+    ("V07", {"failed_operations": 700, "returns": {"OK": 1, "NOT_FOUND": 5, "ERROR": 5}}, "pass"),
+    ("V07", {"total_operations": 0}, "not_assessed"),
+    ("V08", {"proportions": {"READ": 0.52, "UPDATE": 0.48}}, "warn"),
+    ("V08", {"proportions": {"READ": 0.509, "UPDATE": 0.491}}, "pass"),
+    ("V08", {"proportions": {"READ": 0.5, "UPDATE": 0.495, "INSERT": 0.005}}, "warn"),
+    ("V08", {"proportions": {"READ": 1.0}}, "warn"),
+    ("V08", {"proportions": None}, None),
+    ("V09", {}, None),
+    ("V09", {"target_ops_s": 1960.0}, "pass"),
+    ("V09", {"target_ops_s": 1990.0}, "info"),
+    ("V09", {"target_ops_s": 2100.0}, "warn"),
+    ("V12", {"rate_ops_s": [1000.0] * 94 + [500.0] * 6}, "warn"),
+    ("V12", {"rate_ops_s": [1000.0] * 96 + [880.0] * 4}, "pass"),
+    ("V12", {"rate_ops_s": [1000.0, 700.0] * 50}, "warn"),
+    ("V12", {"rate_ops_s": [1000.0] * 59}, "not_assessed"),
+    ("V12", {"rate_ops_s": None}, "not_assessed"),
+    ("V14", {"clients": (client(0), client(1, started_s=1002.0))}, "warn"),
+    ("V14", {"clients": (client(0), client(1, ended_s=1285.0))}, "reject"),
+    ("V14", {"overlap": 0.89}, "warn"),
+    ("V14", {"clients": (client(0),), "clients_expected": 1}, None),
+    ("V15", {"clients": (client(0), client(1, throughput_ops_s=700.0))}, "warn"),
+    ("V15", {"clients": (client(0), client(1, throughput_ops_s=400.0))}, "reject"),
+    ("V15", {"clients": (client(0), client(1, throughput_ops_s=0.0))}, "reject"),
+    ("V15", {"clients": (client(0), client(1, throughput_ops_s=484.0, threads=4))}, "pass"),
+    ("V15", {"clients": (client(0),)}, None),
+    ("V19", {"rows_loaded": 999}, "reject"),
+    ("V19", {"rows_loaded": 1001}, "reject"),
+    ("V19", {"rows_loaded": 1001, "proportions": {"READ": 0.95, "INSERT": 0.05}}, "pass"),
+    ("V19", {"rows_loaded": 999, "proportions": {"READ": 0.95, "INSERT": 0.05}}, "reject"),
+    ("V19", {"rows_loaded": None}, "not_assessed"),
+    ("V22", {"operations": (OperationFacts("READ", ok=1, percentiles_us={50.0: 9.0, 99.0: 8.0}),)}, "reject"),
+    ("V22", {"operations": (OperationFacts("READ", ok=1, max_us=5.0, percentiles_us={99.0: 8.0}),)}, "reject"),
+    ("V22", {"operations": (OperationFacts("READ", ok=1, mean_us=5.0, min_us=6.0),)}, "reject"),
+    ("V22", {"operations": (OperationFacts("READ", ok=1, mean_us=5.0, max_us=4.0),)}, "reject"),
+    ("V22", {"target_ops_s": 2000.0}, "warn"),
+    ("V23", {"clients": both(printed_throughput_ops_s=300_000 / 305.2 * 1.002)}, "reject"),
+    ("V23", {"clients": both(printed_throughput_ops_s=300_000 / 305.2 * 1.0005)}, "pass"),
+    ("V23", {"clients": both(log_counts={"READ": 149_999, "UPDATE": 150_000, "CLEANUP": 4})}, "reject"),
+    ("V23", {"clients": both(log_counts={"READ": 150_000, "CLEANUP": 4})}, "reject"),
+    ("V23", {"clients": (client(0), client(1, printed_counts=None))}, "not_assessed"),
+    ("V24", {"client_on_database_host": True}, "warn"),
+    ("V24", {"client_on_database_host": None}, "not_assessed"),
+]
+
+
+@pytest.mark.parametrize(("check_id", "changes", "expected"), CASES)
+def test_it_judges(check_id, changes, expected):
+    assert severity(check_id, facts(**changes)) == expected
+
+
+def test_it_says_what_was_measured_against_what_and_what_to_do():
+    for check_id, changes, expected in CASES:
+        found = result(check_id, facts(**changes))
+        if found is None:
+            continue
+        assert found.message.endswith(".") and "  " not in found.message, found
+        assert len(found.title) <= 80 and len(found.measured) <= 120 and len(found.threshold) <= 120, found
+        assert found.threshold
+        if expected in ("warn", "reject"):
+            assert found.remedy and found.measured, found
+
+
+def test_it_keeps_not_found_apart_from_errors():
+    found = result("V07", facts(failed_operations=5_801, returns={"OK": 600_000, "NOT_FOUND": 5_900}))
+    assert found is not None
+    assert found.measured == "0 % errors, 1 % not found"
+    assert "NOT_FOUND 5,900" in found.message
+    assert "load the data set" in found.remedy
+
+
+def test_it_counts_read_modify_writes_once_in_the_mix():
+    operations = (
+        OperationFacts("READ", ok=100_000),
+        OperationFacts("UPDATE", ok=50_000),
+        OperationFacts("READ-MODIFY-WRITE", ok=50_000, is_composite=True),
+        OperationFacts("READ", kind="response", ok=100_000),
+    )
+    mixed = facts(operations=operations, total_operations=100_000, proportions={"READ": 0.5, "READ-MODIFY-WRITE": 0.5})
+    found = result("V08", mixed)
+    assert found is not None
+    assert (found.severity, found.measured) == ("pass", "READ 50 %, READ-MODIFY-WRITE 50 %")
+
+
+def test_it_does_not_miss_what_was_hardly_expected():
+    rare = facts(total_operations=580_000, proportions={"READ": 0.5, "UPDATE": 0.49999, "SCAN": 0.00001})
+    assert severity("V08", rare) == "pass"
+
+
+def test_it_never_lets_what_is_unknown_count_as_a_pass():
+    results = judge_run(facts(rows_loaded=None, client_on_database_host=None), MEASURED)
+    assert worst(results) == "pass"
+    assert [found.check_id for found in results if found.severity == "not_assessed"] == ["V19", "V24"]
+
+
+def test_it_is_not_confused_by_infinite_imbalance():
+    found = result("V15", facts(clients=(client(0), client(1, throughput_ops_s=0.0))))
+    assert found is not None
+    assert "inf" in found.measured
+    assert math.isinf(float(found.measured.rpartition(" ")[2]))

@@ -1,0 +1,76 @@
+"""What the purpose of a run changes about its verdict, and what it never changes."""
+
+from dataclasses import replace
+
+import pytest
+
+from runs.validity import OperationFacts, judge_run, profile, worst
+from runs.validity.tests.test_checks import both, client, facts, severity
+
+# A demo point at its worst: seconds long, one machine for everything, no CPU left, clients that hold each other up.
+POOR = facts(
+    window_s=10.0,
+    window_asked_s=10.0,
+    total_operations=4_000,
+    ok_operations=4_000,
+    operations=(OperationFacts("READ", ok=2_000), OperationFacts("UPDATE", ok=2_000)),
+    rate_ops_s=[400.0, 100.0] * 5,
+    client_on_database_host=True,
+    overlap=0.8,
+    clients=(
+        client(0, busy_us=0.5 * 8 * 10e6, covered_s=10.0, init_s=40.0, cpu_percent=100.0, cores=2, machine="one"),
+        client(
+            1, busy_us=0.5 * 8 * 10e6, covered_s=10.0, started_s=1003.0, throughput_ops_s=300.0, cpu_percent=100.0,
+            cores=2, machine="one",
+        ),
+    ),
+)  # fmt: skip
+WRONG = {
+    "arithmetic": facts(clients=both(printed_throughput_ops_s=1.0)),
+    "impossible": facts(clients=both(busy_us=2 * 8 * 300e6)),
+    "errors": facts(failed_operations=100_000),
+    "key space": facts(rows_loaded=7),
+    "evidence": facts(missing=("client 1: it left no log",), clients=(client(0),)),
+    "latencies": facts(operations=(OperationFacts("READ", ok=1, mean_us=5.0, min_us=6.0),)),
+}
+
+
+@pytest.mark.parametrize("purpose", ["demo", "smoke"])
+def test_a_demo_is_never_rejected_for_being_short_or_for_sharing_the_machine(purpose):
+    results = judge_run(POOR, profile(purpose))
+    assert [found.check_id for found in results if found.severity == "reject"] == []
+    assert worst(results) == "warn"
+    severities = {found.check_id: found.severity for found in results}
+    assert (severities["V05"], severities["V24"], severities["V06"]) == ("info", "info", "info")
+
+
+def test_the_same_run_is_rejected_when_it_claims_to_be_measured():
+    rejected = {found.check_id for found in judge_run(POOR, profile("measured")) if found.severity == "reject"}
+    assert rejected == {"V01", "V03", "V05", "V06", "V14", "V15"}
+
+
+@pytest.mark.parametrize("purpose", ["smoke", "demo", "tuning", "measured", "soak"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_is_rejected_under_every_purpose(purpose, wrong):
+    assert worst(judge_run(WRONG[wrong], profile(purpose))) == "reject"
+
+
+@pytest.mark.parametrize("purpose", ["smoke", "demo", "tuning"])
+def test_lenient_purposes_only_warn_of_what_they_do_not_claim(purpose):
+    for check_id in ("V03", "V05", "V06", "V14", "V24"):
+        assert severity(check_id, POOR, profile(purpose)) in ("info", "warn"), check_id
+
+
+def test_a_soak_wants_more_time():
+    assert severity("V05", facts(window_s=200.0), profile("soak")) == "warn"
+    assert severity("V05", facts(window_s=200.0), profile("measured")) == "pass"
+
+
+def test_a_team_may_move_a_threshold():
+    strict = replace(profile("measured"), errors_warn=0.0, errors_reject=0.00001)
+    assert severity("V07", facts(failed_operations=58), strict) == "reject"
+
+
+def test_an_unknown_purpose_is_no_profile():
+    with pytest.raises(KeyError):
+        profile("holiday")

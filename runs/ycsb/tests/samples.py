@@ -1,0 +1,85 @@
+"""Real outputs of clients, and small logs made to order."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runs.ycsb.hdr import IntervalLog, read_log
+from runs.ycsb.histogram import Histogram
+from runs.ycsb.merge import ClientOutput
+from runs.ycsb.summary import Summary, SummaryOperation, parse_summary
+
+DATA = Path(__file__).parent / "data"
+SHARED = Path(__file__).parents[4] / "shared" / "data"
+
+
+def client(name: str, number: int = 0, **more: Any) -> ClientOutput:
+    """One recorded client; `name` is its folder below data."""
+    folder = DATA / name
+    summary = folder / "summary.txt"
+    return ClientOutput(
+        number=number,
+        logs=logs(name),
+        summary=parse_summary(summary.read_text()) if summary.exists() else None,
+        **{"threads": 2, **more},
+    )
+
+
+def logs(name: str) -> list[IntervalLog]:
+    return [read_log(path.read_text().splitlines()) for path in sorted((DATA / name).glob("*.hdr"))]
+
+
+def made_log(
+    operation: str,
+    intervals: Sequence[tuple[float, float, Sequence[int]]],
+    *,
+    start_time_s: float = 1_700_000_000.0,
+) -> IntervalLog:
+    """A log of (start since start_time_s, length, latencies in µs) for every interval."""
+    parts = [Histogram.of_values(values).sparse() for _, _, values in intervals]
+    return IntervalLog(
+        operation=operation,
+        start_time_s=start_time_s,
+        start_s=np.array([start for start, _, _ in intervals], dtype=np.float64),
+        length_s=np.array([length for _, length, _ in intervals], dtype=np.float64),
+        max_us=np.array([max(values, default=0) for _, _, values in intervals], dtype=np.float64),
+        offsets=np.concatenate([[0], np.cumsum([part[0].size for part in parts])]).astype(np.int64),
+        index=np.concatenate([np.zeros(0, dtype=np.int64), *(part[0] for part in parts)]).astype(np.int32),
+        count=np.concatenate([np.zeros(0, dtype=np.int64), *(part[1] for part in parts)]).astype(np.int64),
+    )
+
+
+def steady_log(
+    operation: str, seconds: int, per_second: int, *, first_s: float = 0.0, latency_us: int = 1000
+) -> IntervalLog:
+    """A log of equal seconds."""
+    return made_log(operation, [(first_s + second, 1.0, [latency_us] * per_second) for second in range(seconds)])
+
+
+def made_summary(runtime_ms: float, throughput: float, **counts: int) -> Summary:
+    """A summary with nothing but counts; `READ_FAILED` stands for READ-FAILED."""
+    operations = {
+        name.replace("_", "-"): SummaryOperation(count=count, returns={"OK": count} if "FAILED" not in name else {})
+        for name, count in counts.items()
+    }
+    return Summary(runtime_ms, throughput, operations)
+
+
+def golden(name: str) -> Any:
+    """Values computed independently, from the shared data; the test is skipped where they are not."""
+    path = SHARED / "golden.json"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not on this machine: the values computed elsewhere are not compared")
+    return json.loads(path.read_text())[name]
+
+
+def corpus() -> Path:
+    """The folder of outputs that others published; the test is skipped where it is absent."""
+    path = SHARED / "corpus"
+    if not path.is_dir():
+        pytest.skip("the corpus of published outputs is not on this machine")
+    return path

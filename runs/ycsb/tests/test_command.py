@@ -1,0 +1,102 @@
+"""Every client is told exactly its part."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runs.ycsb.command import client_properties_for_run, java_command, operation_count, output_properties, split
+from runs.ycsb.errors import SplitError
+from runs.ycsb.properties import CORE_WORKLOADS, check_workload
+
+A = check_workload({**CORE_WORKLOADS["A"], "recordcount": "1001"})
+
+
+def test_it_fixes_heap_locale_and_time_zone():
+    command = java_command("/jdk/java", ["a.jar", "b.jar"], main_class="benchsite.Start", arguments=["-P", "x"])
+    assert command[0] == "/jdk/java"
+    assert {"-Xmx512m", "-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US"} <= set(command)
+    assert command[-5:] == ["-cp", "a.jar:b.jar", "benchsite.Start", "-P", "x"]
+    own = java_command("java", ["a.jar"], main_class="M", jvm_options=["-Xmx2g", "-Duser.timezone=Asia/Tokyo"])
+    assert [option for option in own if option.startswith("-Xmx")] == ["-Xmx2g"]
+    assert own.index("-Duser.timezone=UTC") > own.index("-Duser.timezone=Asia/Tokyo"), "the last one wins"
+
+
+@given(st.integers(1, 10_000), st.integers(1, 200))
+def test_it_splits_evenly_and_loses_nothing(total, parts):
+    if total < parts:
+        with pytest.raises(SplitError, match=rf"{total} threads .* {parts} clients"):
+            split(total, parts)
+        return
+    shares = split(total, parts)
+    assert sum(shares) == total
+    assert len(shares) == parts
+    assert max(shares) - min(shares) <= 1
+    assert min(shares) >= 1
+
+
+def test_it_names_both_numbers_when_there_are_too_few():
+    with pytest.raises(SplitError, match="1 threads cannot be shared out over 2 clients"):
+        split(1, 2)
+    with pytest.raises(SplitError, match="no client"):
+        split(5, 0)
+
+
+def test_it_gives_a_measuring_client_time_and_no_end_of_operations():
+    properties = client_properties_for_run(
+        A, phase="measure", client=1, clients=2, threads=8, duration_s=13, binding_properties={"redis.port": "1"}
+    )
+    assert properties["operationcount"] == "2147483647"
+    assert properties["maxexecutiontime"] == "13"
+    assert properties["recordcount"] == "1001"
+    assert not {"insertstart", "insertcount", "target"} & set(properties)
+    assert properties["threadcount"] == "8"
+    assert properties["dotransactions"] == "true"
+    assert (properties["status"], properties["status.interval"]) == ("true", "1")
+    assert properties["measurementtype"] == "hdrhistogram"
+    assert properties["hdrhistogram.fileoutput"] == "true"
+    assert properties["hdrhistogram.percentiles"] == "50,90,95,99,99.9,99.99"
+    assert properties["measurement.interval"] == "op"
+    assert properties["redis.port"] == "1"
+
+
+def test_it_measures_both_latencies_only_with_a_target():
+    properties = client_properties_for_run(
+        A, phase="measure", client=0, clients=1, threads=1, duration_s=5, target_ops_s=700
+    )
+    assert (properties["target"], properties["measurement.interval"]) == ("700", "both")
+
+
+def test_it_needs_a_duration_to_measure():
+    with pytest.raises(ValueError, match="how many seconds"):
+        client_properties_for_run(A, phase="measure", client=0, clients=1, threads=1)
+
+
+@given(st.integers(1, 5000), st.integers(1, 20))
+def test_it_loads_every_record_exactly_once(records, clients):
+    workload = check_workload({**A, "recordcount": str(records)})
+    if records < clients:
+        return
+    parts = [
+        client_properties_for_run(workload, phase="load", client=client, clients=clients, threads=1)
+        for client in range(clients)
+    ]
+    at = 0
+    for part in parts:
+        assert int(part["insertstart"]) == at
+        assert part["recordcount"] == str(records)
+        assert part["dotransactions"] == "false"
+        assert "maxexecutiontime" not in part
+        at += int(part["insertcount"])
+    assert at == records
+
+
+def test_it_keeps_the_key_space_of_inserting_zipfian_workloads_small():
+    scans = check_workload(CORE_WORKLOADS["E"])
+    assert operation_count(scans, 12) == 600_000
+    assert operation_count(scans, 10**9) == 2_147_483_647
+    assert operation_count(check_workload(CORE_WORKLOADS["D"]), 12) == 2_147_483_647
+
+
+def test_it_ends_the_prefix_of_the_logs_with_a_slash():
+    expected = {"exportfile": "/x/y/summary.txt", "hdrhistogram.output.path": "/x/y/"}
+    assert output_properties("/x/y") == output_properties("/x/y/") == expected

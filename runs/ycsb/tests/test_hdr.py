@@ -1,0 +1,214 @@
+"""Histogram logs of both encodings are read to the last count, and damage is named."""
+
+import base64
+import re
+import struct
+import zlib
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runs.ycsb.errors import HistogramError
+from runs.ycsb.hdr import read_log
+from runs.ycsb.histogram import Histogram
+from runs.ycsb.summary import parse_summary
+from runs.ycsb.tests.samples import DATA
+
+HEAD = ["#[Logging for: READ]", "#[StartTime: 1700000000.000 (seconds since epoch), then]"]
+CLIENTS = ["two_clients/0", "two_clients/1", "load/0", "load/1", "target/0", "not_loaded/0"]
+
+
+def v1(counts: list[int], *, word: str = "q", digits: int = 3) -> str:
+    """An interval's histogram in the old encoding."""
+    body = b"".join(struct.pack(">" + word, count) for count in counts)
+    size = struct.calcsize(word) << 4
+    inner = struct.pack(">iiiiqqd", 0x1C849301 | size, len(body), 0, digits, 1, 2**40, 1.0) + body
+    packed = zlib.compress(inner)
+    return base64.b64encode(struct.pack(">ii", 0x1C849302 | size, len(packed)) + packed).decode()
+
+
+def v2(body: bytes) -> str:
+    """An interval's histogram in the new encoding, its numbers given as bytes."""
+    inner = struct.pack(">iiiiqqd", 0x1C849313, len(body), 0, 3, 1, 2**40, 1.0) + body
+    packed = zlib.compress(inner)
+    return base64.b64encode(struct.pack(">ii", 0x1C849314, len(packed)) + packed).decode()
+
+
+def zigzag(number: int) -> bytes:
+    """One number as the new encoding writes it."""
+    value = ((number << 1) ^ (number >> 63)) & (2**64 - 1)
+    out = bytearray()
+    while value >= 0x80 and len(out) < 8:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_it_reads_every_count_that_the_summary_printed(name):
+    summary = parse_summary((DATA / name / "summary.txt").read_text())
+    paths = sorted((DATA / name).glob("*.hdr"))
+    assert len(paths) >= 2
+    for path in paths:
+        log = read_log(path.read_text().splitlines())
+        histogram, printed = log.histogram(), summary.operations[log.operation]
+        assert log.operation == path.stem
+        assert not log.truncated
+        assert histogram.count == printed.count
+        assert (histogram.mean, histogram.min, histogram.max) == (printed.mean_us, printed.min_us, printed.max_us)
+        for percentile, value in printed.percentiles_us.items():
+            assert histogram.percentile(float(percentile)) == value
+
+
+def test_it_reads_the_old_encoding_of_a_stock_client():
+    summary = parse_summary((DATA / "stock_v1/0/summary.txt").read_text())
+    for path in sorted((DATA / "stock_v1/0").glob("*.hdr")):
+        assert "HISTgg" in path.read_text()
+        histogram = read_log(path.read_text().splitlines()).histogram()
+        printed = summary.operations[path.stem]
+        assert histogram.count == printed.count
+        assert (histogram.mean, histogram.min, histogram.max) == (printed.mean_us, printed.min_us, printed.max_us)
+        # HdrHistogram 2.1.4 rounded ranks to the nearest instead of up.
+        running = histogram.counts.cumsum().tolist()
+        for percentile, value in printed.percentiles_us.items():
+            rank = max(int(float(percentile) / 100 * histogram.count + 0.5), 1)
+            index = next(i for i, total in enumerate(running) if total >= rank)
+            assert histogram.percentile(100 * (running[index] - 0.5) / histogram.count) == value
+
+
+def test_it_knows_when_an_interval_began():
+    log = read_log((DATA / "two_clients/0/READ.hdr").read_text().splitlines())
+    interval = log.intervals[2]
+    assert 0.9 < interval.length_s < 1.1
+    assert interval.histogram.count > 100
+    assert log.start_time_s == pytest.approx(1795233869, abs=60)
+    assert (log.start_s[1:] >= log.start_s[:-1] + log.length_s[:-1] - 0.0011).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.one_of(st.integers(0, 2500), st.integers(0, 10**9)), max_size=30), min_size=1, max_size=5))
+def test_it_agrees_with_the_python_port_of_hdrhistogram(intervals):
+    lines = list(HEAD)
+    for second, values in enumerate(intervals):
+        port = HdrHistogram(1, 2 * 10**9, 3)
+        for value in values:
+            port.record_value(value)
+        lines.append(f"{second}.000,1.000,0.1,{port.encode().decode()}")
+    log = read_log(lines)
+    assert len(log) == len(intervals)
+    for interval, values in zip(log, intervals, strict=True):
+        assert interval.histogram == Histogram.of_values(values)
+
+
+@pytest.mark.parametrize("word", ["h", "i", "q"])
+def test_it_reads_old_counts_of_every_width(word):
+    log = read_log([*HEAD, f"0.0,1.0,0.1,{v1([0, 3, 0, 7], word=word)}"])
+    assert log.histogram().counts.tolist() == [0, 3, 0, 7]
+
+
+def test_it_reads_both_encodings_in_one_log():
+    log = read_log([*HEAD, f"0,1,0,{v1([0, 3])}", f"1,1,0,{v2(zigzag(-1) + zigzag(4))}"])
+    assert [interval.histogram.count for interval in log] == [3, 4]
+    assert log.histogram().counts.tolist() == [0, 7]
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 8191, 8192, 2**31, 2**55 - 1, 2**55, 2**56, 2**62])
+def test_it_reads_counts_of_every_length(count):
+    body = zigzag(-5) + zigzag(count) + zigzag(-3) + zigzag(2)
+    index, counts = read_log([*HEAD, f"0,1,0,{v2(body)}"]).index, read_log([*HEAD, f"0,1,0,{v2(body)}"]).count
+    assert (index.tolist(), counts.tolist()) == ([5, 9], [count, 2])
+
+
+def test_it_reads_tags_base_times_and_absolute_times():
+    payload = v2(zigzag(1))
+    tagged = read_log([*HEAD, "#[BaseTime: 1700000000.500 (seconds since epoch)]", f"Tag=x,2.0,1.0,0.1,{payload}"])
+    assert tagged.start_time_s + tagged.start_s[0] == 1_700_000_002.5
+    absolute = read_log([*HEAD, f"1700000007.25,1.0,0.1,{payload}"])
+    assert absolute.start_time_s + absolute.start_s[0] == 1_700_000_007.25
+    relative = read_log([*HEAD, f"7.25,1.0,0.1,{payload}"])
+    assert relative.start_time_s + relative.start_s[0] == 1_700_000_007.25
+
+
+def test_it_keeps_what_came_before_a_break():
+    text = (DATA / "two_clients/0/READ.hdr").read_text()
+    whole = read_log(text.splitlines())
+    last = text.rstrip("\n").rindex("\n")
+    for cut in range(last + 2, len(text) - 1, 7):
+        log = read_log(text[:cut].splitlines())
+        assert log.truncated
+        assert len(log) == len(whole) - 1
+
+
+def test_it_never_raises_anything_else_wherever_a_log_breaks_off():
+    text = (DATA / "load/0/INSERT.hdr").read_text()
+    for cut in range(len(text)):
+        try:
+            log = read_log(text[:cut].splitlines(), operation="INSERT")
+        except HistogramError:
+            assert cut < text.index("#[StartTime") + 40
+        else:
+            assert len(log) <= 4
+
+
+def test_it_reads_the_logs_of_a_killed_client():
+    log = read_log((DATA / "killed/0/READ.hdr").read_text().splitlines())
+    assert len(log) >= 3
+    assert log.total > 1000
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("0,1,0", "4 columns, here are 3"),
+        ("0,x,0,AAAA", "not numbers"),
+        ("0,-1,0,AAAA", "not numbers"),
+        ("0,nan,0,AAAA", "not numbers"),
+        ("0,1,0,!!!!", "cannot be decoded"),
+        ("0,1,0,AAAA", "cannot be decoded"),
+        (f"0,1,0,{v1([1], digits=2)}", "2 significant digits"),
+        (f"0,1,0,{v2(b'')[:-8]}AAAA", "cut off|cannot be decoded"),
+        (f"0,1,0,{v2(zigzag(-60_000) + zigzag(1))}", "past the end"),
+        (f"0,1,0,{v2(zigzag(-(2**62)) * 4 + zigzag(1))}", "past the end"),
+        (f"0,1,0,{v2(zigzag(-(2**63)) + zigzag(1))}", "past the end"),
+        (f"0,1,0,{v2(bytes([0x81]))}", "last count is cut off"),
+        (f"0,1,0,{v1([1]).replace('HISTgg', 'HISTgA')}", "unknown encoding"),
+    ],
+)
+def test_it_names_the_damage_in_the_middle_of_a_log(line, message):
+    good = f"1,1,0,{v2(zigzag(1))}"
+    with pytest.raises(HistogramError, match=message):
+        read_log([*HEAD, line, good])
+
+
+def test_it_says_on_which_line_the_damage_is():
+    with pytest.raises(HistogramError, match="line 4") as caught:
+        read_log([*HEAD, f"0,1,0,{v2(zigzag(1))}", "nonsense", f"1,1,0,{v2(zigzag(1))}"])
+    assert caught.value.line_number == 4
+
+
+def test_it_does_not_inflate_a_bomb():
+    inner = struct.pack(">iiiiqqd", 0x1C849313, 2**30, 0, 3, 1, 2**40, 1.0) + bytes(50_000_000)
+    packed = zlib.compress(inner)
+    bomb = base64.b64encode(struct.pack(">ii", 0x1C849314, len(packed)) + packed).decode()
+    with pytest.raises(HistogramError, match="too large"):
+        read_log([*HEAD, f"0,1,0,{bomb}", f"1,1,0,{v2(zigzag(1))}"])
+
+
+@settings(max_examples=60)
+@given(st.lists(st.text(max_size=60), max_size=6))
+def test_it_refuses_what_is_no_log(lines):
+    try:
+        log = read_log(lines, operation="READ")
+    except HistogramError:
+        return
+    assert any(re.match(r'#\[|"StartTimestamp"', line.strip()) for line in lines)
+    assert len(log) == 0
+
+
+def test_it_needs_a_name_from_somewhere():
+    row = f"0,1,0,{v2(zigzag(1))}"
+    assert read_log([row], operation="SCAN").operation == "SCAN"
+    with pytest.raises(HistogramError, match="which operation"):
+        read_log([row])

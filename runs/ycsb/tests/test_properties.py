@@ -1,0 +1,183 @@
+"""Workloads are checked before they cost anything, and rendered so that Java reads them back."""
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runs import declared
+from runs.ycsb.errors import PropertyError
+from runs.ycsb.properties import (
+    CLIENT_PROPERTIES,
+    CORE_WORKLOADS,
+    PROPORTIONS,
+    REFUSED_PROPERTIES,
+    WORKLOAD_PROPERTIES,
+    check_workload,
+    dataset,
+    proportions,
+    render_properties,
+    workload_warnings,
+)
+
+A = CORE_WORKLOADS["A"]
+
+
+@pytest.mark.parametrize("letter", "ABCDEF")
+def test_it_knows_the_core_workloads_with_every_proportion(letter):
+    workload = check_workload(CORE_WORKLOADS[letter])
+    assert workload == dict(CORE_WORKLOADS[letter]) | workload
+    assert set(PROPORTIONS) <= set(workload)
+    assert sum(proportions(workload).values()) == pytest.approx(1)
+    assert all("add up" not in warning for warning in workload_warnings(workload))
+
+
+@pytest.mark.parametrize(
+    ("letter", "shares", "distribution"),
+    [
+        ("A", {"READ": 0.5, "UPDATE": 0.5}, "zipfian"),
+        ("B", {"READ": 0.95, "UPDATE": 0.05}, "zipfian"),
+        ("C", {"READ": 1.0}, "zipfian"),
+        ("D", {"READ": 0.95, "INSERT": 0.05}, "latest"),
+        ("E", {"SCAN": 0.95, "INSERT": 0.05}, "zipfian"),
+        ("F", {"READ": 0.5, "READ-MODIFY-WRITE": 0.5}, "zipfian"),
+    ],
+)
+def test_it_mixes_the_core_workloads_as_ycsb_does(letter, shares, distribution):
+    workload = check_workload(CORE_WORKLOADS[letter])
+    assert proportions(workload) == pytest.approx(shares)
+    assert workload["requestdistribution"] == distribution
+
+
+def test_it_refuses_an_unknown_name_with_the_nearest():
+    with pytest.raises(PropertyError, match="Did you mean 'readproportion'") as caught:
+        check_workload({**A, "readporportion": "1"})
+    assert (caught.value.name, caught.value.nearest) == ("readporportion", "readproportion")
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED_PROPERTIES))
+def test_it_refuses_classes_and_files(name):
+    with pytest.raises(PropertyError, match=r"names a (class|file)"):
+        check_workload({**A, name: "x"})
+
+
+@pytest.mark.parametrize("name", sorted(CLIENT_PROPERTIES))
+def test_it_refuses_what_the_matrix_decides(name):
+    with pytest.raises(PropertyError, match="leave it out"):
+        check_workload({**A, name: "1"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"recordcount": "0"}, "recordcount is 0.*Write 1 or more"),
+        ({"recordcount": 0}, "recordcount is 0"),
+        ({"recordcount": "-5"}, "recordcount"),
+        ({"recordcount": "many"}, "whole number"),
+        ({"recordcount": "99999999999"}, "recordcount"),
+        ({"readproportion": "1.5"}, "readproportion"),
+        ({"readproportion": "-0.1"}, "readproportion"),
+        ({"readproportion": "nan"}, "readproportion"),
+        ({"readproportion": "0", "updateproportion": "0"}, "All proportions are 0"),
+        ({"requestdistribution": "zipfan"}, "zipfian"),
+        ({"table": "a; drop table b"}, "table"),
+        ({"table": "x\ndb=evil"}, "control characters"),
+        ({"fieldcount": "10\n"}, "control characters"),
+        ({"minscanlength": "5", "maxscanlength": "2"}, "larger than maxscanlength"),
+        ({"fieldlengthdistribution": "uniform", "minfieldlength": "200"}, "larger than fieldlength"),
+        ({"fieldlengthdistribution": "uniform", "dataintegrity": "true"}, "constant"),
+        ({"fieldlengthdistribution": "histogram"}, "fieldlengthdistribution"),
+    ],
+)
+def test_it_says_what_is_wrong(changes, message):
+    with pytest.raises(PropertyError, match=message):
+        check_workload({**A, **changes})
+
+
+def test_it_names_every_problem_at_once():
+    with pytest.raises(declared.PropertyError) as caught:
+        check_workload({"fieldcount": "x", "colour": "blue"})
+    assert set(caught.value.problems) == {"fieldcount", "colour", "recordcount"}
+
+
+def test_it_writes_the_proportions_that_ycsb_would_make_up():
+    assert proportions(check_workload({"recordcount": 10})) == pytest.approx({"READ": 0.95, "UPDATE": 0.05})
+    only_scans = check_workload({"recordcount": 10, "scanproportion": 1})
+    assert proportions(only_scans) == {"SCAN": 1.0}
+    assert only_scans["readproportion"] == "0.0"
+
+
+def test_it_warns_of_weights_and_of_inserts():
+    half = check_workload({"recordcount": 10, "readproportion": 0.5})
+    assert "add up to 0.5" in workload_warnings(half)[0]
+    assert any("overwrite" in warning for warning in workload_warnings(check_workload(CORE_WORKLOADS["D"])))
+
+
+def test_it_is_done_after_one_check():
+    checked = check_workload({**A, "recordcount": 10, "readallfields": "yes"})
+    assert check_workload(checked) == checked
+    assert checked["readallfields"] == "true"
+
+
+def test_it_describes_every_property():
+    for known in (*WORKLOAD_PROPERTIES.values(), *CLIENT_PROPERTIES.values()):
+        assert known.help
+        if known.default and known.name != "operationcount":
+            assert known.check(known.default)
+
+
+def test_it_tells_data_sets_apart_by_what_is_loaded():
+    base = dataset(check_workload(A))
+    assert (base.records, base.record_bytes) == (1000, 1000)
+    same = [{"readproportion": "1"}, {"fieldcount": "10"}, {"insertorder": "hashed"}, {"maxscanlength": "9"}]
+    other = [{"recordcount": "1001"}, {"fieldlength": "99"}, {"insertorder": "ordered"}, {"table": "t"}]
+    assert {dataset(check_workload({**A, **change})).fingerprint for change in same} == {base.fingerprint}
+    assert len({dataset(check_workload({**A, **change})).fingerprint for change in [{}, *other]}) == 5
+
+
+@pytest.mark.parametrize(("distribution", "record_bytes"), [("uniform", 505), ("constant", 1000), ("zipfian", 196)])
+def test_it_counts_the_mean_length_of_fields(distribution, record_bytes):
+    data = dataset(check_workload({**A, "fieldlengthdistribution": distribution}))
+    assert data.record_bytes == pytest.approx(record_bytes, abs=0.5)
+
+
+def test_it_escapes_what_java_would_take_apart():
+    rendered = render_properties({"a b": " x=y", "c": "C:\\n\n", "ü": "日🙂", "#d": "!e"})
+    assert rendered == "\\#d=\\!e\na\\ b=\\ x=y\nc=C:\\\\n\\n\n\\u00fc=\\u65e5\\ud83d\\ude42\n"
+    rendered.encode("iso-8859-1")
+
+
+READ_BACK = """
+import java.io.*; import java.util.*;
+public class ReadBack { public static void main(String[] a) throws Exception {
+  Properties p = new Properties(); p.load(new FileInputStream(a[0]));
+  PrintStream out = new PrintStream(System.out, true, "UTF-8");
+  for (String k : new TreeSet<>(p.stringPropertyNames())) {
+    out.print(hex(k) + "=" + hex(p.getProperty(k)) + "\\n"); } }
+  static String hex(String s) { StringBuilder b = new StringBuilder();
+    for (char c : s.toCharArray()) b.append(String.format("%04x", (int) c)); return b.toString(); } }
+"""
+
+
+@pytest.mark.slow
+def test_java_reads_back_what_was_rendered(tmp_path):
+    java = shutil.which("java")
+    assert java, "java is needed: apt install default-jdk"
+    properties = {}
+
+    @settings(max_examples=150, database=None)
+    @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), st.text(st.characters(exclude_categories=["Cs"]), max_size=12))  # fmt: skip  # noqa: E501
+    def gather(name, value):
+        properties[name] = value
+
+    gather()
+    (tmp_path / "ReadBack.java").write_text(READ_BACK)
+    (tmp_path / "x.properties").write_bytes(render_properties(properties).encode("iso-8859-1"))
+    command = [java, str(tmp_path / "ReadBack.java"), str(tmp_path / "x.properties")]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    read = dict(line.split("=") for line in lines)
+    assert read == {
+        name.encode("utf-16-be").hex(): value.encode("utf-16-be").hex() for name, value in properties.items()
+    }
