@@ -125,7 +125,7 @@ def test_the_kernel_ends_a_child_of_another_account_too(tmp_path, registry):
     )
     watched = guarded.pid
     until(lambda: psutil.Process(watched).name() == "sleep", "no exec")
-    guarded._end_group = lambda: None  # type: ignore[method-assign]  # Only the kernel may do it here.
+    guarded._end_group = lambda: None  # Only the kernel may do it here.
 
     os.kill(guarded.guardian_pid, signal.SIGKILL)
     assert all_gone([watched])
