@@ -44,7 +44,7 @@ class Selection:
     operation: str = ""  # empty: every operation that was measured, a figure each
     statistic: str = "p99"
     kind: str = "service"
-    scale: str = "log"
+    scale: str = "auto"
     highlight: str = ""
     problems: tuple[str, ...] = field(default=(), compare=False)
 
@@ -86,7 +86,7 @@ class Selection:
             "op": [self.operation],
             "stat": [self.statistic if self.statistic != "p99" else ""],
             "kind": [self.kind if self.kind != "service" else ""],
-            "scale": [self.scale if self.scale != "log" else ""],
+            "scale": [self.scale if self.scale != "auto" else ""],
             "highlight": [self.highlight],
         }
         return [(name, value) for name in NAMES[1:] for value in values[name] if value]
@@ -116,7 +116,7 @@ def read(parameters: Parameters) -> Selection:
         operation=_operation(_last(parameters, "op"), problems),
         statistic=_one_of(parameters, "stat", tuple(STATISTICS), "p99", problems),
         kind=_one_of(parameters, "kind", KINDS, "service", problems),
-        scale=_one_of(parameters, "scale", tuple(SCALES), "log", problems),
+        scale=_one_of(parameters, "scale", tuple(SCALES), "auto", problems),
         highlight=_clean(_last(parameters, "highlight")),
         problems=tuple(problems),
     )

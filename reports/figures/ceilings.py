@@ -126,7 +126,7 @@ def ceilings_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "
     names["range"] = span[::-1] if lying else span
     # Room for the labels beyond the highest bar.
     highest = max((bar.high_ops_s or bar.throughput_ops_s or 0.0 for bar in bars), default=1.0) or 1.0
-    value["range"] = [0, highest * ((1.34 if frame.narrow else 1.16) if lying else 1.17)]
+    value["range"] = [0, highest * ((1.3 if frame.narrow else 1.2) if lying else 1.17)]
     layout["xaxis"], layout["yaxis"] = (value, names) if lying else (names, value)
     layout["bargap"] = 0.2
     layout["annotations"] += _database_names(bars, frame, appearance, lying)
@@ -175,9 +175,11 @@ def _trace(bar: Bar, look: Look, lying: bool) -> dict[str, Any]:
 def _value_label(bar: Bar, frame: Frame, lying: bool) -> dict[str, Any]:
     muted = f'<span style="color:{frame.theme.muted}">'
     value = f"<b>{bar.value_label}</b>" if bar.throughput_ops_s is not None else f"{muted}{bar.why_none}</span>"
-    ratio = f"{muted}{bar.ratio_label}</span>" if bar.ratio_label else ""
+    # A long bar leaves no room beside it on a telephone.
+    crowded = frame.narrow and (bar.share_of_best or 0.0) > 0.6
+    ratio = f"{muted}{bar.ratio_label}</span>" if bar.ratio_label and not crowded else ""
     end = rounded(bar.high_ops_s or bar.throughput_ops_s or 0.0)
-    common = {"showarrow": False, "align": "center"}
+    common = {"showarrow": False, "align": "center", "font": {"size": frame.font_px + 1}}
     if lying:
         text = "  ".join(part for part in (value, ratio) if part)
         return {

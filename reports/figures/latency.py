@@ -13,7 +13,9 @@ from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layo
 from reports.figures.theme import Look, looks
 
 KIND_SAYS = {"service": "service time", "response": "response time"}
-SCALES = {"log": (False, True), "linear": (False, False), "loglog": (True, True)}  # name -> x and y logarithmic
+# Which axes are logarithmic, throughput and latency. "auto" decides about throughput by how far the ceilings lie apart.
+SCALES = {"auto": (False, True), "log": (False, True), "loglog": (True, True), "linear": (False, False)}
+WIDE_APART = 5.0
 # The drawing area that labels are placed for: smaller than the real one, so that they never touch.
 AREA_WIDE = (520.0, 300.0)
 AREA_NARROW = (290.0, 230.0)
@@ -26,7 +28,7 @@ class Choice:
     operation: str = "READ"
     statistic: str = "p99"
     kind: str = "service"
-    scale: str = "log"
+    scale: str = "auto"
     highlight: str = ""
 
 
@@ -83,7 +85,7 @@ def _drawn(point: Point, choice: Choice) -> Drawn | None:
 def latency_figure(curves: Sequence[Curve], frame: Frame, choice: Choice) -> Figure:
     """Latency of one operation over the throughput of all of them."""
     drawn = drawn_curves(curves, frame, choice)
-    log_x, log_y = SCALES.get(choice.scale, SCALES["log"])
+    log_x, log_y = _logarithmic(drawn, choice.scale)
     layout = base_layout(frame)
     layout["showlegend"] = True
     layout["xaxis"] = axis(frame, "throughput, all operations (ops/s)", tickformat="~s", **_range(drawn, "x", log_x))
@@ -91,8 +93,18 @@ def latency_figure(curves: Sequence[Curve], frame: Frame, choice: Choice) -> Fig
     layout["yaxis"] = axis(frame, escaped(title), tickformat="~g", **_range(drawn, "y", log_y))
     if len(drawn) <= 2 * marks.MOST_WITH_RUNG_LABELS:
         layout["annotations"] += _labels(drawn, layout, frame)
-    data = [trace for one in drawn for trace in _traces(one, choice, rungs=len(drawn) <= marks.MOST_WITH_RUNG_LABELS)]
+    most = marks.MOST_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MOST_WITH_RUNG_LABELS
+    data = [trace for one in drawn for trace in _traces(one, choice, rungs=len(drawn) <= most)]
     return {"data": data + _keys(drawn, frame), "layout": layout}
+
+
+def _logarithmic(drawn: Sequence[DrawnCurve], scale: str) -> tuple[bool, bool]:
+    """On a linear axis a curve that ends at a fifth of the widest one is a vertical line at the edge."""
+    ends = [max(d.x for d in one.counted) for one in drawn if one.counted]
+    log_x, log_y = SCALES.get(scale, SCALES["auto"])
+    if scale == "auto" and ends:
+        log_x = max(ends) > WIDE_APART * min(ends)
+    return log_x, log_y
 
 
 def _traces(one: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
@@ -150,12 +162,18 @@ def _range(drawn: Sequence[DrawnCurve], which: str, log: bool) -> dict[str, Any]
     values = [value for value in values if value > 0]
     if not values:
         return {}
+    # On the right there is room for the names of the curves that end there.
+    beyond = 1.22 if which == "x" else 1.14
     if not log:
-        return {"range": [0, max(values) * 1.14]}
+        return {"range": [0, max(values) * beyond]}
     low, high = math.log10(min(values)), math.log10(max(values))
     room = max(0.12, (high - low) * 0.09)
-    # Whole decades and, on short axes, their halves and fifths: never a tick that reads like a fraction of a decade.
-    return {"type": "log", "range": [low - room, high + room * 1.4], "dtick": "D1" if high - low > 2.2 else "D2"}
+    # Whole decades, on short axes with 2 and 5 between them.
+    return {
+        "type": "log",
+        "range": [low - room, high + room * (2.6 if which == "x" else 1.2)],
+        "dtick": 1 if high - low > 2.2 else "D2",
+    }
 
 
 def _labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> list[dict[str, Any]]:
@@ -164,7 +182,7 @@ def _labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> list[d
     across, up = layout["xaxis"], layout["yaxis"]
     everything = [d for one in drawn for d in (*one.counted, *one.hollow)]
     at = {id(d): (_share(across, d.x) * width, (1 - _share(up, d.y)) * height) for d in everything}
-    obstacles = [Box(x - 8, y - 20, x + 8, y + 8) for x, y in at.values()]
+    obstacles = [Box(x - 30, y - 8, x + 8, y + 8) for x, y in at.values()]
     for one in drawn:
         obstacles += _along([at[id(d)] for d in one.counted])
     named = [one for one in drawn if one.counted]

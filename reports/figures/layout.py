@@ -36,7 +36,7 @@ class Frame:
     @property
     def characters(self) -> int:
         """How many characters of a note fit into one line."""
-        return 46 if self.narrow else 120
+        return 44 if self.narrow else 84
 
 
 def escaped(text: object) -> str:
@@ -65,10 +65,12 @@ def base_layout(frame: Frame) -> Layout:
         "hoverlabel": {"bgcolor": theme.panel, "bordercolor": theme.axis, "font": {"family": SANS, "color": theme.ink}},
         "legend": {
             "orientation": "h",
+            "xref": "container" if frame.narrow else "paper",
             "x": 0,
             "xanchor": "left",
-            "y": -0.18,
-            "yanchor": "top",
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
             "bgcolor": "rgba(0,0,0,0)",
             "itemwidth": 34,
         },

@@ -8,8 +8,8 @@ from reports.curves import STATISTICS, Curve, Point, Standing
 from reports.figures.layout import Frame, Trace, escaped
 from reports.figures.theme import Look
 
-MARKER_PX = 7
-RING_PX = 15
+MARKER_PX = 8
+RING_PX = 16
 # From this many curves on, numbers at every point would hide the curves.
 MOST_WITH_RUNG_LABELS = 6
 
@@ -133,11 +133,13 @@ def rung_texts(look: Look, *, x: Sequence[float], y: Sequence[float], texts: Seq
     """The rungs' names, small, above their points."""
     return {
         "type": "scatter",
-        "mode": "text",
+        # The marker is not seen: its size keeps the text away from the point.
+        "mode": "markers+text",
+        "marker": {"size": RING_PX + 5, "color": "rgba(0,0,0,0)", "line": {"width": 0}},
         "x": list(x),
         "y": list(y),
         "text": list(texts),
-        "textposition": "top center",
+        "textposition": "middle left",
         "textfont": {"color": look.colour, "size": 10},
         "name": escaped(f"{look.label}, rungs"),
         "legendgroup": escaped(look.label),

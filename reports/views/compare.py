@@ -19,6 +19,12 @@ from runs.models import Sweep
 
 # Two pictures stand side by side without anybody's asking; more are a choice.
 MOST_OPERATIONS = 2
+SCALE_SAYS = (
+    ("auto", "as it fits"),
+    ("log", "latency logarithmic"),
+    ("loglog", "both logarithmic"),
+    ("linear", "both linear"),
+)
 CHOSEN_STATISTICS = ("mean", "p50", "p95", "p99", "p999")
 
 
@@ -64,7 +70,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
         "chips": chip_rows(selection, choices),
         "operations": operations_of(found.curves),
         "statistics": [(name, STATISTICS[name]) for name in CHOSEN_STATISTICS],
-        "scales": [("log", "latency logarithmic"), ("loglog", "both logarithmic"), ("linear", "linear")],
+        "scales": SCALE_SAYS,
         "kinds": kinds_of(found.curves),
         "databases": databases_of(found.curves),
         "crowded": len(databases_of(found.curves)) > len(LIGHT.series),
