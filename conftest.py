@@ -52,6 +52,7 @@ def reserve_servers() -> EmbeddedServers | None:
 # The settings read the environment once, so this comes before Django's set-up, and both before any other conftest.
 SERVERS = reserve_servers()
 os.environ.setdefault("BENCHSITE_VAR", str(ROOT / "var" / "test" / "site"))
+os.environ.setdefault("BENCHSITE_YCSB", str(ROOT / "var" / "ycsb"))  # built once, by the tests that need it
 os.environ.setdefault("BENCHSITE_SECRET_KEY", "for tests only: it guards nothing but rows that are thrown away")
 os.environ["DJANGO_SETTINGS_MODULE"] = "benchsite.settings"
 django.setup()
@@ -61,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from django.conf import settings
 
     # No `collectstatic` before the tests, so no manifest either; and passwords need not be slow to guess.
+    settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns where it is missing.
     settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

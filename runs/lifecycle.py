@@ -16,7 +16,7 @@ from django.db.models import Max
 from django.db.models.functions import Now
 
 from benchsite.teams.models import User
-from runs.models import Deployment, Matrix, Run, RunEvent
+from runs.models import Matrix, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.submission import wake_scheduler
 
@@ -184,7 +184,7 @@ def run_again(run: Run, user: User) -> Run:
     with transaction.atomic():
         # One at a time per sweep, so that two people get two repeats and not one collision.
         Run.objects.select_for_update().filter(sweep=run.sweep_id).first()
-        needs = _load_for(run, user)
+        needs = _load_for(run)
         again = _copy(run, needs)
         RunEvent.objects.create(
             run=again, kind="status", new=again.status, actor=user.get_username(), text="Run again."
@@ -201,19 +201,29 @@ def resume(matrix: Matrix, user: User) -> int:
     return len([run_again(run, user) for run in missing.order_by("position")])
 
 
-def _load_for(run: Run, user: User) -> Run | None:
-    """The load that a repeated run needs: none where its data still stands, one that waits, or a new one."""
-    if run.phase == Phase.LOAD or run.needs is None:
-        return None
-    standing = Deployment.objects.filter(
-        matrix=run.matrix_id, mode=run.mode, database=run.spec["database"]["id"],
-        fingerprint=run.spec["dataset"]["fingerprint"],
-    ).exclude(state=Deployment.State.GONE)  # fmt: skip
-    if standing.exists():
+def load_anew(run: Run) -> Run:
+    """Another load for a queued run whose data set is gone, shared by all that wait for the same one."""
+    assert run.needs is not None  # Only such runs have a data set to lose.
+    with transaction.atomic():
+        load = _waiting_load(run.needs)
+        Run.objects.filter(needs=run.needs, status=Status.QUEUED).update(needs=load)
+    return load
+
+
+def _load_for(run: Run) -> Run | None:
+    """The load that a repeated run needs; whether its data still stands is looked at when the run's turn comes."""
+    if run.needs is None or run.needs.status == Status.SUCCEEDED:
         return run.needs
-    loads = Run.objects.filter(sweep=run.needs.sweep_id)
-    waiting = loads.exclude(status__in=Status.terminal()).first()
-    return waiting or _copy(run.needs, None)
+    return _waiting_load(run.needs)
+
+
+def _waiting_load(load: Run) -> Run:
+    """A load of the same data set that has not ended, or a new one."""
+    waiting = Run.objects.filter(sweep=load.sweep_id).exclude(status__in=Status.terminal()).first()
+    if waiting is None:
+        waiting = _copy(load, None)
+        RunEvent.objects.create(run=waiting, kind="status", new=waiting.status, actor="lifecycle", text="Load again.")
+    return waiting
 
 
 def _copy(run: Run, needs: Run | None) -> Run:

@@ -118,10 +118,10 @@ class Client:
         """The folder, the 0600 property file and the command line. Raises ManifestError."""
         manifest = verify(settings.YCSB_DIR / self.order["binding"])
         if manifest.digest != self.order["digest"]:
+            held, wanted = manifest.digest[:12], self.order["digest"][:12]
             raise BindingMismatch(
-                f"This load generator holds build {manifest.digest[:12]} of the {self.order['binding']} binding, "
-                f"the run was submitted with {self.order['digest'][:12]}: run `make bindings` on every load generator and "
-                "restart them."
+                f"This load generator holds build {held} of the {self.order['binding']} binding, the run was submitted "
+                f"with {wanted}: run `make bindings` on every load generator and restart them."
             )
         (self.folder / "hdr").mkdir(parents=True, mode=0o700)
         properties = self.folder / "ycsb.properties"

@@ -89,12 +89,30 @@ def _startable() -> list[Waiting]:
         .exclude(load_generators__in=silent)
         .order_by("-priority", "created_at", "position")
         .select_for_update(skip_locked=True, of=("self",))
+        .select_related("needs")
         .prefetch_related("load_generators", "cluster__nodes")[:QUEUE_LOOK]
     )
+    lost = _without_data(rows)
+    for run in lost:
+        lifecycle.load_anew(run)
     return [
         Waiting(run.pk, run.team_id, run.priority, run.created_at, run.position, _machines(run))
         for run in rows
-        if run.cluster is not None
+        if run.cluster is not None and run not in lost
+    ]
+
+
+def _without_data(rows: Sequence[Run]) -> list[Run]:
+    """Measured runs whose load has succeeded, but whose data set stands nowhere any more: a server was killed, say."""
+    standing = {
+        (deployment.matrix_id, str(deployment.database_id), deployment.mode): deployment.fingerprint
+        for deployment in Deployment.objects.exclude(state=Deployment.State.GONE)
+    }
+    return [
+        run
+        for run in rows
+        if run.needs_id is not None
+        and standing.get((run.matrix_id, run.spec["database"]["id"], run.mode)) != run.spec["dataset"]["fingerprint"]
     ]
 
 

@@ -172,14 +172,16 @@ def tidy_deployment(deployment_id: uuid.UUID) -> None:
     """Stop the server and remove its data, once the matrix has nothing left to run."""
     deployment = Deployment.objects.select_related("cluster", "database").get(pk=deployment_id)
     with _servers.locks[deployment.cluster_id]:
-        unfinished = Run.objects.filter(matrix=deployment.matrix_id).exclude(status__in=Status.terminal())
-        deployment.refresh_from_db()
-        if unfinished.exists() or deployment.state == State.GONE:
-            return
+        with transaction.atomic():
+            deployment = Deployment.objects.select_for_update().get(pk=deployment_id)
+            unfinished = Run.objects.filter(matrix=deployment.matrix_id).exclude(status__in=Status.terminal())
+            if unfinished.exists() or deployment.state == State.GONE:
+                return
+            # Said before it is done: a run that is queued from now on gets its data loaded anew.
+            Deployment.objects.filter(pk=deployment.pk).update(state=State.GONE, process={}, fingerprint="")
         known = _servers.known.pop(deployment.pk, None)
         provisioner = known[0] if known else provisioner_for(deployment.cluster.provisioner, _wanted(deployment))
         provisioner.remove()
-        Deployment.objects.filter(pk=deployment.pk).update(state=State.GONE, process={}, fingerprint="")
 
 
 def stop_all() -> None:
@@ -192,10 +194,12 @@ def stop_all() -> None:
 
 
 def forget_earlier_servers() -> None:
-    """Rows of an earlier life of the conductor speak of servers that its guardians have ended since."""
-    Deployment.objects.filter(state__in=UP, cluster__provisioner=Provisioner.PROCESS).update(
-        state=State.DOWN, process={}
-    )
+    """Rows of an earlier life of the conductor speak of servers that its guardians have ended since.
+
+    A killed server keeps only what its mode promises: its data set is loaded again rather than trusted.
+    """
+    killed = Deployment.objects.filter(state__in=UP, cluster__provisioner=Provisioner.PROCESS)
+    killed.update(state=State.DOWN, process={}, fingerprint="", rows_loaded=None)
 
 
 def _deployment_of(run: Run) -> Deployment:

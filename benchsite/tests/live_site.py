@@ -1,0 +1,113 @@
+"""The working part of a site, for tests: scheduler, conductor and two load generators as real processes."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import connection
+
+from benchsite import components
+from benchsite.components import Component
+from benchsite.demo.study import plan_quick_study
+from benchsite.supervisor import database_now
+from benchsite.teams.models import Role
+from runs.artifacts import mark_storage
+from runs.models import LoadGenerator, Matrix, MatrixEntry, Run
+from runs.models.run import Status
+from runs.planning import submit
+from runs.tests.factories import make_team, make_user
+from workers.models import Lease
+
+GENERATORS = ("generator-1", "generator-2")
+
+
+class LiveSite:
+    """Started against the test database; stopped, with everything it started, at the end of the test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.registry = folder / "supervised"
+        self.parts: dict[str, Component] = {}
+        mark_storage()
+        (settings.VAR_DIR / "log").mkdir(parents=True, exist_ok=True)
+        now = database_now()
+        for part in (
+            components.scheduler(),
+            components.conductor(),
+            *(components.load_generator(name, now) for name in GENERATORS),
+        ):
+            self.parts[part.name] = part
+        self.start(*self.parts)
+
+    def start(self, *names: str) -> None:
+        """Start these parts and wait until they are ready."""
+        since = database_now()
+        for name in names:
+            if name in GENERATORS:
+                self.parts[name] = components.load_generator(name, since)
+            part = self.parts[name]
+            part.env = {**part.env, "DATABASE_URL": database_url()}
+            part.start(self.registry)
+        for name in names:
+            self.until(lambda name=name: self._ready(self.parts[name]), 60, f"{name} to be ready")
+
+    def _ready(self, part: Component) -> bool:
+        assert not part.died, part.obituary()
+        return part.ready(part)
+
+    def pid(self, name: str) -> int:
+        guarded = self.parts[name].guarded
+        assert guarded is not None
+        return guarded.pid
+
+    def stop(self) -> None:
+        started = [part.guarded for part in self.parts.values() if part.guarded is not None]
+        for guarded in started:
+            guarded.request_stop()
+        for guarded in started:
+            guarded.stop()
+
+    def submit(
+        self,
+        *entries: tuple[str, str],
+        rungs: list[int],
+        measure_s: int = 2,
+        before: Callable[[Matrix], object] = lambda matrix: None,
+        **fields: object,
+    ) -> Matrix:
+        """A small matrix of the quick study's kind: entries are (system, mode); `before` has the last word."""
+        team = make_team()
+        user = make_user(team=team, role=Role.ADMIN)
+        generators = list(LoadGenerator.objects.filter(name__in=GENERATORS).select_related("machine").order_by("name"))
+        matrix = plan_quick_study(team, user, generators)
+        for entry in matrix.entries.select_related("database"):
+            if (entry.database.system, entry.mode) not in entries:
+                MatrixEntry.objects.filter(pk=entry.pk).delete()
+        settled = {"rungs": rungs, "warmup_s": 1, "min_measure_s": measure_s, "max_measure_s": measure_s, **fields}
+        Matrix.objects.filter(pk=matrix.pk).update(**settled)
+        before(matrix)
+        matrix.refresh_from_db()
+        submit(matrix, user)
+        return matrix
+
+    def until(self, condition: Callable[[], bool], patience_s: float, what: str) -> None:
+        end = time.monotonic() + patience_s
+        while not condition():
+            assert time.monotonic() < end, f"waited {patience_s:.0f} s for {what}"
+            time.sleep(0.1)
+
+    def until_ended(self, matrix: Matrix, patience_s: float = 150) -> list[Run]:
+        """All runs of the matrix, once none is left to run and no machine is held."""
+        unfinished = Run.objects.filter(matrix=matrix).exclude(status__in=Status.terminal())
+        self.until(lambda: not unfinished.exists(), patience_s, "the matrix to end")
+        self.until(lambda: not Lease.objects.exists(), 10, "the leases to be free")
+        return list(Run.objects.filter(matrix=matrix).order_by("position"))
+
+    def until_stage(self, run: Run, stage: str) -> None:
+        self.until(lambda: Run.objects.filter(pk=run.pk, stage=stage).exists(), 60, f"{run} to be {stage}")
+
+
+def database_url() -> str:
+    """The URL of the database that this test uses, for the processes that are to see the same rows."""
+    return urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}").geturl()

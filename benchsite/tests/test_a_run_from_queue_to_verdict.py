@@ -1,0 +1,161 @@
+"""Real clients against real servers, from the queue to the verdict, and every way in which that can be cut short."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from django.conf import settings
+from django.db.models import Sum
+
+from benchsite.tests.live_site import LiveSite
+from runs import artifacts, lifecycle
+from runs.models import ClientRun, Database, Deployment, LoadGenerator, Matrix, Measurement, Run, Series
+from runs.models.run import Phase, Reason, Status, Verdict
+from runs.tests.factories import make_user
+from runs.ycsb.summary import parse_summary
+from workers.bindings.build import build
+from workers.client import run_client
+from workers.conductor import conduct_run
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+
+OTHER = {"redis": "0" * 64, "postgresql": "0" * 64}  # digests that no build has
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[LiveSite]:
+    build(settings.YCSB_DIR)
+    live = LiveSite(tmp_path)
+    try:
+        yield live
+    finally:
+        live.stop()
+
+
+def processes_of(text: str) -> list[psutil.Process]:
+    """Processes with `text` in their command line."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if any(text in part for part in process.info["cmdline"] or ()):
+            found.append(process)
+    return found
+
+
+def servers_and_clients() -> list[psutil.Process]:
+    return processes_of(str(settings.TARGETS_DIR)) + processes_of(str(settings.WORK_DIR))
+
+
+def test_it_measures_merges_and_judges_a_small_matrix(site):
+    matrix = site.submit(("redis", "everysec"), ("postgresql", "on"), rungs=[2, 4])
+    runs = site.until_ended(matrix)
+    assert [(run.name, run.status, run.reason_detail) for run in runs if run.status != Status.SUCCEEDED] == []
+    assert [run.phase for run in runs] == [Phase.LOAD, Phase.MEASURE, Phase.MEASURE] * 2
+    for run in runs:
+        kept = run.measurement_sets.get()
+        assert (kept.clients_merged, kept.clients_expected) == (2, 2)
+        assert run.verdict in (Verdict.PASS, Verdict.WARN)
+        assert run.evidence["before"]["in_force"] and run.evidence["after"]["in_force"]
+        assert run.evidence["rows"] == 10_000
+        operations = {"INSERT"} if run.phase == Phase.LOAD else {"READ", "UPDATE"}
+        assert set(kept.measurements.values_list("operation", flat=True)) == operations
+        assert Measurement.objects.filter(measurement_set=kept, failed__gt=0).count() == 0
+        assert Series.objects.filter(run=run).count() == len(operations)
+    loads = [run for run in runs if run.phase == Phase.LOAD]
+    assert [run.measurement_sets.get().operations for run in loads] == [10_000, 10_000]
+    assert loads[1].evidence["disk"]["median_us"] > 0
+    # A load's window is its whole run, so the merged counts are what the clients themselves printed, to the last one.
+    for run in loads:
+        printed = [
+            parse_summary(artifacts.open_artifact(artifact).decode()).operations["INSERT"].count
+            for artifact in run.artifacts.filter(kind="summary")
+        ]
+        merged = Measurement.objects.filter(measurement_set__run=run).aggregate(n=Sum("count"))["n"]
+        assert len(printed) == 2
+        assert sum(printed) == merged
+
+    # A message delivered twice does nothing.
+    before = {run.pk: (run.status, run.finished_at, run.events.count()) for run in runs}
+    conduct_run(runs[1].pk)
+    run_client(ClientRun.objects.filter(run=runs[1]).first().pk)
+    again = Run.objects.filter(matrix=matrix)
+    assert {run.pk: (run.status, run.finished_at, run.events.count()) for run in again} == before
+
+    # Nothing is left of the servers, their data, or the clients.
+    gone = Deployment.objects.exclude(state=Deployment.State.GONE)
+    site.until(lambda: not gone.exists(), 30, "the deployments to be removed")
+    assert servers_and_clients() == []
+    assert not any(Path(folder).exists() for folder in Deployment.objects.values_list("folder", flat=True))
+
+    # No password of a server was stored where a page could show it.
+    for run in runs:
+        for artifact in run.artifacts.filter(kind__in=["properties", "server_config", "stderr", "stdout"]):
+            assert "password=" not in artifacts.open_artifact(artifact).decode().replace("password=[", "")
+
+
+def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
+    matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=10)
+    run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
+    site.until_stage(run, "measuring")
+    assert len(processes_of(str(settings.WORK_DIR))) >= 2
+    os.kill(site.pid("generator-1"), signal.SIGKILL)
+    site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 90, "the run to fail")
+    run.refresh_from_db()
+    assert run.reason == Reason.WORKER_LOST
+    assert "generator-1" in run.reason_detail
+    assert processes_of(str(settings.WORK_DIR)) == []
+    site.start("generator-1")
+    runs = site.until_ended(matrix)
+    assert runs[2].status == Status.SUCCEEDED, runs[2].reason_detail
+
+
+def test_it_reaps_a_run_whose_conductor_is_killed(site):
+    matrix = site.submit(("redis", "off"), rungs=[2], measure_s=6)
+    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    site.until_stage(run, "measuring")
+    os.kill(site.pid("conductor"), signal.SIGKILL)
+    site.until(lambda: servers_and_clients() == [], 30, "servers and clients to be gone")
+    # A minute of silence is long for a test: the claim is made that old instead.
+    Run.objects.filter(pk=run.pk).update(heartbeat_at=run.created_at - lifecycle.CLAIM_SILENT_AFTER)
+    site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 30, "the run to be reaped")
+    run.refresh_from_db()
+    assert run.reason == Reason.WORKER_LOST
+    site.start("conductor")
+    again = lifecycle.run_again(run, make_user())
+    assert again.needs is not None
+    runs = {found.pk: found for found in site.until_ended(matrix)}
+    assert runs[again.pk].status == Status.SUCCEEDED, runs[again.pk].reason_detail
+
+
+def test_it_stops_a_run_that_is_cancelled(site):
+    matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=30)
+    run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
+    site.until_stage(run, "measuring")
+    lifecycle.request_cancel_matrix(matrix, make_user())
+    runs = site.until_ended(matrix, 40)
+    assert [found.status for found in runs] == [Status.SUCCEEDED, Status.CANCELLED, Status.CANCELLED]
+    assert runs[1].reason == Reason.CANCELLED_BY_USER
+    assert runs[1].artifacts.filter(kind="hdr").exists()
+    assert processes_of(str(settings.WORK_DIR)) == []
+
+
+def test_it_says_why_a_server_did_not_come_up(site):
+    def greedy(matrix: Matrix) -> None:
+        Database.objects.filter(entries__matrix=matrix).update(settings={"shared_buffers": "500GB"})
+
+    runs = site.until_ended(site.submit(("postgresql", "on"), rungs=[2], before=greedy))
+    load, measured = runs
+    assert (load.status, load.reason) == (Status.FAILED, Reason.SERVER_DID_NOT_START)
+    assert "could not map anonymous shared memory" in load.reason_detail
+    assert (measured.status, measured.reason) == (Status.CANCELLED, Reason.LOAD_FAILED)
+    assert servers_and_clients() == []
+
+
+def test_it_refuses_clients_of_another_build(site):
+    matrix = site.submit(("redis", "off"), rungs=[2], before=lambda _: LoadGenerator.objects.update(bindings=OTHER))
+    load = site.until_ended(matrix)[0]
+    assert (load.status, load.reason) == (Status.FAILED, Reason.BINDING_MISMATCH)
+    assert "make bindings" in load.reason_detail

@@ -1,0 +1,100 @@
+"""Numbers as people read them."""
+
+import math
+
+import pytest
+
+from benchsite import formatting as f
+
+SPACE = f.THIN
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (41_237, "41.2k"),
+        (870, "870"),
+        (0, "0"),
+        (0.5, "0.500"),
+        (999.4, "999"),
+        (999.6, "1.00k"),
+        (999_960, "1.00M"),
+        (1_050_000, "1.05M"),
+        (2.5e9, "2.50G"),
+        (-1500, f"{f.MINUS}1.50k"),
+    ],
+)
+def test_it_gives_counts_a_letter_and_three_digits(value, shown):
+    assert f.short(value) == shown
+    assert f.throughput(value) == f"{shown}{SPACE}ops/s"
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "shown"),
+    [
+        (0, "0 µs"),
+        (12.345, "12.3 µs"),
+        (999.4, "999 µs"),
+        (999.7, "1.00 ms"),
+        (1200, "1.20 ms"),
+        (85_600, "85.6 ms"),
+        (2_104_000, "2.10 s"),
+        (125_000_000, "125 s"),
+    ],
+)
+def test_it_gives_latencies_the_unit_that_fits(microseconds, shown):
+    assert f.latency(microseconds) == shown.replace(" ", SPACE)
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(0, "0 B"), (1000, "1000 B"), (1024, "1.00 KiB"), (100_000_000, "95.4 MiB"), (1.5 * 2**40, "1.50 TiB")],
+)
+def test_it_gives_sizes_in_binary_units(size, shown):
+    assert f.size(size) == shown.replace(" ", SPACE)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0, "0 s"),
+        (0.42, "0.40 s"),
+        (17, "17 s"),
+        (59.6, "1 min"),
+        (252, "4 min 12 s"),
+        (3599.9, "1 h"),
+        (11_100, "3 h 5 min"),
+        (187_200, "2 d 4 h"),
+        (-90, f"{f.MINUS}1 min 30 s"),
+    ],
+)
+def test_it_gives_times_by_their_two_largest_parts(seconds, shown):
+    assert f.duration(seconds).replace(SPACE, " ") == shown
+
+
+@pytest.mark.parametrize(
+    ("fraction", "shown"),
+    [(0.123, "+12.3 %"), (-0.05, f"{f.MINUS}5.00 %"), (0, "0 %"), (2.6, "+260 %")],
+)
+def test_it_signs_changes(fraction, shown):
+    assert f.signed_percent(fraction) == shown.replace(" ", SPACE)
+
+
+@pytest.mark.parametrize(("fraction", "shown"), [(0.5, "50 %"), (0.05, "5 %"), (1 / 3, "33.3 %"), (1, "100 %")])
+def test_it_gives_shares_without_empty_digits(fraction, shown):
+    assert f.percent(fraction) == shown.replace(" ", SPACE)
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("function", [f.short, f.throughput, f.latency, f.size, f.duration, f.signed_percent, f.percent])
+def test_it_shows_a_dash_where_there_is_no_number(function, value):
+    assert function(value) == f.NOTHING
+
+
+def test_it_never_writes_a_hyphen_for_a_minus():
+    for function in (f.short, f.latency, f.size, f.duration, f.signed_percent, f.grouped):
+        assert "-" not in function(-1234.5)
+
+
+def test_it_groups_thousands():
+    assert f.grouped(1_234_567) == f"1{SPACE}234{SPACE}567"

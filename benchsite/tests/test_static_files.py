@@ -1,0 +1,58 @@
+"""The budget of hand-written files, and what no page may hold."""
+
+import hashlib
+import re
+
+import pytest
+from django.conf import settings
+
+STATIC = settings.BASE_DIR / "static"
+TEMPLATES = sorted(
+    path
+    for folder in ("templates", "benchsite", "runs", "reports", "workers")
+    for path in (settings.BASE_DIR / folder).rglob("*.html")
+)
+VENDORED = {
+    "htmx-2.0.11/htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
+    "plotly-cartesian-4.1.1/plotly-cartesian.min.js": "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a",
+}
+
+
+def size_of(pattern):
+    return sum(path.stat().st_size for path in STATIC.glob(pattern))
+
+
+def test_it_keeps_its_own_styles_small():
+    assert 0 < size_of("css/*.css") < 30_720
+
+
+def test_it_keeps_its_own_scripts_small():
+    assert 0 < size_of("js/*.js") < 15_360
+
+
+@pytest.mark.parametrize("name", VENDORED)
+def test_it_vendors_unmodified_scripts_with_their_licence(name):
+    path = STATIC / "vendor" / name
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == VENDORED[name]
+    assert (path.parent / "LICENSE").exists()
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(settings.BASE_DIR)))
+def test_it_has_no_inline_script_in_any_template(path):
+    text = path.read_text()
+    assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)", text)
+    assert not re.search(r"\son[a-z]+\s*=", text)  # onclick and its like
+    assert not re.search(r"hx-on|hx-vals=['\"]js:|javascript:", text)
+    assert not re.search(r"hx-trigger=\"[^\"]*\[", text)  # a trigger's filter needs eval
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(settings.BASE_DIR)))
+def test_it_asks_no_other_site_for_anything(path):
+    assert not re.search(r"(src|href|action)=\"(https?:)?//", path.read_text())
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(settings.BASE_DIR)))
+def test_it_gives_every_partial_link_an_address_too(path):
+    for tag in re.findall(r"<a\b[^>]*>", path.read_text(), re.DOTALL):
+        if "hx-get" in tag:
+            assert "href=" in tag
