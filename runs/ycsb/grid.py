@@ -56,7 +56,7 @@ class Grid:
     def counts(self, entry: Intervals) -> dict[int, Ints]:
         """For every client the values counted in each second; the parts of a long interval add up to its total."""
         placed = self.place(entry)
-        totals, rows = entry.totals()[placed.interval], self.rows(placed)
+        totals, rows = entry.totals[placed.interval], self.rows(placed)
         parts = np.rint(1.0 / placed.weight).astype(np.int64)
         shares = totals * (placed.nth + 1) // parts - totals * placed.nth // parts
         client = entry.client[placed.interval]
@@ -109,11 +109,15 @@ def _phase(entry: Intervals, base_s: float) -> float:
 
 def references(intervals: Sequence[Intervals]) -> dict[int, Intervals]:
     """For every client the intervals of the operation that it measured first: they tell when the client lived."""
-    chosen: dict[int, Intervals] = {}
     measured = [entry for entry in intervals if entry.parsed.is_operation]
-    service = [entry for entry in measured if entry.parsed.kind == "service"]
-    for number in sorted({int(number) for entry in measured for number in np.unique(entry.client)}):
-        own = [part for entry in service or measured if len(part := entry.select(entry.client == number))]
-        if own:
-            chosen[number] = min(own, key=lambda part: (float(part.start_s.min()), -len(part), part.name))
-    return chosen
+    candidates = [entry for entry in measured if entry.parsed.kind == "service"] or measured
+    first: dict[int, tuple[float, int, str]] = {}
+    for entry in candidates:
+        for number in np.unique(entry.client).tolist():
+            starts = entry.start_s[entry.client == number]
+            rank = (float(starts.min()), -int(starts.size), entry.name)
+            first[number] = min(first.get(number, rank), rank)
+    by_name = {entry.name: entry for entry in candidates}
+    return {
+        number: by_name[name].select(by_name[name].client == number) for number, (_, _, name) in sorted(first.items())
+    }

@@ -37,9 +37,11 @@ class Intervals:
     index: npt.NDArray[np.int32]
     count: Ints
     parsed: MeasurementName = field(init=False)
+    totals: Ints = field(init=False)  # how many values each interval counts
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parsed", parse_name(self.name))
+        object.__setattr__(self, "totals", _sums_by_interval(self.offsets, self.count))
 
     def __len__(self) -> int:
         return int(self.start_s.size)
@@ -55,10 +57,6 @@ class Intervals:
     def owner(self) -> Ints:
         """For every stored count the number of its interval."""
         return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
-
-    def totals(self) -> Ints:
-        """How many values each interval counts."""
-        return _sums_by_interval(self.offsets, self.count)
 
     def select(self, mask: npt.NDArray[np.bool_]) -> "Intervals":
         """The intervals at which `mask` is true."""

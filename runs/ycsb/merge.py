@@ -156,7 +156,7 @@ def _last_tick(entry: Intervals, number: int, reference: Intervals) -> float:
     The borders of the last intervals lie tens of milliseconds apart while a client stops, and the one with the latest
     border must not pull an idle interval of the reference into the window. -inf without any operation.
     """
-    middles = entry.midpoint_s[(entry.client == number) & (entry.totals() > 0)]
+    middles = entry.midpoint_s[(entry.client == number) & (entry.totals > 0)]
     if not middles.size:
         return -np.inf
     at = int(np.searchsorted(reference.start_s, middles.max(), side="right")) - 1
@@ -209,11 +209,9 @@ def _inside(entry: Intervals, ranges: Mapping[int, _Range]) -> npt.NDArray[np.bo
 def _client(span: _Span, part: _Range, whole: Sequence[Intervals], kept: Mapping[str, Intervals]) -> MergedClient:
     client, summary = span.client, span.client.summary
     number = client.number
-    counts = {name: int(entry.totals()[entry.client == number].sum()) for name, entry in kept.items()}
+    counts = {name: int(entry.totals[entry.client == number].sum()) for name, entry in kept.items()}
     log_counts = {
-        entry.name: int(entry.totals()[entry.client == number].sum())
-        for entry in whole
-        if (entry.client == number).any()
+        entry.name: int(entry.totals[entry.client == number].sum()) for entry in whole if (entry.client == number).any()
     }
     operations = _operations_in(kept.values(), counts)
     failed = sum(counts[name] for name, entry in kept.items() if _is_failure(entry))
