@@ -190,7 +190,7 @@ class EmbeddedServers:
         log = self.logs / "postgresql.log"
         if not (data / "PG_VERSION").exists():
             self._initialise(binaries)
-        clear_stale_pid(data)
+        clear_stale_locks(data, self.places.sockets)
         options = [
             "listen_addresses=",
             f"unix_socket_directories={self.places.sockets}",
@@ -322,21 +322,22 @@ def check_own(folder: Path, uid: int | None = None, *, forbidden: int = 0o022) -
     raise EmbeddedError(f"{folder} {wrong}: remove it, and it will be made anew.")
 
 
-def clear_stale_pid(data: Path) -> None:
-    """Removes the postmaster.pid of a server that was killed, which could keep the next one from starting.
+def clear_stale_locks(data: Path, sockets: Path) -> None:
+    """Removes the lock files of a server that was killed, which could keep the next one from starting.
 
-    PostgreSQL itself believes the file when any process of its account has that number by now. Raises EmbeddedError
+    PostgreSQL itself believes such a file when any process of its account has that number by now. Raises EmbeddedError
     where a server really runs on the folder; backends of a killed one are given a moment to notice.
     """
-    pid_file = data / "postmaster.pid"
-    if not pid_file.exists():
+    stale = [path for path in (data / "postmaster.pid", *sockets.glob(".s.PGSQL.*")) if path.exists()]
+    if not stale:
         return
     end = time.monotonic() + BACKENDS_PATIENCE_S
     while users := _processes_in(data):
         if time.monotonic() > end:
             raise EmbeddedError(f"Process {users[0].pid} ({users[0].name()}) still works in {data}: stop it first.")
         time.sleep(READY_CHECK_S)
-    pid_file.unlink(missing_ok=True)
+    for path in stale:
+        path.unlink(missing_ok=True)
 
 
 def _processes_in(data: Path) -> list[psutil.Process]:

@@ -163,23 +163,43 @@ def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
             return one
     if not every:
         raise ExecutableNotFound(f"No redis-server 6.2 or newer on this machine. {INSTALL_REDIS}")
-    copy = shelf / f"redis-{every[0].version}" / "redis-server"
-    if not copy.exists():
-        copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        shutil.copy2(every[0].path, draft := copy.with_name(f"redis-server.{os.getpid()}"))
-        draft.replace(copy)
-    return RedisServer(copy, every[0].version, every[0].origin)
+    home = shelf / f"redis-{every[0].version}"
+    if not home.exists():
+        draft = shelf / f"{home.name}.{os.getpid()}"
+        _make_passable(draft)
+        shutil.copy2(every[0].path, draft / "redis-server")
+        _move(draft, home)
+    return RedisServer(home / "redis-server", every[0].version, every[0].origin)
 
 
 def _on_the_shelf(one: PostgreSQLBinaries, shelf: Path) -> PostgreSQLBinaries:
     """A copy of the whole installation (binaries, libraries, shared files) below `shelf`."""
+    install, package = one.folder.parent, one.folder.parent.parent
+    # A wheel keeps the libraries that it brings along beside its package, and the binaries look for them there.
+    libraries = package.with_name(f"{package.name}.libs")
     home = shelf / f"postgresql-{one.version}"
     if not home.exists():
         draft = shelf / f"postgresql-{one.version}.{os.getpid()}"
-        shelf.mkdir(mode=0o755, parents=True, exist_ok=True)
-        shutil.copytree(one.folder.parent, draft, symlinks=True, ignore=shutil.ignore_patterns("include"))
-        try:
-            draft.rename(home)
-        except OSError:  # Another process was quicker.
-            shutil.rmtree(draft)
-    return PostgreSQLBinaries(home / "bin", one.version, one.origin)
+        _make_passable(draft / package.name)
+        copy = functools.partial(shutil.copytree, symlinks=True, ignore=shutil.ignore_patterns("include"))
+        copy(install, draft / package.name / install.name)
+        if libraries.is_dir():
+            copy(libraries, draft / libraries.name)
+        _move(draft, home)
+    return PostgreSQLBinaries(home / package.name / install.name / "bin", one.version, one.origin)
+
+
+def _make_passable(folder: Path) -> None:
+    """The folder and those of it that are missing above, passable for the account whatever the umask is."""
+    for one in reversed([part for part in (folder, *folder.parents) if not part.exists()]):
+        one.mkdir(exist_ok=True)
+        one.chmod(0o755)
+
+
+def _move(draft: Path, home: Path) -> None:
+    try:
+        draft.rename(home)
+    except OSError:
+        shutil.rmtree(draft)
+        if not home.exists():
+            raise
