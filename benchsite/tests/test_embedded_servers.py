@@ -151,6 +151,7 @@ def test_nothing_stays_when_their_owner_is_killed_and_the_next_start_works(var, 
     people = processes_of(places.places(var))
     assert len(people) > 4
     owner.kill()
+    owner.wait()
     # At once, while the guardians are still at work.
     with servers_of(var) as servers, connect(servers.places) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -226,8 +227,14 @@ def test_binaries_out_of_the_accounts_reach_are_copied_to_where_it_reaches(var, 
         pytest.skip("the wheel with PostgreSQL is not installed")
     closed = Path(tempfile.mkdtemp())  # 0700
     try:
-        shutil.copytree(wheel.folder.parent, closed / "install", symlinks=True)
-        unreachable = executables.PostgreSQLBinaries(closed / "install" / "bin", wheel.version, "wheel")
+        install, package = wheel.folder.parent, wheel.folder.parent.parent
+        shutil.copytree(install, closed / package.name / install.name, symlinks=True)
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.exists():
+            shutil.copytree(libraries, closed / libraries.name)
+        unreachable = executables.PostgreSQLBinaries(
+            closed / package.name / install.name / "bin", wheel.version, "wheel"
+        )
         monkeypatch.setattr(executables, "find_postgresql", lambda: (unreachable,))
         with servers_of(var, redis=False) as servers:
             assert servers.postgresql
@@ -249,6 +256,9 @@ def test_nothing_found_names_the_line_that_installs_it(var, monkeypatch):
 def make_open(folder: Path) -> None:
     folder.mkdir()
     folder.chmod(0o755)
+    account = places.unprivileged_account()
+    if account is not None:
+        os.chown(folder, account.uid, account.gid)
 
 
 def make_link(folder: Path) -> None:
