@@ -1,0 +1,105 @@
+"""The lines that figures and pages make by themselves."""
+
+from reports.analysis.differences import differences
+from reports.analysis.points import Spread
+from reports.curves import MachineFacts, Setup, Standing, promise_of
+from reports.figures.captions import caption, machine_sentence, notes_of
+from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
+from reports.words import ceiling_sentence, knee_sentence, progress_sentence
+
+SHARED = Setup(cluster_machines=(ONE_MACHINE,), generator_machines=(ONE_MACHINE,), generators=("a", "b"))
+
+
+def test_it_says_when_everything_ran_on_one_machine():
+    assert machine_sentence([curve(setup=SHARED), curve(setup=SHARED)]) == (
+        "Everything ran on one machine (2 cores): compare the shapes, not the numbers"
+    )
+    assert machine_sentence([curve()]) == ""
+
+
+def test_it_names_the_machine_that_generators_share_with_the_cluster():
+    other = MachineFacts("m3", "three", None)
+    partly = Setup(cluster_machines=(ONE_MACHINE, other), generator_machines=(ONE_MACHINE,))
+    assert "(one)" in machine_sentence([curve(setup=partly)])
+
+
+def test_only_measured_and_soak_are_no_demonstration():
+    assert notes_of([curve(purpose="measured"), curve(purpose="soak")]) == ()
+    for purpose in ("smoke", "demo", "tuning"):
+        assert notes_of([curve(), curve(purpose=purpose)]) == ("Demonstration: too short to publish",)
+
+
+def test_the_caption_says_n_window_kind_clients_mode_and_exclusions():
+    text = caption([curve()], kind="service")
+    for part in ("n = 1 run per point", "10\u202fs measured after 2.0\u202fs", "service time (from the call)"):
+        assert part in text
+    for part in (
+        "2 of 2 clients merged",
+        "read back before and after every run",
+        "nothing left out",
+        "no check complained",
+    ):
+        assert part in text
+    assert "response time (from the scheduled start)" in caption([curve()], kind="response")
+    assert caption([curve(points=[])]) == ""
+
+
+def test_the_caption_admits_what_is_missing():
+    points = [
+        point(2, 100.0, throughput_ops_s=Spread(100.0, 90.0, 110.0, 3)),
+        point(4, 200.0, clients_merged=1, mode_verified=False, rejected=1, excluded=("noise",)),
+        point(8, 300.0, standing=Standing.REJECTED, worst_finding="V03 reject: the client was the limit."),
+        point(16, 300.0, worst_finding="V05 warn: short."),
+    ]
+    text = caption([curve(points=points)])
+    assert "n = 1 to 3 runs per point: median, band from least to most" in text
+    assert "only 1 of 2 clients merged at 1 point" in text
+    assert "durability mode not read back at 1 point" in text
+    assert "1 run rejected and 1 run left out by a person" in text
+    assert text.endswith("worst finding V03 reject: the client was the limit (at 2 points).")
+
+
+def test_the_ladder_in_words():
+    assert "is the ceiling" in ceiling_sentence(curve().ceiling)
+    short = ceiling_sentence(curve(points=[point(2, 100.0), point(4, 190.0)]).ceiling)
+    assert short.startswith("At least 190") and "too short" in short
+    assert "falls clearly below" in ceiling_sentence(curve(points=[point(2, 200.0), point(4, 100.0)]).ceiling)
+    assert "one rung says nothing" in ceiling_sentence(curve(points=[point(2, 100.0)]).ceiling)
+    assert ceiling_sentence(None) == "No point counts, so there is no ceiling."
+    targets = [point(8, target * 0.99, target_ops_s=target) for target in (1000, 2000)]
+    assert "every target up to 2.00k" in ceiling_sentence(curve(points=targets).ceiling)
+
+
+def test_the_knee_in_words():
+    assert knee_sentence(curve().knee).startswith("The knee is at 3.30k")
+    assert "not reached (2 of at least 4 rungs)" in knee_sentence(curve(points=[point(2, 1.0), point(4, 2.0)]).knee)
+    assert knee_sentence(None) == ""
+
+
+def test_progress_in_words():
+    assert progress_sentence(curve()) == "No run belongs to this sweep."
+
+
+def test_a_promise_in_a_few_words():
+    assert promise_of(DISK) == "disk, loses none"
+    assert promise_of(MEMORY) == "memory, may lose any"
+    assert promise_of({**DISK, "replicas_acked": 1}) == "disk and 1 other copy, loses none"
+    assert promise_of({**MEMORY, "loss_window_s": 0.6}) == "memory, may lose 0.6 s"
+    assert promise_of({}) == ""
+
+
+def test_it_finds_what_the_sides_differ_in():
+    first = curve(mode="off", setup=Setup(version="7.0", records=1000, record_bytes=100, generators=("a",)))
+    second = curve(mode="always", setup=Setup(version="7.2", records=2000, record_bytes=100, generators=("a",)))
+    other = curve("PostgreSQL", system="postgresql", setup=Setup(version="15", records=1000, record_bytes=100))
+    found = {one.what: one for one in differences([first, second, other])}
+    assert found["data set"].values == ("1,000 records of 100 B", "2,000 records of 100 B")
+    # Versions are compared within a system: another system has another by nature.
+    assert found["version of Redis"].values == ("7.0", "7.2")
+    assert not any("PostgreSQL" in what for what in found)
+    assert "clients" in found
+
+
+def test_equal_sides_differ_in_nothing():
+    assert differences([curve(mode="off"), curve(mode="always")]) == []
+    assert [one.what for one in differences([curve(), curve(points=[point(2, 1.0)])])] == ["ladder"]

@@ -1,0 +1,295 @@
+"""What the figures draw, as far as a program can see it: traces, names, units, marks, states, escaping."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from reports.analysis.points import Spread
+from reports.curves import Progress, Standing
+from reports.figures.ceilings import bars_of, ceilings_figure
+from reports.figures.ladder import ladder_figure
+from reports.figures.latency import Choice, latency_figure
+from reports.figures.layout import Frame
+from reports.figures.percentiles import Distribution, percentiles_figure
+from reports.figures.run_series import OverTime, Window, run_series_figure, total_rate
+from reports.figures.theme import DARK, LIGHT, labels_of, looks
+from reports.tests.curves import DISK, MEMORY, curve, one, operation, point
+
+FRAMES = [Frame(LIGHT), Frame(DARK, narrow=True, notes=("Demonstration: too short to publish",))]
+HOSTILE = '<b onclick="x">A & B</b>'
+
+
+def over_time(length=5, **changes):
+    values = {
+        "operation": "READ",
+        "kind": "service",
+        "seconds": np.arange(length, dtype=float),
+        "rate_ops_s": np.full(length, 100.0),
+        "failed": np.zeros(length),
+        "mean_us": np.full(length, 800.0),
+        "p99_us": np.full(length, 2000.0),
+    }
+    return OverTime(**{**values, **changes})
+
+
+def distribution(**changes):
+    values = {
+        "operation": "READ",
+        "kind": "service",
+        "count": 100_000,
+        "steps": ((0.5, 800.0), (0.9, 1500.0), (0.99, 3000.0), (0.999, 9000.0), (0.9999, 20000.0)),
+        "max_us": 50_000.0,
+    }
+    return Distribution(**{**values, **changes})
+
+
+def every_figure(curves, frame):
+    return {
+        "ceilings": ceilings_figure(curves, frame),
+        "latency": latency_figure(curves, frame, Choice()),
+        "ladder": ladder_figure(curves, frame),
+    }
+
+
+def lines_of(figure):
+    return [trace for trace in figure["data"] if trace["mode"] == "lines+markers"]
+
+
+def hollow_of(figure):
+    return [t for t in figure["data"] if t["mode"] == "markers" and t["x"] != [None] and "not counted" in t["name"]]
+
+
+STATES = {
+    "nothing": [],
+    "no points": [curve(points=[])],
+    "one point": [curve(points=[point(8, 1000.0)])],
+    "zero throughput": [curve(points=[point(8, 0.0)])],
+    "rejected only": [curve(points=[point(8, 1000.0, standing=Standing.REJECTED)])],
+    "not a number": [curve(points=[point(2, 900.0), point(4, 1000.0, operations=(operation("READ", math.nan),))])],
+    "no latencies": [curve(points=[point(2, 900.0, operations=())])],
+    "five": [curve(mode=mode) for mode in ("off", "everysec", "always")]
+    + [curve("PostgreSQL", m) for m in ("off", "on")],
+    "many databases": [curve(f"Database {number}") for number in range(8)],
+    "repeats": [curve(points=[point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3)), point(4, 1500.0)])],
+    "targets": [
+        curve(ladder="target", points=[point(8, target * 0.99, target_ops_s=target) for target in (1000, 2000)]),
+    ],
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("state", STATES)
+def test_it_makes_valid_figures_in_every_state(state, frame):
+    for figure in every_figure(STATES[state], frame).values():
+        text = json.dumps(figure, allow_nan=False)
+        go.Figure(json.loads(text))
+        assert "title" not in figure["layout"]
+        for name in ("width", "height"):
+            assert name not in figure["layout"]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_it_makes_valid_figures_of_one_run(frame):
+    series = [over_time(), over_time(operation="UPDATE", kind="response", p99_us=np.array([np.nan, 1, 2, 3, 4.0]))]
+    figures = [
+        run_series_figure(series, Window(1.0, 4.0, 500), frame),
+        run_series_figure([], Window(), frame),
+        run_series_figure([over_time(1)], Window(), frame),
+        percentiles_figure([distribution(), distribution(operation="UPDATE", kind="response")], frame),
+        percentiles_figure([], frame),
+        percentiles_figure([distribution(count=1, steps=((0.5, 10.0),), max_us=10.0)], frame),
+    ]
+    for figure in figures:
+        go.Figure(json.loads(json.dumps(figure, allow_nan=False)))
+
+
+def test_axes_name_their_units():
+    ceilings, latency, ladder = every_figure([curve()], FRAMES[0]).values()
+    assert ceilings["layout"]["yaxis"]["title"]["text"] == "throughput ceiling (ops/s)"
+    assert latency["layout"]["xaxis"]["title"]["text"] == "throughput, all operations (ops/s)"
+    assert latency["layout"]["yaxis"]["title"]["text"] == "READ p99, service time (ms)"
+    assert ladder["layout"]["yaxis"]["title"]["text"] == "throughput (ops/s)"
+    assert "threads" in ladder["layout"]["xaxis"]["title"]["text"]
+    assert ceilings_figure([curve()], FRAMES[1])["layout"]["xaxis"]["title"]["text"] == "throughput ceiling (ops/s)"
+
+
+def test_the_latency_figure_shows_the_chosen_statistic_in_milliseconds():
+    figure = latency_figure([curve()], FRAMES[0], Choice("UPDATE", "p999"))
+    (line,) = lines_of(figure)
+    assert line["x"] == [1000.0, 1900.0, 3300.0, 3900.0, 3800.0]
+    assert line["y"][0] == pytest.approx(2 / 1000 * 1.2 * 7 * 1e3)
+    assert "UPDATE p99.9 16.8" in line["text"][0] and "1.00k" in line["text"][0]
+
+
+def test_a_curve_follows_its_ladder_even_when_throughput_falls():
+    (line,) = lines_of(latency_figure([curve()], FRAMES[0], Choice()))
+    assert line["x"][-1] < line["x"][-2]
+    rungs = next(t for t in latency_figure([curve()], FRAMES[0], Choice())["data"] if "rungs" in t["name"])
+    assert rungs["text"] == ["2", "4", "8", "16", "32"]
+
+
+@pytest.mark.parametrize("standing", [Standing.REJECTED, Standing.EXCLUDED])
+def test_points_that_do_not_count_are_hollow_and_not_joined(standing):
+    points = [point(2, 1000.0), point(4, 9000.0, standing=standing), point(8, 3000.0)]
+    for figure in (
+        latency_figure([curve(points=points)], FRAMES[0], Choice()),
+        ladder_figure([curve(points=points)], FRAMES[0]),
+    ):
+        (line,), (hollow,) = lines_of(figure), hollow_of(figure)
+        assert len(line["x"]) == 2 and len(hollow["x"]) == 1
+        assert hollow["marker"]["symbol"].endswith("-open")
+        assert ("rejected" if standing is Standing.REJECTED else "left out") in hollow["text"][0]
+        assert any("hollow" in trace["name"] for trace in figure["data"])
+    assert bars_of([curve(points=points)])[0].throughput_ops_s == 3000.0
+
+
+def test_the_ceiling_and_the_knee_are_marked():
+    figure = latency_figure([curve()], FRAMES[0], Choice())
+    rings = {trace["name"].split(", ")[-1]: trace["x"] for trace in figure["data"] if ", " in trace["name"]}
+    assert rings["ceiling"] == [3900.0]
+    assert rings["knee"] == [3300.0]
+
+
+def test_repeats_are_a_band():
+    repeated = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3))
+    figure = ladder_figure([curve(points=[repeated, point(4, 1500.0)])], FRAMES[0])
+    band = next(trace for trace in figure["data"] if trace.get("fill") == "toself")
+    assert band["y"] == [950.0, 1500.0, 1500.0, 800.0]
+    assert "median of 3 repeats, 800 to 950" in lines_of(figure)[0]["text"][0]
+
+
+def test_bars_stand_together_by_database_with_the_weakest_promise_first():
+    curves = [curve("Redis", "always"), curve("PostgreSQL", "on"), curve("Redis", "off"), curve("PostgreSQL", "off")]
+    bars = bars_of(curves)
+    assert [(bar.database_name, bar.mode) for bar in bars] == [
+        ("PostgreSQL", "off"),
+        ("PostgreSQL", "on"),
+        ("Redis", "off"),
+        ("Redis", "always"),
+    ]
+    assert bars[1].position - bars[0].position == 1.0 < bars[2].position - bars[1].position
+
+
+def test_bars_carry_their_value_and_by_how_much_they_are_lower():
+    slow = curve("Redis", "always", points=[point(2, 500.0), point(4, 505.0)])
+    fast = curve("Redis", "off", points=[point(2, 1000.0), point(4, 1818.0)])
+    high, low = bars_of([slow, fast])
+    assert (high.value_label, high.ratio_label) == ("≥ 1.82k", "highest")
+    assert (low.value_label, low.ratio_label) == ("505", "3.6\N{MULTIPLICATION SIGN} lower")
+
+
+def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():
+    going = curve(points=[], progress=Progress(runs=4, succeeded=0))
+    failed = curve("Other", points=[], progress=Progress(runs=4, failed=4))
+    bars = bars_of([going, failed])
+    assert sorted(bar.value_label for bar in bars) == ["did not complete", "measuring"]
+    assert all(trace["y"] == [None] for trace in ceilings_figure([going, failed], FRAMES[0])["data"])
+
+
+def test_names_cannot_speak_html():
+    hostile = curve(HOSTILE, HOSTILE, mode_name=HOSTILE, points=[point(2, 10.0, worst_finding=HOSTILE), point(4, 11.0)])
+    for figure in every_figure([hostile, curve()], FRAMES[0]).values():
+        text = json.dumps(figure)
+        assert "<b onclick" not in text and "onclick" in text
+        assert "&lt;b onclick" in text and "A &amp; B" in text
+    series = run_series_figure([over_time(operation=HOSTILE)], Window(), FRAMES[0])
+    assert "<b onclick" not in json.dumps([series, percentiles_figure([distribution(operation=HOSTILE)], FRAMES[0])])
+
+
+def test_colour_means_the_database_and_dash_with_marker_the_mode():
+    curves = [curve("A", "always"), curve("A", "off"), curve("B", "on"), curve("B", "off")]
+    found = {(c.database_name, c.mode): looks(curves, LIGHT)[c.sweep_id] for c in curves}
+    assert found["A", "always"].colour == found["A", "off"].colour != found["B", "on"].colour
+    # The same promise looks the same in both databases, and the strongest is solid.
+    assert found["A", "always"].dash == found["B", "on"].dash == "solid"
+    assert found["A", "off"].symbol == found["B", "off"].symbol != found["A", "always"].symbol
+    assert {look.colour for look in found.values()} <= set(LIGHT.series)
+
+
+def test_two_curves_of_one_database_never_look_alike():
+    curves = [curve("A", mode, durability=DISK) for mode in ("one", "two", "three")]
+    found = looks(curves, LIGHT)
+    assert len({(look.dash, look.symbol) for look in found.values()}) == 3
+
+
+def test_with_more_than_five_databases_one_is_highlighted_and_the_rest_is_grey():
+    curves = STATES["many databases"]
+    found = looks(curves, LIGHT, highlight="Database 3")
+    assert [c.database_name for c in curves if found[c.sweep_id].colour == LIGHT.series[0]] == ["Database 3"]
+    assert {found[c.sweep_id].colour for c in curves if c.database_name != "Database 3"} == {LIGHT.grey}
+    fastest = replace(curves[5], points=(point(2, 1e6),))
+    assert not looks([*curves, fastest], LIGHT)[fastest.sweep_id].faded
+
+
+def test_labels_say_what_tells_curves_apart():
+    first, second = curve(workload="A"), curve(workload="B")
+    assert list(labels_of([first, second]).values()) == ["Redis 7.0 · always · A", "Redis 7.0 · always · B"]
+    assert list(labels_of([curve(), curve()]).values()) == ["Redis 7.0 · always #1", "Redis 7.0 · always #2"]
+    assert list(labels_of([curve()]).values()) == ["Redis 7.0 · always"]
+
+
+def test_axes_become_logarithmic_where_ceilings_lie_far_apart():
+    slow, fast = curve("A"), curve("B", points=[point(2, 50_000.0), point(4, 60_000.0)])
+    assert latency_figure([slow], FRAMES[0], Choice())["layout"]["xaxis"].get("type") is None
+    assert latency_figure([slow, fast], FRAMES[0], Choice())["layout"]["xaxis"]["type"] == "log"
+    linear = latency_figure([slow, fast], FRAMES[0], Choice(scale="linear"))["layout"]
+    assert linear["xaxis"]["range"][0] == linear["yaxis"]["range"][0] == 0
+
+
+def test_notes_stand_in_the_picture_itself():
+    for figure in every_figure([curve()], FRAMES[1]).values():
+        assert any(
+            "too short to publish" in note["text"].replace("<br>", " ") for note in figure["layout"]["annotations"]
+        )
+
+
+def test_all_operations_of_a_second_are_added_and_a_read_modify_write_counts_once():
+    series = [
+        over_time(3),
+        over_time(3, operation="UPDATE", rate_ops_s=np.full(3, 40.0)),
+        over_time(3, operation="READ-MODIFY-WRITE", rate_ops_s=np.full(3, 40.0)),
+        over_time(3, kind="response"),
+    ]
+    seconds, rate = total_rate(series)
+    assert seconds.tolist() == [0.0, 1.0, 2.0] and rate.tolist() == [100.0, 100.0, 100.0]
+
+
+def test_a_second_that_no_client_covers_is_a_gap_and_not_a_zero():
+    gappy = over_time(2, seconds=np.array([0.0, 3.0]))
+    _, rate = total_rate([gappy])
+    assert rate.tolist()[0] == 100.0 and np.isnan(rate[1:3]).all()
+    figure = run_series_figure([gappy], Window(), FRAMES[0])
+    assert figure["data"][0]["y"] == [100.0, None, None, 100.0]
+
+
+def test_the_warm_up_and_what_came_after_the_window_are_shaded():
+    figure = run_series_figure([over_time(12)], Window(2.0, 10.0, 300), FRAMES[0])
+    assert [(shape["x0"], shape["x1"]) for shape in figure["layout"]["shapes"]] == [(0.0, 2.0), (10.0, 12.0)]
+    assert next(trace for trace in figure["data"] if trace["name"] == "target")["y"] == [300, 300]
+
+
+def test_a_long_series_is_thinned_without_losing_its_dip():
+    rate = np.full(40_000, 100.0)
+    rate[12_345] = 0.0
+    long = over_time(40_000, rate_ops_s=rate)
+    figure = run_series_figure([long], Window(), FRAMES[0])
+    assert all(len(trace["x"]) <= 2_000 for trace in figure["data"])
+    assert 0.0 in figure["data"][0]["y"]
+
+
+def test_percentiles_beyond_what_was_counted_are_not_shown():
+    (trace,) = percentiles_figure([distribution(count=200)], FRAMES[0])["data"]
+    assert trace["x"][-1] == pytest.approx(math.log10(201), abs=1e-4)
+    assert len(trace["x"]) == 4  # p50, p90, p99 and the greatest: 200 operations have no p99.9
+    assert trace["y"][-1] == 50.0
+
+
+def test_equal_values_and_modes_without_a_record_are_drawn():
+    same = [curve(f"D{i}", points=[point(2, 100.0), point(4, 100.0)], durability={}) for i in range(3)]
+    for figure in every_figure(same, FRAMES[0]).values():
+        go.Figure(figure)
+    assert one(3.0).median == 3.0 and MEMORY["loss_window_s"] is None
