@@ -1,0 +1,170 @@
+"""The compare page: what it shows, whose things it shows, and what it says to a broken address."""
+
+import re
+import uuid
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep, make_workload
+
+pytestmark = pytest.mark.django_db
+COMPARE = "/compare/"
+HOSTILE = "<script>alert(1)</script>"
+
+
+def study(team, *, modes=("off", "always"), name="Quick study", purpose="demo", rungs=(2, 4, 8, 16)):
+    """A matrix of Redis in these modes, measured."""
+    cluster = make_cluster(team=team)
+    database = make_database(team=team, cluster=cluster)
+    workload = make_workload(team=team)
+    matrix = make_matrix(team=team, name=name, purpose=purpose)
+    for number, mode in enumerate(modes):
+        sweep = make_sweep(matrix=matrix, database=database, workload=workload, mode=mode)
+        for threads in rungs:
+            make_run(sweep, threads=threads, throughput=1000.0 * threads / (1 + threads / 8) / (number + 1))
+    return matrix
+
+
+def sources(html):
+    return re.findall(r'data-src="([^"]+)"', html)
+
+
+def page(client, query=""):
+    response = client.get(COMPARE + query, follow=True)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_without_anything_measured_it_says_what_to_do(client_in):
+    html = page(client_in)
+    assert "Nothing to compare yet" in html and reverse("matrix-add") in html
+
+
+def test_it_shows_the_newest_matrix_with_both_pictures(client_in, team):
+    study(team, name="Older")
+    newest = study(team, name="Newer")
+    html = page(client_in)
+    assert "Newer" in html and "2 sweeps" in html
+    found = sources(html)
+    assert [url.split("?")[0] for url in found] == ["/figures/ceilings/", "/figures/latency/", "/figures/latency/"]
+    # The figures name the matrix, so that they stay what they were when a newer one arrives meanwhile.
+    assert all(str(newest.pk) in url for url in found)
+    assert "op=READ" in found[1] and "op=UPDATE" in found[2]
+
+
+def test_every_figure_of_the_page_answers(client_in, team):
+    study(team)
+    for url in sources(page(client_in)):
+        for theme in ("light", "dark"):
+            answer = client_in.get(url.replace("&amp;", "&"), {"theme": theme} if "?" not in url else None).json()
+            assert answer["figure"]["data"] and answer["caption"] and answer["table"]["rows"] and not answer["empty"]
+
+
+def test_it_says_that_it_is_a_demonstration_on_one_machine(client_in, team):
+    study(team)
+    html = page(client_in)
+    assert "Everything ran on one machine (2 cores): compare the shapes, not the numbers." in html
+    assert "too short to publish" in html
+
+
+def test_an_address_is_made_canonical(client_in, team):
+    study(team)
+    response = client_in.get(COMPARE + "?stat=p99&op=&scale=linear&matrix=")
+    assert response.status_code == 302 and response["Location"] == "/compare/?v=1&scale=linear"
+    assert client_in.get("/compare/?v=1&scale=linear").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["?matrix=x", "?sweep=y", "?stat=p1", "?v=99", "?nonsense=1", "?op=%00%27", "?scale=%F0%28%8C", "?highlight=<i>"],
+)
+def test_a_broken_address_is_a_sentence(client_in, team, query):
+    study(team)
+    html = page(client_in, query)
+    assert "2 sweeps" in html or "No sweep matches" in html
+    assert "<i>" not in html
+
+
+def test_another_teams_sweeps_are_left_out_with_a_sentence(client_in, team):
+    mine, theirs = make_sweep(team=team), make_sweep()
+    make_run(mine)
+    make_run(theirs)
+    html = page(client_in, f"?sweep={mine.pk}&sweep={theirs.pk}")
+    assert "1 sweep" in html and "1 of the 2 chosen sweeps is not among your team" in html
+    assert theirs.database.name not in html
+
+
+def test_another_teams_matrix_is_not_shown(client_in, team):
+    study(team, name="Mine")
+    foreign = make_sweep()
+    make_run(foreign)
+    html = page(client_in, f"?matrix={foreign.matrix_id}")
+    assert "That matrix is not among your team" in html and "Mine" in html and foreign.matrix.name not in html
+
+
+def test_across_all_matrices_only_what_is_meant_to_be_compared_is_shown(client_in, team):
+    study(team, name="A demonstration", purpose="demo")
+    study(team, name="For real", purpose="measured", modes=("everysec",))
+    assert "1 sweep:" in page(client_in, "?matrix=all")
+    assert "2 sweeps:" in page(client_in, "?matrix=all&purpose=demo")
+
+
+def test_facets_narrow_what_is_shown(client_in, team):
+    study(team, modes=("off", "everysec", "always"))
+    assert "3 sweeps" in page(client_in)
+    assert "1 sweep " in page(client_in, "?mode=always")
+    assert "No sweep matches" in page(client_in, "?mode=never")
+
+
+def test_what_the_sides_differ_in_is_said(client_in, team):
+    first = make_sweep(team=team)
+    second = make_sweep(team=team, workload=make_workload(team=team, name="Workload B", short_name="B"))
+    for sweep in (first, second):
+        make_run(sweep)
+    assert "these sides differ in workload" in page(client_in, f"?sweep={first.pk}&sweep={second.pk}")
+
+
+def test_names_are_escaped(client_in, team):
+    database = make_database(team=team, name=HOSTILE)
+    make_run(make_sweep(database=database))
+    html = page(client_in)
+    assert HOSTILE not in html and "&lt;script&gt;" in html
+    assert (
+        HOSTILE not in client_in.get("/figures/ceilings/").content.decode().replace("\\u003c", "<").split('"table"')[0]
+    )
+
+
+def test_strangers_sign_in_first(client):
+    assert client.get(COMPARE)["Location"].startswith("/sign-in/")
+
+
+def test_more_sweeps_ask_no_more_queries(client_in, team):
+    def queries():
+        page(client_in)
+        with CaptureQueriesContext(
+            connection,
+        ) as context:
+            assert client_in.get(COMPARE).status_code == 200
+        return len(context)
+
+    study(team, modes=("off",), rungs=(2,))
+    few = queries()
+    study(team, modes=[f"mode-{number}" for number in range(20)], rungs=(2, 4))
+    assert "20 sweeps" in page(client_in)
+    assert queries() == few
+
+
+def test_too_many_sweeps_are_said(client_in, team, monkeypatch):
+    monkeypatch.setattr("reports.queries.choosing.MOST_SWEEPS", 2)
+    study(team, modes=("off", "everysec", "always"), rungs=(2,))
+    html = page(client_in)
+    assert "More than 2 sweeps match" in html and "2 sweeps of" in html
+
+
+def test_unknown_sweeps_only_is_an_empty_page_with_a_way_out(client_in, team):
+    study(team)
+    html = page(client_in, f"?sweep={uuid.uuid4()}")
+    assert "No sweep matches" in html and "not among your team" in html

@@ -1,0 +1,181 @@
+"""Rows to curves: which repeats count, what a point is, and that more runs ask no more queries."""
+
+import pytest
+
+from reports.curves import Standing
+from reports.queries import curves, run_point, rung_rows, sweeps_of
+from runs.models import Sweep
+from runs.tests.factories import (
+    make_database,
+    make_matrix,
+    make_measurement_set,
+    make_run,
+    make_sweep,
+    make_team,
+    make_workload,
+    measurement,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def curve_of(sweep):
+    return curves([sweep])[0]
+
+
+def test_a_curve_carries_what_was_submitted():
+    sweep = make_sweep(system="redis", mode="always")
+    make_run(sweep, threads=4, throughput=2000.0)
+    found = curve_of(sweep)
+    assert found.database_name == sweep.database.name and found.workload == sweep.workload.name
+    assert found.durability["ack"] == "disk" and found.promise == "disk, loses none"
+    assert found.setup.clients == 2 and found.setup.records == 10_000 and found.setup.record_bytes == 1000
+    assert found.setup.cluster_machines == found.setup.generator_machines
+    assert found.setup.cluster_machines[0].cores == 2
+
+
+def test_a_renamed_database_does_not_rename_its_past():
+    sweep = make_sweep()
+    make_run(sweep)
+    old = sweep.database.name
+    sweep.database.name = "renamed"
+    sweep.database.save()
+    assert curve_of(Sweep.objects.get(pk=sweep.pk)).database_name == old
+
+
+def test_points_ascend_and_carry_every_statistic():
+    sweep = make_sweep()
+    for threads, throughput in ((32, 5000.0), (2, 1000.0), (8, 3000.0)):
+        make_run(sweep, threads=threads, throughput=throughput)
+    points = curve_of(sweep).points
+    assert [point.threads for point in points] == [2, 8, 32]
+    read = points[0].operation("READ")
+    assert read is not None and set(read.latencies_us) == {"mean", "p50", "p90", "p95", "p99", "p999", "p9999", "max"}
+    assert read.median_us("p99") == pytest.approx(2 / 1000 * 1e6 * 0.8 * 3.4)
+    # READ and UPDATE are equally frequent, so their mean fulfils Little's law with the throughput.
+    assert points[0].mean_latency_s == pytest.approx(0.002)
+
+
+def test_a_point_is_the_median_of_its_repeats():
+    sweep = make_sweep()
+    for repeat, throughput in enumerate((900.0, 1000.0, 1300.0), 1):
+        make_run(sweep, repeat=repeat, throughput=throughput)
+    (point,) = curve_of(sweep).points
+    spread = point.throughput_ops_s
+    assert (spread.median, spread.low, spread.high, spread.n) == (1000.0, 900.0, 1300.0, 3)
+    assert len(point.run_ids) == 3
+
+
+def test_excluded_and_rejected_repeats_do_not_count():
+    sweep = make_sweep()
+    make_run(sweep, repeat=1, throughput=1000.0)
+    make_run(sweep, repeat=2, throughput=5000.0, excluded_reason="another job ran")
+    make_run(sweep, repeat=3, throughput=9000.0, verdict="reject")
+    (point,) = curve_of(sweep).points
+    assert point.counts and point.throughput_ops_s.n == 1 and point.throughput_ops_s.median == 1000.0
+    assert point.excluded == ("another job ran",) and point.rejected == 1
+
+
+def test_a_rejected_run_with_a_written_reason_counts():
+    sweep = make_sweep()
+    make_run(sweep, throughput=9000.0, verdict="reject", verdict_override="the check is wrong here")
+    (point,) = curve_of(sweep).points
+    assert point.counts and point.verdict == "reject"
+
+
+@pytest.mark.parametrize(
+    "fields, standing",
+    [
+        ({"verdict": "reject"}, Standing.REJECTED),
+        ({"excluded_reason": "noise"}, Standing.EXCLUDED),
+        ({"excluded_reason": "noise", "verdict": "reject"}, Standing.EXCLUDED),
+    ],
+)
+def test_a_point_of_which_no_repeat_counts_stays_visible(fields, standing):
+    sweep = make_sweep()
+    make_run(sweep, throughput=9000.0, **fields)
+    (point,) = curve_of(sweep).points
+    assert point.standing is standing and not point.counts
+    assert curve_of(sweep).ceiling is None
+
+
+def test_runs_that_did_not_succeed_make_no_points():
+    sweep = make_sweep()
+    make_run(sweep, threads=2)
+    make_run(sweep, threads=4, status="failed")
+    make_run(sweep, threads=8, status="queued")
+    found = curve_of(sweep)
+    assert [point.threads for point in found.points] == [2]
+    assert (found.progress.runs, found.progress.failed, found.progress.going) == (3, 1, True)
+    rows = rung_rows(sweep, found)
+    assert [(row.threads, row.point is not None, len(row.runs)) for row in rows] == [
+        (2, True, 1),
+        (4, False, 1),
+        (8, False, 1),
+    ]
+
+
+def test_only_the_current_measurement_set_is_read():
+    sweep = make_sweep()
+    run = make_run(sweep, throughput=1000.0)
+    run.measurement_sets.update(is_current=False)
+    run.throughput_ops_s = 1100.0
+    make_measurement_set(run, number=2, warmup_s=4.0)
+    (point,) = curve_of(sweep).points
+    assert point.throughput_ops_s.median == 1100.0 and point.warmup_s == 4.0
+
+
+def test_the_worst_finding_is_named():
+    sweep = make_sweep()
+    findings = [
+        {"check_id": "V03", "severity": "warn", "message": "busy"},
+        {"check_id": "V07", "severity": "reject", "message": "errors"},
+        {"check_id": "V09", "severity": "not_assessed", "message": "no target"},
+    ]
+    make_run(sweep, findings=findings, verdict="reject")
+    assert curve_of(sweep).points[0].worst_finding == "V07 reject: errors"
+
+
+def test_a_mode_that_was_not_read_back_is_not_verified():
+    sweep = make_sweep()
+    make_run(sweep, threads=2)
+    make_run(sweep, threads=4, evidence={"before": {}})
+    assert [point.mode_verified for point in curve_of(sweep).points] == [True, False]
+
+
+def test_service_and_response_times_stay_apart():
+    sweep = make_sweep()
+    both = [measurement("READ", 500.0), measurement("READ", 9000.0, kind="response")]
+    make_run(sweep, threads=8, target_ops_s=1000, throughput=990.0, measurements=both)
+    (point,) = curve_of(sweep).points
+    assert point.operation("READ").median_us("mean") == 500.0
+    assert point.operation("READ", "response").median_us("mean") == 9000.0
+    assert point.mean_latency_s == pytest.approx(500e-6)
+
+
+def test_a_single_run_is_a_point_whatever_its_standing():
+    run = make_run(excluded_reason="noise")
+    assert run_point(run).throughput_ops_s.median == 1000.0
+    assert run_point(make_run(status="queued")) is None
+
+
+def test_a_team_sees_its_own_sweeps_only():
+    mine, theirs = make_sweep(), make_sweep()
+    assert list(sweeps_of(mine.team)) == [mine]
+    assert not sweeps_of(make_team()).exists() and theirs.pk
+
+
+def test_more_sweeps_and_runs_ask_no_more_queries(django_assert_num_queries):
+    team = make_team()
+    database, workload = make_database(team=team), make_workload(team=team)
+    matrix = make_matrix(team=team)
+    for number in range(3):
+        sweep = make_sweep(
+            matrix=matrix, database=database, workload=workload, mode=("off", "everysec", "always")[number]
+        )
+        for threads in (2, 4, 8):
+            for repeat in (1, 2):
+                make_run(sweep, threads=threads, repeat=repeat, findings=[{}])
+    with django_assert_num_queries(6):
+        found = curves(Sweep.objects.filter(team=team))
+    assert [len(curve.points) for curve in found] == [3, 3, 3]
