@@ -44,8 +44,8 @@ class TeamAdmin(ModelAdmin):
     inlines = [MembershipInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request)
-        return rows.annotate(people_count=Count("memberships"))
+        counted: QuerySet[Any] = super().get_queryset(request).annotate(people_count=Count("memberships"))
+        return counted
 
     @admin.display(description="people", ordering="people_count")
     def people(self, obj: Any) -> int:

@@ -54,7 +54,8 @@ def window_of(run: Run) -> Window:
     asked = run.spec["window"]
     if run.phase == Phase.LOAD:
         return Window(target_ops_s=run.target_ops_s)
-    return Window(float(asked["warmup_s"]), float(asked["min_measure_s"]), run.target_ops_s)
+    begin_s = float(asked["warmup_s"])
+    return Window(begin_s, begin_s + float(asked["min_measure_s"]), run.target_ops_s)
 
 
 def over_time(series: LiveSeries) -> list[OverTime]:

@@ -1,0 +1,131 @@
+"""The home page: what runs now, what waits, who is up, and what to do first."""
+
+import datetime as dt
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from runs import live
+from runs.tests.factories import (
+    make_cluster,
+    make_database,
+    make_load_generator,
+    make_matrix,
+    make_run,
+    make_sweep,
+    make_team,
+    make_user,
+)
+from runs.tests.pages import UGLY, busy_matrix, queries_of, text_of, viewer_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_somebody_unknown_is_asked_to_sign_in():
+    response = Client().get("/")
+    assert response.status_code == 302
+    assert response.url.startswith("/sign-in/")
+
+
+def test_somebody_without_a_team_is_told_so(db):
+    client = Client()
+    client.force_login(make_user(username="alone"))
+    assert client.get("/").status_code == 403
+
+
+def test_the_first_use_names_three_steps_and_offers_the_next(client_in, team):
+    page = text_of(client_in.get("/"))
+    assert "Three steps to the first curve" in page
+    assert 'button--primary" href="/clusters/new/"' in page
+    make_cluster(team=team)
+    assert 'button--primary" href="/databases/new/"' in text_of(client_in.get("/"))
+    make_database(team=team)
+    assert 'button--primary" href="/matrices/new/"' in text_of(client_in.get("/"))
+    make_matrix(team=team)
+    assert "Three steps" not in text_of(client_in.get("/"))
+
+
+def test_a_viewer_is_told_who_takes_the_first_steps(team):
+    page = text_of(viewer_of(team).get("/"))
+    assert "A runner or an admin" in page
+    assert "/clusters/new/" not in page
+
+
+def test_what_runs_now_has_a_line_of_its_last_seconds(client_in, team):
+    run = make_run(make_sweep(team=team, name="redis always A"), status="running", started_at=timezone.now())
+    for second in (1, 2, 3):
+        live.publish(run.pk, 0, second, 1000 + second, 0, 41_200, {})
+    page = text_of(client_in.get("/"))
+    live.forget(run.pk)
+    assert "redis always A 2t r1" in page
+    assert "<polyline" in page
+    assert "41.2k" in page
+
+
+def test_without_redis_home_says_that_there_is_no_live_view(client_in, team, settings):
+    make_run(make_sweep(team=team), status="running")
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    live.connection.cache_clear()
+    try:
+        assert "no live view" in text_of(client_in.get("/"))
+    finally:
+        live.connection.cache_clear()
+
+
+def test_the_queue_stands_with_predicted_starts(client_in, team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, threads=2, status="running", started_at=timezone.now())
+    for threads in (4, 8):
+        make_run(sweep, threads=threads, status="queued", position=threads)
+    home = client_in.get("/").context["home"]
+    starts = [(line.row.forecast.starts_at - timezone.now()).total_seconds() for line in home.queue]
+    assert [line.row.position for line in home.queue] == [1, 2]
+    assert 10 < starts[0] <= 17 < starts[1] <= 34
+
+
+def test_load_generators_health_is_one_look(client_in, team):
+    make_load_generator(name="good")
+    make_load_generator(name="gone", last_seen_at=timezone.now() - dt.timedelta(minutes=5))
+    page = text_of(client_in.get("/"))
+    assert "No load generator" not in page
+    home = client_in.get("/").context["home"]
+    assert (home.health.up, home.health.total) == (1, 2)
+
+
+def test_latest_matrices_and_sweeps_are_there(client_in, team):
+    matrix, (sweep,) = busy_matrix(team)
+    page = text_of(client_in.get("/"))
+    assert f"/matrices/{matrix.pk}/" in page
+    assert "1 failed" in page
+    assert sweep.name in page
+
+
+def test_another_teams_run_is_in_the_queue_without_its_name(client_in, team):
+    other = make_team(name="Other")
+    make_run(make_sweep(team=other, name="secret"), status="queued")
+    make_run(make_sweep(team=team), status="queued", threads=4)
+    page = text_of(client_in.get("/"))
+    assert "a run of another team" in page
+    assert "secret" not in page
+
+
+def test_ugly_text_stays_text(client_in, team):
+    matrix = make_matrix(team=team, name=UGLY)
+    make_run(make_sweep(team=team, matrix=matrix, name=UGLY), name=UGLY, status="running")
+    assert "<script>alert" not in text_of(client_in.get("/"))
+
+
+def test_a_poll_gets_only_the_part_that_changes(client_in, team):
+    make_run(make_sweep(team=team), status="queued")
+    page = text_of(client_in.get("/", headers={"HX-Request": "true"}))
+    assert "<html" not in page
+    assert 'hx-trigger="every 2s"' in page
+
+
+def test_the_number_of_queries_does_not_grow(client_in, team):
+    busy_matrix(team, sweeps=1)
+    few = queries_of(client_in, "/")
+    busy_matrix(team, sweeps=5)
+    busy_matrix(team, sweeps=5)
+    assert queries_of(client_in, "/") == few

@@ -1,0 +1,199 @@
+"""The page of a submitted matrix: the grid in every state, progress, failures, loads, exclusions, acts."""
+
+import datetime as dt
+
+import pytest
+from django.utils import timezone
+
+from runs.models import Run
+from runs.pages.matrix import matrix_page
+from runs.pages.queue import queue
+from runs.tests.factories import make_database, make_matrix, make_run, make_sweep, make_workload
+from runs.tests.pages import STATUSES, UGLY, busy_matrix, queries_of, text_of, viewer_of
+
+pytestmark = pytest.mark.django_db
+
+
+def url(matrix, what=""):
+    return f"/matrices/{matrix.pk}/{what}"
+
+
+def polled(client, matrix, **query):
+    return client.get(url(matrix, "live/"), query, headers={"HX-Request": "true"})
+
+
+@pytest.fixture
+def sweep(team):
+    return make_sweep(team=team, name="redis always A")
+
+
+def page_of(matrix):
+    return matrix_page(matrix, queue())
+
+
+def test_a_matrix_that_was_not_submitted_leads_to_the_builder(client_in, team):
+    matrix = make_matrix(team=team, submitted_at=None)
+    page = text_of(client_in.get(url(matrix)))
+    assert "has not been submitted" in page
+    assert f"/matrices/new/?from={matrix.pk}" in page
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_cell_shows_its_state_by_shape_word_and_colour(client_in, sweep, status):
+    make_run(sweep, status=status, verdict="warn" if status == "succeeded" else "")
+    page = text_of(client_in.get(url(sweep.matrix)))
+    shown = "warn" if status == "succeeded" else status
+    assert f"badge--{shown}" in page
+    assert f">{shown}</a>" in page
+
+
+def test_the_grid_is_sweeps_by_rungs(team):
+    matrix, _ = busy_matrix(team, sweeps=3)
+    page = page_of(matrix)
+    assert page.rungs == (2, 4, 8, 16)
+    assert [row.name for row in page.rows] == ["redis always A 0", "redis always A 1", "redis always A 2"]
+    assert [cell.throughput_ops_s for cell in page.rows[0].cells] == [1000.0, None, None, None]
+
+
+def test_a_rung_that_only_another_sweep_has_is_said(client_in, sweep, team):
+    make_run(sweep, threads=2)
+    make_run(make_sweep(team=team, matrix=sweep.matrix), threads=64)
+    page = text_of(client_in.get(url(sweep.matrix)))
+    assert page.count("no such rung") == 2
+
+
+def test_a_cell_of_repeats_shows_the_median_of_those_that_count(sweep):
+    for repeat, throughput in enumerate((100.0, 300.0, 200.0), start=1):
+        make_run(sweep, repeat=repeat, throughput=throughput)
+    make_run(sweep, repeat=4, throughput=9_999.0, excluded_reason="a backup ran")
+    (cell,) = page_of(sweep.matrix).rows[0].cells
+    assert cell.throughput_ops_s == 200.0
+    assert [mark.word for mark in cell.marks] == ["pass", "pass", "pass", "excluded"]
+    assert cell.word == "4 of 4"
+
+
+def test_the_rung_of_a_target_ladder_is_its_target(team):
+    matrix = make_matrix(team=team, ladder="target")
+    sweep = make_sweep(team=team, matrix=matrix)
+    make_run(sweep, threads=8, target_ops_s=1000)
+    make_run(sweep, threads=8, target_ops_s=2000)
+    assert page_of(matrix).rungs == (1000, 2000)
+
+
+def test_loads_stand_apart_from_the_points(client_in, sweep, team):
+    make_run(make_sweep(team=team, matrix=sweep.matrix, phase="load", name="redis always load"))
+    make_run(sweep)
+    page = page_of(sweep.matrix)
+    assert [run.name for run in page.loads] == ["redis always load 2t r1"]
+    assert len(page.rows) == 1
+    assert "Loads" in text_of(client_in.get(url(sweep.matrix)))
+
+
+def test_excluded_cells_stand_with_their_reason_never_as_a_gap(client_in, team):
+    database, workload = make_database(team=team), make_workload(team=team)
+    matrix = make_matrix(
+        team=team,
+        entries=[(database, "always"), (database, "off")],
+        workloads=[workload],
+        rungs=[2, 4],
+        exclusions=[
+            {"match": {"mode": "always", "rung": 4}, "reason": "too many connections"},
+            {"match": {"mode": "off"}, "reason": "measured last week"},
+        ],
+    )
+    make_run(make_sweep(team=team, matrix=matrix, database=database, workload=workload, mode="always"), threads=2)
+    page = text_of(client_in.get(url(matrix)))
+    assert page.count("not run") == 3
+    assert "too many connections" in page
+    assert page_of(matrix).rows[1].sweep is None
+    assert page_of(matrix).progress.excluded == 3
+
+
+def test_a_matrix_of_nothing_but_exclusions_says_so(client_in, team):
+    database = make_database(team=team)
+    matrix = make_matrix(
+        team=team, entries=[(database, "off")], workloads=[make_workload(team=team)], rungs=[2],
+        exclusions=[{"match": {}, "reason": "later"}],
+    )  # fmt: skip
+    assert "later" in text_of(client_in.get(url(matrix)))
+
+
+def test_failures_are_named_first_until_they_are_run_again(client_in, sweep):
+    failed = make_run(sweep, status="failed", reason="timeout", reason_detail="It hung.")
+    page = text_of(client_in.get(url(sweep.matrix)))
+    assert "1 run failed" in page
+    assert "It hung." in page
+    make_run(sweep, repeat=2, rerun_of=failed, status="queued")
+    assert "1 run failed" not in text_of(client_in.get(url(sweep.matrix)))
+
+
+def test_progress_counts_and_predicts(team):
+    matrix, _ = busy_matrix(team)
+    progress = page_of(matrix).progress
+    assert (progress.total, progress.succeeded, progress.failed, progress.queued) == (4, 1, 1, 2)
+    assert progress.active
+    assert progress.ends_at is not None
+    left = progress.ends_at - timezone.now()
+    assert dt.timedelta(seconds=30) < left <= dt.timedelta(seconds=34)
+
+
+def test_it_polls_while_something_is_to_come_and_then_no_more(client_in, sweep):
+    run = make_run(sweep, status="queued")
+    assert "hx-trigger" in text_of(client_in.get(url(sweep.matrix)))
+    assert "hx-trigger" in text_of(polled(client_in, sweep.matrix))
+    Run.objects.filter(pk=run.pk).update(status="cancelled", reason="cancelled_by_user", finished_at=timezone.now())
+    page = text_of(polled(client_in, sweep.matrix, seen="queued"))
+    assert "hx-trigger" not in page
+    assert 'id="matrix-badges"' in page  # told once, because it has changed
+    assert 'http-equiv="refresh"' not in text_of(client_in.get(url(sweep.matrix)))
+
+
+def test_the_live_address_opened_by_hand_leads_to_the_page(client_in, sweep):
+    assert client_in.get(url(sweep.matrix, "live/")).url == url(sweep.matrix)
+
+
+def test_cancelling_keeps_what_is_done(client_in, team):
+    matrix, _ = busy_matrix(team)
+    page = text_of(client_in.post(url(matrix, "cancel/"), follow=True))
+    assert "2 runs of" in page
+    assert sorted(matrix.runs.values_list("status", flat=True)) == ["cancelled", "cancelled", "failed", "succeeded"]
+    assert "Nothing was left" in text_of(client_in.post(url(matrix, "cancel/"), follow=True))
+
+
+def test_what_is_missing_can_be_run_and_only_once(client_in, team):
+    matrix, _ = busy_matrix(team)
+    client_in.post(url(matrix, "cancel/"))
+    assert "Run the 3 missing" in text_of(client_in.get(url(matrix)))
+    assert "3 runs that were missing" in text_of(client_in.post(url(matrix, "resume/"), follow=True))
+    assert matrix.runs.count() == 7
+    assert "Nothing is missing" in text_of(client_in.post(url(matrix, "resume/"), follow=True))
+
+
+def test_notes_are_kept(client_in, sweep):
+    client_in.post(url(sweep.matrix, "notes/"), {"notes": "quiet host"})
+    assert "quiet host" in text_of(client_in.get(url(sweep.matrix)))
+
+
+def test_ugly_text_stays_text(client_in, team):
+    matrix = make_matrix(team=team, name=UGLY, notes=UGLY, tags=["<b>x"])
+    sweep = make_sweep(team=team, matrix=matrix, name=UGLY)
+    make_run(sweep, name=UGLY, status="failed", reason_detail=UGLY)
+    page = text_of(client_in.get(url(matrix)))
+    assert "<script>alert" not in page
+    assert "<b>x" not in page
+
+
+def test_a_viewer_reads_and_does_nothing(team, sweep):
+    viewer = viewer_of(team)
+    make_run(sweep, status="queued")
+    assert "Cancel …" not in text_of(viewer.get(url(sweep.matrix)))
+    for what in ("cancel/", "resume/", "notes/"):
+        assert viewer.post(url(sweep.matrix, what)).status_code == 403
+
+
+def test_the_number_of_queries_does_not_grow_with_the_runs(client_in, team):
+    small, _ = busy_matrix(team, sweeps=1, rungs=1)
+    make_run(make_sweep(team=team, matrix=small), threads=99, status="queued")
+    few = queries_of(client_in, url(small))
+    large, _ = busy_matrix(team, sweeps=5, rungs=4)
+    assert queries_of(client_in, url(large)) == few

@@ -1,0 +1,378 @@
+"""The page of one run: live, ended well, failed for every reason, and what people can do there."""
+
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from benchsite.teams.models import Role
+from runs import artifacts, live
+from runs.models import Run, RunEvent
+from runs.pages.run import LAST_LINES
+from runs.remedies import REMEDIES, remedy
+from runs.tests.factories import (
+    finding,
+    make_client_run,
+    make_load_generator,
+    make_measurement_set,
+    make_run,
+    make_sweep,
+    measurement,
+)
+from runs.tests.pages import FAILURES, STATUSES, UGLY, artifact_folder, queries_of, sign_in, text_of, viewer_of
+
+__all__ = ["artifact_folder"]
+pytestmark = pytest.mark.django_db
+
+
+def url(run, what=""):
+    return f"/runs/{run.pk}/{what}"
+
+
+@pytest.fixture
+def sweep(team):
+    return make_sweep(team=team, name="redis always A")
+
+
+@pytest.fixture
+def ended(sweep):
+    run = make_run(sweep, threads=16, findings=[finding("V05"), finding("V01", "pass", title="Little")])
+    for number in (0, 1):
+        make_client_run(
+            run,
+            number=number,
+            state="finished",
+            command=["java", "-cp", "lib/*", "benchsite.Start", "-P", "a file"],
+            order={
+                "threads": 8,
+                "properties": {"redis.password": "hunter2", "recordcount": "10"},
+                "secrets": ["redis.password"],
+            },
+        )
+    RunEvent.objects.create(run=run, kind="status", old="queued", new="dispatched", actor="scheduler")
+    return run
+
+
+@pytest.fixture
+def running(sweep):
+    run = make_run(sweep, threads=4, status="running", started_at=timezone.now())
+    make_client_run(run, state="running")
+    yield run
+    live.forget(run.pk)
+
+
+def polled(client, run, **query):
+    return client.get(url(run, "live/"), query, headers={"HX-Request": "true"})
+
+
+# --- in every state --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_it_shows_a_run_in_every_state(client_in, sweep, status):
+    run = make_run(sweep, status=status)
+    page = text_of(client_in.get(url(run)))
+    assert "redis always A 2t r1" in page
+    assert f"badge--{status}" in page
+
+
+@pytest.mark.parametrize("phase", ["load", "measure"])
+@pytest.mark.parametrize("status", ["running", "succeeded"])
+def test_it_shows_loads_like_measured_runs(client_in, team, phase, status):
+    text_of(client_in.get(url(make_run(make_sweep(team=team, phase=phase), status=status))))
+
+
+def test_it_shows_a_run_of_which_nothing_is_known(client_in, sweep):
+    text_of(client_in.get(url(make_run(sweep, measurements=[], evidence={}))))
+
+
+def test_ugly_text_stays_text(client_in, sweep):
+    run = make_run(
+        sweep, name=UGLY, notes=UGLY, tags=["<b>bold</b>"], status="failed", reason_detail=UGLY, excluded_reason=UGLY
+    )
+    make_measurement_set(run, findings=[finding(message=UGLY, remedy=UGLY, title=UGLY[:70])], measurements=[])
+    page = text_of(client_in.get(url(run)))
+    assert "<script>alert" not in page
+    assert "<b>bold" not in page
+
+
+# --- live ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_running_one_shows_what_its_clients_say(client_in, running):
+    status = live.OperationStatus(count=90.0, mean_us=800.0, p99_us=2_500.0)
+    for second in (1, 2):
+        live.publish(
+            running.pk, 0, second, 1000 + second, 41_200 * second, 41_200, {"READ": status}, f"{second} sec: said"
+        )
+    page = text_of(client_in.get(url(running)))
+    assert "41.2k" in page
+    assert "2.50" in page
+    assert "2 sec: said" in page
+    assert "figure" in page
+
+
+def test_it_polls_while_it_goes_on_and_works_without_javascript(client_in, running):
+    page = text_of(client_in.get(url(running)))
+    assert f'hx-get="{url(running, "live/")}' in page
+    assert '<noscript><meta http-equiv="refresh"' in page
+
+
+def test_an_ended_one_polls_no_more(client_in, ended):
+    page = text_of(client_in.get(url(ended)))
+    assert "hx-trigger" not in page
+    assert 'http-equiv="refresh"' not in page
+
+
+def test_a_poll_answers_with_the_part_that_changes(client_in, running):
+    page = text_of(polled(client_in, running, seen="running-measuring"))
+    assert "<html" not in page
+    assert "hx-trigger" in page
+    assert "run-badges" not in page  # nothing new to tell aloud
+
+
+def test_a_poll_tells_of_a_change_once(client_in, running):
+    assert 'id="run-badges"' in text_of(polled(client_in, running, seen="running-preparing"))
+
+
+def test_the_poll_after_the_end_replaces_the_whole_body(client_in, ended):
+    response = polled(client_in, ended, seen="running-measuring")
+    assert (response["HX-Retarget"], response["HX-Reswap"]) == ("#run-body", "outerHTML")
+    page = text_of(response)
+    assert "hx-trigger" not in page
+    assert "Verdict" in page
+
+
+def test_the_live_address_opened_by_hand_leads_to_the_page(client_in, running):
+    assert client_in.get(url(running, "live/")).url == url(running)
+
+
+def test_without_redis_the_page_says_so(client_in, running, settings):
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    live.connection.cache_clear()
+    try:
+        assert "No live view" in text_of(client_in.get(url(running)))
+    finally:
+        live.connection.cache_clear()
+
+
+def test_a_queued_one_shows_its_place_and_predicted_start(client_in, sweep, team):
+    make_run(make_sweep(team=team), status="running")
+    make_run(sweep, threads=2, status="queued", position=1)
+    behind = make_run(sweep, threads=4, status="queued", position=2)
+    page = text_of(client_in.get(url(behind)))
+    assert "Number 2 in the queue" in page
+    assert "Predicted to start" in page
+
+
+def test_a_waiting_one_names_the_load_it_needs(client_in, sweep, team):
+    load = make_run(make_sweep(team=team, phase="load", name="the load"), status="queued")
+    page = text_of(client_in.get(url(make_run(sweep, status="queued", needs=load))))
+    assert "It waits for" in page
+    assert "the load" in page
+
+
+def test_a_late_one_says_so_instead_of_a_negative_time(client_in, sweep):
+    run = make_run(sweep, status="running", expected_s=10)
+    assert "it takes longer" in text_of(client_in.get(url(run)))
+
+
+# --- ended -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_verdict_comes_with_its_reasons(client_in, ended):
+    page = text_of(client_in.get(url(ended)))
+    assert "1 of 2 checks warn" in page
+    assert "The measured window is short." in page
+
+
+def test_percentiles_stand_per_operation_and_kind(client_in, sweep):
+    rows = [measurement("READ", 1_000.0), measurement("READ", 9_000.0, kind="response"), measurement("UPDATE", 2_000.0)]
+    run = make_run(sweep, measurements=rows, target_ops_s=500)
+    response = client_in.get(url(run))
+    page = text_of(response)
+    assert "Latency per operation, ms" in page
+    assert [len(operation.lines) for operation in response.context["page"].operations] == [2, 1]
+    assert "30.6" in page  # p99 of the response times
+
+
+def test_it_says_how_many_clients_were_merged(client_in, sweep):
+    page = text_of(client_in.get(url(make_run(sweep, clients=4, clients_merged=3))))
+    assert "3 of 4" in page
+
+
+def test_return_codes_stand_with_their_share(client_in, sweep):
+    run = make_run(sweep, measurements=[measurement("READ", 1.0, returns={"OK": 75, "NOT_FOUND": 25})])
+    page = text_of(client_in.get(url(run)))
+    assert "NOT_FOUND" in page
+    assert "25.0" in page
+
+
+def test_command_lines_and_properties_are_exact_and_hold_no_secret(client_in, ended):
+    page = text_of(client_in.get(url(ended))).replace("&#x27;", "'")
+    assert "java -cp 'lib/*' benchsite.Start -P 'a file'" in page
+    assert "redis.password" in page
+    assert "hunter2" not in page
+
+
+def test_the_mode_is_shown_as_read_back_before_and_after(client_in, sweep):
+    reading = {"expected": {"appendfsync": "always"}, "found": {"appendfsync": "always"}, "differences": []}
+    wrong = {
+        "expected": {"appendfsync": "always"},
+        "found": {"appendfsync": "no"},
+        "differences": ["appendfsync should be 'always', but the server says 'no'."],
+    }
+    run = make_run(sweep, evidence={"before": reading, "after": wrong, "server_version": "7.0.15"})
+    (line,) = client_in.get(url(run)).context["page"].readback
+    assert (line.setting, line.before, line.after, line.ok) == ("appendfsync", "always", "no", False)
+
+
+def test_the_disk_probe_is_shown_with_its_warning(client_in, sweep):
+    disk = {"median_us": 12.0, "file_system": "tmpfs", "flush": "fdatasync", "warning": "This disk hardly waits"}
+    page = text_of(client_in.get(url(make_run(sweep, evidence={"disk": disk}))))
+    assert "12.0" in page
+    assert "This disk hardly waits" in page
+
+
+def test_what_happened_is_told_in_order(client_in, ended):
+    assert "queued → dispatched" in text_of(client_in.get(url(ended)))
+
+
+# --- failed ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reason", FAILURES)
+def test_every_failure_says_why_and_what_to_do(client_in, sweep, reason):
+    run = make_run(sweep, status="failed", reason=reason, reason_detail="The detail of it.")
+    page = text_of(client_in.get(url(run))).replace("&#x27;", "'")
+    assert run.get_reason_display() in page
+    assert "The detail of it." in page
+    assert remedy(reason) in page
+
+
+def test_no_reason_lacks_a_remedy():
+    assert set(FAILURES) | {"cancelled_by_user"} == set(REMEDIES)
+
+
+def test_a_failure_shows_the_last_lines_of_the_client_that_failed(client_in, sweep, artifact_folder):
+    run = make_run(sweep, status="failed", reason="client_failed")
+    good, bad = make_client_run(run, number=0, state="finished"), make_client_run(run, number=1, state="failed")
+    artifacts.store(run, "stderr", "good.stderr", b"all is well\n", good)
+    artifacts.store(run, "stderr", "bad.stderr", b"".join(b"line %d\n" % n for n in range(100)), bad)
+    first = client_in.get(url(run)).context["page"].tails[0]
+    assert first.artifact.name == "bad.stderr"
+    assert first.lines[-1] == "line 99"
+    assert len(first.lines) == LAST_LINES
+
+
+def test_a_server_that_did_not_start_shows_its_own_log(client_in, sweep, artifact_folder):
+    run = make_run(sweep, status="failed", reason="server_did_not_start")
+    artifacts.store(run, "server_log", "redis.log", b"Bad directive <at> line 3\n")
+    artifacts.store(run, "stderr", "client.stderr", b"nothing\n")
+    page = text_of(client_in.get(url(run)))
+    assert "Bad directive &lt;at&gt; line 3" in page
+
+
+def test_a_lost_artifact_does_not_hide_the_failure(client_in, sweep, artifact_folder):
+    run = make_run(sweep, status="failed")
+    kept = artifacts.store(run, "stderr", "a.stderr", b"x")
+    for file in artifact_folder.rglob("*.zst"):
+        file.unlink()
+    assert "What to do" in text_of(client_in.get(url(run)))
+    assert client_in.get(f"/artifacts/{kept.pk}/").status_code == 404
+
+
+# --- artifacts -------------------------------------------------------------------------------------------------------
+
+
+def test_an_artifact_comes_as_a_download_and_is_never_shown(client_in, ended, artifact_folder):
+    kept = artifacts.store(ended, "summary", "../su mm<ary>.html", b"<script>alert(1)</script>")
+    response = client_in.get(f"/artifacts/{kept.pk}/")
+    assert response.content == b"<script>alert(1)</script>"
+    assert response["Content-Type"] == "application/octet-stream"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Content-Disposition"].startswith("attachment")
+    assert "/" not in response["Content-Disposition"].split("filename=")[1]
+
+
+# --- acts ------------------------------------------------------------------------------------------------------------
+
+
+def test_cancelling_a_queued_run_ends_it(client_in, sweep):
+    run = make_run(sweep, status="queued")
+    page = text_of(client_in.post(url(run, "cancel/"), follow=True))
+    run.refresh_from_db()
+    assert run.status == "cancelled"
+    assert "badge--cancelled" in page
+
+
+def test_cancelling_a_running_one_asks_its_conductor(client_in, running):
+    page = text_of(client_in.post(url(running, "cancel/"), follow=True))
+    running.refresh_from_db()
+    assert running.cancel_requested_at is not None
+    assert "stopping" in page
+
+
+def test_cancelling_an_ended_one_is_said_to_be_late(client_in, ended):
+    assert "had ended before" in text_of(client_in.post(url(ended, "cancel/"), follow=True))
+
+
+def test_run_again_adds_a_repeat_and_leaves_the_first(client_in, ended):
+    response = client_in.post(url(ended, "again/"), follow=True)
+    again = Run.objects.get(rerun_of=ended)
+    assert (again.repeat, again.status) == (2, "queued")
+    assert response.redirect_chain[0][0] == url(again)
+    ended.refresh_from_db()
+    assert ended.status == "succeeded"
+
+
+def test_what_goes_on_is_not_run_again(client_in, running):
+    assert "has not ended yet" in text_of(client_in.post(url(running, "again/"), follow=True))
+    assert not Run.objects.filter(rerun_of=running).exists()
+
+
+def test_tags_and_notes_are_kept(client_in, ended):
+    client_in.post(url(ended, "annotate/"), {"tags": "A, b", "notes": "quiet"})
+    ended.refresh_from_db()
+    assert (ended.tags, ended.notes) == (["a", "b"], "quiet")
+
+
+def test_tags_that_are_refused_change_nothing(client_in, ended):
+    page = text_of(client_in.post(url(ended, "annotate/"), {"tags": "x" * 50, "notes": "new"}, follow=True))
+    ended.refresh_from_db()
+    assert "at most 40 characters" in page
+    assert (ended.tags, ended.notes) == ([], "")
+
+
+def test_excluding_stays_visible_and_can_be_undone(client_in, ended):
+    page = text_of(client_in.post(url(ended, "exclude/"), {"reason": "a <backup> ran"}, follow=True))
+    assert "a &lt;backup&gt; ran" in page
+    page = text_of(client_in.post(url(ended, "exclude/"), {"include": "1"}, follow=True))
+    assert "a &lt;backup&gt; ran" not in page.split("What happened")[0].split("Exclude this run")[0]
+    ended.refresh_from_db()
+    assert ended.excluded_reason == ""
+
+
+@pytest.mark.parametrize("what", ["cancel/", "again/", "annotate/", "exclude/"])
+def test_a_viewer_reads_and_does_nothing(team, ended, what):
+    viewer = viewer_of(team)
+    page = text_of(viewer.get(url(ended)))
+    assert "Run again" not in page
+    assert viewer.post(url(ended, what), {"reason": "x", "tags": "x"}).status_code == 403
+    assert client_of_admin(team).get(url(ended, what)).status_code == 405
+
+
+def client_of_admin(team):
+    return sign_in(team, Role.ADMIN, f"admin-{uuid.uuid4().hex[:6]}")
+
+
+def test_the_number_of_queries_does_not_grow_with_clients_and_findings(client_in, sweep):
+    small = make_run(sweep, threads=2)
+    make_client_run(small, state="finished")
+    few = queries_of(client_in, url(small))
+    large = make_run(sweep, threads=4, findings=[finding(f"V{n:02d}") for n in range(1, 20)])
+    generator = make_load_generator()
+    for number in range(8):
+        make_client_run(large, number=number, generator=generator, state="finished")
+        RunEvent.objects.create(run=large, kind="note")
+    assert queries_of(client_in, url(large)) == few

@@ -1,0 +1,236 @@
+"""The runs list: what is shown, the filter in the URL, its CSV twin, and several runs at once."""
+
+import csv
+import io
+
+import pytest
+
+from runs.pages.listing import RunFilter
+from runs.tests.factories import make_matrix, make_run, make_sweep, make_workload
+from runs.tests.pages import FAILURES, STATUSES, UGLY, queries_of, text_of, viewer_of
+
+pytestmark = pytest.mark.django_db
+URL = "/runs/"
+
+
+def names(client, query=""):
+    return [run.name for run in client.get(URL + query).context["page"].object_list]
+
+
+def test_it_says_what_to_do_when_there_is_no_run(client_in):
+    page = text_of(client_in.get(URL))
+    assert "No runs yet" in page
+    assert "/matrices/new/" in page
+
+
+def test_it_shows_runs_in_every_state(client_in, team):
+    sweep = make_sweep(team=team)
+    for threads, status in enumerate(STATUSES, start=1):
+        cluster = make_sweep(team=team).database.cluster  # one active run per cluster
+        make_run(sweep, threads=threads, status=status, cluster=cluster)
+    page = text_of(client_in.get(URL))
+    assert all(f"badge--{status}" in page for status in STATUSES)
+
+
+def test_a_short_name_and_its_numbers_are_shown(client_in, team):
+    make_run(make_sweep(team=team, name="redis always A"), threads=16, throughput=41_234.0)
+    page = text_of(client_in.get(URL))
+    assert "redis always A 16t r1" in page
+    assert "41.2k" in page
+
+
+def test_loads_are_hidden_until_asked_for(client_in, team):
+    make_run(make_sweep(team=team, phase="load", name="the load"))
+    make_run(make_sweep(team=team, name="the measure"))
+    assert names(client_in) == ["the measure 2t r1"]
+    assert names(client_in, "?phase=load") == ["the load 2t r1"]
+    assert len(names(client_in, "?phase=any")) == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "status=failed", "status=active", "verdict=warn", "verdict=none", "verdict=excluded",
+        "system=postgresql", "mode=on", "workload=Other", "purpose=measured",
+        "tag=baseline", "q=noisy", "q=BASELINE", "q=Special+matrix", "q=9.9.9",
+    ],
+)  # fmt: skip
+def test_each_filter_finds_its_run_and_no_other(client_in, team, query):
+    make_run(make_sweep(team=team, mode="always", name="plain"))
+    kinds = {
+        "status=failed": {"status": "failed"},
+        "status=active": {"status": "queued"},
+        "verdict=warn": {"verdict": "warn"},
+        "verdict=none": {"status": "cancelled"},
+        "verdict=excluded": {"excluded_reason": "why"},
+        "tag=baseline": {"tags": ["baseline"]},
+        "q=BASELINE": {"tags": ["baseline"]},
+        "q=noisy": {"notes": "a noisy host"},
+    }
+    sweeps = {
+        "system=postgresql": {"system": "postgresql"},
+        "mode=on": {"mode": "on"},
+        "workload=Other": {"workload": make_workload(team=team, name="Other")},
+        "purpose=measured": {"purpose": "measured"},
+        "q=Special+matrix": {"matrix": make_matrix(team=team, name="Special one matrix")},
+    }
+    wanted = make_sweep(team=team, name="wanted", **sweeps.get(query, {}))
+    if query == "q=9.9.9":
+        wanted.database.version = "9.9.9"
+        wanted.database.save()
+    make_run(wanted, threads=4, **kinds.get(query, {}))
+    assert names(client_in, f"?{query}") == ["wanted 4t r1"]
+
+
+def test_matrix_and_sweep_can_be_asked_for(client_in, team):
+    run = make_run(make_sweep(team=team, name="mine"))
+    make_run(make_sweep(team=team))
+    assert names(client_in, f"?matrix={run.matrix_id}") == ["mine 2t r1"]
+    assert names(client_in, f"?sweep={run.sweep_id}") == ["mine 2t r1"]
+
+
+@pytest.mark.parametrize("query", ["status=nonsense", "matrix=1", "sweep=x", "page=-3", "page=x", "sort=evil", "q=%00"])
+def test_nonsense_in_the_url_is_no_error(client_in, team, query):
+    make_run(make_sweep(team=team))
+    assert len(names(client_in, f"?{query}")) == 1
+
+
+def test_nothing_found_is_said_with_a_way_back(client_in, team):
+    make_run(make_sweep(team=team))
+    page = text_of(client_in.get(URL, {"q": "nowhere"}))
+    assert "No run matches" in page
+
+
+def test_the_query_string_holds_only_what_differs():
+    wanted = RunFilter.from_query({"status": "failed", "phase": "measure", "q": "a b", "sort": "newest"})
+    assert wanted.query() == "q=a+b&status=failed"
+    assert wanted.query(status="") == "q=a+b"
+
+
+def test_runs_can_be_ordered_by_throughput_with_the_unmeasured_last(client_in, team):
+    sweep = make_sweep(team=team, name="s")
+    make_run(sweep, threads=1, throughput=10)
+    make_run(sweep, threads=2, throughput=30)
+    make_run(sweep, threads=3, status="failed")
+    assert names(client_in, "?sort=fastest") == ["s 2t r1", "s 1t r1", "s 3t r1"]
+    assert names(client_in, "?sort=slowest")[-1] == "s 3t r1"
+
+
+def test_long_lists_come_in_pages_that_keep_the_filter(client_in, team):
+    sweep = make_sweep(team=team)
+    for threads in range(1, 53):
+        make_run(sweep, threads=threads, status="cancelled")
+    page = text_of(client_in.get(URL, {"status": "cancelled"}))
+    assert "page 1 of 2" in page
+    assert "status=cancelled&amp;page=2" in page
+    assert len(names(client_in, "?status=cancelled&page=2")) == 2
+
+
+def test_every_reason_of_a_failure_is_named(client_in, team):
+    sweep = make_sweep(team=team)
+    runs = [make_run(sweep, threads=n + 1, status="failed", reason=reason) for n, reason in enumerate(FAILURES)]
+    page = text_of(client_in.get(URL)).replace("&#x27;", "'")
+    assert all(run.get_reason_display() in page for run in runs)
+
+
+def test_ugly_text_stays_text(client_in, team):
+    make_run(make_sweep(team=team, name="x"), name=UGLY, notes=UGLY, tags=["<b>bold</b>"], excluded_reason=UGLY)
+    page = text_of(client_in.get(URL))
+    assert "<script>alert" not in page
+    assert "<b>bold" not in page
+
+
+def test_the_number_of_queries_does_not_grow_with_the_runs(client_in, team):
+    make_run(make_sweep(team=team))
+    few = queries_of(client_in, URL)
+    for _ in range(19):
+        make_run(make_sweep(team=team), tags=["a"])
+    assert queries_of(client_in, URL) == few
+
+
+# --- CSV -----------------------------------------------------------------------------------------------------------
+
+
+def rows_of(response):
+    return list(csv.DictReader(io.StringIO(b"".join(response.streaming_content).decode())))
+
+
+def test_csv_has_the_same_filter(client_in, team):
+    sweep = make_sweep(team=team, name="s")
+    make_run(sweep, threads=2, throughput=1234.5, tags=["a", "b"])
+    make_run(sweep, threads=4, status="failed")
+    response = client_in.get("/runs.csv?status=succeeded")
+    (row,) = rows_of(response)
+    assert "attachment" in response["Content-Disposition"]
+    assert (row["name"], row["throughput_ops_s"], row["tags"]) == ("s 2t r1", "1234.5", "a, b")
+
+
+def test_csv_hands_no_formula_to_a_spreadsheet(client_in, team):
+    make_run(make_sweep(team=team), notes="=cmd|' /C calc'!A0", name="+1")
+    (row,) = rows_of(client_in.get("/runs.csv"))
+    assert row["notes"].startswith("'=")
+    assert row["name"] == "'+1"
+
+
+# --- several at once -------------------------------------------------------------------------------------------------
+
+
+def bulk(client, runs, **fields):
+    return client.post("/runs/bulk/", {"run": [run.pk for run in runs], **fields}, follow=True)
+
+
+def test_ticked_runs_get_tags(client_in, team):
+    sweep = make_sweep(team=team)
+    runs = [make_run(sweep, threads=n) for n in (1, 2)]
+    page = text_of(bulk(client_in, runs, action="tag", tags="baseline, x"))
+    assert "2 of 2 runs got a new tag" in page
+    assert [run.tags for run in sweep.runs.all()] == [["baseline", "x"]] * 2
+
+
+def test_ticked_runs_are_excluded_with_a_reason_and_back_on_the_same_list(client_in, team):
+    run = make_run(make_sweep(team=team))
+    response = bulk(client_in, [run], action="exclude", reason="a backup ran", back="status=succeeded")
+    run.refresh_from_db()
+    assert run.excluded_reason == "a backup ran"
+    assert response.redirect_chain[0][0] == "/runs/?status=succeeded"
+    bulk(client_in, [run], action="include")
+    run.refresh_from_db()
+    assert run.excluded_reason == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"action": "exclude", "reason": ""}, "Write down why"),
+        ({"action": "tag", "tags": " , "}, "at least one tag"),
+        ({"action": "delete"}, "Choose what to do"),
+    ],
+)
+def test_a_bulk_action_that_cannot_be_done_says_why(client_in, team, fields, said):
+    run = make_run(make_sweep(team=team))
+    assert said in text_of(bulk(client_in, [run], **fields))
+
+
+def test_ticking_nothing_is_said(client_in, team):
+    make_run(make_sweep(team=team))
+    assert "No run was ticked" in text_of(bulk(client_in, [], action="tag", tags="a"))
+
+
+def test_runs_of_another_team_match_nothing_in_a_bulk_action(client_in, team):
+    foreign = make_run()
+    page = text_of(client_in.post("/runs/bulk/", {"run": [foreign.pk, "x"], "action": "tag", "tags": "a"}, follow=True))
+    assert "No run was ticked" in page
+    foreign.refresh_from_db()
+    assert foreign.tags == []
+
+
+def test_the_way_back_never_leaves_the_site(client_in, team):
+    run = make_run(make_sweep(team=team))
+    response = bulk(client_in, [run], action="tag", tags="a", back="https://evil.example/?q=1&status=failed")
+    assert response.redirect_chain[0][0].startswith("/runs/")
+
+
+def test_a_viewer_sees_no_ticks_and_may_not_post(team):
+    viewer, run = viewer_of(team), make_run(make_sweep(team=team))
+    assert 'type="checkbox"' not in text_of(viewer.get(URL))
+    assert viewer.post("/runs/bulk/", {"run": [run.pk], "action": "tag", "tags": "a"}).status_code == 403

@@ -1,0 +1,94 @@
+"""Load generators: who is up, what each does, what it holds."""
+
+import datetime as dt
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep, make_team
+from runs.tests.pages import UGLY, queries_of, text_of
+from workers.models import Lease
+
+pytestmark = pytest.mark.django_db
+URL = "/load-generators/"
+
+
+def states(client):
+    return {generator.row.name: generator.state for generator in client.get(URL).context["generators"]}
+
+
+def test_without_any_it_says_how_to_start_one(client_in):
+    page = text_of(client_in.get(URL))
+    assert "No load generator yet" in page
+    assert "celery -A benchsite worker" in page
+
+
+def test_each_has_its_state(client_in, team):
+    make_load_generator(name="up")
+    make_load_generator(name="silent", last_seen_at=timezone.now() - dt.timedelta(seconds=60))
+    make_load_generator(name="never", last_seen_at=None)
+    make_load_generator(name="off", enabled=False)
+    busy = make_load_generator(name="busy")
+    make_client_run(
+        make_run(make_sweep(team=team), status="running"), generator=busy, state="running", claim=uuid.uuid4()
+    )
+    expected = {"up": "up", "silent": "silent", "never": "never seen", "off": "off", "busy": "busy"}
+    assert states(client_in) == expected
+
+
+def test_it_names_what_a_generator_does_now(client_in, team):
+    run = make_run(make_sweep(team=team, name="redis always A"), status="running")
+    make_client_run(run, generator=make_load_generator(), state="running")
+    page = text_of(client_in.get(URL))
+    assert f"/runs/{run.pk}/" in page
+    assert "redis always A 2t r1" in page
+
+
+def test_what_it_does_for_another_team_has_no_name(client_in, team):
+    run = make_run(make_sweep(team=make_team(), name="secret"), status="running")
+    generator = make_load_generator()
+    make_client_run(run, generator=generator, state="running")
+    Lease.objects.create(machine=generator.machine, run=run)
+    page = text_of(client_in.get(URL))
+    assert "a client of another team" in page
+    assert "secret" not in page
+
+
+def test_facts_and_digests_are_shown(client_in):
+    machine = make_machine(facts={"cores": {"value": 16, "how": "observed"}, "memory_bytes": {"value": 64 << 30}})
+    make_load_generator(machine=machine, bindings={"redis": "abcdef1234567890"})
+    page = text_of(client_in.get(URL))
+    assert "cores 16" in page
+    assert "64.0" in page
+    assert "abcdef123456" in page
+
+
+def test_one_without_bindings_says_how_to_get_them(client_in):
+    make_load_generator(bindings={})
+    assert "make bindings" in text_of(client_in.get(URL))
+
+
+def test_a_generator_of_other_teams_is_not_there(client_in, team):
+    theirs, ours = make_load_generator(name="theirs"), make_load_generator(name="ours")
+    theirs.teams.add(make_team())
+    ours.teams.add(team)
+    make_load_generator(name="everybodys")
+    assert set(states(client_in)) == {"ours", "everybodys"}
+
+
+def test_ugly_text_stays_text(client_in):
+    make_load_generator(machine=make_machine(name=UGLY[:70], facts={"<b>": UGLY}), bindings={"<b>x": "<b>y"})
+    page = text_of(client_in.get(URL))
+    assert "<script>alert" not in page
+    assert "<b>" not in page
+
+
+def test_the_number_of_queries_does_not_grow(client_in, team):
+    make_load_generator()
+    few = queries_of(client_in, URL)
+    for _ in range(10):
+        make_client_run(
+            make_run(make_sweep(team=team), status="running"), generator=make_load_generator(), state="running"
+        )
+    assert queries_of(client_in, URL) == few

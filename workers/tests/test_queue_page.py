@@ -1,0 +1,115 @@
+"""The queue: who holds machines, who waits, when and for what."""
+
+import datetime as dt
+
+import pytest
+from django.utils import timezone
+
+from runs.tests.factories import (
+    make_cluster,
+    make_database,
+    make_load_generator,
+    make_machine,
+    make_run,
+    make_sweep,
+    make_team,
+)
+from runs.tests.pages import UGLY, queries_of, text_of, viewer_of
+
+pytestmark = pytest.mark.django_db
+URL = "/queue/"
+
+
+@pytest.fixture
+def generator(db):
+    return make_load_generator(name="load-1")
+
+
+@pytest.fixture
+def sweep(team):
+    return make_sweep(team=team, name="redis always A")
+
+
+def waiting(client):
+    return client.get(URL).context["waiting"]
+
+
+def test_an_empty_queue_says_what_to_do(client_in):
+    page = text_of(client_in.get(URL))
+    assert "The queue is empty" in page
+    assert "/matrices/new/" in page
+
+
+def test_it_shows_who_holds_which_machines_and_who_waits(client_in, sweep, generator):
+    make_run(sweep, threads=2, status="running", generators=[generator])
+    make_run(sweep, threads=4, status="queued", generators=[generator])
+    page = text_of(client_in.get(URL))
+    assert generator.machine.name in page
+    (line,) = waiting(client_in)
+    assert line.row.position == 1
+    assert "held by redis always A 2t r1" in line.waits_for
+
+
+def test_priority_comes_before_age(client_in, sweep):
+    make_run(sweep, threads=2, status="queued", position=1)
+    make_run(sweep, threads=4, status="queued", position=2, priority=5)
+    assert [line.run.threads for line in waiting(client_in)] == [4, 2]
+
+
+def test_runs_on_other_machines_do_not_wait_for_each_other(client_in, team, generator):
+    elsewhere = make_database(team=team, cluster=make_cluster(team=team, machines=[make_machine()]))
+    make_run(make_sweep(team=team, database=elsewhere), status="queued")
+    make_run(make_sweep(team=team), status="queued")
+    assert [(line.row.forecast.starts_at - timezone.now()).total_seconds() < 1 for line in waiting(client_in)] == [
+        True
+    ] * 2
+
+
+def test_a_silent_load_generator_makes_the_start_unknown(client_in, sweep):
+    silent = make_load_generator(name="load-9", last_seen_at=timezone.now() - dt.timedelta(minutes=2))
+    make_run(sweep, status="queued", generators=[silent])
+    page = text_of(client_in.get(URL))
+    assert "load generator load-9: no sign of life" in page
+    assert "unknown" in page
+
+
+def test_a_run_says_which_load_it_waits_for(client_in, sweep, team):
+    load = make_run(make_sweep(team=team, phase="load", name="the load"), status="queued")
+    make_run(sweep, status="queued", needs=load, position=2)
+    assert waiting(client_in)[1].waits_for == "its load, the load 2t r1"
+
+
+def test_another_teams_runs_take_their_place_without_name_link_or_cancel(client_in, sweep, generator):
+    foreign = make_run(
+        make_sweep(team=make_team(), name="secret"), status="running", generators=[generator], stage="measuring"
+    )
+    make_run(sweep, status="queued", generators=[generator])
+    page = text_of(client_in.get(URL))
+    assert "secret" not in page
+    assert str(foreign.pk) not in page
+    assert waiting(client_in)[0].waits_for == f"machine {generator.machine.name}, held by another team"
+
+
+def test_a_viewer_cannot_cancel(team, sweep):
+    make_run(sweep, status="queued")
+    assert "/cancel/" not in text_of(viewer_of(team).get(URL))
+
+
+def test_ugly_text_stays_text(client_in, sweep):
+    make_run(sweep, name=UGLY, status="queued")
+    assert "<script>alert" not in text_of(client_in.get(URL))
+
+
+def test_a_poll_gets_the_part_and_asks_again(client_in, sweep):
+    make_run(sweep, status="queued")
+    page = text_of(client_in.get(URL, headers={"HX-Request": "true"}))
+    assert "<html" not in page
+    assert "hx-trigger" in page
+
+
+def test_the_number_of_queries_does_not_grow_with_the_queue(client_in, sweep, generator, team):
+    make_run(sweep, status="queued", generators=[generator])
+    few = queries_of(client_in, URL)
+    for _ in range(19):
+        make_run(make_sweep(team=team), status="queued", generators=[generator])
+    assert queries_of(client_in, URL) == few
