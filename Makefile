@@ -51,7 +51,7 @@ lint: $(VENV)/.installed-dev ## style, types, who imports whom, templates, migra
 	$(MANAGE) makemigrations --check --dry-run
 	@$(BIN)/python .ci/check_wheels.py
 
-bench: $(VENV)/.installed-dev bindings ## how fast Benchsite itself is: tables, and var/bench/*.json
+bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.json
 	@exec $(MANAGE) bench $(ARGS)
 
 prerequisites:

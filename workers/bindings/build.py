@@ -7,6 +7,7 @@ this checkout never reach a jar; what it made is laid out beside the earlier bui
 import argparse
 import fcntl
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -16,13 +17,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from xml.etree import ElementTree
 
 SOURCES = Path(__file__).resolve().parent
 ROOT = SOURCES.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchsite import prerequisites  # noqa: E402
 from workers.manifests import (  # noqa: E402
     LIB,
     Manifest,
@@ -31,6 +32,18 @@ from workers.manifests import (  # noqa: E402
     hash_jars,
     verify,
 )
+
+
+def load_prerequisites() -> ModuleType:
+    """`benchsite.prerequisites` without its package, which wants Celery; there may be no virtual environment yet."""
+    spec = importlib.util.spec_from_file_location("prerequisites", ROOT / "benchsite" / "prerequisites.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+prerequisites = load_prerequisites()
 
 POM = "{http://maven.apache.org/POM/4.0.0}"
 BASE = "base"

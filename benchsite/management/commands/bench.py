@@ -1,0 +1,62 @@
+"""`manage.py bench`: how fast Benchsite itself is, measured on a private site of its own."""
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from benchsite.bench import driver, overhead, queueing
+from benchsite.bench.live import BenchmarkFailed
+from benchsite.bench.report import Report
+from benchsite.supervisor import Site, SiteError
+from workers.manifests import ManifestError
+from workers.provision.ports import free_port
+
+FOLDER = settings.BASE_DIR / "var" / "bench"
+SITE_FOLDER = FOLDER / "site"
+ON_A_SITE: dict[str, Callable[[Site], Report]] = {"queue": queueing.measure, "overhead": overhead.measure}
+NAMES = ("driver", *ON_A_SITE)
+
+
+class Command(BaseCommand):
+    help = "Measures the Redis binding, the queue and the driving of clients; tables here, JSON in var/bench/."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("names", nargs="*", choices=[*NAMES, []], default=[], help="only these")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        _move_to_private_site()
+        wanted = options["names"] or NAMES
+        try:
+            if "driver" in wanted:
+                self._show(driver.measure())
+            if on_a_site := [name for name in wanted if name in ON_A_SITE]:
+                with Site(port=free_port(), command="make bench", say=self._say) as site:
+                    for name in on_a_site:
+                        self._show(ON_A_SITE[name](site))
+        except (SiteError, BenchmarkFailed, ManifestError) as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            self._say("\nStopped; what was measured so far is in var/bench.")
+
+    def _show(self, report: Report) -> None:
+        self._say(f"\n{report.table()}\n  {report.write(FOLDER).relative_to(settings.BASE_DIR)}")
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+
+def _move_to_private_site() -> None:
+    """Starts this program again with a `var/` of its own: no benchmark leaves rows or load on a site in use."""
+    if Path(settings.VAR_DIR) == SITE_FOLDER:
+        return
+    given_away = {"DATABASE_URL", "REDIS_URL", "BENCHSITE_WORK", "BENCHSITE_TARGETS", "BENCHSITE_ARTIFACTS"}
+    environment = {name: value for name, value in os.environ.items() if name not in given_away}
+    environment |= {"BENCHSITE_VAR": str(SITE_FOLDER), "BENCHSITE_YCSB": str(settings.YCSB_DIR)}
+    os.execve(sys.executable, [sys.executable, *sys.argv], environment)
