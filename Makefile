@@ -11,7 +11,8 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 MANAGE := $(BIN)/python manage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down bindings venv test test-fast test-long lint bench prerequisites
+.PHONY: help demo up down bindings venv test test-fast test-long bench prerequisites \
+	lint lint-style lint-format lint-types lint-imports lint-templates lint-migrations lint-wheels
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -43,12 +44,29 @@ test-long: $(VENV)/.installed-dev bindings ## only the very long tests: faults m
 	@exec $(BIN)/pytest -m long $(ARGS)
 
 lint: $(VENV)/.installed-dev ## style, types, who imports whom, templates, migrations, wheels
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/mypy .
-	$(BIN)/lint-imports
-	@find templates runs workers reports benchsite -path '*templates*' -name '*.html' -print0 | xargs -0 $(BIN)/djade --check
-	$(MANAGE) makemigrations --check --dry-run
+	@$(MAKE) --no-print-directory --keep-going lint-style lint-format lint-types lint-imports lint-templates \
+		lint-migrations lint-wheels
+
+lint-style:
+	$(BIN)/ruff check --quiet
+
+lint-format:
+	$(BIN)/ruff format --check --quiet
+
+lint-types:
+	$(BIN)/mypy --no-error-summary .
+
+lint-imports:
+	$(BIN)/lint-imports --no-logo
+
+lint-templates:
+	@find . -path ./$(VENV) -prune -o -path ./var -prune -o -path '*/templates/*.html' -print0 | \
+		xargs -0 $(BIN)/djade --check
+
+lint-migrations:
+	@$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+
+lint-wheels:
 	@$(BIN)/python .ci/check_wheels.py
 
 bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.json
