@@ -55,7 +55,7 @@
     figure.append(state.tools, state.twin);
     if (figure.classList.contains("figure--spark")) state.tools.hidden = state.twin.hidden = true;
     known.set(figure, state);
-    new ResizeObserver(() => state.drawn && window.Plotly.Plots.resize(state.plot)).observe(state.plot);
+    new ResizeObserver(() => state.drawn && state.plot.offsetParent && window.Plotly.Plots.resize(state.plot)).observe(state.plot);
     return state;
   }
 

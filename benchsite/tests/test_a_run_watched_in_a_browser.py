@@ -1,0 +1,99 @@
+"""A person watches a run until it ends: the page fills in, ends its polling by itself, and no error is logged."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Page, expect, sync_playwright
+
+from benchsite.teams.models import User
+from runs import live
+from runs.models import Run
+from runs.tests.factories import make_client_run, make_measurement_set, make_run, make_sweep
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+
+
+@pytest.fixture
+def page(live_server: Any, client_in: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    """A browser in which the runner is signed in; it fails the test for anything on its console."""
+    # The browser's own loop runs in this thread, and Django takes every query beside it for a mistake.
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    said: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+        context = browser.new_context(base_url=live_server.url)
+        session = client_in.cookies[settings.SESSION_COOKIE_NAME].value
+        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        yield page
+        browser.close()
+    assert said == []
+
+
+@pytest.fixture
+def running(user: User) -> Iterator[Run]:
+    run = make_run(
+        make_sweep(team=user.teams.get(), name="redis always A"), status="running", started_at=timezone.now()
+    )
+    make_client_run(run, state="running")
+    yield run
+    live.forget(run.pk)
+
+
+def say(run: Run, second: int) -> None:
+    status = live.OperationStatus(count=41_200.0, mean_us=400.0, p99_us=1_500.0)
+    live.publish(run.pk, 0, second, 1000 + second, 41_200 * second, 41_200, {"READ": status}, f"{second} sec: said")
+
+
+def end(run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(
+        status="succeeded", stage="done", verdict="pass", finished_at=timezone.now(), throughput_ops_s=41_200
+    )
+    run.refresh_from_db()
+    make_measurement_set(run)
+
+
+def test_the_page_follows_a_run_to_its_verdict(page: Page, running: Run) -> None:
+    say(running, 1)
+    say(running, 2)
+    page.goto(f"/runs/{running.pk}/")
+    expect(page.get_by_text("2 sec: said")).to_be_visible()
+    expect(page.locator("#run-figure .js-plotly-plot")).to_be_visible()
+
+    page.get_by_label("Notes").fill("half a sentence")
+    say(running, 3)
+    expect(page.get_by_text("3 sec: said")).to_be_visible()
+
+    end(running)
+    expect(page.get_by_role("heading", name="Verdict")).to_be_visible()
+    expect(page.locator("#run-badges")).to_contain_text("succeeded")
+    expect(page.get_by_role("button", name="Run again")).to_be_visible()
+    expect(page.locator("[hx-trigger]")).to_have_count(0)
+    # What the reader was writing meanwhile is still there.
+    assert page.get_by_label("Notes").input_value() == "half a sentence"
+
+
+def test_cancelling_asks_first_and_names_the_run(page: Page, running: Run) -> None:
+    page.goto(f"/runs/{running.pk}/")
+    page.get_by_text("Cancel …").click()
+    expect(page.get_by_text("Stop “redis always A 2t r1”?")).to_be_visible()
+    page.get_by_role("button", name="Cancel this run").click()
+    expect(page.get_by_text("stopping", exact=True)).to_be_visible()
+    running.refresh_from_db()
+    assert running.cancel_requested_at is not None
+
+
+def test_the_matrix_fills_in_while_it_is_watched(page: Page, running: Run) -> None:
+    page.goto(f"/matrices/{running.matrix_id}/")
+    expect(page.locator(".matrix__cell")).to_contain_text("running")
+    end(running)
+    expect(page.locator(".matrix__cell")).to_contain_text("41.2k")
+    expect(page.locator("#matrix-badges")).to_contain_text("succeeded")
+    expect(page.locator("[hx-trigger]")).to_have_count(0)
