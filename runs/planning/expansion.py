@@ -8,12 +8,13 @@ from runs.planning.plan import Entry, Plan, PlannedGenerator, PlannedWorkload
 from runs.ycsb.properties import Dataset, check_workload, dataset
 
 # What a run costs beside its measured part: starting two JVMs, agreeing on the instant, collecting and merging.
-RUN_OVERHEAD_S = 3.5
+RUN_OVERHEAD_S = 2.5
 # A load's fixed cost, which holds the server's first start, and a careful rate for the records themselves.
-LOAD_OVERHEAD_S = 6.0
+LOAD_OVERHEAD_S = 4.0
 LOAD_RECORDS_S = 8000.0
-# The last interval of a YCSB process is short, so each process runs this much longer than the measured part.
-TAIL_S = 1
+# Clients connect after the agreed instant and their last interval is short, so each process runs this much longer
+# than the part that is measured.
+TAIL_S = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,20 +21,24 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> CheckResult:
         complaints.append("not a single operation succeeded")
     if not any(code in SUCCESS and number for code, number in (facts.returns or {}).items()):
         complaints.append("no summary tells of a successful return code")
+    short = []
     if facts.window_asked_s and facts.window_s < facts.window_asked_s * profile.window_least:
-        complaints.append(f"the window is {seconds(facts.window_s)} of the {seconds(facts.window_asked_s)} planned")
+        short.append(f"the window is {seconds(facts.window_s)} of the {seconds(facts.window_asked_s)} planned")
     broken = [client.number for client in facts.clients if client.truncated]
     if broken:
         complaints.append(f"the logs of client {', '.join(map(str, broken))} break off")
     if facts.phase == "load" and facts.recordcount is not None and facts.ok_operations < facts.recordcount:
         complaints.append(f"{count(facts.ok_operations)} of {count(facts.recordcount)} records were inserted")
+    said = [*complaints, *short]
     return CheckResult(
         check_id="E01",
-        severity="reject" if complaints else "pass",
+        severity="reject" if complaints else profile.window_short if short else "pass",
         title=title,
         measured=f"{len(facts.clients)} of {clients(facts.clients_expected)}, {count(facts.ok_operations)} operations",
         threshold="all clients, successful operations and return codes, the whole window",
-        message=_sentence(complaints) if complaints else "Every client's operations are there, over the whole window.",
+        message=_sentence(complaints + short)
+        if complaints or short
+        else "Every client's operations are there, over the whole window.",
         remedy="Read the clients' output on this page, mend what stopped them, and run it again." if complaints else "",
     )
 

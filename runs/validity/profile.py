@@ -17,6 +17,7 @@ class Profile:
     purpose: str
     # E01: how much of the window that was asked for must be there.
     window_least: float = 0.90
+    window_short: Severity = "reject"  # what a shorter one is
     # V01: the share of the threads' time that their operations explain. Above 1 it is impossible: 0.02 are left for
     # the histogram's resolution (0.1 %) and for clients whose intervals end some milliseconds apart, and operations
     # that began before the window are allowed for by their own length.
@@ -71,9 +72,17 @@ _SHARED_MACHINE: Final[Mapping[str, Severity]] = {"V05": "info", "V06": "info", 
 PROFILES: Final[Mapping[str, Profile]] = {
     "measured": _MEASURED,
     "soak": replace(_MEASURED, purpose="soak", duration_warn_s=300.0),
-    "tuning": replace(_MEASURED, purpose="tuning", at_most=_LENIENT),
-    "smoke": replace(_MEASURED, purpose="smoke", little_reject_below=0.0, at_most={**_LENIENT, **_SHARED_MACHINE}),
-    "demo": replace(_MEASURED, purpose="demo", little_reject_below=0.0, at_most={**_LENIENT, **_SHARED_MACHINE}),
+    "tuning": replace(_MEASURED, purpose="tuning", window_short="warn", at_most=_LENIENT),
+    "smoke": replace(
+        _MEASURED,
+        purpose="smoke",
+        little_reject_below=0.0,
+        window_short="warn",
+        at_most={**_LENIENT, **_SHARED_MACHINE},
+    ),
+    "demo": replace(
+        _MEASURED, purpose="demo", little_reject_below=0.0, window_short="warn", at_most={**_LENIENT, **_SHARED_MACHINE}
+    ),
 }
 
 
