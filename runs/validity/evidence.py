@@ -36,10 +36,8 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> CheckResult:
         title=title,
         measured=f"{len(facts.clients)} of {clients(facts.clients_expected)}, {count(facts.ok_operations)} operations",
         threshold="all clients, successful operations and return codes, the whole window",
-        message=_sentence(complaints + short)
-        if complaints or short
-        else "Every client's operations are there, over the whole window.",
-        remedy="Read the clients' output on this page, mend what stopped them, and run it again." if complaints else "",
+        message=_sentence(said) if said else "Every client's operations are there, over the whole window.",
+        remedy="Read the clients' output on this page, mend what stopped them, and run it again." if said else "",
     )
 
 
