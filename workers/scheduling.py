@@ -87,6 +87,9 @@ def _startable() -> list[Waiting]:
         Run.objects.filter(status=Status.QUEUED)
         .filter(Q(needs__isnull=True) | Q(needs__status=Status.SUCCEEDED))
         .exclude(load_generators__in=silent)
+        # While a machine measures, looking at the runs that wait for it would only disturb it.
+        .exclude(load_generators__machine__lease__isnull=False)
+        .exclude(cluster__nodes__machine__lease__isnull=False)
         .order_by("-priority", "created_at", "position")
         .select_for_update(skip_locked=True, of=("self",))
         .select_related("needs")
