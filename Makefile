@@ -23,7 +23,7 @@ help: ## list these commands
 demo: venv bindings ## the whole site and the quick study; EXIT=1 ends after it, PORT=8000
 	@exec $(MANAGE) demo
 
-up: venv bindings ## the site alone, until Ctrl-C or `make down`; PORT=8000
+up: venv bindings ## the site alone, in the background; PORT=8000
 	@exec $(MANAGE) up
 
 down: venv ## stop a site that was started by `make up` or `make demo`
