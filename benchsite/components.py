@@ -34,6 +34,7 @@ class Component:
     env: Mapping[str, str] = field(default_factory=dict)
     stop_group: bool = False
     guarded: Guarded | None = None
+    deaths: int = 0
 
     def start(self, registry: Path) -> None:
         """Starts it with a fresh log; the log of the life before is kept beside it. Raises StartError."""
@@ -51,6 +52,13 @@ class Component:
             stop_signal=signal.SIGTERM,
             stop_group=self.stop_group,
         )
+
+    def start_again(self, registry: Path) -> None:
+        """Once more, after it has died by itself."""
+        self.deaths += 1
+        if self.guarded is not None:
+            self.guarded.stop()
+        self.start(registry)
 
     @property
     def died(self) -> bool:

@@ -17,13 +17,13 @@ from typing import cast
 
 from django.conf import settings
 from django.core.management import call_command
+from django.db import Error as DatabaseFailure
 from django.db import connection, connections
 
 from benchsite import components
 from benchsite.components import HOST, Component
 from benchsite.embedded import EmbeddedError, EmbeddedServers, log_tail
 from benchsite.teams.bootstrap import ensure_demo_team
-from runs.artifacts import mark_storage
 from runs.artifacts import mark_storage
 from workers.guarded import StartError
 from workers.guardian import start_time
@@ -33,6 +33,8 @@ GENERATORS = ("generator-1", "generator-2")
 READY_PATIENCE_S = 90.0
 READY_CHECK_S = 0.1
 WATCH_S = 0.5
+DEATH_PATIENCE_S = 1.0  # how late a death may be known
+MOST_DEATHS = 3  # of one part, in one life of the site
 DOWN_PATIENCE_S = 60.0
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -107,6 +109,7 @@ class Site:
         self.var = Path(settings.VAR_DIR)
         self.registry = self.var / "supervised"
         self.embedded: EmbeddedServers | None = None
+        self._up = False
         self._lock: int | None = None
         self._handlers: dict[int, object] = {}
 
@@ -117,7 +120,10 @@ class Site:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        death = self._death_behind(error)
         self.stop()
+        if death is not None:
+            raise death from error
 
     # --- up
 
@@ -138,8 +144,8 @@ class Site:
         except (EmbeddedError, StartError) as problem:
             self.stop()
             raise SiteError(str(problem)) from problem
-        except BaseException:
-            self.stop()
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
             raise
 
     def _take_lock(self) -> None:
@@ -192,6 +198,7 @@ class Site:
                 component.start(self.registry)
             for component in self.components:
                 self._wait_until_ready(component)
+        self._up = True
 
     def _wait_until_ready(self, component: Component) -> None:
         end = time.monotonic() + READY_PATIENCE_S
@@ -213,15 +220,38 @@ class Site:
     # --- while it is up
 
     def check(self) -> None:
-        """Raises SiteError, with the last lines of its log, when a part of the site has died."""
+        """Starts a part again that has died, and says so with the last lines of its log.
+
+        Raises SiteError when one of the site's own servers has died, when a part died before the site was up, or when
+        a part keeps dying: then there is something that a person must look at.
+        """
+        self._check_embedded()
         for component in self.components:
             if component.died:
-                raise SiteError(component.obituary())
+                # Whoever loses PostgreSQL or Redis dies of it, perhaps before that death itself is known.
+                time.sleep(DEATH_PATIENCE_S if self.embedded is not None else 0)
+                self._check_embedded()
+                if not self._up or component.deaths >= MOST_DEATHS:
+                    raise SiteError(component.obituary())
+                self.say(f"{component.obituary()}\n{component.name} is started again.")
+                component.start_again(self.registry)
+
+    def _check_embedded(self) -> None:
         try:
             if self.embedded is not None:
                 self.embedded.check()
         except EmbeddedError as problem:
             raise SiteError(str(problem)) from problem
+
+    def _death_behind(self, error: BaseException | None) -> SiteError | None:
+        """The death of PostgreSQL behind an error of the database; None where it lives."""
+        if isinstance(error, DatabaseFailure):
+            time.sleep(DEATH_PATIENCE_S)
+            try:
+                self._check_embedded()
+            except SiteError as death:
+                return death
+        return None
 
     def stay(self) -> None:
         """Returns never: ends by KeyboardInterrupt (Ctrl-C, SIGTERM) or by SiteError when a part has died."""
@@ -233,6 +263,7 @@ class Site:
 
     def stop(self) -> None:
         """Stops every process that was started, the private servers last. May be called twice."""
+        self._up = False
         # A second Ctrl-C must not leave half of it running; every wait below is bounded.
         for number in STOP_SIGNALS if self._handlers else ():
             signal.signal(number, signal.SIG_IGN)

@@ -59,15 +59,19 @@ class Command(BaseCommand):
 
     def _stay(self, report: int | None) -> None:
         """The supervisor itself. It reports while it starts; later nobody listens any more."""
-        reporting = os.fdopen(report, "w", buffering=1) if report is not None else self.stdout
+        reporting = os.fdopen(report, "w", buffering=1) if report is not None else None
+
+        def say(text: str) -> None:
+            print(text, file=reporting if reporting and not reporting.closed else sys.stdout, flush=True)
+
         try:
-            with Site(port=settings.WEB_PORT, command="make up", say=lambda text: print(text, file=reporting)) as site:
-                print(f"The site is up at {site.url}. `make down` stops it.", file=reporting)
+            with Site(port=settings.WEB_PORT, command="make up", say=say) as site:
+                say(f"The site is up at {site.url}. `make down` stops it.")
                 if settings.EMBEDDED:
                     _, user = ensure_demo_team()
-                    print(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}", file=reporting)
-                if report is not None:
-                    print(UP, file=reporting)
+                    say(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}")
+                if reporting is not None:
+                    say(UP)
                     reporting.close()
                 site.stay()
         except SiteError as error:

@@ -1,0 +1,262 @@
+"""A whole site, started as a person starts it: what it says, and that nothing of it stays, whichever part is killed."""
+
+import contextlib
+import http.client
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchsite import places
+from workers.tests.trees import ROOT, all_gone, until
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site"), pytest.mark.timeout(300)]
+PATIENCE_S = 150
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Place:
+    """One `var/` and one port, used by one site after the other."""
+
+    var: Path
+    port: int
+
+    def manage(self, *words: str) -> "subprocess.Popen[str]":
+        """`manage.py` in this place, with the site's own servers."""
+        environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
+        environment |= {"BENCHSITE_VAR": str(self.var), "PORT": str(self.port)}
+        return subprocess.Popen(
+            [sys.executable, str(ROOT / "manage.py"), *words],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def said(self, *words: str) -> tuple[int, str]:
+        process = self.manage(*words)
+        said, _ = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, said
+
+    def processes(self) -> dict[int, str]:
+        """Everything that belongs to a site here, whoever runs it."""
+        found = {}
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                marks = [process.environ().get("BENCHSITE_VAR", ""), *process.cmdline(), process.cwd()]
+                if process.pid != os.getpid() and any(str(self.var) in mark for mark in marks):
+                    found[process.pid] = " ".join(process.cmdline())
+        return found
+
+    def records(self, name: str) -> list[dict[str, object]]:
+        folders = (self.var / "supervised", places.places(self.var).base / "embedded")
+        found = []
+        for path in (path for folder in folders for path in folder.glob("*.json")):
+            with contextlib.suppress(FileNotFoundError):
+                found.append(json.loads(path.read_text()))
+        return [record for record in found if record["label"] == name]
+
+    def knows(self, name: str) -> bool:
+        """Whether the part has a guardian at this moment."""
+        return len(self.records(name)) == 1
+
+    def pid_of(self, part: str) -> int:
+        """The pid of a part, or ("web's guardian") of the guardian of one."""
+        name, _, guardian = part.partition("'s ")
+        (record,) = self.records(name)
+        return int(str(record["guardian_pid" if guardian else "pid"]))
+
+    @property
+    def state(self) -> Path:
+        return self.var / "supervisor.json"
+
+    def answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="module")
+def shared_place() -> Iterator[Place]:
+    """Made once: every site after the first begins with a database that is there already."""
+    folder = Path(tempfile.mkdtemp(prefix="bs-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield Place(folder / "var", free_port())
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def place(shared_place: Place) -> Iterator[Place]:
+    assert shared_place.processes() == {}
+    yield shared_place
+    assert gone(shared_place)
+
+
+@pytest.fixture
+def site(place: Place) -> Iterator["subprocess.Popen[str]"]:
+    """A site in the foreground, up."""
+    process = place.manage("up", "--foreground")
+    assert process.stdout
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if "is up at" in line:
+            break
+    else:
+        pytest.fail("".join(lines))
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def gone(place: Place) -> bool:
+    return all_gone(place.processes())
+
+
+def test_it_goes_up_and_down_in_the_background(place):
+    code, said = place.said("up")
+    assert (code, f"up at http://127.0.0.1:{place.port}" in said) == (0, True), said
+    assert "/sign-in/once/" in said
+    assert place.answers()
+    before = place.processes()
+    assert len(before) >= 18  # 7 parts and their guardians, the supervisor, and what the parts have started
+
+    code, said = place.said("up")
+    assert code == 0
+    assert f"already runs at http://127.0.0.1:{place.port}" in said
+    assert before.keys() <= place.processes().keys()
+
+    code, said = place.said("down")
+    assert (code, "Stopped the site" in said) == (0, True), said
+    assert place.processes() == {}
+    assert not place.state.exists() and not place.answers()
+
+    code, said = place.said("down")
+    assert (code, "No site runs" in said) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.long),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.long),
+    ],
+)
+def test_a_signal_stops_everything_in_order(place, site, number):
+    site.send_signal(number)
+    said, _ = site.communicate(timeout=PATIENCE_S)
+    assert (site.returncode, "Stopped." in said) == (0, True), said
+    assert place.processes() == {}
+    assert not list((place.var / "supervised").iterdir())
+
+
+def test_nothing_stays_when_the_supervisor_is_killed(place, site):
+    site.kill()
+    site.wait()
+    assert gone(place)
+    code, said = place.said("down")
+    assert (code, "No site runs" in said) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "generator-1",
+        pytest.param("web", marks=pytest.mark.long),
+        pytest.param("scheduler", marks=pytest.mark.long),
+        pytest.param("conductor", marks=pytest.mark.long),
+        pytest.param("web's guardian", marks=pytest.mark.long),
+        pytest.param("generator-2's guardian", marks=pytest.mark.long),
+    ],
+)
+def test_a_part_that_is_killed_is_named_and_started_again(place, site, part):
+    name = part.partition("'s ")[0]
+    before = place.pid_of(name)
+    family = [before, *(child.pid for child in psutil.Process(before).children(recursive=True))]
+    os.kill(place.pid_of(part), signal.SIGKILL)
+
+    said = "".join(itertools.takewhile(lambda line: "is started again" not in line, site.stdout))
+    assert f"{name} was ended by signal 9. The end of" in said
+    assert all_gone(family)
+    until(lambda: place.knows(name) and place.pid_of(name) != before, f"{name} was not started again")
+    until(place.answers, "the web server does not answer")
+    assert site.poll() is None
+
+
+@pytest.mark.long
+def test_a_part_that_keeps_dying_ends_the_site(place, site):
+    for _ in range(4):
+        until(lambda: place.knows("scheduler"), "the scheduler was not started again")
+        os.kill(place.pid_of("scheduler"), signal.SIGKILL)
+        until(lambda: not place.knows("scheduler"), "the record stays")
+    said, _ = site.communicate(timeout=PATIENCE_S)
+    assert site.returncode == 1
+    assert "scheduler was ended by signal 9" in said
+    assert gone(place)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "postgresql",
+        pytest.param("redis", marks=pytest.mark.long),
+        pytest.param("redis's guardian", marks=pytest.mark.long),
+        pytest.param("postgresql's guardian", marks=pytest.mark.long),
+    ],
+)
+def test_a_server_of_its_own_that_is_killed_ends_the_site(place, site, part):
+    os.kill(place.pid_of(part), signal.SIGKILL)
+    said, _ = site.communicate(timeout=PATIENCE_S)
+    assert site.returncode == 1
+    assert f"the site's own {part.partition(chr(39))[0]} has died. the end of" in said.lower()
+    assert gone(place)
+
+
+def test_a_port_that_is_taken_is_told_before_anything_starts(place):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", place.port))
+        taken.listen()
+        code, said = place.said("up")
+    assert code == 1
+    assert f"Port {place.port} on 127.0.0.1 is taken" in said
+    assert f"PORT={place.port + 1} make up" in said or "PORT=" in said
+    assert "Starting" not in said
+    assert place.processes() == {}
+
+
+def test_two_starts_at_once_make_one_site(place):
+    first, second = place.manage("up", "--foreground"), place.manage("up", "--foreground")
+    until(lambda: first.poll() is not None or second.poll() is not None, "two sites in one place")
+    loser, winner = (first, second) if first.poll() is not None else (second, first)
+    said, _ = loser.communicate(timeout=PATIENCE_S)
+    assert (loser.returncode, "already runs" in said) == (1, True), said
+
+    winner.send_signal(signal.SIGINT)  # Also in the middle of its start.
+    said, _ = winner.communicate(timeout=PATIENCE_S)
+    assert (winner.returncode, "Stopped." in said) == (0, True), said
+    assert place.processes() == {}
