@@ -86,7 +86,9 @@ def test_it_gives_shares_without_empty_digits(fraction, shown):
 
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("function", [f.short, f.throughput, f.latency, f.size, f.duration, f.signed_percent, f.percent])
+@pytest.mark.parametrize(
+    "function", [f.short, f.throughput, f.latency, f.size, f.duration, f.signed_percent, f.percent]
+)
 def test_it_shows_a_dash_where_there_is_no_number(function, value):
     assert function(value) == f.NOTHING
 

@@ -12,9 +12,11 @@ TEMPLATES = sorted(
     for folder in ("templates", "benchsite", "runs", "reports", "workers")
     for path in (settings.BASE_DIR / folder).rglob("*.html")
 )
+# Digests of what the makers published.
+HTMX, PLOTLY = "htmx-2.0.11/htmx.min.js", "plotly-cartesian-4.1.1/plotly-cartesian.min.js"
 VENDORED = {
-    "htmx-2.0.11/htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
-    "plotly-cartesian-4.1.1/plotly-cartesian.min.js": "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a",
+    HTMX: "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
+    PLOTLY: "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a",
 }
 
 

@@ -48,7 +48,7 @@ def test_it_gives_every_status_its_word_and_its_shape():
     from runs.models.run import Status
 
     for status in Status:
-        assert f'badge--{status.value}' in units.status_badge(status.value)
+        assert f"badge--{status.value}" in units.status_badge(status.value)
         assert status.value in units.status_badge(status.value)
 
 

@@ -26,6 +26,7 @@ def clusters(request: HttpRequest) -> HttpResponse:
         Cluster.objects.filter(team=team_of(request))
         .annotate(database_count=Count("databases", distinct=True))
         .prefetch_related("nodes__machine")
+        .order_by("name")
     )
     page = page_of(request, rows)
     return render(

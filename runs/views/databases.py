@@ -26,6 +26,7 @@ def databases(request: HttpRequest) -> HttpResponse:
         Database.objects.filter(team=team_of(request))
         .select_related("cluster")
         .annotate(used=Count("entries__matrix", distinct=True))
+        .order_by("name")
     )
     page = page_of(request, rows)
     return render(

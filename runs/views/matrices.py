@@ -39,7 +39,7 @@ def matrices(request: HttpRequest) -> HttpResponse:
     if search:
         rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
     rows = rows.annotate(**{name: Count("runs", filter=condition) for name, condition in COUNTED.items()})
-    page = page_of(request, rows)
+    page = page_of(request, rows.order_by("-created_at", "pk"))
     return render(
         request,
         "runs/matrices/list.html",

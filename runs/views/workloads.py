@@ -30,7 +30,7 @@ from runs.ycsb.properties import (
 @team_required
 def workloads(request: HttpRequest) -> HttpResponse:
     rows = Workload.objects.filter(team=team_of(request)).annotate(used=Count("matrices", distinct=True))
-    page = page_of(request, rows)
+    page = page_of(request, rows.order_by("name"))
     return render(
         request,
         "runs/workloads/list.html",

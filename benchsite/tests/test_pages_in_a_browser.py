@@ -1,0 +1,148 @@
+"""The pages in a real browser: nothing complains, nothing overflows, the theme is kept, the preview is live."""
+
+import os
+import re
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from runs.catalog import load_catalog
+from runs.tests.factories import make_load_generator, make_run
+from runs.tests.world import make_user, make_world
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
+PAGES = ("home", "matrices", "matrix-add", "sweeps", "runs", "compare", "databases", "database-add", "workloads",
+         "workload-add", "clusters", "cluster-add", "machines", "load-generators", "queue", "systems")  # fmt: skip
+THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[object]:
+    # Playwright's loop runs in this thread, and Django would take the tests for asynchronous views.
+    with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as engine:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        started = engine.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def site(chromium, live_server, team):
+    """A signed-in person at a site with one of everything; `open` gives a page that notes every complaint."""
+    world = make_world(team, name="Study of everything")
+    for threads, throughput in ((4, 1900), (8, 3000)):
+        make_run(world.sweep, threads=threads, throughput=throughput)
+    bindings = {system.binding.name: "digest" for system in load_catalog().systems.values()}
+    make_load_generator(name="load-1", bindings=bindings)
+    client = Client()
+    client.force_login(make_user(team=team, username="ada", role="admin", is_staff=True))
+    cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+    contexts, complaints = [], []
+
+    def new_page(**options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+        page = context.new_page()
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
+        return page
+
+    yield SimpleNamespace(open=new_page, url=live_server.url, world=world, complaints=complaints)
+    for context in contexts:
+        context.close()
+
+
+def addresses(world):
+    return [reverse(name) for name in PAGES] + [reverse(t, args=[getattr(world, t).pk]) for t in THINGS]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_complains_of_nothing_and_overflows_nowhere(site, width):
+    page = site.open(viewport={"width": width, "height": 900})
+    for address in addresses(site.world):
+        page.goto(site.url + address, wait_until="networkidle")
+        assert not site.complaints, f"{address}: {site.complaints}"
+        wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wide <= 1, f"{address} is {wide} px too wide"
+        assert page.locator("h1").count() == 1, address
+
+
+def test_it_draws_figures_and_their_tables(site):
+    page = site.open()
+    page.goto(f"{site.url}{reverse('sweep', args=[site.world.sweep.pk])}", wait_until="networkidle")
+    figures = page.locator("figure[data-src]")
+    assert figures.count() >= 1
+    assert page.locator("figure .main-svg").count() >= figures.count()
+    first = figures.first
+    first.locator("summary").click()
+    assert first.locator("table tbody tr").count() >= 1
+    with page.expect_download() as saved:
+        first.get_by_text("Paper SVG").click()
+    assert saved.value.suggested_filename.endswith("-paper.svg")
+    assert not site.complaints
+
+
+def test_it_says_so_when_a_figure_cannot_be_fetched(site):
+    page = site.open()
+    page.route("**/figures/**", lambda route: route.fulfill(status=503, body="{}"))
+    page.goto(f"{site.url}{reverse('sweep', args=[site.world.sweep.pk])}", wait_until="networkidle")
+    assert "could not be drawn" in page.locator("figure [role=alert]").first.inner_text()
+
+
+def test_it_keeps_the_chosen_theme_and_redraws(site):
+    page = site.open(color_scheme="light")
+    address = f"{site.url}{reverse('sweep', args=[site.world.sweep.pk])}"
+    page.goto(address, wait_until="networkidle")
+    with page.expect_response(re.compile("theme=dark")):
+        page.get_by_role("button", name="Dark").click()
+    assert background(page) == "rgb(15, 18, 23)"
+    page.goto(address, wait_until="commit")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.get_by_role("button", name="As the system has it").click()
+    assert background(page) == "rgb(247, 248, 250)"
+    assert not site.complaints
+
+
+def background(page):
+    return page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+
+
+def test_it_previews_a_matrix_while_it_is_chosen(site):
+    page = site.open()
+    page.goto(f"{site.url}{reverse('matrix-add')}", wait_until="networkidle")
+    assert "Choose at least one workload." in page.locator("#preview").inner_text()
+    page.locator("input[name=entries][value$=':always']").check()
+    page.locator("input[name=workloads]").first.check()
+    for box in page.locator("input[name=load_generators]").all():
+        box.set_checked("load-1" in box.locator("xpath=..").inner_text())
+    page.locator("input[name=rungs]").fill("2, 4")
+    page.locator("#preview >> text=6 runs").wait_for()  # 2 rungs x 3 repeats
+    assert page.url.endswith(reverse("matrix-add"))
+    page.get_by_role("button", name="leave out").first.click()
+    assert page.locator("input[name=exclude_reason]").first.evaluate("box => box === document.activeElement")
+    assert not site.complaints
+
+
+def test_it_can_be_used_without_javascript(site):
+    page = site.open(java_script_enabled=False, viewport={"width": 390, "height": 900})
+    page.goto(f"{site.url}{reverse('home')}")
+    page.locator("details.menu--nav summary").click()
+    page.locator("details.menu--nav >> text=Databases").click()
+    page.get_by_role("link", name="Study of everything").first.click()
+    assert page.locator("h1").inner_text() == "Study of everything"
+    page.goto(f"{site.url}{reverse('matrix-add')}")
+    page.locator("input[name=entries][value$=':always']").check()
+    page.get_by_role("button", name="Preview").last.click()
+    assert "Choose at least one workload." in page.locator("#preview").inner_text()
+    assert page.locator("input[name=entries][value$=':always']").is_checked()

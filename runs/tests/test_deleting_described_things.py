@@ -1,0 +1,71 @@
+"""Deleting asks, names the thing, and explains what keeps it."""
+
+import pytest
+from django.urls import reverse
+
+from runs.models import Cluster, Database, Machine, Workload
+from runs.tests.factories import make_cluster, make_database, make_machine, make_workload
+from runs.tests.world import browser, make_world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operator(team):
+    return browser(team, "admin", is_staff=True)
+
+
+def test_it_asks_first_and_names_the_thing(operator, team):
+    database = make_database(team=team, name="Old Redis")
+    page = operator.get(reverse("database-delete", args=[database.pk])).content.decode()
+    assert "Delete the database “Old Redis”?" in page
+    assert Database.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "make"),
+    [
+        (Database, "database", lambda team: make_database(team=team)),
+        (Workload, "workload", lambda team: make_workload(team=team)),
+        (Cluster, "cluster", lambda team: make_cluster(team=team)),
+        (Machine, "machine", lambda team: make_machine()),
+    ],
+)
+def test_it_deletes_what_nothing_needs(operator, team, model, name, make):
+    thing = make(team)
+    response = operator.post(reverse(f"{name}-delete", args=[thing.pk]), follow=True)
+    assert not model.objects.filter(pk=thing.pk).exists()
+    assert f"The {name} “{thing}” was deleted." in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "blocker"),
+    [("database", "1 matrix: study"), ("workload", "1 matrix: study"), ("cluster", "1 database: study"),
+     ("machine", "1 load generator: ")],
+)  # fmt: skip
+def test_it_explains_what_needs_a_thing_and_keeps_it(operator, team, name, blocker):
+    thing = getattr(make_world(team, name="study"), name)
+    address = reverse(f"{name}-delete", args=[thing.pk])
+    asked = operator.get(address)
+    assert blocker in asked.content.decode()
+    assert b"<button" not in asked.content.partition(b"<main")[2].partition(b"</main")[0]
+    assert operator.post(address).status_code == 409
+    assert type(thing).objects.filter(pk=thing.pk).exists()
+
+
+def test_it_explains_it_too_when_somebody_began_to_use_the_thing_meanwhile(operator, team, monkeypatch):
+    world = make_world(team, name="study")
+    from runs.views import deleting
+
+    looked = []
+    found = deleting.blockers
+
+    def late(thing, also=()):
+        looked.append(thing)
+        return [] if len(looked) == 1 else found(thing, also)
+
+    monkeypatch.setattr(deleting, "blockers", late)
+    response = operator.post(reverse("database-delete", args=[world.database.pk]))
+    assert response.status_code == 409
+    assert "1 matrix: study" in response.content.decode()
+    assert Database.objects.filter(pk=world.database.pk).exists()

@@ -1,0 +1,293 @@
+"""The pages on which databases, clusters, machines and workloads are described: nonsense is refused with what to do."""
+
+import pytest
+from django.urls import reverse
+
+from runs.models import Cluster, Database, Machine, Workload
+from runs.tests.factories import make_cluster, make_database, make_machine, make_team, make_workload
+from runs.tests.world import browser, make_world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operator(team):
+    return browser(team, "admin", is_staff=True)
+
+
+@pytest.fixture
+def cluster(team):
+    return make_cluster(team=team, machines=[make_machine(name="bench-01")], name="rack")
+
+
+def refused(response):
+    assert response.status_code == 422
+    return response.content.decode().replace("&#x27;", "'").replace("&quot;", '"')
+
+
+# --- databases ---------------------------------------------------------------------------------------------------
+
+
+def database_data(cluster, **changes):
+    data = {"system": "redis", "cluster": getattr(cluster, "pk", ""), "name": "Redis", "version": "7.0",
+            "replication_factor": "1", "settings": "", "binding_properties": "", "notes": ""}  # fmt: skip
+    return {**data, **changes}
+
+
+def test_it_saves_a_database_with_canonical_settings(operator, cluster, team):
+    data = database_data(cluster, system="postgresql", settings="# memory\r\nshared_buffers = 512mb\r\n\r\njit=off\r\n")
+    response = operator.post(reverse("database-add"), data)
+    saved = Database.objects.get()
+    assert response["Location"] == reverse("database", args=[saved.pk])
+    assert (saved.team, saved.settings) == (team, {"shared_buffers": "512MB", "jit": "off"})
+
+
+def test_it_names_the_nearest_setting_and_keeps_what_was_typed(operator, cluster):
+    data = database_data(cluster, system="postgresql", settings="shared_bufers=512MB\njit=off")
+    page = refused(operator.post(reverse("database-add"), data))
+    assert "'shared_bufers' is not known here. Did you mean 'shared_buffers'?" in page
+    assert "shared_bufers=512MB\njit=off" in page
+    assert not Database.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("jit", "Line 1 is “jit”; write it as name=value."),
+        ("=on", "Line 1 is “=on”; write it as name=value."),
+        ("jit=on\njit=off", "jit stands in lines 1 and 2; leave one of them."),
+        ("fsync=off", "fsync"),  # a durability mode decides it
+        ("shared_buffers=lots", "shared_buffers is 'lots'; write a whole number"),
+        ("shared_buffers=1kB", "it must lie between 128kB"),
+        ("jit=on\x07", "control characters"),
+        ("\n".join(f"a{n}=1" for n in range(400)), "There are 400 lines; at most 300 are allowed."),
+    ],
+)
+def test_it_refuses_nonsense_in_settings(operator, cluster, settings, message):
+    data = database_data(cluster, system="postgresql", settings=settings)
+    assert message in refused(operator.post(reverse("database-add"), data))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": ""}, "This field is required."),
+        ({"name": "x" * 81}, "at most 80 characters"),
+        ({"system": "mysterydb"}, "mysterydb is not one of the available choices"),
+        ({"replication_factor": "0"}, "greater than or equal to 1"),
+        ({"replication_factor": "3"}, "3 copies need 3 nodes, and rack has 1."),
+        ({"binding_properties": "redis.hots=x"}, "Did you mean 'redis.host'?"),
+    ],
+)
+def test_it_refuses_a_database_that_cannot_be(operator, cluster, changes, message):
+    assert message in refused(operator.post(reverse("database-add"), database_data(cluster, **changes)))
+
+
+def test_it_needs_a_cluster(operator):
+    assert "This field is required." in refused(operator.post(reverse("database-add"), database_data(None)))
+
+
+def test_it_keeps_names_apart_within_a_team_only(operator, cluster, team):
+    make_database(team=team, cluster=cluster, name="Redis")
+    make_database(team=make_team(), name="Elsewhere's")
+    assert "already a database of this name" in refused(operator.post(reverse("database-add"), database_data(cluster)))
+    assert operator.post(reverse("database-add"), database_data(cluster, name="Elsewhere's")).status_code == 302
+
+
+def test_it_edits_a_database_and_keeps_its_name(operator, cluster, team):
+    database = make_database(team=team, cluster=cluster, name="Redis")
+    address = reverse("database-edit", args=[database.pk])
+    assert 'value="Redis"' in operator.get(address).content.decode()
+    assert operator.post(address, database_data(cluster, version="8.0")).status_code == 302
+    database.refresh_from_db()
+    assert database.version == "8.0"
+
+
+def test_it_shows_what_each_mode_means_for_this_database(operator, cluster, team):
+    database = make_database(team=team, cluster=cluster, system="postgresql", settings={"shared_buffers": "512MB"})
+    page = operator.get(reverse("database", args=[database.pk])).content.decode()
+    for mode in ("off", "local", "on"):
+        assert f'id="mode-{mode}"' in page
+    assert "512MB" in page
+    assert "synchronous_commit" in page
+    assert "✓ survives" in page
+    assert "✕ lost" in page
+
+
+def test_it_never_shows_a_secret_property(operator, cluster, team):
+    database = make_database(
+        team=team, cluster=cluster, system="postgresql", binding_properties={"postgresql.password": "hunter2"}
+    )
+    assert "hunter2" not in operator.get(reverse("database", args=[database.pk])).content.decode()
+
+
+# --- workloads ---------------------------------------------------------------------------------------------------
+
+
+def workload_data(**changes):
+    return {"name": "A", "short_name": "A", "properties": "recordcount=1000\nreadproportion=1", "notes": "", **changes}
+
+
+@pytest.mark.parametrize("letter", "ABCDEF")
+def test_it_begins_with_a_preset_that_can_be_saved(operator, letter):
+    form = operator.get(reverse("workload-add"), {"preset": letter}).context["form"]
+    sent = {name: form[name].value() or "" for name in form.fields}
+    sent["properties"] = form.fields["properties"].prepare_value(sent["properties"])
+    assert operator.post(reverse("workload-add"), sent).status_code == 302
+    assert Workload.objects.get().short_name == letter
+
+
+def test_it_names_every_proportion_of_a_saved_workload(operator):
+    operator.post(reverse("workload-add"), workload_data())
+    saved = Workload.objects.get().properties
+    assert (saved["readproportion"], saved["updateproportion"]) == ("1.0", "0.0")
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ("", "Write at least recordcount and one proportion"),
+        ("recordcount=0\nreadproportion=1", "recordcount is 0"),
+        ("readproportion=1", "recordcount is missing"),
+        ("recordcont=10\nreadproportion=1", "Did you mean 'recordcount'?"),
+        ("recordcount=10\nreadproportion=2", "it must lie between 0 and 1"),
+        ("recordcount=10\nreadproportion=nan", "write a finite number"),
+        ("recordcount=10\nworkload=site.ycsb.Evil", "workload names a class"),
+        ("recordcount=10\nexportfile=/etc/passwd", "exportfile names a file"),
+        ("recordcount=10\nthreadcount=4", "threadcount follows from the matrix"),
+        ("recordcount=10\nreadproportion=0\nupdateproportion=0", "All proportions are 0"),
+    ],
+)
+def test_it_refuses_properties_that_ycsb_would_ignore_or_choke_on(operator, properties, message):
+    page = refused(operator.post(reverse("workload-add"), workload_data(properties=properties)))
+    assert message in page
+    if properties:
+        assert properties.splitlines()[0] in page  # what was typed is kept
+
+
+@pytest.mark.parametrize("short", ["two words", "", "a" * 13, "<b>", "-x"])
+def test_it_refuses_short_names_that_do_not_fit_into_a_runs_name(operator, short):
+    refused(operator.post(reverse("workload-add"), workload_data(short_name=short)))
+
+
+def test_it_warns_of_what_may_not_be_meant(operator, team):
+    workload = make_workload(
+        team=team, properties={"recordcount": "1000", "readproportion": "0.9", "insertproportion": "0.3"}
+    )
+    assert b"add up to 1.2" in operator.get(reverse("workload", args=[workload.pk])).content
+
+
+# --- clusters and machines ---------------------------------------------------------------------------------------
+
+
+def cluster_data(*nodes, **changes):
+    rows = {
+        f"node-{number}-{name}": value
+        for number, (machine, address) in enumerate(nodes)
+        for name, value in (("machine", str(machine.pk) if machine else ""), ("address", address))
+    }
+    return {"name": "rack", "provisioner": "process", "notes": "", **rows, **changes}
+
+
+def test_it_saves_a_process_cluster_of_one_node(operator, team):
+    machine = make_machine()
+    operator.post(reverse("cluster-add"), cluster_data((machine, ""), (None, "")))
+    cluster = Cluster.objects.get()
+    assert (cluster.team, [node.machine for node in cluster.nodes.all()]) == (team, [machine])
+
+
+def test_it_replaces_the_nodes_of_an_edited_cluster(operator, cluster):
+    other = make_machine()
+    operator.post(reverse("cluster-edit", args=[cluster.pk]), cluster_data((other, "")))
+    assert [node.machine for node in cluster.nodes.all()] == [other]
+
+
+def test_it_refuses_clusters_that_cannot_be(operator):
+    machine, other = make_machine(), make_machine()
+    add = reverse("cluster-add")
+    assert "at least one node" in refused(operator.post(add, cluster_data((None, ""))))
+    assert "single node" in refused(operator.post(add, cluster_data((machine, ""), (other, ""))))
+    assert "Choose the machine" in refused(operator.post(add, cluster_data((None, "10.0.0.1:6379"))))
+    assert "docker is not one of" in refused(operator.post(add, cluster_data((machine, ""), provisioner="docker")))
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("", "Write where its server listens, as host:port."),
+        ("10.0.0.1", "write host:port"),
+        ("10.0.0.1:99999", "between 1 and 65535"),
+        ("127.0.0.1:6379", "loopback"),
+        ("[::1]:6379", "loopback"),
+        ("169.254.169.254:80", "link-local"),
+        ("192.0.2.7:6379", "outside the networks the operator allows (10.0.0.0/8)"),
+        ("http://10.0.0.1:80", "write host:port"),
+        ("10.0.0.1:63 79", "write host:port"),
+    ],
+)
+def test_it_refuses_external_addresses_that_are_not_allowed(operator, settings, address, message):
+    settings.EXTERNAL_NETWORKS = ["10.0.0.0/8"]
+    data = cluster_data((make_machine(), address), provisioner="external")
+    assert message in refused(operator.post(reverse("cluster-add"), data))
+    assert not Cluster.objects.exists()
+
+
+def test_it_saves_external_nodes_with_their_addresses(team, settings):
+    settings.EXTERNAL_NETWORKS = ["10.0.0.0/8"]
+    machine = make_machine()
+    data = cluster_data((machine, "10.1.2.3:6379"), (machine, "10.1.2.3:6380"), provisioner="external")
+    assert browser(team, "admin").post(reverse("cluster-add"), data).status_code == 302
+    assert [node.address for node in Cluster.objects.get().nodes.all()] == ["10.1.2.3:6379", "10.1.2.3:6380"]
+
+
+def test_it_lets_only_operators_make_process_clusters(team):
+    data = cluster_data((make_machine(), ""))
+    assert "process is not one of" in refused(browser(team, "admin").post(reverse("cluster-add"), data))
+    assert browser(team, "runner").post(reverse("cluster-add"), data).status_code == 403
+
+
+def test_it_gives_more_rows_without_saving_or_complaining(operator):
+    make_machine()
+    data = cluster_data((None, ""), name="", more="1")
+    response = operator.post(reverse("cluster-add"), data)
+    assert response.status_code == 200
+    assert response.content.count(b'name="node-') == 6
+    assert not Cluster.objects.exists()
+
+
+def test_it_offers_no_machine_of_another_team(team, operator):
+    foreign = make_world(make_team()).machine
+    assert foreign.name not in operator.get(reverse("cluster-add")).content.decode()
+    refused(operator.post(reverse("cluster-add"), cluster_data((foreign, ""))))
+
+
+def machine_data(**changes):
+    return {"name": "bench-02", "host_key": "", "facts": "", **changes}
+
+
+def test_it_states_facts_without_touching_observed_ones(operator):
+    machine = make_machine(name="bench-02", facts={"cores": {"value": 8, "how": "observed"}})
+    data = machine_data(facts="cores=64\ndisk=NVMe 1.9 TB\nmemory_bytes=68719476736")
+    operator.post(reverse("machine-edit", args=[machine.pk]), data)
+    machine.refresh_from_db()
+    assert machine.facts == {
+        "cores": {"value": 8, "how": "observed"},
+        "disk": {"value": "NVMe 1.9 TB", "how": "stated"},
+        "memory_bytes": {"value": 68719476736, "how": "stated"},
+    }
+    assert machine.host_key is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": "bench-01"}, "already a machine of this name"),
+        ({"host_key": "taken"}, "Another machine has this host key"),
+        ({"facts": "Cores=4"}, "name a fact with small letters"),
+        ({"facts": "cores="}, "write a value of 1 to 200 printable characters"),
+    ],
+)
+def test_it_refuses_machines_that_cannot_be(operator, changes, message):
+    make_machine(name="bench-01", host_key="taken")
+    assert message in refused(operator.post(reverse("machine-add"), machine_data(**changes)))
+    assert Machine.objects.count() == 1

@@ -1,0 +1,264 @@
+"""The matrix builder: preview, exclusions with a reason, submission, cloning."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from runs.catalog import load_catalog
+from runs.models import Matrix, Run
+from runs.tests.factories import (
+    make_cluster,
+    make_database,
+    make_load_generator,
+    make_machine,
+    make_team,
+    make_user,
+    make_workload,
+)
+from runs.tests.world import browser, make_world
+
+pytestmark = pytest.mark.django_db
+
+BINDINGS = {system.binding.name: "digest" for system in load_catalog().systems.values()}
+
+
+@pytest.fixture
+def parts(team):
+    """Two databases on one machine, two workloads, two load generators."""
+    cluster = make_cluster(team=team, machines=[make_machine()])
+    return {
+        "redis": make_database(team=team, cluster=cluster, name="Redis", system="redis"),
+        "postgresql": make_database(team=team, cluster=cluster, name="PostgreSQL", system="postgresql"),
+        "a": make_workload(team=team, name="Workload A", short_name="A"),
+        "c": make_workload(team=team, name="Workload C", short_name="C"),
+        "generators": [make_load_generator(bindings=BINDINGS) for _ in range(2)],
+    }
+
+
+@pytest.fixture
+def plan(parts):
+    """What the builder's form sends for 2 databases x 3 modes, 2 workloads, 3 rungs, 2 repeats."""
+    return {
+        "name": "Study", "purpose": "demo",
+        "entries": [f"{parts['redis'].pk}:always", f"{parts['redis'].pk}:everysec", f"{parts['postgresql'].pk}:on"],
+        "workloads": [str(parts["a"].pk), str(parts["c"].pk)],
+        "load_generators": [str(generator.pk) for generator in parts["generators"]],
+        "processes_per_generator": "1", "ladder": "threads", "rungs": "2, 4 16", "threads": "", "repeats": "2",
+        "order": "interleaved", "seed": "1", "warmup_s": "2", "measure_s": "10", "load_policy": "load",
+        "load_threads": "8", "reset_rung": "keep", "reset_repeat": "keep", "reset_workload": "keep",
+        "reset_mode": "keep", "priority": "0", "tags": "nightly, nightly, disk", "notes": "",
+    }  # fmt: skip
+
+
+def text_of(response):
+    return re.sub(r"\s+", " ", response.content.decode().replace("&#x27;", "'"))
+
+
+def test_it_previews_runs_time_and_disk(client_in, plan):
+    page = text_of(client_in.post(reverse("matrix-preview"), plan))
+    assert '<span class="stat__value">36</span>' in page  # 3 entries x 2 workloads x 3 rungs x 2 repeats
+    assert "and 3 loads" in page
+    for word in ("Predicted time", "Ends about", "Disk per node", "results"):
+        assert word in page
+    assert page.count("6 runs") == 6
+    assert "<html" not in page
+    assert not Matrix.objects.exists()
+
+
+def test_it_previews_without_javascript_too(client_in, plan):
+    page = text_of(client_in.post(reverse("matrix-add"), {**plan, "preview": "1"}))
+    assert '<span class="stat__value">36</span>' in page
+    assert 'value="2, 4 16"' in page
+    assert not Matrix.objects.exists()
+
+
+def test_it_submits_the_matrix_with_its_runs(client_in, plan, team, user):
+    response = client_in.post(reverse("matrix-add"), {**plan, "submit": "1"})
+    matrix = Matrix.objects.get()
+    assert response["Location"] == reverse("matrix", args=[matrix.pk])
+    assert (matrix.team, matrix.created_by, matrix.rungs) == (team, user, [2, 4, 16])
+    assert matrix.tags == ["nightly", "disk"]
+    assert matrix.submitted_at is not None
+    assert Run.objects.filter(matrix=matrix, phase="measure").count() == 36
+    assert Run.objects.filter(matrix=matrix, phase="load").count() == 3
+
+
+def test_it_makes_a_name_where_none_was_written(client_in, plan):
+    client_in.post(reverse("matrix-add"), {**plan, "name": "", "submit": "1"})
+    assert Matrix.objects.get().name == "PostgreSQL, Redis: A, C"
+
+
+def test_it_stores_nothing_of_a_plan_that_cannot_run(client_in, plan):
+    response = client_in.post(reverse("matrix-add"), {**plan, "rungs": "1, 4", "submit": "1"})
+    assert response.status_code == 422
+    page = text_of(response)
+    assert "Nothing was submitted." in page
+    assert "A rung of 1 threads cannot be split over 2 clients: use at least 2." in page
+    assert 'value="1, 4"' in page
+    assert not Matrix.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rungs": ""}, "Give the ladder at least one rung"),
+        ({"rungs": "2, four"}, "“four” is not a whole number"),
+        ({"rungs": "0"}, "“0” is not a whole number"),
+        ({"rungs": "-4"}, "“-4” is not a whole number"),
+        ({"rungs": "99999999999"}, "is not a whole number"),
+        ({"rungs": "²"}, "is not a whole number"),
+        ({"rungs": "4, 2, 4"}, "4 stands in the ladder twice"),
+        ({"rungs": " ".join(map(str, range(1, 70)))}, "There are 69 rungs; at most 60"),
+        ({"repeats": "0"}, "greater than or equal to 1"),
+        ({"repeats": "51"}, "less than or equal to 50"),
+        ({"measure_s": "0"}, "greater than or equal to 1"),
+        ({"warmup_s": "-1"}, "greater than or equal to 0"),
+        ({"purpose": "fun"}, "fun is not one of the available choices"),
+        ({"tags": "x" * 41}, "has 41 characters; at most 40"),
+        ({"entries": []}, "Choose at least one database and durability mode."),
+        ({"workloads": []}, "Choose at least one workload."),
+        ({"load_generators": []}, "Choose at least one load generator."),
+        ({"entries": ["nonsense"]}, "nonsense is not one of the available choices"),
+        ({"ladder": "target", "rungs": "1000"}, "needs the number of threads"),
+    ],
+)
+@pytest.mark.parametrize("name", ["matrix-preview", "matrix-add"])
+def test_it_says_what_is_wrong(client_in, plan, name, changes, message):
+    response = client_in.post(reverse(name), {**plan, **changes, "submit": "1"})
+    assert response.status_code == (200 if name == "matrix-preview" else 422)
+    assert message in text_of(response)
+    assert not Matrix.objects.exists()
+
+
+def exclusion(entry="", workload="", rung="", reason=""):
+    return {"exclude_entry": entry, "exclude_workload": workload, "exclude_rung": rung, "exclude_reason": reason}
+
+
+def test_it_leaves_out_a_cell_with_its_reason(client_in, plan, parts):
+    row = exclusion(plan["entries"][0], plan["workloads"][1], reason="too slow <here>")
+    preview = text_of(client_in.post(reverse("matrix-preview"), {**plan, **row}))
+    assert "not run: too slow &lt;here&gt;" in preview
+    assert '<span class="stat__value">30</span>' in preview
+    client_in.post(reverse("matrix-add"), {**plan, **row, "submit": "1"})
+    assert Matrix.objects.get().exclusions == [
+        {
+            "match": {"database": str(parts["redis"].pk), "mode": "always", "workload": str(parts["c"].pk)},
+            "reason": "too slow <here>",
+        }
+    ]
+    assert Run.objects.filter(phase="measure").count() == 30
+
+
+def test_it_leaves_out_a_row_a_column_and_a_rung(client_in, plan):
+    rows = [(plan["entries"][0], "", "", "row"), ("", plan["workloads"][1], "", "column"), ("", "", "16", "rung")]
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(exclusion())}
+    client_in.post(reverse("matrix-add"), {**plan, **columns, "submit": "1"})
+    runs = Run.objects.filter(phase="measure")
+    assert runs.count() == 2 * 1 * 2 * 2  # entries, workload, rungs, repeats that are left
+    assert set(runs.values_list("threads", flat=True)) == {2, 4}
+
+
+def test_it_needs_a_reason_only_to_submit(client_in, plan):
+    row = exclusion(plan["entries"][0])
+    assert '<span class="stat__value">24</span>' in text_of(client_in.post(reverse("matrix-preview"), {**plan, **row}))
+    response = client_in.post(reverse("matrix-add"), {**plan, **row, "submit": "1"})
+    assert response.status_code == 422
+    assert "Write why it is left out" in text_of(response)
+    assert not Matrix.objects.exists()
+
+
+def test_it_adds_a_row_for_the_cell_whose_button_was_pressed(client_in, plan):
+    cell = f"{plan['entries'][0]}|{plan['workloads'][1]}"
+    page = text_of(client_in.post(reverse("matrix-add"), {**plan, "exclude": cell}))
+    assert f'<option value="{plan["entries"][0]}" selected>' in page
+    assert f'<option value="{plan["workloads"][1]}" selected>' in page
+    assert "not run: the reason is still to be written" in page
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (exclusion(reason="because"), "Choose what is left out"),
+        (exclusion(rung="many", reason="because"), "“many” is no rung"),
+        (exclusion(entry="gone:mode", reason="because"), "This database and mode is no longer there"),
+        (exclusion(workload="gone", reason="because"), "This workload is no longer there"),
+        (exclusion(rung="2", reason="x" * 301), "The reason has 301 characters"),
+    ],
+)
+def test_it_refuses_exclusions_that_mean_nothing(client_in, plan, row, message):
+    response = client_in.post(reverse("matrix-add"), {**plan, **row, "submit": "1"})
+    assert response.status_code == 422
+    assert message in text_of(response)
+
+
+def test_it_clones_a_matrix_into_the_builder(client_in, plan):
+    row = exclusion(plan["entries"][0], reason="too slow")
+    client_in.post(reverse("matrix-add"), {**plan, **row, "submit": "1"})
+    first = Matrix.objects.get()
+    page = client_in.get(reverse("matrix-add"), {"from": str(first.pk)})
+    form = page.context["form"]
+    sent = form.as_posted()
+    assert set(sent.getlist("entries")) == set(plan["entries"])
+    assert set(sent.getlist("workloads")) == set(plan["workloads"])
+    assert (sent["name"], sent["rungs"], sent["repeats"]) == ("Study (again)", "2, 4, 16", "2")
+    assert '<span class="stat__value">24</span>' in text_of(page)
+    client_in.post(reverse("matrix-add"), {**sent, **{k: sent.getlist(k) for k in sent}, "submit": "1"})
+    again = Matrix.objects.exclude(pk=first.pk).get()
+    assert (again.rungs, again.exclusions, again.resets) == (first.rungs, first.exclusions, first.resets)
+    assert Run.objects.filter(matrix=again).count() == Run.objects.filter(matrix=first).count()
+
+
+def test_it_takes_no_database_workload_or_generator_of_another_team(client_in, plan):
+    foreign = make_world(make_team())
+    foreign.generator.teams.add(foreign.team)
+    for field, value in (
+        ("entries", f"{foreign.database.pk}:always"),
+        ("workloads", str(foreign.workload.pk)),
+        ("load_generators", str(foreign.generator.pk)),
+    ):
+        response = client_in.post(reverse("matrix-add"), {**plan, field: [value], "submit": "1"})
+        assert response.status_code == 422
+        assert "is not one of the available choices" in text_of(response)
+
+
+def test_it_says_that_it_waits_when_the_machines_are_busy(client_in, plan, parts):
+    client_in.post(reverse("matrix-add"), {**plan, "submit": "1"})
+    assert "starts <time" in text_of(client_in.post(reverse("matrix-preview"), plan))
+
+
+def test_it_begins_with_values_fit_to_publish(client_in, parts):
+    page = text_of(client_in.get(reverse("matrix-add")))
+    assert 'value="2, 4, 8, 16, 32, 64"' in page
+    assert '<option value="measured" selected>' in page
+    assert page.count('name="load_generators"') == page.count('name="load_generators" value=')
+    assert "Choose at least one workload." in page
+
+
+def test_it_rejects_get_of_the_preview(client_in):
+    assert client_in.get(reverse("matrix-preview")).status_code == 405
+
+
+def test_it_previews_in_a_constant_number_of_queries(client_in, plan, team, parts, django_assert_max_num_queries):
+    for _ in range(10):
+        make_database(team=team, cluster=parts["redis"].cluster)
+        make_workload(team=team)
+    with django_assert_max_num_queries(25):
+        client_in.post(reverse("matrix-preview"), plan)
+
+
+def test_it_lists_matrices_with_their_state(client_in, plan, team):
+    client_in.post(reverse("matrix-add"), {**plan, "submit": "1"})
+    page = text_of(client_in.get(reverse("matrices")))
+    assert "0/39" in page
+    assert "badge--queued" in page
+    Run.objects.filter(repeat=1).update(status="succeeded", finished_at=Matrix.objects.get().submitted_at)
+    assert "under way" in text_of(client_in.get(reverse("matrices")))
+    assert "Clone" not in text_of(browser(team, "viewer").get(reverse("matrices")))
+
+
+def test_it_refuses_people_who_only_look(team, plan):
+    viewer = browser(team, "viewer")
+    assert viewer.post(reverse("matrix-add"), {**plan, "submit": "1"}).status_code == 403
+    assert not Matrix.objects.exists()
+    assert make_user(team=team) is not None
