@@ -13,7 +13,7 @@ import java.util.Properties;
  * <p>YCSB prints its usage and exits with 0 when it does not understand an argument or cannot read a file.
  */
 final class Arguments {
-    private static final String CORE_WORKLOAD = "site.ycsb.workloads.CoreWorkload";
+    static final String CORE_WORKLOAD = "site.ycsb.workloads.CoreWorkload";
 
     private final Properties files = new Properties();
     private final Properties given = new Properties();

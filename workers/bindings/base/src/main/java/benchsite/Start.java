@@ -130,6 +130,10 @@ public final class Start {
         if (!loads || !Boolean.parseBoolean(properties.getProperty(IgnoringWorkload.PROPERTY))) {
             return args;
         }
+        if (!Arguments.CORE_WORKLOAD.equals(properties.getProperty("workload"))) {
+            throw new IllegalArgumentException(
+                IgnoringWorkload.PROPERTY + " works with " + Arguments.CORE_WORKLOAD + " only");
+        }
         String[] more = Arrays.copyOf(args, args.length + 2);
         more[args.length] = "-p";
         more[args.length + 1] = "workload=" + IgnoringWorkload.class.getName();

@@ -27,7 +27,8 @@ class ArgumentsTest {
     @Test
     void singlePropertiesWinOverFilesWhereverTheyStand() throws IOException {
         String path = file("workload=w", "threadcount=4", "operationcount=10", "target=5");
-        Properties merged = Arguments.parse(new String[] {"-t", "-p", "target=7", "-P", path, "-threads", "2", "-db", "c"});
+        Properties merged = Arguments.parse(
+            new String[] {"-t", "-p", "target=7", "-P", path, "-threads", "2", "-db", "c"});
         assertEquals("7", merged.getProperty("target"));
         assertEquals("2", merged.getProperty("threadcount"));
         assertEquals("c", merged.getProperty("db"));
@@ -50,6 +51,7 @@ class ArgumentsTest {
     void aRunWithoutOperationCountIsRefusedButALoadIsNot() throws IOException {
         String path = file("workload=w", "maxexecutiontime=5");
         assertTrue(refusal("-t", "-P", path, "-db", "c").contains("operationcount must be set"));
-        assertEquals("false", Arguments.parse(new String[] {"-load", "-P", path, "-db", "c"}).getProperty("dotransactions"));
+        Properties load = Arguments.parse(new String[] {"-load", "-P", path, "-db", "c"});
+        assertEquals("false", load.getProperty("dotransactions"));
     }
 }

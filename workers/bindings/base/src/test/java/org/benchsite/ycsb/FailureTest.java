@@ -9,7 +9,8 @@ import org.junit.jupiter.api.Test;
 class FailureTest {
     @Test
     void theCauseIsNamedBehindTheMessageInOneLine() {
-        Exception thrown = new IllegalStateException("Failed to connect\n  to it", new IOException("Connection refused"));
+        IOException cause = new IOException("Connection refused");
+        Exception thrown = new IllegalStateException("Failed to connect\n  to it", cause);
         assertEquals("Failed to connect to it: Connection refused", Failure.describe(thrown));
     }
 

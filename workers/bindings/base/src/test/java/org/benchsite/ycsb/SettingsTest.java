@@ -51,7 +51,8 @@ class SettingsTest {
 
     @Test
     void everythingWrongIsNamedAtOnce() {
-        String refusal = refusal("redis.port", "70000", "redis.index", "yes", "redis.hots", "x", "redis.color", "green");
+        String refusal = refusal(
+            "redis.port", "70000", "redis.index", "yes", "redis.hots", "x", "redis.color", "green");
         assertEquals("redis.port must lie between 1 and 65535, not be 70000; "
             + "redis.index must be one of true, false, not \"yes\"; "
             + "redis.color must be one of red, blue, not \"green\"; "

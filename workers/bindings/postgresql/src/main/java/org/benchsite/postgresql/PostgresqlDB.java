@@ -70,7 +70,8 @@ public final class PostgresqlDB extends BenchsiteDB {
     @Override
     protected void connect(Settings given) throws SQLException, DBException {
         autocommit = given.flag("postgresql.autocommit");
-        String url = url(given.text("postgresql.host"), given.whole("postgresql.port"), given.text("postgresql.database"));
+        String url = url(
+            given.text("postgresql.host"), given.whole("postgresql.port"), given.text("postgresql.database"));
         int seconds = (given.whole("postgresql.timeout_ms") + MS_PER_SECOND - 1) / MS_PER_SECOND;
         Properties options = new Properties();
         options.setProperty("user", given.text("postgresql.user"));
@@ -105,8 +106,9 @@ public final class PostgresqlDB extends BenchsiteDB {
             statement.execute("SET SESSION synchronous_commit TO '" + wanted + "'");
             try (ResultSet shown = statement.executeQuery("SHOW synchronous_commit")) {
                 shown.next();
-                if (!shown.getString(1).equals(wanted)) {
-                    throw new DBException("synchronous_commit is " + shown.getString(1) + " after it was set to " + wanted);
+                String found = shown.getString(1);
+                if (!found.equals(wanted)) {
+                    throw new DBException("synchronous_commit is " + found + " after it was set to " + wanted);
                 }
             }
         }
@@ -242,7 +244,8 @@ public final class PostgresqlDB extends BenchsiteDB {
         return fields == null ? "*" : fields.stream().map(this::identifier).collect(Collectors.joining(", "));
     }
 
-    private static int setValues(PreparedStatement statement, int first, Collection<byte[]> values) throws SQLException {
+    private static int setValues(PreparedStatement statement, int first, Collection<byte[]> values)
+        throws SQLException {
         int next = first;
         for (byte[] value : values) {
             statement.setString(next++, new String(value, ISO_8859_1));
@@ -251,7 +254,8 @@ public final class PostgresqlDB extends BenchsiteDB {
     }
 
     /** YCSB's values are ASCII, whose bytes as sent by the server need no decoding. */
-    private static void takeRow(ResultSet row, Set<String> fields, Map<String, ByteIterator> result) throws SQLException {
+    private static void takeRow(ResultSet row, Set<String> fields, Map<String, ByteIterator> result)
+        throws SQLException {
         if (fields == null) {
             int columns = row.getMetaData().getColumnCount();
             for (int i = 1; i <= columns; i++) {

@@ -40,13 +40,15 @@ class PostgresqlErrorsTest {
 
     @Test
     void theUrlIsMadeOfParts() throws DBException {
-        assertEquals("jdbc:postgresql://db-1.example:5433/y+c%26sb%3F", PostgresqlDB.url("db-1.example", 5433, "y c&sb?"));
+        String url = PostgresqlDB.url("db-1.example", 5433, "y c&sb?");
+        assertEquals("jdbc:postgresql://db-1.example:5433/y+c%26sb%3F", url);
         assertEquals("jdbc:postgresql://[::1]:5432/ycsb", PostgresqlDB.url("::1", 5432, "ycsb"));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"host/db?ssl=true", "a,b", "a b", "", "h?x", "user@host"})
     void aHostCannotAddToTheUrl(String host) {
-        assertTrue(assertThrows(DBException.class, () -> PostgresqlDB.url(host, 1, "d")).getMessage().contains("host name"));
+        DBException refused = assertThrows(DBException.class, () -> PostgresqlDB.url(host, 1, "d"));
+        assertTrue(refused.getMessage().contains("host name"));
     }
 }

@@ -65,7 +65,8 @@ public final class RedisDB extends BenchsiteDB {
             throw new DBException("this workload scans, and Redis has no ordered keys: set redis.index=true");
         }
         waitReplicas = given.whole("redis.wait.replicas");
-        waitArguments = new byte[][] {bytes(given.text("redis.wait.replicas")), bytes(given.text("redis.wait.timeout_ms"))};
+        waitArguments = new byte[][] {
+            bytes(given.text("redis.wait.replicas")), bytes(given.text("redis.wait.timeout_ms"))};
         int timeout = given.whole("redis.timeout_ms");
         if (waitReplicas > 0 && timeout <= given.whole("redis.wait.timeout_ms")) {
             throw new DBException("redis.timeout_ms must be longer than redis.wait.timeout_ms");
@@ -195,12 +196,13 @@ public final class RedisDB extends BenchsiteDB {
         connection.sendCommand(Command.HMGET, arguments);
     }
 
-    /** HGETALL answers with names and values in turn, HMGET with the values in the order asked, null for what is not there. */
+    /** HGETALL answers with names and values in turn, HMGET with values in the order asked, null for a missing one. */
     private static void takeRow(Object reply, Set<String> fields, Map<String, ByteIterator> row) {
         List<?> parts = (List<?>) reply;
         if (fields == null) {
             for (int i = 0; i + 1 < parts.size(); i += 2) {
-                row.put(new String((byte[]) parts.get(i), ISO_8859_1), new ByteArrayByteIterator((byte[]) parts.get(i + 1)));
+                String name = new String((byte[]) parts.get(i), ISO_8859_1);
+                row.put(name, new ByteArrayByteIterator((byte[]) parts.get(i + 1)));
             }
             return;
         }
