@@ -14,6 +14,9 @@ from reports.figures.theme import Look, looks
 # More bars than this are drawn lying, where their names have room.
 MOST_STANDING = 9
 GROUP_GAP = 0.7  # between two databases, in bars
+LYING_GAP = 0.95  # where the database's name stands between its bars and those before
+ORDINARY_PX = 760.0  # what a drawing area has at least where the figure is not narrow
+CHARACTER_PX = 7.2  # of a bold name
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 LADDER_SAYS = {
@@ -52,10 +55,11 @@ class Bar:
         if not self.share_of_best:
             return ""
         factor = 1 / self.share_of_best
-        return "highest" if factor < 1.005 else f"{formatting.significant(factor, 2)}{TIMES} lower"
+        digits = 3 if factor < 1.095 else 2
+        return "highest" if factor < 1.005 else f"{formatting.significant(factor, digits)}{TIMES} lower"
 
 
-def bars_of(curves: Sequence[Curve]) -> list[Bar]:
+def bars_of(curves: Sequence[Curve], gap: float = GROUP_GAP) -> list[Bar]:
     """The bars with their places: databases together, a gap between them, the weakest promise first."""
     ordered = in_order(curves)
     best = max((found.throughput_ops_s for curve in ordered if (found := curve.ceiling)), default=0.0)
@@ -63,7 +67,7 @@ def bars_of(curves: Sequence[Curve]) -> list[Bar]:
     position = 0.0
     for number, curve in enumerate(ordered):
         if number:
-            position += 1.0 + (GROUP_GAP if curve.database_name != ordered[number - 1].database_name else 0.0)
+            position += 1.0 + (gap if curve.database_name != ordered[number - 1].database_name else 0.0)
         bars.append(_bar(curve, position, best))
     return bars
 
@@ -111,7 +115,8 @@ def ceilings_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "
     """One bar per sweep, with its value and by which factor it lies below the highest."""
     bars = bars_of(curves)
     appearance = looks(curves, frame.theme, highlight=highlight)
-    lying = frame.narrow or len(bars) > MOST_STANDING
+    lying = frame.narrow or len(bars) > MOST_STANDING or not _names_fit(bars)
+    bars = bars_of(curves, LYING_GAP) if lying else bars
     layout = base_layout(frame)
     value = axis(frame, "throughput ceiling (ops/s)", rangemode="tozero", tickformat="~s", nticks=5 if lying else 6)
     names = axis(
@@ -122,7 +127,7 @@ def ceilings_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "
         showgrid=False,
         ticks="",
     )
-    span = [-0.9, (bars[-1].position if bars else 0.0) + 0.7]
+    span = [-1.25 if lying else -0.9, (bars[-1].position if bars else 0.0) + 0.7]
     names["range"] = span[::-1] if lying else span
     # Room for the labels beyond the highest bar.
     highest = max((bar.high_ops_s or bar.throughput_ops_s or 0.0 for bar in bars), default=1.0) or 1.0
@@ -132,10 +137,25 @@ def ceilings_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "
     layout["annotations"] += _database_names(bars, frame, appearance, lying)
     layout["annotations"] += [_value_label(bar, frame, lying) for bar in bars]
     layout["margin"]["b"] = 40 if lying else 56
-    return {"data": [_trace(bar, appearance[bar.sweep_id], lying) for bar in bars], "layout": layout}
+    return {"data": [_trace(bar, appearance[bar.sweep_id], frame, lying) for bar in bars], "layout": layout}
 
 
-def _trace(bar: Bar, look: Look, lying: bool) -> dict[str, Any]:
+def _names_fit(bars: Sequence[Bar]) -> bool:
+    """Whether the databases' names have room below their bars, in a figure of ordinary width."""
+    across = (bars[-1].position + 1.6) if bars else 1.0
+    names = {bar.database_name: 0.0 for bar in bars}
+    for bar in bars:
+        names[bar.database_name] += (1 + GROUP_GAP / 2) / across * ORDINARY_PX
+    return all(len(name) * CHARACTER_PX <= room for name, room in names.items())
+
+
+def height_px(curves: Sequence[Curve]) -> int:
+    """How high the figure has to be for its lying bars; 0 where the ordinary height will do."""
+    databases = len({curve.database_name for curve in curves})
+    return 110 + 24 * len(curves) + 24 * databases if len(curves) > MOST_STANDING else 0
+
+
+def _trace(bar: Bar, look: Look, frame: Frame, lying: bool) -> dict[str, Any]:
     along, across = ("x", "y") if lying else ("y", "x")
     trace: dict[str, Any] = {
         "type": "bar",
@@ -166,6 +186,7 @@ def _trace(bar: Bar, look: Look, lying: bool) -> dict[str, Any]:
             "symmetric": False,
             "array": [rounded(bar.high_ops_s - bar.throughput_ops_s)],
             "arrayminus": [rounded(bar.throughput_ops_s - bar.low_ops_s)],
+            "color": frame.theme.ink,
             "thickness": 1.5,
             "width": 5,
         }
@@ -208,7 +229,7 @@ def _database_names(
         middle = (group[0].position + group[-1].position) / 2
         label = {"text": f"<b>{shortened(name)}</b>", "showarrow": False, "font": {"color": colour}}
         if lying:
-            place = {"x": 0, "xref": "paper", "y": group[0].position - 0.62, "xanchor": "left", "yanchor": "middle"}
+            place = {"x": 0, "xref": "paper", "y": group[0].position - 0.82, "xanchor": "left", "yanchor": "middle"}
         else:
             place = {"x": middle, "y": 0, "yref": "paper", "xanchor": "center", "yanchor": "top", "yshift": -26}
         found.append({**label, **place})

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from reports.curves import Curve, Point, in_order
 from reports.figures import points as marks
-from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, rounded
+from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, rounded, shortened
 from reports.figures.theme import Look, looks
 
 # More direct labels than this at the right edge would cover each other.
@@ -26,7 +26,12 @@ def ladder_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "")
     layout["showlegend"] = len(drawn) > 1 or any(not point.counts for curve in drawn for point in curve.points)
     if 1 < len(drawn) <= MOST_LABELS and not frame.narrow:
         _label_ends(drawn, appearance, layout)
-    data = [trace for curve in drawn for trace in _traces(curve, appearance[curve.sweep_id], targets)]
+    traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets)) for curve in drawn]
+    if len(drawn) > marks.MOST_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
+        marks.fold_legend(
+            [(t, c.database_name, appearance[c.sweep_id].faded) for c, some in traces for t in some if t["showlegend"]]
+        )
+    data = [trace for _, some in traces for trace in some]
     return {"data": data + _target_line(rungs, frame, targets) + _keys(drawn, frame), "layout": layout}
 
 
@@ -116,7 +121,7 @@ def _label_ends(drawn: Sequence[Curve], appearance: Mapping[UUID, Look], layout:
         look = appearance[curve.sweep_id]
         layout["annotations"].append(
             {
-                "text": escaped(look.label if len(look.label) <= 30 else look.label[:29] + "…"),
+                "text": shortened(look.label, 30),
                 "x": 1,
                 "xref": "paper",
                 "y": rounded(y),

@@ -9,7 +9,7 @@ from typing import Any
 from reports.curves import STATISTICS, Curve, Point, in_order
 from reports.figures import points as marks
 from reports.figures.labels import Box, Label, place
-from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, rounded
+from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, cut, escaped, rounded
 from reports.figures.theme import Look, looks
 
 KIND_SAYS = {"service": "service time", "response": "response time"}
@@ -17,6 +17,7 @@ KIND_SAYS = {"service": "service time", "response": "response time"}
 SCALES = {"auto": (False, True), "log": (False, True), "loglog": (True, True), "linear": (False, False)}
 WIDE_APART = 5.0
 # The drawing area that labels are placed for: smaller than the real one, so that they never touch.
+LONGEST_DIRECT = 28  # characters of a direct label
 AREA_WIDE = (520.0, 300.0)
 AREA_NARROW = (290.0, 230.0)
 
@@ -91,11 +92,19 @@ def latency_figure(curves: Sequence[Curve], frame: Frame, choice: Choice) -> Fig
     layout["xaxis"] = axis(frame, "throughput, all operations (ops/s)", tickformat="~s", **_range(drawn, "x", log_x))
     title = f"{choice.operation} {STATISTICS[choice.statistic]}, {KIND_SAYS[choice.kind]} (ms)"
     layout["yaxis"] = axis(frame, escaped(title), tickformat="~g", **_range(drawn, "y", log_y))
-    if len(drawn) <= 2 * marks.MOST_WITH_RUNG_LABELS:
-        layout["annotations"] += _labels(drawn, layout, frame)
+    layout["annotations"] += _labels(drawn, layout, frame)
     most = marks.MOST_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MOST_WITH_RUNG_LABELS
-    data = [trace for one in drawn for trace in _traces(one, choice, rungs=len(drawn) <= most)]
-    return {"data": data + _keys(drawn, frame), "layout": layout}
+    traces = [(one, _traces(one, choice, rungs=len(drawn) <= most)) for one in drawn]
+    if len(drawn) > marks.MOST_WITH_RINGS or any(one.look.faded for one in drawn):
+        lines = [(t, one.curve.database_name, one.look.faded) for one, some in traces for t in some if t["showlegend"]]
+        marks.fold_legend(lines)
+    ringed = [one for one in drawn if _has_rings(one, drawn)]
+    data = [trace for _, some in traces for trace in some] + [ring for one in ringed for ring in _rings(one)]
+    return {"data": data + _keys(drawn, ringed, frame), "layout": layout}
+
+
+def _has_rings(one: DrawnCurve, drawn: Sequence[DrawnCurve]) -> bool:
+    return len(drawn) <= marks.MOST_WITH_RINGS and not one.look.faded
 
 
 def _logarithmic(drawn: Sequence[DrawnCurve], scale: str) -> tuple[bool, bool]:
@@ -128,7 +137,7 @@ def _traces(one: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
         found.append(marks.hollow(look, x=[d.x for d in hollow], y=[d.y for d in hollow], hover=hover(hollow)))
     if rungs:
         found.append(marks.rung_texts(look, x=xs, y=ys, texts=[marks.rung_label(d.point) for d in counted]))
-    return found + _rings(one)
+    return found
 
 
 def _rings(one: DrawnCurve) -> list[Trace]:
@@ -143,12 +152,12 @@ def _rings(one: DrawnCurve) -> list[Trace]:
     return found
 
 
-def _keys(drawn: Sequence[DrawnCurve], frame: Frame) -> list[Trace]:
+def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], frame: Frame) -> list[Trace]:
     """What the marks mean, as far as they occur."""
     found = []
-    if any(one.counted for one in drawn):
+    if any(one.counted for one in ringed):
         found.append(marks.key(frame, "circle-open", "ceiling"))
-    if any(one.curve.knee and one.curve.knee.reached for one in drawn):
+    if any(one.curve.knee and one.curve.knee.reached for one in ringed):
         found.append(marks.key(frame, "diamond-open", "knee"))
     if any(one.hollow for one in drawn):
         found.append(marks.key(frame, "hexagon-open", "hollow: not counted"))
@@ -167,7 +176,8 @@ def _range(drawn: Sequence[DrawnCurve], which: str, log: bool) -> dict[str, Any]
     if not log:
         return {"range": [0, max(values) * beyond]}
     low, high = math.log10(min(values)), math.log10(max(values))
-    room = max(0.12, (high - low) * 0.09)
+    # Points that lie close together still stand among ticks that say where they are.
+    room = max(0.12, (high - low) * 0.09, (0.8 - (high - low)) / 2)
     # Whole decades, on short axes with 2 and 5 between them.
     return {
         "type": "log",
@@ -182,10 +192,12 @@ def _labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> list[d
     across, up = layout["xaxis"], layout["yaxis"]
     everything = [d for one in drawn for d in (*one.counted, *one.hollow)]
     at = {id(d): (_share(across, d.x) * width, (1 - _share(up, d.y)) * height) for d in everything}
-    obstacles = [Box(x - 30, y - 8, x + 8, y + 8) for x, y in at.values()]
+    obstacles = [Box(x - 24, y - 20, x + 8, y + 8) for x, y in at.values()]
     for one in drawn:
         obstacles += _along([at[id(d)] for d in one.counted])
-    named = [one for one in drawn if one.counted]
+    named = [one for one in drawn if one.counted and not one.look.faded]
+    if len(named) > marks.MOST_WITH_RINGS:
+        return []
     texts = [_short_label(one, drawn, frame) for one in named]
     labels = [Label(text, tuple(at[id(d)] for d in _preferred(one))) for one, text in zip(named, texts, strict=True)]
     found = []
@@ -199,9 +211,8 @@ def _labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> list[d
 def _short_label(one: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:
     """The whole label; on a telephone, where the colour says which database, only the mode if that is enough."""
     if frame.narrow and len({other.curve.label for other in drawn}) == len(drawn):
-        return one.curve.mode[:16]
-    text = one.look.label
-    return text if len(text) <= 30 else text[:29] + "…"
+        return cut(one.curve.mode, 16)
+    return cut(one.look.label, LONGEST_DIRECT)
 
 
 def _preferred(one: DrawnCurve) -> list[Drawn]:

@@ -44,12 +44,17 @@ def escaped(text: object) -> str:
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def shortened(text: str, most: int = LONGEST_LABEL) -> str:
-    """Escaped, and cut in the middle where it is too long: names often differ at their ends."""
+def cut(text: str, most: int) -> str:
+    """Cut in the middle where it is too long: names often differ at their ends. Not escaped."""
     if len(text) <= most:
-        return escaped(text)
-    head = (most - 1) * 2 // 3
-    return escaped(text[:head].rstrip() + "…" + text[len(text) - (most - 1 - head) :].lstrip())
+        return text
+    head = (most - 1) // 2
+    return text[:head].rstrip() + "…" + text[len(text) - (most - 1 - head) :].lstrip()
+
+
+def shortened(text: str, most: int = LONGEST_LABEL) -> str:
+    """Cut and escaped."""
+    return escaped(cut(text, most))
 
 
 def base_layout(frame: Frame) -> Layout:

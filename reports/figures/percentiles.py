@@ -8,7 +8,7 @@ from benchsite import formatting
 from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
-TICKS = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
+TICKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,14 @@ def percentiles_figure(distributions: Sequence[Distribution], frame: Frame) -> F
     layout = base_layout(frame)
     layout["showlegend"] = True
     tail = max((share for one in distributions for share, _ in _steps(one)), default=0.9999)
-    ticks = [tick for tick in TICKS if _place(tick) <= _place(tail) + 0.05]
+    most = _place(0.9999) if frame.narrow else _place(tail)
+    ticks = [tick for tick in TICKS if _place(tick) <= min(most, _place(tail)) + 0.05]
     layout["xaxis"] = axis(
         frame,
-        "percentile of the operations",
+        "percentile of the operations (%)",
         tickvals=[rounded(_place(tick)) for tick in ticks],
-        ticktext=[f"{tick * 100:.6g} %" for tick in ticks],
+        ticktext=[f"{tick * 100:.6g}" for tick in ticks],
+        tickangle=0,
         range=[0, _place(tail) * 1.04],
     )
     layout["yaxis"] = axis(frame, "latency (ms)", type="log", tickformat="~g", dtick="D2")

@@ -5,13 +5,17 @@ from typing import Any
 
 from benchsite import formatting
 from reports.curves import STATISTICS, Curve, Point, Standing
-from reports.figures.layout import Frame, Trace, escaped
+from reports.figures.layout import Frame, Trace, escaped, shortened
 from reports.figures.theme import Look
 
 MARKER_PX = 8
 RING_PX = 16
 # From this many curves on, numbers at every point would hide the curves.
 MOST_WITH_RUNG_LABELS = 6
+# And from this many on rings would too, and the legend names databases instead of curves.
+MOST_WITH_RINGS = 12
+
+OTHERS = "other databases"
 
 STANDING_SAYS = {
     Standing.COUNTED: "",
@@ -59,7 +63,7 @@ def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], ho
         "mode": "lines+markers",
         "x": list(x),
         "y": list(y),
-        "name": escaped(look.label),
+        "name": shortened(look.label, 40),
         "legendgroup": escaped(look.label),
         "showlegend": True,
         "line": {"color": look.colour, "width": 1.5 if look.faded else 2.25, "dash": look.dash},
@@ -130,16 +134,16 @@ def ring(look: Look, symbol: str, what: str, *, x: float, y: float) -> Trace:
 
 
 def rung_texts(look: Look, *, x: Sequence[float], y: Sequence[float], texts: Sequence[str]) -> Trace:
-    """The rungs' names, small, above their points."""
+    """The rungs' names, small, on that side of a rising curve where nothing is: above and left."""
     return {
         "type": "scatter",
         # The marker is not seen: its size keeps the text away from the point.
         "mode": "markers+text",
-        "marker": {"size": RING_PX + 5, "color": "rgba(0,0,0,0)", "line": {"width": 0}},
+        "marker": {"size": MARKER_PX, "color": "rgba(0,0,0,0)", "line": {"width": 0}},
         "x": list(x),
         "y": list(y),
         "text": list(texts),
-        "textposition": "middle left",
+        "textposition": "top left",
         "textfont": {"color": look.colour, "size": 10},
         "name": escaped(f"{look.label}, rungs"),
         "legendgroup": escaped(look.label),
@@ -147,6 +151,20 @@ def rung_texts(look: Look, *, x: Sequence[float], y: Sequence[float], texts: Seq
         "hoverinfo": "skip",
         "cliponaxis": False,
     }
+
+
+def fold_legend(lines: Sequence[tuple[Trace, str, bool]]) -> None:
+    """Of many curves, one entry of the legend for each database, and one for all that are grey.
+
+    Each line comes with its database and whether it is grey; a click on an entry hides the whole group.
+    """
+    seen: set[str] = set()
+    for trace, database, faded in lines:
+        group = OTHERS if faded else database
+        trace["legendgroup"] = escaped(group)
+        trace["showlegend"] = group not in seen
+        trace["name"] = shortened(group, 40)
+        seen.add(group)
 
 
 def key(frame: Frame, symbol: str, text: str) -> Trace:

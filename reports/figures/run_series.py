@@ -153,12 +153,11 @@ def _mark_window(layout: Layout, seconds: Array, window: Window, frame: Frame) -
         layout["annotations"].append(
             {
                 "text": "warm-up",
-                "x": window.begin_s,
-                "y": 0.0,
+                "x": window.begin_s / 2,
+                "y": 0.51,
                 "yref": "paper",
-                "xanchor": "right",
-                "yanchor": "bottom",
-                "textangle": -90,
+                "xanchor": "center",
+                "yanchor": "middle",
                 "showarrow": False,
                 "font": {"color": frame.theme.muted},
             }

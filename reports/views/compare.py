@@ -12,6 +12,7 @@ from benchsite.teams.permissions import team_of, team_required
 from reports.analysis.differences import differences
 from reports.curves import STATISTICS, Curve, operations_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
+from reports.figures.ceilings import height_px
 from reports.figures.theme import LIGHT, databases_of
 from reports.queries import Compared, Facets, compared, facets
 from reports.selection import KINDS, Selection, read
@@ -52,6 +53,7 @@ class FigureLink:
     csv: str
     json: str
     live: bool
+    height_px: int = 0  # where the ordinary height will not do
 
 
 @require_GET
@@ -74,7 +76,10 @@ def compare(request: HttpRequest) -> HttpResponseBase:
         "kinds": kinds_of(found.curves),
         "databases": databases_of(found.curves),
         "crowded": len(databases_of(found.curves)) > len(LIGHT.series),
-        "ceilings": figure_link("Throughput ceilings", "figure-ceilings", pinned(selection, found), found),
+        "ceilings": replace(
+            figure_link("Throughput ceilings", "figure-ceilings", pinned(selection, found), found),
+            height_px=height_px(found.curves),
+        ),
         "latencies": latency_links(pinned(selection, found), found),
         "rows": ceiling_rows(found.curves),
         "differences": differences(found.curves) if len(found.curves) > 1 else [],
