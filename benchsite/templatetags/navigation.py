@@ -7,6 +7,8 @@ from django.http import HttpRequest
 from django.template.context import RequestContext
 from django.urls import NoReverseMatch, reverse
 
+from benchsite.teams.permissions import current_team, memberships_of
+
 register = template.Library()
 
 MAIN = (
@@ -45,6 +47,15 @@ def main_nav(context: RequestContext) -> dict[str, list[Link]]:
             continue  # An app that is not installed has no place in the navigation.
         links.append({"label": label, "href": href, "here": is_here(path, href)})
     return {"links": links}
+
+
+@register.inclusion_tag("partials/teams.html", takes_context=True)
+def other_teams(context: RequestContext) -> dict[str, object]:
+    """The person's teams beside the current one, to change to."""
+    request: HttpRequest = context["request"]
+    current = current_team(request)
+    teams = [one.team for one in memberships_of(request) if one.team != current]
+    return {"teams": teams, "csrf_token": context.get("csrf_token")}
 
 
 @register.simple_tag(takes_context=True)

@@ -96,7 +96,7 @@ class TagsField(forms.CharField):
 
 
 class DescribedForm(forms.Form):
-    """Marks each field's widget with its help and errors, so that a screen reader reads them with the field."""
+    """A form whose messages come from the server, field by field."""
 
     use_required_attribute = False  # The server's messages say more than the browser's bubbles.
 

@@ -1,7 +1,7 @@
 """The matrix builder's form: what is crossed, the ladder, how each rung is measured, and what is left out and why."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,7 +118,13 @@ class MatrixForm(DescribedForm):
     notes = notes_field()
 
     def __init__(
-        self, *args: Any, team: Team, source: Matrix | None = None, final: bool = False, **kwargs: Any
+        self,
+        *args: Any,
+        team: Team,
+        source: Matrix | None = None,
+        final: bool = False,
+        start: Mapping[str, str] | None = None,
+        **kwargs: Any,
     ) -> None:
         self.team = team
         self.source = source
@@ -128,12 +134,24 @@ class MatrixForm(DescribedForm):
         )
         self.team_workloads = list(Workload.objects.filter(team=team))
         self.generators = list(generators_for(team).select_related("machine"))
-        kwargs["initial"] = initial_of(source, self.generators)
+        kwargs["initial"] = initial_of(source, self.generators, self._chosen(start or {}))
         super().__init__(*args, **kwargs)
         self._choices("entries", [(value, value) for choice in self.database_choices for value in values_of(choice)])
         self._choices("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self._choices("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = self._posted_exclusions() if self.is_bound else exclusions_of(source)
+
+    def _chosen(self, start: Mapping[str, str]) -> dict[str, list[str]]:
+        """What is ticked at first: the database or workload whose page led here, in every mode that one node has."""
+        entries = [
+            one.value
+            for database in self.databases
+            if str(database.pk) == start.get("database")
+            for one in database_choice(database, set()).modes
+            if not one.mode.replicas_needed
+        ]
+        workloads = [str(w.pk) for w in self.team_workloads if str(w.pk) == start.get("workload")]
+        return {"entries": entries, "workloads": workloads}
 
     def _choices(self, field: str, choices: list[tuple[str, str]]) -> None:
         self.fields[field].choices = choices  # type: ignore[attr-defined]
@@ -278,10 +296,13 @@ def values_of(choice: DatabaseChoice) -> Iterator[str]:
         yield mode.value
 
 
-def initial_of(source: Matrix | None, generators: list[LoadGenerator]) -> dict[str, Any]:
+def initial_of(
+    source: Matrix | None, generators: list[LoadGenerator], chosen: Mapping[str, list[str]]
+) -> dict[str, Any]:
     """What the form begins with: another matrix, or careful values for a study to be published."""
     if source is None:
         return {
+            **chosen,
             "purpose": Purpose.MEASURED,
             "load_generators": [str(generator.pk) for generator in generators],
             "processes_per_generator": 1,

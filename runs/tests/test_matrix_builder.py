@@ -235,6 +235,14 @@ def test_it_begins_with_values_fit_to_publish(client_in, parts):
     assert "Choose at least one workload." in page
 
 
+def test_it_begins_with_the_database_whose_page_led_here(client_in, parts):
+    page = client_in.get(reverse("matrix-add"), {"database": str(parts["redis"].pk), "workload": str(parts["c"].pk)})
+    sent = page.context["form"].as_posted()
+    assert f"{parts['redis'].pk}:always" in sent.getlist("entries")
+    assert not [value for value in sent.getlist("entries") if "wait" in value]  # those need another copy
+    assert sent.getlist("workloads") == [str(parts["c"].pk)]
+
+
 def test_it_rejects_get_of_the_preview(client_in):
     assert client_in.get(reverse("matrix-preview")).status_code == 405
 

@@ -92,7 +92,7 @@ def builder(request: HttpRequest) -> MatrixForm:
         except ValueError:
             raise Http404 from None
     posted = request.POST if request.method == "POST" else None
-    return MatrixForm(posted, team=team_of(request), source=found, final="submit" in request.POST)
+    return MatrixForm(posted, team=team_of(request), source=found, final="submit" in request.POST, start=request.GET)
 
 
 @dataclass(frozen=True, slots=True)

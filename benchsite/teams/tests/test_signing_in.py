@@ -80,6 +80,21 @@ def test_it_looks_at_the_team_that_was_chosen(person):
     assert client.get(reverse("databases")).wsgi_request.team == other
 
 
+def test_it_offers_the_other_teams_of_a_person(person):
+    other = make_team(name="Zebra")
+    client = Client()
+    sign_in(client)
+    assert b"Change to" not in client.get(reverse("databases")).content
+    person.teams.add(other)
+    assert b"Change to Zebra" in client.get(reverse("databases")).content
+
+
+def test_it_says_that_a_form_expired(person):
+    response = Client(enforce_csrf_checks=True).post(SIGN_IN, {"username": "ada"})
+    assert response.status_code == 403
+    assert b"The form was no longer valid" in response.content
+
+
 def test_it_ignores_a_chosen_team_that_is_not_ones_own(person):
     client = Client()
     sign_in(client)
