@@ -45,8 +45,9 @@ class LatestMatrix:
 @dataclass(frozen=True, slots=True)
 class Home:
     going: tuple[Going, ...]
-    queue: tuple[QueueLine, ...]  # the first ones that wait
-    waiting: int
+    queue: tuple[QueueLine, ...]  # the team's first ones that wait
+    waiting: int  # of the team
+    others_waiting: int
     generators: list[Generator]
     health: Health
     matrices: tuple[LatestMatrix, ...]
@@ -66,7 +67,8 @@ class Home:
 def home_of(team: Team) -> Home:
     """A constant number of queries, and one read of Redis per run that goes on."""
     lines = queue_lines(team, queue())
-    waiting = [line for line in lines if not line.row.holds]
+    everybodys = [line for line in lines if not line.row.holds]
+    waiting = [line for line in everybodys if line.mine]
     found = generators(team)
     return Home(
         going=tuple(
@@ -76,6 +78,7 @@ def home_of(team: Team) -> Home:
         ),
         queue=tuple(waiting[:FIRST_IN_QUEUE]),
         waiting=len(waiting),
+        others_waiting=len(everybodys) - len(waiting),
         generators=found,
         health=health(found),
         matrices=latest_matrices(team),

@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import DurationField, ExpressionWrapper, F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.teams.models import Team
 from runs.forecast import predict_starts
+from runs.generators import SILENT_AFTER, waited_for_in_vain
 from runs.models import ClientRun, LoadGenerator, Machine, Run
 from runs.models.run import Status
 from runs.pages.queue import QueueRow, queue
 from workers.models import Lease
-from workers.scheduling import GENERATOR_SILENT_AFTER
 
 __all__ = ["Generator", "QueueLine", "generators", "health", "predict_starts", "queue_lines"]
 
@@ -35,7 +36,7 @@ class Generator:
             return "off"
         if self.silent_s is None:
             return "never seen"
-        if self.silent_s > GENERATOR_SILENT_AFTER.total_seconds():
+        if self.silent_s > SILENT_AFTER.total_seconds():
             return "silent"
         return "busy" if self.busy else "up"
 
@@ -45,11 +46,15 @@ class Generator:
         return {"up": "pass", "busy": "running", "silent": "reject", "never seen": "warn"}.get(self.state, "none")
 
 
-def generators(team: Team, now: datetime | None = None) -> list[Generator]:
-    """The load generators that the team may use, with what they do. Three queries."""
-    now = now or timezone.now()
+def generators(team: Team) -> list[Generator]:
+    """The load generators that the team may use, with what they do. Three queries.
+
+    Silence is measured by PostgreSQL's clock, which is also the one that a sign of life is written with.
+    """
+    silence = ExpressionWrapper(Now() - F("last_seen_at"), output_field=DurationField())
     rows = list(
         LoadGenerator.objects.filter(Q(teams=None) | Q(teams=team))
+        .annotate(silence=silence)
         .select_related("machine")
         .distinct()
         .order_by("name")
@@ -74,7 +79,7 @@ def generators(team: Team, now: datetime | None = None) -> list[Generator]:
         found.append(
             Generator(
                 row=row,
-                silent_s=(now - row.last_seen_at).total_seconds() if row.last_seen_at else None,
+                silent_s=max(row.silence.total_seconds(), 0.0) if row.silence is not None else None,
                 busy_with=client if client and client.run.team_id == team.pk else None,
                 busy=client is not None,
                 held_by=holder if holder and holder.team_id == team.pk else None,
@@ -122,7 +127,7 @@ def queue_lines(team: Team, rows: list[QueueRow] | None = None, now: datetime | 
     now = now or timezone.now()
     rows = queue(now) if rows is None else rows
     holders = {machine.pk: row.run for row in rows if row.holds for machine in row.machines}
-    silent = _silent(rows, now)
+    silent = waited_for_in_vain([row.run.pk for row in rows if not row.holds])
     loads = dict(
         Run.objects.filter(pk__in=[row.run.needs_id for row in rows if row.run.needs_id])
         .exclude(status=Status.SUCCEEDED)
@@ -145,9 +150,8 @@ def _why(
     if row.holds:
         return ""
     if row.run.pk in silent:
-        names = sorted(silent[row.run.pk])
-        several = len(names) > 1
-        return f"load generator{'s' if several else ''} {', '.join(names)}: no sign of life"
+        names = silent[row.run.pk]
+        return f"load generator{'s' if len(names) > 1 else ''} {', '.join(names)}: no sign of life"
     if row.run.needs_id in loads:
         return f"its load, {loads[row.run.needs_id]}" if row.run.team_id == team.pk else "its load"
     busy = next((machine for machine in row.machines if machine.pk in holders), None)
@@ -155,17 +159,3 @@ def _why(
         return "the scheduler"
     holder = holders[busy.pk]
     return f"machine {busy.name}, held by {holder.name if holder.team_id == team.pk else 'another team'}"
-
-
-def _silent(rows: list[QueueRow], now: datetime) -> dict[UUID, list[str]]:
-    """Waiting run -> the load generators for which it waits in vain."""
-    waiting = [row.run.pk for row in rows if not row.holds]
-    links = Run.load_generators.through.objects.filter(run__in=waiting).filter(
-        Q(loadgenerator__enabled=False)
-        | Q(loadgenerator__last_seen_at=None)
-        | Q(loadgenerator__last_seen_at__lt=now - GENERATOR_SILENT_AFTER)
-    )
-    found: dict[UUID, list[str]] = {}
-    for run, name in links.values_list("run_id", "loadgenerator__name"):
-        found.setdefault(run, []).append(name)
-    return found

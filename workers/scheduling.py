@@ -9,13 +9,12 @@ from django.db import transaction
 from django.db.models import Max, Q
 from django.db.models.functions import Now
 
-from runs import client_lifecycle, lifecycle
+from runs import client_lifecycle, generators, lifecycle
 from runs.models import Deployment, LoadGenerator, Run
 from runs.models.run import Reason, Status
 from workers.models import Lease
 
-# A load generator beats every 5 s; runs wait for one that has been silent longer than this.
-GENERATOR_SILENT_AFTER = timedelta(seconds=20)
+GENERATOR_SILENT_AFTER = generators.SILENT_AFTER
 # How far down the queue one look goes; whatever stands behind waits for the next second.
 QUEUE_LOOK = 200
 

@@ -101,13 +101,15 @@ def test_latest_matrices_and_sweeps_are_there(client_in, team):
     assert sweep.name in page
 
 
-def test_another_teams_run_is_in_the_queue_without_its_name(client_in, team):
+def test_another_teams_run_is_counted_and_not_named(client_in, team):
     other = make_team(name="Other")
     make_run(make_sweep(team=other, name="secret"), status="queued")
     make_run(make_sweep(team=team), status="queued", threads=4)
-    page = text_of(client_in.get("/"))
-    assert "a run of another team" in page
+    response = client_in.get("/")
+    page = text_of(response)
+    assert "1 of yours waits, 1 of other teams" in page
     assert "secret" not in page
+    assert [line.mine for line in response.context["home"].queue] == [True]
 
 
 def test_ugly_text_stays_text(client_in, team):

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from runs.generators import waited_for_in_vain
 from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Status
 from runs.pages.listing import HEAVY
@@ -131,6 +132,7 @@ class MatrixPage:
     rows: tuple[GridRow, ...]
     loads: tuple[Run, ...]
     failures: tuple[Run, ...]
+    silent: tuple[str, ...]  # load generators for which its runs wait in vain
     missing: int  # measured points that did not succeed and have not been run again
     now: tuple[Run, ...]  # those that hold their machines
     progress: Progress
@@ -155,10 +157,17 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         rows=tuple(_rows(entries, measured, excluded, rungs)),
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
+        silent=_silent(runs),
         missing=sum(run.status in (Status.FAILED, Status.CANCELLED) and run.pk not in again for run in measured),
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
         progress=progress(runs, queue, len(excluded)),
     )
+
+
+def _silent(runs: Sequence[Run]) -> tuple[str, ...]:
+    waiting = [run.pk for run in runs if run.status == Status.QUEUED]
+    names = waited_for_in_vain(waiting).values()
+    return tuple(sorted({name for some in names for name in some}))
 
 
 def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:

@@ -8,7 +8,14 @@ from django.utils import timezone
 from runs.models import Run
 from runs.pages.matrix import matrix_page
 from runs.pages.queue import queue
-from runs.tests.factories import make_database, make_matrix, make_run, make_sweep, make_workload
+from runs.tests.factories import (
+    make_database,
+    make_load_generator,
+    make_matrix,
+    make_run,
+    make_sweep,
+    make_workload,
+)
 from runs.tests.pages import STATUSES, UGLY, busy_matrix, queries_of, text_of, viewer_of
 
 pytestmark = pytest.mark.django_db
@@ -197,3 +204,9 @@ def test_the_number_of_queries_does_not_grow_with_the_runs(client_in, team):
     few = queries_of(client_in, url(small))
     large, _ = busy_matrix(team, sweeps=5, rungs=4)
     assert queries_of(client_in, url(large)) == few
+
+
+def test_a_matrix_that_waits_in_vain_says_for_whom(client_in, sweep):
+    silent = make_load_generator(name="load-9", last_seen_at=timezone.now() - dt.timedelta(minutes=2))
+    make_run(sweep, status="queued", generators=[silent])
+    assert "Its runs wait for load-9" in text_of(client_in.get(url(sweep.matrix)))

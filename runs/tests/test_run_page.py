@@ -376,3 +376,19 @@ def test_the_number_of_queries_does_not_grow_with_clients_and_findings(client_in
         make_client_run(large, number=number, generator=generator, state="finished")
         RunEvent.objects.create(run=large, kind="note")
     assert queries_of(client_in, url(large)) == few
+
+
+def test_a_waiting_one_says_which_load_generator_is_silent(client_in, sweep):
+    silent = make_load_generator(name="load-9", last_seen_at=None)
+    page = text_of(client_in.get(url(make_run(sweep, status="queued", generators=[silent]))))
+    assert "It waits for load-9" in page
+    assert "Predicted to start" not in page
+
+
+def test_the_poll_in_which_a_run_begins_brings_its_figure(client_in, running):
+    response = polled(client_in, running, seen="queued-")
+    assert response["HX-Retarget"] == "#run-body"
+    page = text_of(response)
+    assert 'id="run-figure"' in page
+    assert "hx-trigger" in page
+    assert 'id="run-badges"' in page

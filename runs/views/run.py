@@ -12,6 +12,7 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_required, user_of
 from runs import annotating, lifecycle, live
 from runs.artifacts import open_artifact
+from runs.generators import waited_for_in_vain
 from runs.models import Artifact, Run
 from runs.models.run import Status
 from runs.pages.queue import queue
@@ -32,14 +33,15 @@ def run(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_GET
 @team_required
 def run_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    """What changes while a run goes. The answer for an ended run replaces the whole body, which asks no more."""
+    """What changes while a run goes. As it begins or ends the whole body is replaced; an ended one asks no more."""
     found = owned_or_404(RUNS, request, pk)
     context = _context(request, found) | {"oob": True, "changed": request.GET.get("seen") != _seen(found)}
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("run", pk=pk)
-    if found.status not in Status.terminal():
+    began = found.status == Status.RUNNING and not request.GET.get("seen", "").startswith(Status.RUNNING)
+    if found.status not in Status.terminal() and not began:
         return render(request, "runs/run/live.html", context)
-    response = render(request, "runs/run/ended.html", context)
+    response = render(request, "runs/run/going.html" if began else "runs/run/ended.html", context)
     response["HX-Retarget"] = "#run-body"
     response["HX-Reswap"] = "outerHTML"
     return response
@@ -58,6 +60,7 @@ def _context(request: HttpRequest, found: Run) -> dict[str, object]:
         return context | {"page": run_page(found)}
     return context | {
         "way": way_of(found),
+        "silent": waited_for_in_vain([found.pk]).get(found.pk, []),
         "place": next((row for row in queue() if row.run.pk == found.pk), None),
         "live": live.read(found.pk) if found.status == Status.RUNNING else None,
         "clients": clients_of(found),
