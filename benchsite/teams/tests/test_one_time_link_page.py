@@ -62,3 +62,28 @@ def test_it_tells_no_other_page_its_address(link, method):
 def test_it_needs_the_token_of_the_form(link):
     assert Client(enforce_csrf_checks=True).post(link).status_code == 403
     assert SignInLink.objects.get().used_at is None
+
+
+@pytest.fixture
+def careful() -> Client:
+    """A browser that is asked for its CSRF token."""
+    return Client(enforce_csrf_checks=True)
+
+
+def test_it_takes_the_form_of_a_browser_that_hides_its_origin(user, careful, settings):
+    settings.EMBEDDED = True
+    path = make_link(user)
+    token = careful.get(path).cookies[settings.CSRF_COOKIE_NAME].value
+    response = careful.post(path, {"csrfmiddlewaretoken": token}, headers={"origin": "null"})
+    assert response.status_code == 302
+    assert careful.get("/").status_code == 200
+
+
+@pytest.mark.parametrize("headers", [{"origin": "null"}, {"origin": "http://elsewhere.example"}, {}])
+def test_it_refuses_a_forged_form(user, careful, settings, headers):
+    settings.EMBEDDED = True
+    path = make_link(user)
+    careful.get(path)
+    forged = {"csrfmiddlewaretoken": "x" * 64}
+    assert careful.post(path, forged, headers=headers).status_code == 403
+    assert not user.sign_in_links.filter(used_at__isnull=False).exists()
