@@ -168,6 +168,7 @@ class Curve:
     purpose: str
     points: tuple[Point, ...]
     ladder: str = "threads"
+    rungs: tuple[int, ...] = ()  # of every planned run, measured or not: threads, or targets in ops/s
     phase: str = "measure"
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""

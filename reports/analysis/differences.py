@@ -19,9 +19,9 @@ class Difference:
 
 
 def _rungs(curve: Curve) -> str:
-    if curve.ladder == "target":
-        return ", ".join(f"{point.target_ops_s}" for point in curve.points)
-    return ", ".join(str(point.threads) for point in curve.points)
+    """What was planned: a rung that is not measured yet makes no other ladder."""
+    unit = "ops/s offered" if curve.ladder == "target" else "threads"
+    return f"{', '.join(str(rung) for rung in curve.rungs)} {unit}"
 
 
 def _settings(curve: Curve) -> str:

@@ -136,19 +136,28 @@ def _traces(one: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
         hollow = one.hollow
         found.append(marks.hollow(look, x=[d.x for d in hollow], y=[d.y for d in hollow], hover=hover(hollow)))
     if rungs:
-        found.append(marks.rung_texts(look, x=xs, y=ys, texts=[marks.rung_label(d.point) for d in counted]))
+        texts = [marks.rung_label(d.point) for d in counted]
+        found.append(marks.rung_texts(look, x=xs, y=ys, texts=texts, ringed=[bool(_marks_of(one, d)) for d in counted]))
     return found
 
 
 def _rings(one: DrawnCurve) -> list[Trace]:
+    return [
+        marks.ring(one.look, symbol, what, x=drawn.x, y=drawn.y)
+        for drawn in one.counted
+        for what, symbol in _marks_of(one, drawn).items()
+    ]
+
+
+def _marks_of(one: DrawnCurve, drawn: Drawn) -> dict[str, str]:
+    """What a point is beside being a point, with the symbol of its ring."""
+    here = (drawn.point.threads, drawn.point.throughput_ops_s.median)
     ceiling, knee = one.curve.ceiling, one.curve.knee
-    found = []
-    for drawn in one.counted:
-        throughput = drawn.point.throughput_ops_s.median
-        if ceiling and throughput == ceiling.throughput_ops_s and drawn.point.threads == ceiling.threads:
-            found.append(marks.ring(one.look, "circle-open", "ceiling", x=drawn.x, y=drawn.y))
-        if knee and knee.reached and throughput == knee.throughput_ops_s and drawn.point.threads == knee.threads:
-            found.append(marks.ring(one.look, "diamond-open", "knee", x=drawn.x, y=drawn.y))
+    found = {}
+    if ceiling and here == (ceiling.threads, ceiling.throughput_ops_s):
+        found["ceiling"] = "circle-open"
+    if knee and knee.reached and here == (knee.threads, knee.throughput_ops_s):
+        found["knee"] = "diamond-open"
     return found
 
 

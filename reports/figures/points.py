@@ -133,13 +133,19 @@ def ring(look: Look, symbol: str, what: str, *, x: float, y: float) -> Trace:
     }
 
 
-def rung_texts(look: Look, *, x: Sequence[float], y: Sequence[float], texts: Sequence[str]) -> Trace:
+def rung_texts(
+    look: Look, *, x: Sequence[float], y: Sequence[float], texts: Sequence[str], ringed: Sequence[bool]
+) -> Trace:
     """The rungs' names, small, on that side of a rising curve where nothing is: above and left."""
     return {
         "type": "scatter",
         # The marker is not seen: its size keeps the text away from the point.
         "mode": "markers+text",
-        "marker": {"size": MARKER_PX, "color": "rgba(0,0,0,0)", "line": {"width": 0}},
+        "marker": {
+            "size": [RING_PX if ring else MARKER_PX for ring in ringed],
+            "color": "rgba(0,0,0,0)",
+            "line": {"width": 0},
+        },
         "x": list(x),
         "y": list(y),
         "text": list(texts),

@@ -135,6 +135,7 @@ def _curve(
         purpose=sweep.purpose,
         points=tuple(_point(rungs[key]) for key in sorted(rungs)),
         ladder=sweep.ladder,
+        rungs=tuple(sorted({run["target_ops_s"] or run["threads"] for run in runs})),
         phase=sweep.phase,
         matrix_id=sweep.matrix_id,
         matrix_name=sweep.matrix.name if sweep.matrix else "",

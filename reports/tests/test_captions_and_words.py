@@ -102,4 +102,6 @@ def test_it_finds_what_the_sides_differ_in():
 
 def test_equal_sides_differ_in_nothing():
     assert differences([curve(mode="off"), curve(mode="always")]) == []
-    assert [one.what for one in differences([curve(), curve(points=[point(2, 1.0)])])] == ["ladder"]
+    # What is not measured yet makes no difference; another plan does.
+    assert differences([curve(rungs=(2, 4)), curve(rungs=(2, 4), points=[point(2, 1.0)])]) == []
+    assert [one.what for one in differences([curve(rungs=(2, 4)), curve(rungs=(2, 8))])] == ["ladder"]

@@ -105,7 +105,7 @@ def test_runs_that_did_not_succeed_make_no_points():
     make_run(sweep, threads=4, status="failed")
     make_run(sweep, threads=8, status="queued")
     found = curve_of(sweep)
-    assert [point.threads for point in found.points] == [2]
+    assert [point.threads for point in found.points] == [2] and found.rungs == (2, 4, 8)
     assert (found.progress.runs, found.progress.failed, found.progress.going) == (3, 1, True)
     rows = rung_rows(sweep, found)
     assert [(row.threads, row.point is not None, len(row.runs)) for row in rows] == [
