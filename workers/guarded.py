@@ -37,9 +37,9 @@ class StartError(Exception):
 class Guarded:
     """One long-lived child under its guardian. Made by `start_guarded`."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], line: socket.socket, label: str, token: str, grace_s: float):
+    def __init__(self, popen: subprocess.Popen[bytes], line: socket.socket, label: str, record: Path, grace_s: float):
         self.label = label
-        self.token = token
+        self.token = record.stem
         self.pid = self.pgid = 0
         self.started: str | None = None  # the child's start time, as `guardian.start_time` says it
         self.exit_code: int | None = None
@@ -47,6 +47,7 @@ class Guarded:
         self.lost = False  # Whether the guardian was killed, so that nobody knows how the child ended.
         self._popen = popen
         self._line = line
+        self._record = record
         self._grace_s = grace_s
         self._known = threading.Event()
         self._exited = threading.Event()
@@ -148,9 +149,10 @@ class Guarded:
         now = guardian.start_time(self.pid)
         if now is None or now == self.started:
             end = time.monotonic() + guardian.KILL_PATIENCE_S
-            while guardian.group_lives(self.pgid) and time.monotonic() < end:
+            while guardian.group_works(self.pgid) and time.monotonic() < end:
                 guardian.signal_group(self.pgid, signal.SIGKILL)
                 time.sleep(guardian.GROUP_CHECK_S)
+        self._record.unlink(missing_ok=True)
         if self.exit_code is None:
             self.exit_code = LOST
 
@@ -213,7 +215,7 @@ def start_guarded(
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
-    guarded = Guarded(popen, ours, label, token, grace_s)
+    guarded = Guarded(popen, ours, label, registry / f"{token}.json", grace_s)
     guarded._say(json.dumps(order).encode() + b"\n")
     guarded._wait_until_started()
     return guarded

@@ -79,6 +79,22 @@ def group_lives(pgid: int) -> bool:
     return True
 
 
+def group_works(pgid: int) -> bool:
+    """Whether any process is left in the group that is not a zombie.
+
+    For those who cannot reap the group's dead: a container's first process may never do so.
+    """
+    if not LINUX or not group_lives(pgid):
+        return group_lives(pgid)
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as stat:
+                fields = stat.read().rpartition(b")")[2].split()
+                if int(fields[2]) == pgid and fields[0] not in (b"Z", b"X"):
+                    return True
+    return False
+
+
 def signal_group(pgid: int, number: int) -> None:
     """Signals a group that may be gone already."""
     with contextlib.suppress(ProcessLookupError, PermissionError):

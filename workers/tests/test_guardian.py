@@ -101,6 +101,7 @@ def test_the_owner_ends_the_group_when_the_guardian_is_killed(tmp_path, registry
     assert guarded.wait(20) == LOST
     assert guarded.lost
     assert all_gone(people)
+    assert not list(registry.iterdir())
 
 
 @linux
