@@ -1,5 +1,6 @@
 """A person watches a run until it ends: the page fills in, ends its polling by itself, and no error is logged."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from runs.models import Run
 from runs.tests.factories import make_client_run, make_measurement_set, make_run, make_sweep
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 
 
@@ -25,7 +27,7 @@ def page(live_server: Any, client_in: Client, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
     said: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         context = browser.new_context(base_url=live_server.url)
         session = client_in.cookies[settings.SESSION_COOKIE_NAME].value
         context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])

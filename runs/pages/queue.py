@@ -10,10 +10,14 @@ from django.utils import timezone
 from runs.forecast import Forecast, Queued, predict_starts
 from runs.models import Machine, Node, Run
 from runs.models.run import Status
-from runs.pages.listing import HEAVY
 
 # A run that its conductor has not begun with holds its machines already.
 HOLDING = (Status.DISPATCHED, Status.RUNNING)
+# A long queue is read on every poll of some pages, so only what they show of it.
+SHOWN = (
+    "name", "team", "cluster", "matrix__name", "phase", "status", "stage", "reason", "needs", "priority", "position",
+    "expected_s", "created_at", "dispatched_at", "started_at", "cancel_requested_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,8 @@ def queue(now: datetime | None = None) -> list[QueueRow]:
     now = now or timezone.now()
     runs = list(
         Run.objects.filter(status__in=[*HOLDING, Status.QUEUED])
-        .defer(*HEAVY)
-        .select_related("team", "matrix", "cluster")
+        .select_related("matrix")
+        .only(*SHOWN)
         .order_by("-priority", "created_at", "position")
     )
     runs.sort(key=lambda run: run.status not in HOLDING)
@@ -64,13 +68,13 @@ def _machines(runs: list[Run]) -> dict[UUID, dict[UUID, Machine]]:
     """Run -> the machines of its cluster and of its load generators: what the scheduler leases for it."""
     if not runs:
         return {}
-    of_cluster: dict[UUID, dict[UUID, Machine]] = defaultdict(dict)
+    of_cluster: dict[UUID, set[UUID]] = defaultdict(set)
     clusters = {run.cluster_id for run in runs if run.cluster_id}
-    for node in Node.objects.filter(cluster__in=clusters).select_related("machine"):
-        of_cluster[node.cluster_id][node.machine_id] = node.machine
-    found = {run.pk: dict(of_cluster[run.cluster_id]) if run.cluster_id else {} for run in runs}
-    links = Run.load_generators.through.objects.filter(run__in=[run.pk for run in runs])
-    for link in links.select_related("loadgenerator__machine"):
-        machine = link.loadgenerator.machine
-        found[link.run_id][machine.pk] = machine
-    return found
+    for cluster, machine in Node.objects.filter(cluster__in=clusters).values_list("cluster_id", "machine_id"):
+        of_cluster[cluster].add(machine)
+    needed = {run.pk: set(of_cluster[run.cluster_id]) if run.cluster_id else set() for run in runs}
+    links = Run.load_generators.through.objects.filter(run__in=list(needed))
+    for key, machine in links.values_list("run_id", "loadgenerator__machine_id"):
+        needed[key].add(machine)
+    known = Machine.objects.in_bulk(set().union(*needed.values()))
+    return {key: {machine: known[machine] for machine in machines} for key, machines in needed.items()}

@@ -58,11 +58,13 @@ def _context(request: HttpRequest, found: Run) -> dict[str, object]:
     }
     if ended:
         return context | {"page": run_page(found)}
+    running = found.status == Status.RUNNING
     return context | {
         "way": way_of(found),
-        "silent": waited_for_in_vain([found.pk]).get(found.pk, []),
-        "place": next((row for row in queue() if row.run.pk == found.pk), None),
-        "live": live.read(found.pk) if found.status == Status.RUNNING else None,
+        # The queue is read for a run that waits in it; while one measures, its page costs the site as little as it can.
+        "place": None if running else next((row for row in queue() if row.run.pk == found.pk), None),
+        "silent": [] if running else waited_for_in_vain([found.pk]).get(found.pk, []),
+        "live": live.read(found.pk) if running else None,
         "clients": clients_of(found),
         "moments": moments_of(found),
     }
