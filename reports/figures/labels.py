@@ -1,7 +1,12 @@
-"""Where direct labels go, so that they neither cover each other nor a point. Pure arithmetic in pixels."""
+"""Where direct labels go, so that they neither cover each other nor a point. Arithmetic in pixels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Boxes = npt.NDArray[np.float64]  # left, top, right, bottom per row
 
 CHARACTER_PX = 6.4
 LINE_PX = 15.0
@@ -14,12 +19,6 @@ class Box:
     top: float
     right: float
     bottom: float
-
-    def overlap(self, other: "Box") -> float:
-        """The common area in square pixels."""
-        width = min(self.right, other.right) - max(self.left, other.left)
-        height = min(self.bottom, other.bottom) - max(self.top, other.top)
-        return width * height if width > 0 and height > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,31 +59,38 @@ SIDES = (
 
 def place(labels: Sequence[Label], obstacles: Sequence[Box], width: float, height: float) -> list[Place]:
     """A place for each label, one after the other: the candidate that covers the least and stays inside."""
-    taken = list(obstacles)
+    taken = np.array([(box.left, box.top, box.right, box.bottom) for box in obstacles], dtype=float).reshape(-1, 4)
     chosen: list[Place] = []
     for label in labels:
-        _, best, box = min(
-            (
-                (_cost(box, taken, width, height) + rank * 2.0 + anchor * 5.0, Place(anchor, *side), box)
-                for anchor, at in enumerate(label.anchors)
-                for rank, side in enumerate(SIDES)
-                for box in (_box(label, at, side),)
-            ),
-            key=lambda candidate: candidate[0],
-        )
-        taken.append(box)
-        chosen.append(best)
+        candidates = [(anchor, rank) for anchor in range(len(label.anchors)) for rank in range(len(SIDES))]
+        boxes = np.array([_box(label, label.anchors[anchor], SIDES[rank]) for anchor, rank in candidates])
+        liking = np.array([rank * 2.0 + anchor * 5.0 for anchor, rank in candidates])
+        best = int(np.argmin(_covered(boxes, taken) + _outside(boxes, width, height) * 30.0 + liking))
+        taken = np.vstack([taken, boxes[best]])
+        anchor, rank = candidates[best]
+        chosen.append(Place(anchor, *SIDES[rank]))
     return chosen
 
 
-def _box(label: Label, at: tuple[float, float], side: tuple[str, str, float, float]) -> Box:
+def _box(label: Label, at: tuple[float, float], side: tuple[str, str, float, float]) -> tuple[float, ...]:
     xanchor, yanchor, xshift, yshift = side
     x, y = at[0] + xshift, at[1] - yshift
     left = x - {"left": 0.0, "center": 0.5, "right": 1.0}[xanchor] * label.width
     top = y - {"top": 0.0, "middle": 0.5, "bottom": 1.0}[yanchor] * LINE_PX
-    return Box(left, top, left + label.width, top + LINE_PX)
+    return (left, top, left + label.width, top + LINE_PX)
 
 
-def _cost(box: Box, taken: Sequence[Box], width: float, height: float) -> float:
-    outside = max(0.0, -box.left) + max(0.0, box.right - width) + max(0.0, -box.top) + max(0.0, box.bottom - height)
-    return sum(box.overlap(other) for other in taken) + outside * 30.0
+def _covered(boxes: Boxes, taken: Boxes) -> Boxes:
+    """For each box, the area in square pixels that it has in common with what is taken."""
+    width = np.minimum(boxes[:, None, 2], taken[None, :, 2]) - np.maximum(boxes[:, None, 0], taken[None, :, 0])
+    height = np.minimum(boxes[:, None, 3], taken[None, :, 3]) - np.maximum(boxes[:, None, 1], taken[None, :, 1])
+    area: Boxes = (np.clip(width, 0, None) * np.clip(height, 0, None)).sum(axis=1)
+    return area
+
+
+def _outside(boxes: Boxes, width: float, height: float) -> Boxes:
+    """For each box, by how many pixels it leaves the area."""
+    over: Boxes = np.clip(-boxes[:, :2], 0, None).sum(axis=1) + np.clip(
+        boxes[:, 2:] - np.array([width, height]), 0, None
+    ).sum(axis=1)
+    return over

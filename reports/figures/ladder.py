@@ -47,7 +47,7 @@ def _load_axis(frame: Frame, rungs: Sequence[int], targets: bool) -> dict[str, o
     span = [math.log10(rungs[0]) - 0.08, math.log10(rungs[-1]) + 0.08] if rungs else [0, 1]
     return axis(
         frame,
-        "client threads, all clients together (logarithmic)",
+        "client threads (logarithmic)" if frame.narrow else "client threads, all clients together (logarithmic)",
         type="log",
         tickvals=list(shown),
         ticktext=[str(rung) for rung in shown],

@@ -17,6 +17,7 @@ KIND_SAYS = {"service": "service time", "response": "response time"}
 SCALES = {"auto": (False, True), "log": (False, True), "loglog": (True, True), "linear": (False, False)}
 WIDE_APART = 5.0
 # The drawing area that labels are placed for: smaller than the real one, so that they never touch.
+MOST_ANCHORS = 8
 LONGEST_DIRECT = 28  # characters of a direct label
 AREA_WIDE = (520.0, 300.0)
 AREA_NARROW = (290.0, 230.0)
@@ -225,9 +226,8 @@ def _short_label(one: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> 
 
 
 def _preferred(one: DrawnCurve) -> list[Drawn]:
-    """The points a label may stand at: the last, the highest, then backwards."""
-    backwards = list(reversed(one.counted))
-    return sorted(backwards, key=lambda d: d is not backwards[0])
+    """The points a label may stand at: from the last one backwards."""
+    return list(reversed(one.counted))[:MOST_ANCHORS]
 
 
 def _along(path: Sequence[tuple[float, float]]) -> list[Box]:

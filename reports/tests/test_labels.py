@@ -1,0 +1,28 @@
+"""Direct labels: beside their points, on nothing else, and inside."""
+
+from reports.figures.labels import Box, Label, place
+
+
+def test_a_label_stands_right_of_its_point_where_nothing_is():
+    (spot,) = place([Label("Redis", ((50.0, 50.0),))], [], 300, 100)
+    assert (spot.anchor, spot.xanchor, spot.yanchor) == (0, "left", "middle")
+
+
+def test_it_gives_way_to_what_is_there():
+    (spot,) = place([Label("Redis", ((50.0, 50.0),))], [Box(55, 40, 120, 60)], 300, 100)
+    assert spot.xanchor != "left" or spot.yanchor != "middle"
+
+
+def test_it_stays_inside():
+    (spot,) = place([Label("Redis", ((290.0, 50.0),))], [], 300, 100)
+    assert spot.xanchor == "right"
+
+
+def test_labels_of_one_point_do_not_cover_each_other():
+    spots = place([Label("one", ((50.0, 50.0),)), Label("two", ((50.0, 50.0),))], [], 300, 100)
+    assert spots[0] != spots[1]
+
+
+def test_it_moves_along_its_curve_when_the_end_is_crowded():
+    (spot,) = place([Label("Redis", ((250.0, 50.0), (80.0, 60.0)))], [Box(150, 0, 300, 100)], 300, 100)
+    assert spot.anchor == 1
