@@ -21,6 +21,8 @@ WEB_THREADS = 8
 CONDUCTOR_THREADS = 4
 STOP_GRACE_S = 6.0
 READY_BYTES = 64 * 1024
+# The level because readiness is read from the logs: with warnings alone nobody would say that he is ready.
+EVERYWHERE = {"DJANGO_SETTINGS_MODULE": "benchsite.settings", "PYTHONUNBUFFERED": "1", "BENCHSITE_LOG_LEVEL": "INFO"}
 
 
 @dataclass
@@ -44,7 +46,7 @@ class Component:
             self.argv,
             registry=registry,
             label=self.name,
-            env={**os.environ, "DJANGO_SETTINGS_MODULE": "benchsite.settings", "PYTHONUNBUFFERED": "1", **self.env},
+            env={**os.environ, **EVERYWHERE, **self.env},
             cwd=settings.BASE_DIR,
             stdout=self.log,
             stderr=self.log,

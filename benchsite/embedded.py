@@ -19,7 +19,7 @@ import psutil
 import psycopg
 import redis
 
-from benchsite.places import Account, Places, reachable
+from benchsite.places import Account, Places, make_folders, reachable
 from workers.executables import ExecutableNotFound, PostgreSQLBinaries, choose_postgresql, choose_redis
 from workers.guarded import Guarded, StartError, start_guarded
 from workers.registry import end_earlier_lives
@@ -281,14 +281,6 @@ def wait_until_ready(server: Guarded, name: str, log: Path, answers: Callable[[]
                 f"{name} did not answer in {READY_PATIENCE_S:.0f} s. The end of {log}:\n{log_tail(log)}"
             )
         time.sleep(READY_CHECK_S)
-
-
-def make_folders(folder: Path) -> None:
-    """Makes the folder and those above it that are missing, passable for others; leaves existing ones as they are."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    for one in reversed(missing):
-        one.mkdir(exist_ok=True)
-        one.chmod(0o755)
 
 
 def own_folder(folder: Path, account: Account | None) -> None:

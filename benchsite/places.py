@@ -98,12 +98,23 @@ def places(var: Path) -> Places:
     return Places(base, sockets, base / "postgresql", base / "redis", base / "targets", account)
 
 
+def make_folders(folder: Path) -> None:
+    """Makes the folder and those above it that are missing, passable for the servers' account whatever the umask is.
+
+    Existing ones are left as they are.
+    """
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    for one in reversed(missing):
+        one.mkdir(exist_ok=True)
+        one.chmod(0o755)
+
+
 def secret_key(var: Path) -> str:
     """The embedded site's own secret key: made once, kept in `var/secret-key` with mode 0600."""
     path = var / "secret-key"
     with contextlib.suppress(FileNotFoundError):
         return path.read_text()
-    var.mkdir(parents=True, exist_ok=True)
+    make_folders(var)
     # Written beside and linked into place, so that two processes starting together end up with one key.
     draft = path.with_name(f"secret-key.{os.getpid()}")
     draft.touch(mode=0o600)

@@ -23,6 +23,7 @@ from django.db import connection, connections
 from benchsite import components
 from benchsite.components import HOST, Component
 from benchsite.embedded import EmbeddedError, EmbeddedServers, log_tail
+from benchsite.places import make_folders
 from benchsite.teams.bootstrap import ensure_demo_team
 from runs.artifacts import mark_storage
 from workers.guarded import StartError
@@ -131,11 +132,11 @@ class Site:
         """Starts every part in order and returns when all are ready; whatever goes wrong, nothing is left running."""
         try:
             self._catch_signals()
-            self.var.mkdir(parents=True, exist_ok=True)
+            make_folders(self.var)
             self._take_lock()
             check_port(self.port, self.command)
             self._write_state()
-            (self.var / "log").mkdir(exist_ok=True)
+            make_folders(self.var / "log")
             end_earlier_lives(self.registry)
             end_earlier_lives(settings.GUARDED_DIR)
             self._start_embedded()

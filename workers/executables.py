@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchsite.places import Account, reachable
+from benchsite.places import Account, make_folders, reachable
 
 OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18
 OLDEST_REDIS = (6, 2)
@@ -166,7 +166,7 @@ def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
     home = shelf / f"redis-{every[0].version}"
     if not home.exists():
         draft = shelf / f"{home.name}.{os.getpid()}"
-        _make_passable(draft)
+        make_folders(draft)
         shutil.copy2(every[0].path, draft / "redis-server")
         _move(draft, home)
     return RedisServer(home / "redis-server", every[0].version, every[0].origin)
@@ -180,20 +180,13 @@ def _on_the_shelf(one: PostgreSQLBinaries, shelf: Path) -> PostgreSQLBinaries:
     home = shelf / f"postgresql-{one.version}"
     if not home.exists():
         draft = shelf / f"postgresql-{one.version}.{os.getpid()}"
-        _make_passable(draft / package.name)
+        make_folders(draft / package.name)
         copy = functools.partial(shutil.copytree, symlinks=True, ignore=shutil.ignore_patterns("include"))
         copy(install, draft / package.name / install.name)
         if libraries.is_dir():
             copy(libraries, draft / libraries.name)
         _move(draft, home)
     return PostgreSQLBinaries(home / package.name / install.name / "bin", one.version, one.origin)
-
-
-def _make_passable(folder: Path) -> None:
-    """The folder and those of it that are missing above, passable for the account whatever the umask is."""
-    for one in reversed([part for part in (folder, *folder.parents) if not part.exists()]):
-        one.mkdir(exist_ok=True)
-        one.chmod(0o755)
 
 
 def _move(draft: Path, home: Path) -> None:

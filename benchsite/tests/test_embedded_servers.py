@@ -90,6 +90,15 @@ def test_the_folders_above_keep_their_permissions(work_folder):
         assert (now.st_mode, now.st_uid, now.st_gid) == (facts.st_mode, facts.st_uid, facts.st_gid), path
 
 
+def test_a_tight_umask_is_no_obstacle(var):
+    before = os.umask(0o077)
+    try:
+        with servers_of(var) as servers, connect(servers.places) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+    finally:
+        os.umask(before)
+
+
 @as_root
 def test_root_puts_them_elsewhere_where_the_account_cannot_reach_var(work_folder):
     closed = work_folder / "closed"

@@ -259,4 +259,4 @@ def test_two_starts_at_once_make_one_site(place):
     winner.send_signal(signal.SIGINT)  # Also in the middle of its start.
     said, _ = winner.communicate(timeout=PATIENCE_S)
     assert (winner.returncode, "Stopped." in said) == (0, True), said
-    assert place.processes() == {}
+    assert gone(place)

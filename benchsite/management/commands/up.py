@@ -49,11 +49,15 @@ class Command(BaseCommand):
                 start_new_session=True,
             )
         os.close(reporting)
-        with os.fdopen(reports) as lines:
-            for line in lines:
-                if line.strip() == UP:
-                    return
-                self.stdout.write(line, ending="")
+        try:
+            with os.fdopen(reports) as lines:
+                for line in lines:
+                    if line.strip() == UP:
+                        return
+                    self.stdout.write(line, ending="")
+        except KeyboardInterrupt:
+            supervisor.terminate()
+            self.stdout.write("Stopping what has been started so far.")
         supervisor.wait()
         raise CommandError(f"The site did not start. {log} says:\n{log.read_text(errors='replace').strip()}")
 
