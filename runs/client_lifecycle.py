@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from runs.models import ClientRun
 from runs.models.run import Reason
+from runs.ycsb.redact import HIDDEN, is_secret
 
 State = ClientRun.State
 ACTIVE = (State.STARTING, State.READY, State.RUNNING)
@@ -70,6 +71,15 @@ def abandon(run_id: uuid.UUID, reason: Reason, detail: str) -> None:
     ClientRun.objects.filter(run=run_id, state__in=[State.WAITING, *ACTIVE]).update(
         state=State.FAILED, finished_at=Now(), reason=reason, reason_detail=detail
     )
+
+
+def forget_secrets(run_id: uuid.UUID) -> None:
+    """A client's order carries the server's password for as long as the client may need it, and no longer."""
+    for client in ClientRun.objects.filter(run=run_id).only("order"):
+        properties = client.order["properties"]
+        kept = {name: HIDDEN if is_secret(name) else value for name, value in properties.items()}
+        if kept != properties:
+            ClientRun.objects.filter(pk=client.pk).update(order={**client.order, "properties": kept})
 
 
 def troubled(run_id: uuid.UUID) -> ClientRun | None:

@@ -53,6 +53,7 @@ def conduct_run(run_id: uuid.UUID) -> None:
         log.warning("Run %s was taken from this conductor.", run_id)
         client_lifecycle.abandon(run_id, Reason.WORKER_LOST, "The run was ended by somebody else.")
     finally:
+        client_lifecycle.forget_secrets(run_id)
         scheduling.release([run_id])
         wake_scheduler()
 

@@ -69,6 +69,7 @@ def reap() -> None:
     """Rows only: processes are ended on their own host, by their guardians."""
     for run_id in lifecycle.reap():
         client_lifecycle.abandon(run_id, Reason.WORKER_LOST, "The run's conductor was lost.")
+        client_lifecycle.forget_secrets(run_id)
     release(Lease.objects.exclude(run__status__in=[Status.DISPATCHED, Status.RUNNING]).values_list("run_id", flat=True))
 
 
