@@ -6,25 +6,25 @@ REMEDIES: dict[str, str] = {
     Reason.CANCELLED_BY_USER: "Nothing is wrong. “Run again” measures this point anew.",
     Reason.WORKER_LOST: (
         "A conductor or a load generator stopped answering while the run was going, and its claim was taken back. See "
-        "on “Load generators” whether it is up again, then run this point again. What was written until then is kept "
-        "below and is not counted."
+        "on “Load generators” whether it is up again, then run this point again. What was stored until then is kept "
+        "and is not counted."
     ),
     Reason.LOAD_GENERATOR_SILENT: (
         "A load generator did not pick up its part within 15 seconds. See on “Load generators” whether it is up and "
         "listens to its queue, start it, then run this point again."
     ),
     Reason.SERVER_DID_NOT_START: (
-        "The server's own last lines below say why. Most often a setting it does not know, a port that is taken, or "
+        "The server's own last lines say why. Most often a setting it does not know, a port that is taken, or "
         "too little memory. Correct the database's settings, then run this point again."
     ),
     Reason.SERVER_LOST: (
-        "The server was up and went away during the run. Its last lines below say why: look for out of memory and full "
+        "The server was up and went away during the run. Its last lines say why: look for out of memory and full "
         "disks. Then run this point again."
     ),
     Reason.MODE_NOT_IN_FORCE: (
         "The server answers with other values than the durability mode asks for, so the numbers would be those of "
-        "another mode. Compare the table “Durability mode, read back”: a setting of the database may override the "
-        "mode, or an external server was configured by hand."
+        "another mode. The detail above names the settings: one of the database's own may override the mode's, or an "
+        "external server was configured by hand."
     ),
     Reason.LOAD_FAILED: (
         "Not all records arrived. The return codes below say what the server refused; often space on its disk, or a "

@@ -80,8 +80,8 @@ class Readback:
 
     setting: str
     expected: str
-    before: str
-    after: str
+    before: str | None  # None: nobody asked; empty is an answer
+    after: str | None
     ok: bool
 
 
@@ -243,12 +243,16 @@ def _readback(evidence: Mapping[str, Any]) -> tuple[Readback, ...]:
         Readback(
             setting=setting,
             expected=str(expected.get(setting, "")),
-            before=str(answers[0].get(setting, "")),
-            after=str(answers[1].get(setting, "")),
+            before=_answer(answers[0], setting),
+            after=_answer(answers[1], setting),
             ok=f"{setting} should be" not in differing,
         )
         for setting in dict.fromkeys([*expected, *answers[0], *answers[1]])
     )
+
+
+def _answer(answers: Mapping[str, Any], setting: str) -> str | None:
+    return str(answers[setting]) if setting in answers else None
 
 
 def _tails(run: Run, artifacts: Sequence[Artifact]) -> tuple[Tail, ...]:

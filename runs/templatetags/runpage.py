@@ -70,15 +70,15 @@ def event_in_words(event: RunEvent) -> str:
     return event.kind.replace("_", " ")
 
 
-# Facts worth a line, in this order; the rest is on the machine's own page.
-FACTS = ("cpu", "cores", "memory_bytes", "kernel", "disk", "fsync_us", "os", "java")
+# Facts worth a line, in this order. The rest is on the machine's own page, or shown where none of these is known.
+FACTS = ("cpu_model", "cpu", "cores", "memory_bytes", "kernel", "disk_file_system", "fsync_us")
 
 
 @register.filter
 def facts_in_words(facts: Mapping[str, object]) -> list[tuple[str, str]]:
     """The known facts of a machine as (name, text); values are bare or {"value": ..., "how": ...}."""
     found = []
-    for name in sorted(facts or {}, key=lambda n: (FACTS.index(n) if n in FACTS else len(FACTS), n)):
+    for name in [name for name in FACTS if name in (facts or {})] or sorted(facts or {}):
         fact = facts[name]
         value = fact.get("value") if isinstance(fact, Mapping) else fact
         if value is None or value == "" or isinstance(value, Mapping | list):
@@ -97,3 +97,9 @@ def whole(seconds: float | str | None) -> int | None:
     """Whole seconds, for a clock that is looked at every two of them."""
     # A name that a template does not find is an empty text.
     return None if seconds is None or isinstance(seconds, str) else round(seconds)
+
+
+@register.filter
+def or_empty(value: object) -> str:
+    """A setting's value; an empty one is written as quotes, and one that nobody knows as a dash."""
+    return formatting.NOTHING if value is None else str(value) or '""'

@@ -392,3 +392,9 @@ def test_the_poll_in_which_a_run_begins_brings_its_figure(client_in, running):
     assert 'id="run-figure"' in page
     assert "hx-trigger" in page
     assert 'id="run-badges"' in page
+
+
+def test_an_empty_answer_is_an_answer(client_in, sweep):
+    reading = {"expected": {"save": ""}, "found": {"save": ""}, "differences": []}
+    (line,) = client_in.get(url(make_run(sweep, evidence={"before": reading}))).context["page"].readback
+    assert (line.before, line.after) == ("", None)
