@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from runs.generators import waited_for_in_vain
 from runs.models import Matrix, MatrixEntry, Run, Sweep
-from runs.models.run import Phase, Status
+from runs.models.run import Phase, Status, Verdict
 from runs.pages.listing import HEAVY
 from runs.pages.queue import QueueRow
 from runs.planning.expansion import ExcludedCell, expand
@@ -45,6 +45,13 @@ class GridCell:
     def throughput_ops_s(self) -> float | None:
         """The median of the repeats that are not excluded."""
         values = [run.throughput_ops_s for run in self.counting if run.throughput_ops_s is not None]
+        return statistics.median(values) if values else None
+
+    @property
+    def accepted_ops_s(self) -> float | None:
+        """The same over the repeats that were not rejected: a rejected point is shown, but is no part of a ceiling."""
+        accepted = [run for run in self.counting if run.verdict != Verdict.REJECT or run.verdict_override]
+        values = [run.throughput_ops_s for run in accepted if run.throughput_ops_s is not None]
         return statistics.median(values) if values else None
 
     @property
@@ -82,8 +89,8 @@ class GridRow:
 
     @property
     def highest(self) -> float | None:
-        """The highest throughput of the row so far; the ceiling itself is the sweep page's business."""
-        return max((c.throughput_ops_s for c in self.cells if c and c.throughput_ops_s is not None), default=None)
+        """The highest accepted throughput of the row so far; the ceiling itself is the sweep page's business."""
+        return max((c.accepted_ops_s for c in self.cells if c and c.accepted_ops_s is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

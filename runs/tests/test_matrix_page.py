@@ -210,3 +210,13 @@ def test_a_matrix_that_waits_in_vain_says_for_whom(client_in, sweep):
     silent = make_load_generator(name="load-9", last_seen_at=timezone.now() - dt.timedelta(minutes=2))
     make_run(sweep, status="queued", generators=[silent])
     assert "Its runs wait for load-9" in text_of(client_in.get(url(sweep.matrix)))
+
+
+def test_a_rejected_point_is_shown_but_is_no_highest(client_in, team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, threads=2, throughput=1_000)
+    make_run(sweep, threads=4, throughput=9_000, verdict="reject")
+    page = client_in.get(f"/matrices/{sweep.matrix_id}/")
+    [row] = [row for row in page.context["page"].rows if row.sweep]
+    assert row.highest == 1_000
+    assert "9.00k" in page.content.decode()
