@@ -4,15 +4,18 @@ import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
-from runs.models import ClientRun
+from runs.models import ClientRun, Run
 from runs.models.run import Reason
 from runs.ycsb.redact import HIDDEN, is_secret
 
 State = ClientRun.State
 ACTIVE = (State.STARTING, State.READY, State.RUNNING)
+# No join, for the sake of the swaps below: an update with a join asks for its rows in a subquery, which PostgreSQL does
+# not ask again after it has waited for another update of the row, so that all who waited would win.
+RUN_GOES_ON = Exists(Run.objects.filter(pk=OuterRef("run_id"), status="running", cancel_requested_at__isnull=True))
 # A client run that its load generator did not claim within this time fails the run.
 UNCLAIMED_AFTER = timedelta(seconds=15)
 # Load generators beat every 5 s; one that missed so many beats is taken for dead.
@@ -22,9 +25,9 @@ SILENT_AFTER = timedelta(seconds=30)
 def claim(client_run_id: uuid.UUID) -> uuid.UUID | None:
     """WAITING -> STARTING with a fresh claim; None where the message came twice or the run is over."""
     mine = uuid.uuid4()
-    won = ClientRun.objects.filter(
-        pk=client_run_id, state=State.WAITING, run__status="running", run__cancel_requested_at__isnull=True
-    ).update(state=State.STARTING, claim=mine, claimed_at=Now(), heartbeat_at=Now())
+    won = ClientRun.objects.filter(RUN_GOES_ON, pk=client_run_id, state=State.WAITING).update(
+        state=State.STARTING, claim=mine, claimed_at=Now(), heartbeat_at=Now()
+    )
     return mine if won else None
 
 
@@ -37,9 +40,7 @@ def advance(client_run_id: uuid.UUID, claim: uuid.UUID, state: State, **fields: 
 
 def beat(client_run_id: uuid.UUID, claim: uuid.UUID, **fields: Any) -> bool:
     """A sign of life that reads the cancel flag with the same query: False means stop."""
-    rows = ClientRun.objects.filter(
-        pk=client_run_id, claim=claim, state__in=ACTIVE, run__status="running", run__cancel_requested_at__isnull=True
-    )
+    rows = ClientRun.objects.filter(RUN_GOES_ON, pk=client_run_id, claim=claim, state__in=ACTIVE)
     return bool(rows.update(heartbeat_at=Now(), **fields))
 
 
