@@ -6,6 +6,7 @@ from collections.abc import Callable
 from benchsite.demo.study import plan_quick_study
 from benchsite.supervisor import Site
 from benchsite.teams.bootstrap import ensure_demo_team
+from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator, Matrix, MatrixEntry, Run
 from runs.models.run import Status
 from runs.planning import submit
@@ -16,6 +17,15 @@ MODE = ("redis", "off")
 
 class BenchmarkFailed(Exception):
     """A run that a benchmark rests on did not succeed; the message is the run's own reason."""
+
+
+def forget_earlier(site: Site) -> None:
+    """End what an interrupted benchmark left in the queue, so that nothing stands before the next one."""
+    unfinished = Run.objects.exclude(status__in=Status.terminal())
+    for matrix in Matrix.objects.filter(pk__in=unfinished.values("matrix_id")).select_related("created_by"):
+        assert matrix.created_by is not None
+        request_cancel_matrix(matrix, matrix.created_by)
+    until(site, lambda: not unfinished.exists(), 120, "earlier runs to end")
 
 
 def submit_small(site: Site, *, threads: int, measure_s: int, repeats: int = 1) -> Matrix:

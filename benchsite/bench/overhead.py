@@ -5,13 +5,14 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchsite.bench.live import BenchmarkFailed, submit_small, until, until_succeeded
 from benchsite.bench.report import Report
 from benchsite.supervisor import Site
 from runs import artifacts, lifecycle
-from runs.models import Run
+from runs.models import ClientRun, Run
 from runs.ycsb.properties import render_properties
 from runs.ycsb.summary import Summary, parse_summary
 from workers import scheduling
@@ -33,14 +34,17 @@ def measure(site: Site) -> Report:
         # One run more than needed: while it waits in the queue, the server is kept up.
         matrix = submit_small(site, threads=THREADS, measure_s=MEASURE_S, repeats=PAIRS + 2)
         load, first, *repeats = Run.objects.filter(matrix=matrix).order_by("position")
-        _conduct(site, load)
-        _conduct(site, first)  # Warms the server up, and says what the command is.
+        _dispatch(site, load)
+        until_succeeded(site, load)
+        _dispatch(site, first)
+        command = _command_of(site, first)  # While it runs: secrets are forgotten with its end.
+        until_succeeded(site, first)
         for number, run in enumerate(repeats[:PAIRS], start=1):
             if number % 2:
                 driven = _driven(site, run)
-                by_hand = _by_hand(first)
+                by_hand = _by_hand(command)
             else:
-                by_hand = _by_hand(first)
+                by_hand = _by_hand(command)
                 driven = _driven(site, run)
             rows.append([number, by_hand, driven, driven / by_hand])
         assert matrix.created_by is not None
@@ -58,6 +62,14 @@ def measure(site: Site) -> Report:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What Benchsite started: the command line, and the properties in the file that it names."""
+
+    argv: tuple[str, ...]
+    properties: dict[str, str] = field(repr=False)  # secrets among them
+
+
 @contextmanager
 def _resting_scheduler(site: Site) -> Iterator[None]:
     """The scheduler is stopped: what starts, and when, is said here."""
@@ -72,38 +84,48 @@ def _resting_scheduler(site: Site) -> Iterator[None]:
         site.components.append(scheduler)
 
 
-def _conduct(site: Site, run: Run) -> Run:
-    """Dispatch this run, as the scheduler would, and wait for its end."""
+def _dispatch(site: Site, run: Run) -> None:
+    """What the scheduler would do when it is this run's turn."""
 
     def dispatched() -> bool:
         return run.pk in scheduling.tick()
 
     until(site, dispatched, 30, f"{run} to be dispatched")
     conduct.delay(str(run.pk))
-    return until_succeeded(site, run)
+
+
+def _command_of(site: Site, run: Run) -> Command:
+    started = ClientRun.objects.filter(run=run, command__len__gt=0)
+    until(site, started.exists, 60, f"the client of {run} to start")
+    client = started.get()
+    # Without "--ready" the client does not wait for an agreed instant.
+    argv = tuple(part for part in client.command if part != "--ready")
+    return Command(argv, client.order["properties"])
 
 
 def _driven(site: Site, run: Run) -> float:
     """Operations a second of one client run, by its own summary."""
-    _conduct(site, run)
+    _dispatch(site, run)
+    until_succeeded(site, run)
     summary = run.artifacts.get(kind="summary")
     return _throughput(parse_summary(artifacts.open_artifact(summary).decode()))
 
 
-def _by_hand(example: Run) -> float:
+def _by_hand(command: Command) -> float:
     """Operations a second of the same command, with the same properties, started as one would in a shell."""
-    client = example.client_runs.get()
     with tempfile.TemporaryDirectory(prefix="benchsite-bench-") as name:
         folder = Path(name)
         (folder / "hdr").mkdir()
         places = {"hdrhistogram.output.path": f"{folder}/hdr/", "exportfile": f"{folder}/summary.txt"}
-        properties = render_properties({**client.order["properties"], **places})
-        (folder / "ycsb.properties").write_text(properties, encoding="latin-1")
-        # Without "--ready" the client does not wait for an agreed instant.
-        command = [part for part in client.command if part != "--ready"]
-        command[command.index("-P") + 1] = str(folder / "ycsb.properties")
+        properties = folder / "ycsb.properties"
+        properties.write_text(render_properties({**command.properties, **places}), encoding="latin-1")
+        argv = list(command.argv)
+        argv[argv.index("-P") + 1] = str(properties)
         with (folder / "stdout.txt").open("w") as stdout, (folder / "stderr.txt").open("w") as stderr:
-            subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, check=True)
+            done = subprocess.run(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, check=False)
+        if done.returncode:
+            last = (folder / "stderr.txt").read_text().strip().splitlines()[-1:]
+            raise BenchmarkFailed(f"The command by hand ended with exit code {done.returncode}: {''.join(last)}")
         return _throughput(parse_summary((folder / "summary.txt").read_text()))
 
 

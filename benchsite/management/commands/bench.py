@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from benchsite.bench import driver, overhead, queueing
-from benchsite.bench.live import BenchmarkFailed
+from benchsite.bench.live import BenchmarkFailed, forget_earlier
 from benchsite.bench.report import Report
 from benchsite.supervisor import Site, SiteError
 from workers.manifests import ManifestError
@@ -37,6 +37,7 @@ class Command(BaseCommand):
                 self._show(driver.measure())
             if on_a_site := [name for name in wanted if name in ON_A_SITE]:
                 with Site(port=free_port(), command="make bench", say=self._say) as site:
+                    forget_earlier(site)
                     for name in on_a_site:
                         self._show(ON_A_SITE[name](site))
         except (SiteError, BenchmarkFailed, ManifestError) as error:
