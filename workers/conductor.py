@@ -64,6 +64,7 @@ class Conductor:
     def __init__(self, run: Run, claim: uuid.UUID, heartbeat: Heartbeat) -> None:
         self.run, self.claim, self.heartbeat = run, claim, heartbeat
         self.spec = cast(RunSpec, run.spec)
+        self.standing: Standing | None = None
 
     def carry_out(self) -> None:
         """Every way in which a run can end, in one place."""
@@ -84,16 +85,18 @@ class Conductor:
 
     def _steps(self) -> None:
         self._note(Stage.PROVISIONING)
-        standing = stand(self.run, self.heartbeat.check)
+        self.standing = standing = stand(self.run, self.heartbeat.check)
         standing.prepare_data_set(self.run)
-        self._evidence(before=standing.verify_mode(), server_version=standing.server_version, disk=standing.disk)
+        self._evidence(server_version=standing.server_version, disk=standing.disk)
+        self._verify(standing, "before")
         self._note(Stage.LOADING if self.run.phase == Phase.LOAD else Stage.PREPARING)
         clients = self._order_clients(standing)
         self._wait_until_ready(len(clients))
         self._wait_until_finished(clients)
         standing.check_alive()
         rows = standing.rows_after(self.run)
-        self._evidence(after=standing.verify_mode(), rows=rows)
+        self._evidence(rows=rows)
+        self._verify(standing, "after")
         self._note(Stage.COLLECTING)
         standing.keep_evidence(self.run)
         merged = recording.collect(self.run)
@@ -109,6 +112,13 @@ class Conductor:
     def _evidence(self, **found: object) -> None:
         self.run.evidence = {**self.run.evidence, **found}
         lifecycle.note(self.run.pk, self.claim, evidence=self.run.evidence)
+
+    def _verify(self, standing: Standing, when: str) -> None:
+        """Store what the server says of its mode, then fail the run if that is not what the plan says."""
+        found = standing.read_mode()
+        self._evidence(**{when: found.as_dict()})
+        if not found.in_force:
+            raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(found.differences))
 
     def _order_clients(self, standing: Standing) -> list[ClientRun]:
         """One row and one message per client process, each on its load generator's own queue."""
@@ -159,6 +169,9 @@ class Conductor:
             raise RunCancelled
         client = client_lifecycle.troubled(self.run.pk)
         if client is not None:
+            # Clients fail when their server does: that is then the reason to be told.
+            if self.standing is not None:
+                self.standing.check_alive()
             raise _client_trouble(client)
 
     def _wait(self, done: Callable[[], bool], poll_s: float, deadline_s: float, what: str) -> None:
@@ -177,6 +190,8 @@ class Conductor:
         alive = Q(load_generator__last_seen_at__gt=Now() - scheduling.GENERATOR_SILENT_AFTER)
         while going.filter(alive).exists() and time.monotonic() < end:
             time.sleep(READY_POLL_S)
+        if self.standing is not None:
+            self.standing.keep_evidence(self.run)
         lifecycle.finish(self.run.pk, self.claim, to, reason=reason, detail=detail)
 
 

@@ -4,8 +4,10 @@ import logging
 import os
 from typing import Any
 
+from celery.exceptions import WorkerShutdown
 from celery.signals import worker_process_init, worker_ready, worker_shutdown
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from runs.artifacts import check_storage
 from workers import presence, standing
@@ -19,7 +21,12 @@ ROLE_VARIABLE = "BENCHSITE_ROLE"  # "conductor" for the worker on the conductor 
 @worker_ready.connect
 def come_up(**_: Any) -> None:
     """End what an earlier life of this worker left behind, then say that it is here."""
-    check_storage()
+    try:
+        check_storage()
+    except ImproperlyConfigured as error:
+        # Celery swallows what a signal's receiver raises, but for this.
+        log.critical("%s", error)
+        raise WorkerShutdown(1) from error
     end_earlier_lives(settings.GUARDED_DIR)
     if os.environ.get(ROLE_VARIABLE) == "conductor":
         standing.forget_earlier_servers()

@@ -15,6 +15,7 @@ from typing import cast
 from django.db import transaction
 
 from runs import artifacts
+from runs.addresses import AddressRefused
 from runs.catalog import Mode, System, load_catalog
 from runs.models import Cluster, Deployment, Run
 from runs.models.plan import Matrix, Provisioner
@@ -23,9 +24,9 @@ from runs.spec import RunSpec
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.choosing import provisioner_for
 from workers.provision.disk import probe_disk
-from workers.provision.readback import read_back
+from workers.provision.readback import ReadBack, read_back
 from workers.provision.servers import Provisioner as ServerProvisioner
-from workers.provision.servers import ProvisionError, Server, ServerDidNotStart, Wanted
+from workers.provision.servers import ProvisionError, Server, Wanted
 from workers.trouble import RunFailed
 
 log = logging.getLogger(__name__)
@@ -111,19 +112,18 @@ class Standing:
         self.deployment.disk = probe_disk(Path(self.server.folder)).as_dict()
         Deployment.objects.filter(pk=self.deployment.pk).update(disk=self.deployment.disk)
 
-    def verify_mode(self) -> dict[str, object]:
-        """The mode as the running server says it is. Raises RunFailed where that is not what the plan says."""
+    def read_mode(self) -> ReadBack:
+        """The mode as the running server says it is."""
         with _told(Reason.SERVER_LOST):
             found = read_back(self.system, self.mode, self.administration)
-        answer = found.as_dict()
-        Deployment.objects.filter(pk=self.deployment.pk).update(verified=answer)
-        if not found.in_force:
-            raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(found.differences))
-        return answer
+        Deployment.objects.filter(pk=self.deployment.pk).update(verified=found.as_dict())
+        return found
 
     def check_alive(self) -> None:
         """Raises RunFailed with the server's last words where it went away under the load."""
         if not self.provisioner.alive():
+            # What it still held when it went is not to be trusted: the next run loads it anew.
+            Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
             raise RunFailed(
                 Reason.SERVER_LOST, f"The server ended while it was measured.\n{self.provisioner.log_tail()}"
             )
@@ -230,7 +230,7 @@ def _start(run: Run, deployment: Deployment) -> Standing:
     rows.update(state=State.STARTING)
     try:
         server = provisioner.start()
-    except (ServerDidNotStart, AdministrationError) as error:
+    except (ProvisionError, AddressRefused, AdministrationError) as error:
         rows.update(state=State.DOWN, process={})
         raise RunFailed(Reason.SERVER_DID_NOT_START, str(error)) from error
     except BaseException:

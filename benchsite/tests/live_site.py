@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -49,8 +50,8 @@ class LiveSite:
             part = self.parts[name]
             part.env = {**part.env, "DATABASE_URL": database_url()}
             part.start(self.registry)
-        for name in names:
-            self.until(lambda name=name: self._ready(self.parts[name]), 60, f"{name} to be ready")
+        for part in [self.parts[name] for name in names]:
+            self.until(partial(self._ready, part), 60, f"{part.name} to be ready")
 
     def _ready(self, part: Component) -> bool:
         assert not part.died, part.obituary()

@@ -153,6 +153,23 @@ def test_it_stops_a_run_that_is_cancelled(site):
     assert processes_of(str(settings.WORK_DIR)) == []
 
 
+def test_it_survives_a_server_that_is_killed_under_the_load(site):
+    matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=3)
+    run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
+    site.until_stage(run, "measuring")
+    logs = lambda: settings.WORK_DIR.glob("*/hdr/READ.hdr")  # noqa: E731
+    site.until(lambda: any("HISTFA" in log.read_text() for log in logs()), 20, "the first second to be measured")
+    os.kill(Deployment.objects.get(matrix=matrix).process["pid"], signal.SIGKILL)
+    runs = {found.name: found for found in site.until_ended(matrix)}
+    lost = runs["redis off A 2t r1"]
+    assert (lost.status, lost.reason) == (Status.FAILED, Reason.SERVER_LOST)
+    assert lost.artifacts.filter(kind="server_log").exists()
+    assert lost.artifacts.filter(kind="hdr").exists()
+    # Without persistence its data is gone, so it is loaded anew before the next rung.
+    assert runs["redis off load r2"].status == Status.SUCCEEDED
+    assert runs["redis off A 4t r1"].status == Status.SUCCEEDED
+
+
 def test_it_says_why_a_server_did_not_come_up(site):
     def greedy(matrix: Matrix) -> None:
         Database.objects.filter(entries__matrix=matrix).update(settings={"shared_buffers": "500GB"})

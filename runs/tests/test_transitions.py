@@ -18,8 +18,7 @@ ENDS = set(Status.terminal())
 
 
 def run_in(status: Status) -> Run:
-    sweep = make_sweep()
-    return make_run(sweep, threads=2, status=status, **({"reason": "client_failed"} if status == "failed" else {}))
+    return make_run(make_sweep(), threads=2, status=status)
 
 
 @pytest.mark.parametrize(("old", "new"), list(product(Status, Status)))

@@ -6,6 +6,7 @@ import time
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from celery import Task
 from django.core.management.base import BaseCommand
 from django.db import OperationalError, connection
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         while not self.stopping:
             try:
                 self._serve()
-            except OperationalError as error:
+            except (OperationalError, psycopg.OperationalError) as error:
                 # PostgreSQL is restarting, say: the queue waits in its rows, and so do we.
                 log.warning("The database does not answer (%s); trying again.", str(error).splitlines()[0])
                 connection.close()
