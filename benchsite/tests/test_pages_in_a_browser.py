@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from runs.catalog import load_catalog
-from runs.tests.factories import make_load_generator, make_run
-from runs.tests.world import make_user, make_world
+from runs.tests.factories import make_load_generator, make_run, make_user
+from runs.tests.world import make_world
 
 playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]

@@ -33,10 +33,9 @@ def study():
         workloads = fields.pop("workloads", None) or [make_workload(team=team)]
         modes = fields.pop("modes", ("off", "everysec", "always"))
         entries = fields.pop("entries", [(redis, mode) for mode in modes] + [(postgresql, "off"), (postgresql, "on")])
-        matrix = make_matrix(
+        return make_matrix(
             team=team, entries=entries, workloads=workloads, load_generators=generators, submitted_at=None, **fields
         )
-        return matrix
 
     return make
 
@@ -74,7 +73,8 @@ def test_as_listed_goes_sweep_by_sweep(study):
 def test_interleaved_goes_rung_by_rung(study):
     measured = [name for name in names(study(order="interleaved", repeats=2)) if "load" not in name]
     assert measured[:5] == [
-        "redis off A 2t r1", "redis everysec A 2t r1", "redis always A 2t r1", "postgresql off A 2t r1", "postgresql on A 2t r1",
+        "redis off A 2t r1", "redis everysec A 2t r1", "redis always A 2t r1", "postgresql off A 2t r1",
+        "postgresql on A 2t r1",
     ]  # fmt: skip
     assert [name.rsplit(" ", 1)[1] for name in measured] == ["r1"] * 20 + ["r2"] * 20
 
@@ -92,7 +92,9 @@ def test_randomised_is_the_same_for_the_same_seed_only(study):
 def test_an_exclusion_takes_out_its_cells_and_keeps_the_reason(study):
     matrix = study(exclusions=[{"match": {"mode": "always", "rung": 32}, "reason": "too slow for today"}])
     expansion = expand(stored_plan(matrix))
-    assert [(cell.entry.mode, cell.rung, cell.reason) for cell in expansion.excluded] == [("always", 32, "too slow for today")]
+    assert [(cell.entry.mode, cell.rung, cell.reason) for cell in expansion.excluded] == [
+        ("always", 32, "too slow for today")
+    ]
     assert "redis always A 32t r1" not in [run.name for run in expansion.runs]
 
 
@@ -117,7 +119,9 @@ def test_a_workload_that_inserts_gets_its_data_anew_for_every_run(study):
 
 def test_two_data_sets_in_one_mode_are_loaded_in_turn(study):
     team = make_team()
-    small = make_workload(team=team, short_name="S", properties={"recordcount": "1000", "readproportion": "1", "updateproportion": "0"})
+    small = make_workload(
+        team=team, short_name="S", properties={"recordcount": "1000", "readproportion": "1", "updateproportion": "0"}
+    )
     matrix = study(workloads=[make_workload(team=team), small], modes=("off",), rungs=[2, 4], order="interleaved")
     redis = [run for run in expand(stored_plan(matrix)).runs if run.sweep.entry.database.system == "redis"]
     runs = {run.position: run for run in expand(stored_plan(matrix)).runs}
@@ -195,4 +199,7 @@ def test_a_spec_holds_what_decides_the_result(study):
     assert run.spec["window"] == {"warmup_s": 2, "min_measure_s": 10, "max_measure_s": 10, "min_operations": 0}
     assert len(run.spec["generators"]) == 2
     assert run.needs.name == "redis always load r1"
-    assert list(Run.objects.values("sweep").annotate(n=Count("pk")).values_list("n", flat=True).order_by("n")) == [1] * 5 + [4] * 5
+    assert (
+        list(Run.objects.values("sweep").annotate(n=Count("pk")).values_list("n", flat=True).order_by("n"))
+        == [1] * 5 + [4] * 5
+    )

@@ -14,7 +14,9 @@ M1, M2, M3 = (uuid.UUID(int=n) for n in (11, 12, 13))
 
 
 def waiting(number, *, team=A, priority=0, age=0, position=0, machines=(M1,)):
-    return Waiting(uuid.UUID(int=100 + number), team, priority, T0 - timedelta(seconds=age), position, frozenset(machines))
+    return Waiting(
+        uuid.UUID(int=100 + number), team, priority, T0 - timedelta(seconds=age), position, frozenset(machines)
+    )
 
 
 def numbers(chosen):
