@@ -35,7 +35,7 @@ bindings: prerequisites ## YCSB's bindings into var/ycsb
 venv: $(VENV)/.installed ## the virtual environment in .venv
 
 test: $(VENV)/.installed-dev bindings ## every test but the very long ones, with the servers they need
-	@exec $(BIN)/pytest -m "not long" $(ARGS)
+	@exec $(BIN)/pytest -m "not long" -n 2 --dist loadfile $(ARGS)
 
 test-fast: $(VENV)/.installed-dev ## tests that need no servers under test, YCSB or browser
 	@exec $(BIN)/pytest -m "not slow and not long" $(ARGS)

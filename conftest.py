@@ -82,6 +82,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 # --- fixtures ----------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nobody_left_in_the_test_database(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Threads of live servers may still hold connections at the end, and PostgreSQL drops no database in use."""
+    yield
+    from django.db import connection
+
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
 @pytest.fixture
 def team(db: None) -> "Team":
     """The team whose things a test looks at."""
