@@ -58,6 +58,6 @@ def test_the_binding_and_its_driver_are_measured_in_turn(monkeypatch: pytest.Mon
     build(settings.YCSB_DIR)
     for name, value in {"THREADS": (2,), "ROUNDS": 2, "ROUND_S": 0.2}.items():
         monkeypatch.setattr(driver, name, value)
-    [[threads, pairs, bare, binding, ratio]] = driver.measure().rows
+    [[threads, pairs, *rates]] = driver.measure().rows
     assert (threads, pairs) == (2, 2)
-    assert bare > 0 and binding > 0 and ratio > 0
+    assert all(float(rate) > 0 for rate in rates)
