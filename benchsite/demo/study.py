@@ -6,6 +6,7 @@ It shows shapes, never numbers to publish: its purpose is `demo`, and every figu
 from django.utils import timezone
 
 from benchsite.teams.models import Team, User
+from runs.lifecycle import request_cancel_matrix
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Workload
 from runs.models.plan import Provisioner, Purpose
 from runs.planning import submit
@@ -19,6 +20,7 @@ ENTRIES = (
     ("redis", "Redis", ("off", "everysec", "always")),
     ("postgresql", "PostgreSQL", ("off", "on")),
 )
+NAME = "Quick study"
 CLUSTER = "This machine"
 WORKLOAD = "A: update heavy, 10,000 records"
 
@@ -29,7 +31,7 @@ def plan_quick_study(team: Team, user: User, generators: list[LoadGenerator]) ->
     cluster = _cluster(team, machine)
     matrix = Matrix.objects.create(
         team=team,
-        name=f"Quick study, {timezone.now():%Y-%m-%d %H:%M}",
+        name=f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}",
         purpose=Purpose.DEMO,
         rungs=RUNGS,
         warmup_s=WARMUP_S,
@@ -53,7 +55,12 @@ def plan_quick_study(team: Team, user: User, generators: list[LoadGenerator]) ->
 
 
 def submit_quick_study(team: Team, user: User, generators: list[LoadGenerator]) -> Matrix:
-    """Plan and submit. Raises PlanError where this machine cannot run it, saying why."""
+    """Plan and submit. Raises PlanError where this machine cannot run it, saying why.
+
+    What is left of an earlier study that was cut short would stand before this one in the queue: it is cancelled.
+    """
+    for earlier in Matrix.objects.filter(team=team, name__startswith=NAME, purpose=Purpose.DEMO):
+        request_cancel_matrix(earlier, user)
     matrix = plan_quick_study(team, user, generators)
     submit(matrix, user)
     return matrix

@@ -14,6 +14,7 @@ from benchsite.demo.summary import summary, write_summary
 from benchsite.supervisor import Site, SiteError
 from benchsite.teams.bootstrap import ensure_demo_team
 from benchsite.teams.signin import make_link
+from runs.lifecycle import request_cancel_matrix
 from runs.models import LoadGenerator, Matrix
 from runs.planning import PlanError
 
@@ -50,7 +51,12 @@ class Command(BaseCommand):
             raise CommandError("\n".join(problem.message for problem in error.problems)) from error
         urls = self._urls(site, matrix)
         self.stdout.write(f"Quick study: Redis and PostgreSQL in five durability modes. Watch it at {urls['matrix']}")
-        Progress(matrix, sys.stdout).follow(site.check)
+        try:
+            Progress(matrix, sys.stdout).follow(site.check)
+        except KeyboardInterrupt:
+            # Else the runs that wait would go on when the site is started the next time.
+            request_cancel_matrix(matrix, user)
+            raise
         content = summary(matrix, urls)
         path = settings.VAR_DIR / SUMMARY
         write_summary(path, content)

@@ -1,0 +1,79 @@
+"""The quick study's plan, its summary, and what becomes of one that was cut short."""
+
+import io
+import json
+
+import pytest
+from django.db.models.functions import Now
+
+from benchsite.demo.progress import Progress
+from benchsite.demo.study import plan_quick_study, submit_quick_study
+from benchsite.demo.summary import summary, write_summary
+from runs.models import LoadGenerator, Run
+from runs.models.run import Phase, Status
+from runs.planning import preview, stored_plan
+from runs.tests.factories import make_load_generator, make_machine, make_run, make_sweep
+
+pytestmark = pytest.mark.django_db
+DIGESTS = {"redis": "a" * 64, "postgresql": "b" * 64}
+
+
+@pytest.fixture
+def generators():
+    machine = make_machine()
+    for name in ("generator-1", "generator-2"):
+        make_load_generator(name=name, machine=machine, bindings=DIGESTS, last_seen_at=Now())
+    return list(LoadGenerator.objects.select_related("machine").order_by("name"))
+
+
+def test_it_is_five_modes_by_four_rungs_in_under_six_minutes(team, user, generators):
+    found = preview(stored_plan(plan_quick_study(team, user, generators)))
+    assert found.problems == ()
+    assert [(cell.database_name, cell.mode, cell.runs) for cell in found.cells] == [
+        ("Redis", "off", 4), ("Redis", "everysec", 4), ("Redis", "always", 4), ("PostgreSQL", "off", 4),
+        ("PostgreSQL", "on", 4),
+    ]  # fmt: skip
+    assert (found.runs, found.loads) == (20, 5)
+    assert found.seconds < 360
+
+
+def test_a_second_study_keeps_the_first_and_cancels_what_waits_of_it(team, user, generators):
+    first = submit_quick_study(team, user, generators)
+    done = Run.objects.filter(matrix=first).order_by("position").first()
+    Run.objects.filter(pk=done.pk).update(status=Status.SUCCEEDED, finished_at=Now())
+    second = submit_quick_study(team, user, generators)
+    assert Run.objects.filter(matrix=first, status=Status.SUCCEEDED).count() == 1
+    assert Run.objects.filter(matrix=first, status=Status.CANCELLED).count() == 24
+    assert Run.objects.filter(matrix=second, status=Status.QUEUED).count() == 25
+
+
+def test_its_summary_counts_every_run_and_leaves_rejected_points_out_of_the_ceiling(tmp_path):
+    sweep = make_sweep()
+    make_run(sweep, threads=4, throughput=2_000)
+    make_run(sweep, threads=2, throughput=1_000)
+    make_run(sweep, threads=16, throughput=9_000, verdict="reject")
+    make_run(sweep, threads=32, status="failed")
+    make_run(make_sweep(matrix=sweep.matrix, phase=Phase.LOAD), phase=Phase.LOAD)
+    path = tmp_path / "demo" / "summary.json"
+    write_summary(path, summary(sweep.matrix, {"home": "/"}))
+    found = json.loads(path.read_text())
+    assert (found["runs"], found["succeeded"], found["urls"]) == (5, 4, {"home": "/"})
+    [only] = found["sweeps"]
+    assert (only["system"], only["mode"], only["workload"], only["ceiling_ops_s"]) == ("redis", "always", "A", 2_000)
+    assert [point["threads"] for point in only["points"]] == [2, 4, 16]
+    assert set(only["points"][0]) == {
+        "threads", "throughput_ops_s", "read_p99_us", "update_p99_us", "clients_merged", "verdict",
+    }  # fmt: skip
+    assert only["points"][0]["clients_merged"] == 2
+    assert only["points"][0]["read_p99_us"] > 0
+
+
+def test_its_progress_tells_each_ended_run_once(team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, threads=2, throughput=1_234)
+    make_run(sweep, threads=4, status="failed", reason_detail="The disk is full.")
+    out = io.StringIO()
+    Progress(sweep.matrix, out).follow(lambda: None)
+    told = out.getvalue()
+    assert told.count("1,234 ops/s") == 1
+    assert "failed: a YCSB client failed. The disk is full." in told
