@@ -19,6 +19,7 @@ from benchsite.teams.models import User
 from runs.models import Matrix, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.submission import wake_scheduler
+from runs.spec import RunSpec
 
 # to -> from
 ALLOWED: dict[Status, frozenset[Status]] = {
@@ -212,14 +213,23 @@ def load_anew(run: Run) -> Run:
 
 def _load_for(run: Run) -> Run | None:
     """The load that a repeated run needs; whether its data still stands is looked at when the run's turn comes."""
-    if run.needs is None or run.needs.status == Status.SUCCEEDED:
-        return run.needs
-    return _waiting_load(run.needs)
+    if run.needs is None:
+        return None
+    if changes_its_data(run.spec):
+        # Its predecessor's rows are in the data set: a load of its own, shared with nobody.
+        return _copy(run.needs, None)
+    return run.needs if run.needs.status == Status.SUCCEEDED else _waiting_load(run.needs)
+
+
+def changes_its_data(spec: RunSpec) -> bool:
+    """Whether every run of this kind is to begin with a data set that was loaded just for it."""
+    inserts = float(spec["workload"]["properties"].get("insertproportion", "0")) > 0
+    return inserts or spec["resets"].get("rung") == Matrix.Reset.RELOAD
 
 
 def _waiting_load(load: Run) -> Run:
-    """A load of the same data set that has not ended, or a new one."""
-    waiting = Run.objects.filter(sweep=load.sweep_id).exclude(status__in=Status.terminal()).first()
+    """A repetition of this very load that has not ended, or a new one; other runs' loads are theirs alone."""
+    waiting = Run.objects.filter(rerun_of=load).exclude(status__in=Status.terminal()).first()
     if waiting is None:
         waiting = _copy(load, None)
         RunEvent.objects.create(run=waiting, kind="status", new=waiting.status, actor="lifecycle", text="Load again.")

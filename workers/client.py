@@ -10,6 +10,7 @@ from typing import cast
 
 import psutil
 from django.conf import settings
+from django.db import DatabaseError, connection
 from django.db.models.functions import Now
 
 from runs import artifacts, client_lifecycle, live
@@ -63,6 +64,21 @@ def run_client(client_run_id: uuid.UUID) -> None:
         ClientRun.objects.filter(pk=client_run_id).update(stopped_at=Now())
 
 
+def keep_leftovers(generator: str) -> None:
+    """What clients of an earlier life of this load generator had written: stored with their runs, then removed.
+
+    The folders hold property files with passwords, so none is left lying about.
+    """
+    for client_run in ClientRun.objects.filter(load_generator__name=generator, stopped_at__isnull=True).exclude(
+        claim__isnull=True
+    ):
+        left = Client(client_run, cast(uuid.UUID, client_run.claim))
+        if left.folder.exists():
+            left._store()
+            left.tidy()
+        ClientRun.objects.filter(pk=client_run.pk).update(stopped_at=Now())
+
+
 class BindingMismatch(ManifestError):
     """This load generator's jars are not those that the run was submitted with."""
 
@@ -87,7 +103,15 @@ class Client:
         command = self._prepare()
         self.offset_s = clock_offset_s()
         client_lifecycle.beat(self.row.pk, self.claim, command=[redact(part) for part in command])
-        result = run_process(
+        try:
+            result = self._run(command)
+        finally:
+            # Whatever ended it, what the process wrote is kept.
+            self._store()
+        self._conclude(result)
+
+    def _run(self, command: list[str]) -> ProcessResult:
+        return run_process(
             command,
             registry=settings.GUARDED_DIR,
             label=f"ycsb {self.row}",
@@ -102,8 +126,6 @@ class Client:
             should_stop=self._should_stop,
             deadline_s=self.order["deadline_s"],
         )
-        self._store()
-        self._conclude(result)
 
     def fail(self, reason: Reason, detail: str) -> None:
         """FAILED, unless the conductor has ended it already."""
@@ -181,7 +203,12 @@ class Client:
         now = time.monotonic()
         if now - self.beat_at >= BEAT_S:
             self.beat_at = now
-            self.fenced = self.fenced or not client_lifecycle.beat(self.row.pk, self.claim)
+            try:
+                self.fenced = self.fenced or not client_lifecycle.beat(self.row.pk, self.claim)
+            except DatabaseError as error:
+                # The database may be back before this client counts as silent.
+                log.warning("Client run %s: no heartbeat (%s).", self.row.pk, str(error).splitlines()[0])
+                connection.close()
 
     def _should_stop(self) -> StopReason | bool:
         return self.fenced

@@ -191,7 +191,11 @@ class Conductor:
         while going.filter(alive).exists() and time.monotonic() < end:
             time.sleep(READY_POLL_S)
         if self.standing is not None:
-            self.standing.keep_evidence(self.run)
+            try:
+                self.standing.keep_evidence(self.run)
+            except Exception:
+                # The run's own reason is worth more than its server's log.
+                log.exception("The evidence of run %s could not be kept.", self.run.pk)
         lifecycle.finish(self.run.pk, self.claim, to, reason=reason, detail=detail)
 
 

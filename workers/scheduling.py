@@ -55,10 +55,12 @@ def choose(
 
 
 def tick() -> list[uuid.UUID]:
-    """One look at the queue: reap, free leases, dispatch. Answers the dispatched runs."""
-    reap()
+    """One look at the queue: choose, take the leases, dispatch. Answers the dispatched runs."""
     with transaction.atomic():
-        chosen = choose(_startable(), Lease.objects.values_list("machine_id", flat=True), _last_served())
+        startable = _startable()
+        if not startable:
+            return []
+        chosen = choose(startable, Lease.objects.values_list("machine_id", flat=True), _last_served())
         for waiting in chosen:
             lifecycle.dispatch(waiting.run_id)
             Lease.objects.bulk_create(Lease(machine_id=machine, run_id=waiting.run_id) for machine in waiting.machines)
@@ -66,7 +68,7 @@ def tick() -> list[uuid.UUID]:
 
 
 def reap() -> None:
-    """Rows only: processes are ended on their own host, by their guardians."""
+    """End what lost its worker and free its machines. Rows only: processes are ended on their own host."""
     for run_id in lifecycle.reap():
         client_lifecycle.abandon(run_id, Reason.WORKER_LOST, "The run's conductor was lost.")
         client_lifecycle.forget_secrets(run_id)
@@ -134,4 +136,6 @@ def tidy_deployments() -> list[uuid.UUID]:
     """Deployments that nobody will need again: their matrix has no unfinished run."""
     unfinished = Run.objects.exclude(status__in=Status.terminal()).values("matrix_id")
     left = Deployment.objects.exclude(state=Deployment.State.GONE).exclude(matrix__in=unfinished)
+    # Stopping a server and removing its data would disturb whoever measures on that machine.
+    left = left.exclude(cluster__nodes__machine__lease__isnull=False)
     return list(left.values_list("pk", flat=True))

@@ -8,9 +8,11 @@ from celery.exceptions import WorkerShutdown
 from celery.signals import worker_process_init, worker_ready, worker_shutdown
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError
 
 from runs.artifacts import check_storage
 from workers import presence, standing
+from workers.client import keep_leftovers
 from workers.orphans import exit_when_parent_is_gone
 from workers.registry import end_earlier_lives
 
@@ -32,7 +34,12 @@ def come_up(**_: Any) -> None:
         standing.forget_earlier_servers()
     name = presence.generator_name()
     if name:
-        generator = presence.register_generator(name)
+        try:
+            keep_leftovers(name)
+            generator = presence.register_generator(name)
+        except DatabaseError as error:
+            log.critical("Load generator %s cannot say that it is here: %s", name, error)
+            raise WorkerShutdown(1) from error
         presence.beat_forever(name)
         log.info("Load generator %s is ready on %s.", name, generator.machine)
 

@@ -7,7 +7,6 @@ keeps its own data folder until its matrix ends, so modes can be interleaved wit
 import logging
 import threading
 import uuid
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -16,7 +15,7 @@ from django.db import transaction
 
 from runs import artifacts
 from runs.addresses import AddressRefused
-from runs.catalog import Mode, System, load_catalog
+from runs.catalog import Mode, System, load_catalog, secret_properties
 from runs.models import Cluster, Deployment, Run
 from runs.models.plan import Matrix, Provisioner
 from runs.models.run import Phase, Reason, Status
@@ -32,16 +31,15 @@ from workers.trouble import RunFailed
 log = logging.getLogger(__name__)
 State = Deployment.State
 UP = (State.STARTING, State.UP, State.STOPPING)
-# YCSB's default, which no workload of the catalog changes.
-TABLE = "usertable"
+DEFAULT_TABLE = "usertable"  # YCSB's own
 
 
 class _Servers:
-    """The servers of this process, by deployment; one lock per cluster, for clusters are worked on side by side."""
+    """The servers of this process, by deployment. One lock: clusters may share a machine."""
 
     def __init__(self) -> None:
         self.known: dict[uuid.UUID, tuple[ServerProvisioner, Server]] = {}
-        self.locks: defaultdict[uuid.UUID, threading.RLock] = defaultdict(threading.RLock)
+        self.lock = threading.RLock()
 
 
 _servers = _Servers()
@@ -77,10 +75,10 @@ class Standing:
         spec = cast(RunSpec, run.spec)
         if run.phase == Phase.LOAD:
             Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None, dirtied=False)
-            properties = spec["workload"]["properties"]
+            properties, table = spec["workload"]["properties"], _table(run)
             with _told(Reason.LOAD_FAILED):
-                self.administration.drop_data(TABLE)
-                self.administration.create_schema(TABLE, int(properties.get("fieldcount", "10")))
+                self.administration.drop_data(table)
+                self.administration.create_schema(table, int(properties.get("fieldcount", "10")))
             self._probe_disk()
             return
         if spec["load_policy"] == Matrix.LoadPolicy.EXISTING:
@@ -91,12 +89,12 @@ class Standing:
                 "The data set of this run is not loaded here any more: choose Run again, which loads it first.",
             )
         if self.fresh:
-            self._check_rows_survived()
+            self._check_rows_survived(_table(run))
 
-    def _check_rows_survived(self) -> None:
+    def _check_rows_survived(self, table: str) -> None:
         """A server that was started again may have lost what it had not written down."""
         with _told(Reason.DATASET_MISSING):
-            rows = self.administration.count_rows(TABLE)
+            rows = self.administration.count_rows(table)
         expected = self.deployment.rows_loaded or 0
         if rows < expected:
             Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
@@ -133,7 +131,7 @@ class Standing:
         if run.phase != Phase.LOAD:
             return self.deployment.rows_loaded
         with _told(Reason.LOAD_FAILED):
-            rows = self.administration.count_rows(TABLE)
+            rows = self.administration.count_rows(_table(run))
         expected = run.spec["dataset"]["records"]
         if rows != expected:
             raise RunFailed(Reason.LOAD_FAILED, f"{rows:,} of {expected:,} records are there after the load.")
@@ -157,12 +155,14 @@ class Standing:
 def stand(run: Run, check: Callable[[], None]) -> Standing:
     """Bring up what the run needs: the right server in the right mode, and no other on its cluster."""
     assert run.cluster is not None  # Uploads are never conducted.
-    with _servers.locks[run.cluster.pk]:
+    with _servers.lock:
         deployment = _deployment_of(run)
         known = _servers.known.get(deployment.pk)
         if known is not None and known[0].alive() and not _wants_restart(run):
             return Standing(deployment, *known, fresh=False)
-        for other in Deployment.objects.filter(cluster=run.cluster, state__in=UP):
+        # Nor on another cluster of the same machine: an idle server still takes memory and wakes up.
+        machines = run.cluster.nodes.values("machine")
+        for other in Deployment.objects.filter(cluster__nodes__machine__in=machines, state__in=UP).distinct():
             _stop(other)
         check()
         return _start(run, deployment)
@@ -171,7 +171,7 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
 def tidy_deployment(deployment_id: uuid.UUID) -> None:
     """Stop the server and remove its data, once the matrix has nothing left to run."""
     deployment = Deployment.objects.select_related("cluster", "database").get(pk=deployment_id)
-    with _servers.locks[deployment.cluster_id]:
+    with _servers.lock:
         with transaction.atomic():
             deployment = Deployment.objects.select_for_update().get(pk=deployment_id)
             unfinished = Run.objects.filter(matrix=deployment.matrix_id).exclude(status__in=Status.terminal())
@@ -189,7 +189,7 @@ def stop_all() -> None:
     for deployment in Deployment.objects.filter(pk__in=list(_servers.known)):
         try:
             _stop(deployment)
-        except ProvisionError as error:
+        except RunFailed as error:
             log.warning("%s", error)
 
 
@@ -218,6 +218,10 @@ def _deployment_of(run: Run) -> Deployment:
     return deployment
 
 
+def _table(run: Run) -> str:
+    return str(run.spec["workload"]["properties"].get("table", DEFAULT_TABLE))
+
+
 def _wants_restart(run: Run) -> bool:
     return bool(run.spec["resets"].get("rung") == Matrix.Reset.RESTART)
 
@@ -234,6 +238,7 @@ def _start(run: Run, deployment: Deployment) -> Standing:
         rows.update(state=State.DOWN, process={})
         raise RunFailed(Reason.SERVER_DID_NOT_START, str(error)) from error
     except BaseException:
+        provisioner.stop(planned=False)
         rows.update(state=State.DOWN, process={})
         raise
     _servers.known[deployment.pk] = (provisioner, server)
@@ -246,12 +251,20 @@ def _start(run: Run, deployment: Deployment) -> Standing:
 
 
 def _stop(deployment: Deployment) -> None:
-    """A planned stop: the data is kept in every mode."""
+    """A planned stop: the data is kept in every mode. One that had to be forced keeps nothing that is trusted."""
     rows = Deployment.objects.filter(pk=deployment.pk)
     rows.update(state=State.STOPPING)
-    known = _servers.known.pop(deployment.pk, None)
+    known = _servers.known.get(deployment.pk)
     if known is not None:
-        known[0].stop(planned=True)
+        try:
+            known[0].stop(planned=True)
+        except ProvisionError as error:
+            rows.update(fingerprint="", rows_loaded=None)
+            if known[0].alive():
+                rows.update(state=State.UP)
+                raise RunFailed(Reason.SERVER_LOST, str(error)) from error
+            log.warning("%s", error)
+        del _servers.known[deployment.pk]
     rows.update(state=State.DOWN, process={})
 
 
@@ -261,12 +274,16 @@ def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
     address = next((node.address for node in deployment.cluster.nodes.all() if node.address), "")
     spec = run.spec["database"] if run else None
     database = deployment.database
+    properties = dict(spec["binding_properties"] if spec else database.binding_properties)
+    for name in secret_properties(system):
+        if name in database.binding_properties:
+            properties[name] = database.binding_properties[name]
     return Wanted(
         deployment=str(deployment.pk),
         system=system,
         mode=system.mode(deployment.mode),
         settings=spec["settings"] if spec else database.settings,
-        binding_properties=spec["binding_properties"] if spec else database.binding_properties,
+        binding_properties=properties,
         version=spec["version"] if spec else database.version,
         address=address,
     )

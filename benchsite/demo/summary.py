@@ -30,7 +30,7 @@ def write_summary(path: Path, content: dict[str, Any]) -> None:
 
 
 def _sweep(sweep: Sweep) -> dict[str, Any]:
-    runs = sweep.runs.filter(status=Status.SUCCEEDED).order_by("threads", "repeat")
+    runs = sweep.runs.filter(status=Status.SUCCEEDED, excluded_reason="").order_by("threads", "repeat")
     points = [_point(run) for run in runs.prefetch_related("measurement_sets__measurements")]
     counted = [point["throughput_ops_s"] for point in points if point["verdict"] != Verdict.REJECT]
     return {

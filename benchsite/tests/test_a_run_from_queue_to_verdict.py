@@ -119,7 +119,9 @@ def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
     assert "generator-1" in run.reason_detail
     assert processes_of(str(settings.WORK_DIR)) == []
     site.start("generator-1")
+    assert run.client_runs.get(number=0).artifacts.filter(kind="stderr").exists()
     runs = site.until_ended(matrix)
+    assert list(settings.WORK_DIR.iterdir()) == []
     assert runs[2].status == Status.SUCCEEDED, runs[2].reason_detail
 
 

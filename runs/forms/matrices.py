@@ -20,6 +20,7 @@ from runs.planning import Plan, plan_of, submit
 
 DEFAULT_RUNGS = [2, 4, 8, 16, 32, 64]
 RESETS = (("keep", "keep everything"), ("restart", "restart the server"), ("reload", "reload the data"))
+LOAD_POLICIES = [choice for choice in Matrix.LoadPolicy.choices if choice[0] != Matrix.LoadPolicy.REUSE]
 PURPOSES = {
     Purpose.SMOKE: "smoke: does it run at all?",
     Purpose.DEMO: "demo: shapes, never numbers to publish",
@@ -28,11 +29,11 @@ PURPOSES = {
     Purpose.SOAK: "soak: hours, to see what drifts",
 }
 FOLDED = (
-    "load_policy", "load_threads", "processes_per_generator", "reset_rung", "reset_repeat", "reset_workload",
-    "reset_mode", "tags", "priority", "seed", "notes",
+    "load_policy", "load_threads", "processes_per_generator", "reset_rung",
+    "tags", "priority", "seed", "notes",
 )  # fmt: skip
 NO_REASON = "the reason is still to be written"
-LEVELS = ("rung", "repeat", "workload", "mode")
+LEVELS = ("rung",)  # those that this release resets between
 LONGEST_REASON = 300
 MOST_EXCLUSIONS = 200
 
@@ -107,12 +108,9 @@ class MatrixForm(DescribedForm):
     seed = whole(1, 2_147_483_647, help_text="Of the random order.")
     warmup_s = whole(0, 86_400, label="Warm-up, seconds", help_text="Cut from each run.")
     measure_s = whole(1, 604_800, label="Measured, seconds", help_text="Per rung, after the warm-up.")
-    load_policy = forms.ChoiceField(choices=Matrix.LoadPolicy.choices, label="Data")
+    load_policy = forms.ChoiceField(choices=LOAD_POLICIES, label="Data")
     load_threads = whole(1, 10_000, label="Threads of a load")
     reset_rung = forms.ChoiceField(choices=RESETS, label="Between rungs")
-    reset_repeat = forms.ChoiceField(choices=RESETS, label="Between repeats")
-    reset_workload = forms.ChoiceField(choices=RESETS, label="Between workloads")
-    reset_mode = forms.ChoiceField(choices=RESETS, label="Between modes")
     priority = whole(-100, 100, help_text="Among your team's own matrices; higher starts first.")
     tags = TagsField(required=False, max_length=1000, help_text="Apart by commas; every run gets them.")
     notes = notes_field()
@@ -352,6 +350,8 @@ def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
         return f"“{row.rung[:20]}” is no rung: write one number of the ladder, or leave it empty for all."
     if not (row.entry or row.workload or row.rung):
         return "Choose what is left out: a database and mode, a workload, a rung, or several of them."
+    if not row.reason.replace("\t", " ").isprintable():
+        return "The reason holds a control character: write it in one line of plain text."
     if len(row.reason) > LONGEST_REASON:
         return f"The reason has {len(row.reason)} characters; at most {LONGEST_REASON} are allowed."
     return ""

@@ -12,6 +12,7 @@ LOG_BYTES_PER_INTERVAL = 700
 # Keys, indexes and logs beside the field values; measured on Redis and PostgreSQL with 1 KB records.
 STORAGE_FACTOR = 1.6
 FEWEST_REPEATS_TO_COMPARE = 3
+MOST_RUNS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,16 @@ def _problems(plan: Plan) -> Iterator[Problem]:
             "max_measure_s", "Rungs end by time in this release: set the longest measured time to the shortest."
         )
     for level, policy in plan.resets.items():
-        if policy not in ("keep", "restart", "reload"):
-            yield Problem("resets", f"Between {level}s this release can keep, restart or reload, not {policy}.")
+        known = ("keep", "restart", "reload") if level == "rung" else ("keep",)
+        if policy not in known:
+            yield Problem("resets", f"Between {level}s this release can {' or '.join(known)}, not {policy}.")
+    if plan.load_policy == "reuse":
+        yield Problem(
+            "load_policy", "Data of another matrix cannot be reused in this release: load it, or use existing."
+        )
+    cells = len(plan.entries) * len(plan.workloads) * len(plan.rungs) * plan.repeats
+    if cells > MOST_RUNS:
+        yield Problem("repeats", f"This makes {cells:,} runs: a matrix may have {MOST_RUNS:,}. Split it.")
     if plan.priming:
         yield Problem("priming", "Priming runs are not part of this release: use a longer warm-up.")
     for entry in plan.entries:
@@ -150,6 +159,14 @@ def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
             return [Problem("overrides", f"{run.name}: an override leaves it no load generator.")]
         if run.threads < clients:
             short[run.threads] = clients
+    together = [run for run in expansion.runs if run.phase == "measure" and len(run.generators) * plan.processes > 1]
+    if any(float(run.properties.get("insertproportion", "0")) > 0 for run in together):
+        # YCSB's clients all begin to insert at recordcount, whatever insertstart says.
+        return [
+            Problem(
+                "load_generators", "Several YCSB clients would insert the same keys: use one load generator for it."
+            )
+        ]
     return [
         Problem("rungs", f"A rung of {threads} threads cannot be split over {clients} clients: use at least {clients}.")
         for threads, clients in sorted(short.items())

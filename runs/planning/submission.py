@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from benchsite.teams.models import User
-from runs.catalog import load_catalog
+from runs.catalog import load_catalog, secret_properties
 from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run, RunEvent, Sweep
 from runs.planning.expansion import PlannedRun, expand
 from runs.planning.plan import Plan, PlanError, Problem, stored_plan
@@ -131,6 +131,7 @@ def spec_of(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
     database, workload = planned.sweep.entry.database, planned.sweep.workload
     system = catalog.system(database.system)
     mode = system.mode(planned.sweep.entry.mode)
+    secrets = secret_properties(system)
     return {
         "version": SPEC_VERSION,
         "phase": planned.phase,
@@ -144,7 +145,8 @@ def spec_of(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
             "version": database.version,
             "replication_factor": database.replication_factor,
             "settings": dict(database.settings),
-            "binding_properties": dict(database.binding_properties),
+            # Secrets stay with the Database: a spec is for ever, and is shown.
+            "binding_properties": {n: v for n, v in database.binding_properties.items() if n not in secrets},
         },
         "mode": {
             "slug": mode.slug,

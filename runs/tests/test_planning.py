@@ -112,7 +112,7 @@ def test_a_workload_that_inserts_gets_its_data_anew_for_every_run(study):
         "recordcount": "1000", "readproportion": "0.95", "updateproportion": "0", "insertproportion": "0.05",
         "requestdistribution": "latest",
     })  # fmt: skip
-    matrix = study(workloads=[inserts], modes=("off",))
+    matrix = study(workloads=[inserts], modes=("off",), clients=1)
     kinds = ["load" if "load" in name else "run" for name in names(matrix) if name.startswith("redis")]
     assert kinds == ["load", "run"] * 4
 
@@ -149,6 +149,9 @@ def test_it_names_both_numbers_when_threads_are_too_few(study):
         ({"processes_per_generator": 3}, "processes_per_generator", "1 client at a time, not 3"),
         ({"max_measure_s": 60}, "max_measure_s", "shortest"),
         ({"modes": ("sometimes",)}, "entries", "sometimes"),
+        ({"resets": {"repeat": "restart"}}, "resets", "repeats"),
+        ({"load_policy": "reuse"}, "load_policy", "cannot be reused"),
+        ({"rungs": list(range(2, 62)), "repeats": 50}, "repeats", "15,000 runs"),
     ],
 )
 def test_it_refuses_a_plan_that_cannot_run(study, fields, field, words):
@@ -162,6 +165,24 @@ def test_it_refuses_no_records(study):
     [problem] = preview(stored_plan(study(workloads=[empty]))).problems
     assert problem.field == "workloads"
     assert "recordcount" in problem.message
+
+
+def test_it_refuses_clients_that_would_insert_the_same_keys(study):
+    mix = {"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0", "insertproportion": "0.5"}
+    inserts = make_workload(team=make_team(), properties=mix)
+    [problem] = preview(stored_plan(study(workloads=[inserts]))).problems
+    assert problem.field == "load_generators"
+    assert preview(stored_plan(study(workloads=[inserts], clients=1))).problems == ()
+
+
+def test_no_password_gets_into_a_spec(study):
+    matrix = study()
+    for entry in matrix.entries.select_related("database"):
+        name = f"{entry.database.system}.password"
+        entry.database.binding_properties = {name: "hunter2hunter2"}
+        entry.database.save()
+    submit(matrix, None)
+    assert all("hunter2" not in str(run.spec) for run in Run.objects.all())
 
 
 def test_it_stores_nothing_of_a_refused_plan(study):

@@ -118,6 +118,22 @@ def test_a_run_again_gets_the_next_repeat(matrix, user):
     assert again.load_generators.count() == 2
 
 
+def test_runs_that_change_their_data_get_a_load_each(user):
+    team, machine = make_team(), make_machine()
+    redis = make_database(team=team, cluster=make_cluster(team=team, machines=[machine]), system="redis")
+    mix = {"recordcount": "1000", "readproportion": "0.5", "updateproportion": "0", "insertproportion": "0.5"}
+    made = make_matrix(
+        team=team, entries=[(redis, "always")], workloads=[make_workload(team=team, properties=mix)],
+        load_generators=[make_load_generator(machine=machine, bindings=DIGEST)], submitted_at=None, rungs=[2, 4],
+    )  # fmt: skip
+    submit(made, None)
+    lifecycle.request_cancel_matrix(made, user)
+    assert lifecycle.resume(made, user) == 2
+    again = Run.objects.filter(matrix=made, phase="measure", status=Status.QUEUED)
+    assert len({run.needs_id for run in again}) == 2
+    assert {run.needs.status for run in again} == {Status.QUEUED}
+
+
 def test_resuming_repeats_only_what_is_missing(matrix, user):
     load, first, second = runs_of(matrix)
     scheduling.tick()

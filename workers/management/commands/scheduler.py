@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 # Any number will do as long as no other use of this database has it.
 ADVISORY_LOCK = 7_305_061
 TICK_S = 1.0
+# Lost runs and servers that nobody needs can wait a little; looking for them costs the machines that measure.
+LOOK_AFTER_S = 5.0
 # A deployment to be removed is named again after this time, in case the first message was lost.
 TIDY_AGAIN_S = 60.0
 
@@ -32,6 +34,7 @@ class Command(BaseCommand):
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         self.tidied: dict[UUID, float] = {}
+        self.looked_after = -LOOK_AFTER_S
         while not self.stopping:
             try:
                 self._serve()
@@ -67,6 +70,10 @@ class Command(BaseCommand):
             log.info("Dispatching run %s.", run_id)
             self._send(conduct, run_id)
         now = time.monotonic()
+        if now - self.looked_after < LOOK_AFTER_S:
+            return
+        self.looked_after = now
+        scheduling.reap()
         for deployment_id in scheduling.tidy_deployments():
             if now - self.tidied.get(deployment_id, -TIDY_AGAIN_S) >= TIDY_AGAIN_S:
                 self.tidied[deployment_id] = now
