@@ -47,6 +47,13 @@ def processes_of(text: str) -> list[psutil.Process]:
     return found
 
 
+def until_measured(site: LiveSite, run: Run) -> None:
+    """Until the clients have written what they measured in their first second."""
+    site.until_stage(run, "measuring")
+    logs = lambda: settings.WORK_DIR.glob("*/hdr/READ.hdr")  # noqa: E731
+    site.until(lambda: any("HISTFA" in log.read_text() for log in logs()), 20, "the first second to be measured")
+
+
 def servers_and_clients() -> list[psutil.Process]:
     return processes_of(str(settings.TARGETS_DIR)) + processes_of(str(settings.WORK_DIR))
 
@@ -146,7 +153,7 @@ def test_it_reaps_a_run_whose_conductor_is_killed(site):
 def test_it_stops_a_run_that_is_cancelled(site):
     matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=30)
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
-    site.until_stage(run, "measuring")
+    until_measured(site, run)
     lifecycle.request_cancel_matrix(matrix, make_user())
     runs = site.until_ended(matrix, 40)
     assert [found.status for found in runs] == [Status.SUCCEEDED, Status.CANCELLED, Status.CANCELLED]
@@ -158,9 +165,7 @@ def test_it_stops_a_run_that_is_cancelled(site):
 def test_it_survives_a_server_that_is_killed_under_the_load(site):
     matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=3)
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
-    site.until_stage(run, "measuring")
-    logs = lambda: settings.WORK_DIR.glob("*/hdr/READ.hdr")  # noqa: E731
-    site.until(lambda: any("HISTFA" in log.read_text() for log in logs()), 20, "the first second to be measured")
+    until_measured(site, run)
     os.kill(Deployment.objects.get(matrix=matrix).process["pid"], signal.SIGKILL)
     runs = {found.name: found for found in site.until_ended(matrix)}
     lost = runs["redis off A 2t r1"]
