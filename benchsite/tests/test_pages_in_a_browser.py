@@ -131,6 +131,7 @@ def test_it_previews_a_matrix_while_it_is_chosen(site):
     assert page.url.endswith(reverse("matrix-add"))
     page.get_by_role("button", name="leave out").first.click()
     assert page.locator("input[name=exclude_reason]").first.evaluate("box => box === document.activeElement")
+    page.wait_for_load_state("networkidle")
     assert not site.complaints
 
 
