@@ -128,7 +128,7 @@ def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
     site.start("generator-1")
     assert run.client_runs.get(number=0).artifacts.filter(kind="stderr").exists()
     runs = site.until_ended(matrix)
-    assert list(settings.WORK_DIR.iterdir()) == []
+    site.until(lambda: list(settings.WORK_DIR.iterdir()) == [], 10, "the clients' folders to be removed")
     assert runs[2].status == Status.SUCCEEDED, runs[2].reason_detail
 
 
