@@ -3,7 +3,7 @@
 Both are written once, at submission or when the clients are ordered, and never changed afterwards.
 """
 
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 SPEC_VERSION = 1
 
@@ -112,4 +112,3 @@ class ClientOrder(TypedDict):
     duration_s: int | None  # None: until all its records are loaded
     deadline_s: int
     properties: dict[str, str]  # the whole property file
-    secrets: NotRequired[list[str]]  # names of properties that are never shown

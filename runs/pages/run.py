@@ -15,6 +15,7 @@ from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSe
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.remedies import remedy
+from runs.ycsb.redact import is_secret
 
 LAST_LINES = 24
 SERVER_REASONS = frozenset({Reason.SERVER_DID_NOT_START, Reason.SERVER_LOST, Reason.MODE_NOT_IN_FORCE})
@@ -69,9 +70,8 @@ class Client:
     @property
     def properties(self) -> list[tuple[str, str]]:
         """The whole property file; what is secret is named and not shown."""
-        order = self.row.order
-        secret = set(order.get("secrets", ()))
-        return [(k, NOT_SHOWN if k in secret else str(v)) for k, v in sorted(order.get("properties", {}).items())]
+        properties = self.row.order.get("properties", {})
+        return [(k, NOT_SHOWN if is_secret(k) else str(v)) for k, v in sorted(properties.items())]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,6 @@ def ended(sweep):
             order={
                 "threads": 8,
                 "properties": {"redis.password": "hunter2", "recordcount": "10"},
-                "secrets": ["redis.password"],
             },
         )
     RunEvent.objects.create(run=run, kind="status", old="queued", new="dispatched", actor="scheduler")
