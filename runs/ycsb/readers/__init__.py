@@ -1,0 +1,1 @@
+"""Readers: one module for each format in which YCSB and its relatives ever printed results, a detector in front."""
