@@ -5,6 +5,7 @@ that a name cannot point elsewhere a moment later.
 """
 
 import ipaddress
+import re
 import socket
 from collections.abc import Iterable, Sequence
 from urllib.parse import parse_qs, urlsplit
@@ -12,11 +13,27 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 
 USUAL_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
+_ADDRESS = re.compile(
+    r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252}))(?::(?P<port>[0-9]{0,5}))?", re.A
+)
+_BARE_V6 = re.compile(r"[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]{0,40}")
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class AddressRefused(ValueError):
     """The address must not be connected to. The message says why, and who can change that."""
+
+
+def split_address(text: str, default_port: int | None = None) -> tuple[str, int]:
+    """Host and port of `host:port` or `[IPv6]:port`; with a default the port may be left out. Raises AddressRefused."""
+    text = text.strip()
+    if default_port is not None and _BARE_V6.fullmatch(text):
+        return text, default_port
+    found = _ADDRESS.fullmatch(text)
+    port = (found["port"] or default_port) if found else None
+    if found is None or port is None:
+        raise AddressRefused(f"“{text[:60]}” is no address: write host:port, or [IPv6 address]:port.")
+    return found["v6"] or found["host"], int(port)
 
 
 def refuse_address(

@@ -1,6 +1,5 @@
 """The form of one cluster with its nodes: process clusters by operators, external ones by team admins."""
 
-import re
 from typing import Any
 
 from django import forms
@@ -10,14 +9,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from benchsite.teams.models import Team
-from runs.addresses import AddressRefused, refuse_address, servers_of
+from runs.addresses import AddressRefused, refuse_address, servers_of, split_address
 from runs.forms.fields import DescribedForm, NamedForm, name_field, notes_field
 from runs.models import Cluster, Machine, Node
 from runs.models.plan import Provisioner
 
-ADDRESS = re.compile(
-    r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252})):(?P<port>[0-9]{1,5})", re.A
-)
 MOST_NODES = 64
 MORE_ROWS = 2
 EXPLAINED = {
@@ -34,14 +30,6 @@ def machines_for(team: Team) -> QuerySet[Machine]:
 def own_servers() -> list[tuple[str, int]]:
     """Where the site's own PostgreSQL and Redis are, as far as they have an address at all."""
     return servers_of((settings.DATABASE_URL, settings.REDIS_URL))
-
-
-def split_address(text: str) -> tuple[str, int]:
-    """Host and port of `host:port` or `[v6]:port`. Raises AddressRefused."""
-    found = ADDRESS.fullmatch(text)
-    if found is None:
-        raise AddressRefused(f"“{text[:60]}” is no address: write host:port, or [IPv6 address]:port.")
-    return found["v6"] or found["host"], int(found["port"])
 
 
 class NodeForm(DescribedForm):

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from runs.addresses import AddressRefused, own_addresses, refuse_address
+from runs.addresses import AddressRefused, own_addresses, refuse_address, split_address
 
 EVERYWHERE = ["0.0.0.0/0", "::/0"]
 
@@ -77,3 +77,23 @@ def test_it_refuses_a_name_of_which_one_address_is_bad(monkeypatch):
 def test_it_refuses_what_is_no_address(host, port):
     with pytest.raises(AddressRefused):
         refuse_address(host, port, EVERYWHERE)
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "port"),
+    [
+        ("db.example", "db.example", 6379),
+        ("db.example:7000", "db.example", 7000),
+        ("db.example:", "db.example", 6379),
+        ("[2001:db8::1]:7000", "2001:db8::1", 7000),
+        ("2001:db8::1", "2001:db8::1", 6379),
+    ],
+)
+def test_it_splits_addresses(address, host, port):
+    assert split_address(address, 6379) == (host, port)
+
+
+@pytest.mark.parametrize("address", ["", ":7000", "db.example:seven", "db.example:\u0667"])
+def test_it_refuses_to_split_what_is_no_address(address):
+    with pytest.raises(AddressRefused, match="write host:port"):
+        split_address(address, 6379)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from runs.addresses import AddressRefused, refuse_address
+from runs.addresses import AddressRefused, refuse_address, split_address
 from runs.catalog import client_properties
 from workers.provision.administration import AdministrationError, administration_for
 from workers.provision.servers import Server, ServerDidNotStart, Wanted
@@ -23,9 +23,9 @@ class ExternalProvisioner:
         """Connects. Raises ServerDidNotStart for an address nobody may use and where nothing answers."""
         system = self.wanted.system
         default_port = int(system.binding.properties[system.binding.endpoint.port].default or 0)
-        host, port = split_address(self.wanted.address, default_port)
         # Connected to is the address that was checked, not the name, which might point elsewhere a moment later.
         try:
+            host, port = split_address(self.wanted.address, default_port)
             host = refuse_address(host, port, self._allowed_networks, own_servers=self._own_servers)
         except AddressRefused as error:
             raise ServerDidNotStart(str(error)) from error
@@ -68,18 +68,3 @@ class ExternalProvisioner:
 
     def log_tail(self, lines: int = 30) -> str:
         return ""
-
-
-def split_address(address: str, default_port: int) -> tuple[str, int]:
-    """Host and port of "host", "host:port", "[IPv6]:port" or a bare IPv6 address. Raises ServerDidNotStart."""
-    text = address.strip()
-    if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        port = rest.removeprefix(":")
-    elif text.count(":") == 1:
-        host, _, port = text.partition(":")
-    else:
-        host, port = text, ""
-    if not host or (port and not port.isascii()) or (port and not port.isdigit()):
-        raise ServerDidNotStart(f"{address[:200]!r} is no address: write host:port.")
-    return host, int(port) if port else default_port

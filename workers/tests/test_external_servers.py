@@ -4,7 +4,6 @@ import pytest
 
 from runs.catalog import load_catalog
 from workers.provision import ExternalProvisioner, ServerDidNotStart, Wanted, own_servers, provisioner_for
-from workers.provision.external import split_address
 from workers.provision.servers import ProvisionError
 
 REDIS = load_catalog().system("redis")
@@ -14,26 +13,6 @@ def wanted(address: str, **properties) -> Wanted:
     return Wanted(
         deployment="one", system=REDIS, mode=REDIS.mode("off"), address=address, binding_properties=properties
     )
-
-
-@pytest.mark.parametrize(
-    ("address", "host", "port"),
-    [
-        ("db.example", "db.example", 6379),
-        ("db.example:7000", "db.example", 7000),
-        ("db.example:", "db.example", 6379),
-        ("[2001:db8::1]:7000", "2001:db8::1", 7000),
-        ("2001:db8::1", "2001:db8::1", 6379),
-    ],
-)
-def test_it_splits_addresses(address, host, port):
-    assert split_address(address, 6379) == (host, port)
-
-
-@pytest.mark.parametrize("address", ["", ":7000", "db.example:seven", "db.example:\u0667"])
-def test_it_refuses_what_is_no_address(address):
-    with pytest.raises(ServerDidNotStart, match="write host:port"):
-        split_address(address, 6379)
 
 
 def test_it_refuses_this_machine():
