@@ -44,7 +44,8 @@ def short(value: Number) -> str:
         # 999.6 rounds to three digits as 1000, which reads better as 1.00k.
         if abs(value) >= least * 0.9995:
             return significant(value / least) + letter
-    return significant(value)
+    # A count of five is no measurement with two decimals.
+    return grouped(value) if isinstance(value, int) else significant(value)
 
 
 def throughput(ops_s: Number) -> str:
