@@ -81,10 +81,13 @@ def _one_spec_each(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, RunSpec]:
 
 
 def _repeats(runs: Sequence[Mapping[str, Any]]) -> dict[uuid.UUID, Repeat]:
-    """Run id -> what its current measurement set says."""
+    """Run id -> what its current measurement set says; a run whose throughput nothing tells makes no point."""
+    current = MeasurementSet.objects.filter(
+        run__in=[run["id"] for run in runs], is_current=True, throughput_ops_s__isnull=False
+    )
     cuts = {
         cut["run_id"]: cut
-        for cut in MeasurementSet.objects.filter(run__in=[run["id"] for run in runs], is_current=True).values(
+        for cut in current.values(
             "id", "run_id", "warmup_s", "window_s", "clients_merged", "clients_expected", "throughput_ops_s"
         )
     }
@@ -192,8 +195,8 @@ def _operations(repeats: Sequence[Repeat]) -> tuple[Operation, ...]:
         Operation(
             operation=operation,
             kind=kind,
-            ok=sum(row["ok"] for row in same),
-            failed=sum(row["failed"] for row in same),
+            ok=sum(row["ok"] or 0 for row in same),
+            failed=sum(row["failed"] or 0 for row in same),
             latencies_us=_latencies(same),
         )
         for (operation, kind), same in sorted(rows.items())

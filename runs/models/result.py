@@ -1,7 +1,7 @@
 """What came out of a run: measurement sets, per-second series, raw artifacts, findings."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 
 from benchsite.teams.models import Team, User, new_id
 from runs.models.run import ClientRun, Run
@@ -14,25 +14,41 @@ class LatencyKind(models.TextChoices):
     RESPONSE = "response", "response time"  # from the scheduled start (YCSB's "intended"); needs a target
 
 
-class MeasurementSet(models.Model):
-    """One cut of a run's histograms: the window, how the clients were merged, and the run's own numbers.
+class ThroughputBasis(models.TextChoices):
+    """From what a throughput was computed; `runs.ycsb.summarised` says when each applies."""
 
-    Re-cutting the warm-up makes a new number; the first stays. Times are seconds since `runs.starts_at`.
+    WINDOW = "window", "the clients' common window"
+    STATED = "stated", "what the client stated"
+    SUM = "sum", "the sum of what the clients stated"
+
+
+class MeasurementSet(models.Model):
+    """One cut of a run: the window, how the clients were merged, and the run's own numbers.
+
+    Cutting a run again makes a new number; the first stays, and so does every other. Of a run of which only summaries
+    exist a count or the throughput may be unknown, and it may have no window.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="measurement_sets")
     number = models.PositiveSmallIntegerField(default=1)
     is_current = models.BooleanField(default=True)
-    warmup_s = models.FloatField(default=0)
+    note = models.TextField(
+        blank=True, default="", db_default=""
+    )  # why it was cut or computed again; empty for the first
+    warmup_s = models.FloatField(default=0)  # left out at the beginning of the clients' common time
+    tail_s = models.FloatField(default=0, db_default=0)  # left out at its end
     window_from = models.DateTimeField(null=True, blank=True)
     window_to = models.DateTimeField(null=True, blank=True)
     window_s = models.FloatField(default=0)
     clients_merged = models.PositiveSmallIntegerField(default=0)
     clients_expected = models.PositiveSmallIntegerField(default=0)
-    operations = models.PositiveBigIntegerField(default=0)  # in the window, failed ones included
-    failed = models.PositiveBigIntegerField(default=0)
-    throughput_ops_s = models.FloatField(default=0)  # successful operations in the common window
+    operations = models.PositiveBigIntegerField(null=True, blank=True)  # in the window, failed ones included
+    failed = models.PositiveBigIntegerField(null=True, blank=True)
+    throughput_ops_s = models.FloatField(null=True, blank=True)  # successful operations, on `basis`
+    basis = models.CharField(
+        max_length=8, choices=ThroughputBasis, default=ThroughputBasis.WINDOW, db_default=ThroughputBasis.WINDOW
+    )
     throughput_sum_ops_s = models.FloatField(null=True, blank=True)  # sum of what the clients printed, whole runs
     throughput_wall_ops_s = models.FloatField(null=True, blank=True)  # all operations / from first start to last end
     overlap = models.FloatField(null=True, blank=True)  # common part of the clients' time over the whole of it
@@ -54,14 +70,17 @@ class MeasurementSet(models.Model):
 
 
 class Measurement(models.Model):
-    """One operation of one measurement set, all clients merged; latencies in microseconds."""
+    """One operation of one measurement set, all clients merged; latencies in microseconds.
+
+    A percentile that is only known to lie between two values has no value in its own column: `bounds` has them.
+    """
 
     measurement_set = models.ForeignKey(MeasurementSet, on_delete=models.CASCADE, related_name="measurements")
     operation = models.CharField(max_length=60)  # READ, UPDATE, ... as YCSB names it
     latency_kind = models.CharField(max_length=10, choices=LatencyKind, default=LatencyKind.SERVICE)
-    count = models.PositiveBigIntegerField()  # ok + failed
-    ok = models.PositiveBigIntegerField()
-    failed = models.PositiveBigIntegerField(default=0)
+    count = models.PositiveBigIntegerField(null=True, blank=True)  # ok + failed
+    ok = models.PositiveBigIntegerField(null=True, blank=True)
+    failed = models.PositiveBigIntegerField(null=True, blank=True)
     mean_us = models.FloatField(null=True)
     min_us = models.FloatField(null=True)
     max_us = models.FloatField(null=True)
@@ -71,6 +90,9 @@ class Measurement(models.Model):
     p99_us = models.FloatField(null=True)
     p999_us = models.FloatField(null=True)
     p9999_us = models.FloatField(null=True)
+    # {"p99": [low µs, high µs or null: without bound]}
+    bounds = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
+    resolution_us = models.FloatField(null=True, blank=True)  # 1000: percentiles of 1 ms buckets; null: as HdrHistogram
     returns = models.JSONField(default=dict, blank=True)  # return code -> count, whole run, all clients
 
     class Meta:

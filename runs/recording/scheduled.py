@@ -1,26 +1,22 @@
-"""From the clients' stored output to rows: merge, measurement set, series, findings. Idempotent, in one transaction."""
+"""A run that Benchsite made itself: its clients' stored output is merged, judged and recorded."""
 
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import cast
 
-import numpy as np
 from django.db import transaction
 
 from runs import artifacts, lifecycle
-from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, Series
+from runs.models import Artifact, ClientRun, Run
 from runs.models.run import Phase
+from runs.recording.rows import write_intervals, write_series, write_set
 from runs.spec import RunSpec
 from runs.validity import CheckResult, facts_of, judge_run, profile, worst
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.hdr import IntervalLog, read_log
-from runs.ycsb.merge import ClientOutput, MergedOperation, MergedRun, merge
-from runs.ycsb.series import pack, series_of, total_rate
+from runs.ycsb.merge import ClientOutput, MergedRun, merge
+from runs.ycsb.series import series_of, total_rate
 from runs.ycsb.summary import Summary, parse_summary
-
-PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +46,14 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
 
     Fenced on `claim`: raises ClaimLost where the run was ended meanwhile.
     """
-    merged = collected.merged
     findings = judge(run, collected, rows)
+    merged = collected.merged
+    base = run.starts_at.timestamp() if run.starts_at else None
     with transaction.atomic():
         run.measurement_sets.filter(number=1).delete()
-        run.series.all().delete()
-        kept = _measurement_set(run, merged)
-        Measurement.objects.bulk_create(_measurement(kept, operation) for operation in merged.operations)
-        Series.objects.bulk_create(_series(run, merged))
-        Finding.objects.bulk_create(_finding(kept, result, merged.algorithm_version) for result in findings)
-        for intervals in merged.intervals:
-            artifacts.store(run, "intervals", f"{intervals.name}.intervals", intervals.to_bytes())
+        write_set(run, 1, merged, findings)
+        write_series(run, series_of(merged, base_s=base), merged.reader_version)
+        write_intervals(run, merged.intervals)
         lifecycle.note(run.pk, claim, verdict=worst(findings), throughput_ops_s=merged.throughput_ops_s)
     return findings
 
@@ -112,88 +105,3 @@ def _summary(stored: list[Artifact]) -> Summary | None:
             except YcsbError:
                 return None
     return None
-
-
-def _measurement_set(run: Run, merged: MergedRun) -> MeasurementSet:
-    return MeasurementSet.objects.create(
-        run=run,
-        number=1,
-        warmup_s=merged.warmup_s,
-        window_from=datetime.fromtimestamp(merged.window.from_s, UTC),
-        window_to=datetime.fromtimestamp(merged.window.to_s, UTC),
-        window_s=merged.window.length_s,
-        clients_merged=merged.clients_merged,
-        clients_expected=merged.clients_expected,
-        operations=merged.total_operations,
-        failed=merged.failed_operations,
-        throughput_ops_s=merged.throughput_ops_s,
-        throughput_sum_ops_s=merged.throughput_sum_ops_s,
-        throughput_wall_ops_s=merged.throughput_wall_ops_s,
-        overlap=merged.overlap,
-        clients=[
-            {
-                "number": client.number,
-                "throughput_ops_s": client.throughput_ops_s,
-                "operations": client.operations,
-                "failed": client.failed,
-                "started_s": client.started_s,
-                "ended_s": client.ended_s,
-                "runtime_ms": client.runtime_ms,
-                "threads": client.threads,
-            }
-            for client in merged.clients
-        ],
-        reader_version=merged.reader_version,
-        algorithm_version=merged.algorithm_version,
-    )
-
-
-def _measurement(kept: MeasurementSet, operation: MergedOperation) -> Measurement:
-    histogram = operation.histogram
-    p50, p90, p95, p99, p999, p9999 = histogram.percentiles(PERCENTILES)
-    return Measurement(
-        measurement_set=kept,
-        operation=operation.operation,
-        latency_kind=operation.kind,
-        count=operation.count,
-        ok=operation.ok,
-        failed=operation.failed,
-        mean_us=histogram.mean,
-        min_us=histogram.min,
-        max_us=histogram.max,
-        p50_us=p50,
-        p90_us=p90,
-        p95_us=p95,
-        p99_us=p99,
-        p999_us=p999,
-        p9999_us=p9999,
-        returns=dict(operation.returns),
-    )
-
-
-def _series(run: Run, merged: MergedRun) -> Iterator[Series]:
-    base = run.starts_at.timestamp() if run.starts_at else None
-    for series in series_of(merged, base_s=base):
-        yield Series(
-            run=run,
-            operation=series.operation,
-            latency_kind=series.kind,
-            interval_s=series.interval_s,
-            points=int(np.size(series.points)),
-            data=pack(series),
-            reader_version=merged.reader_version,
-        )
-
-
-def _finding(kept: MeasurementSet, result: CheckResult, version: int) -> Finding:
-    return Finding(
-        measurement_set=kept,
-        check_id=result.check_id,
-        severity=result.severity,
-        title=result.title,
-        measured=result.measured,
-        threshold=result.threshold,
-        message=result.message,
-        remedy=result.remedy,
-        algorithm_version=version,
-    )

@@ -1,0 +1,182 @@
+"""One measurement set as rows, whether its clients left histograms or only summaries.
+
+The callers hold the transaction.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import numpy as np
+
+from benchsite.teams.models import User
+from runs import artifacts
+from runs.models import Finding, Measurement, MeasurementSet, Run, Series
+from runs.models.result import ThroughputBasis
+from runs.validity import CheckResult
+from runs.ycsb.intervals import Intervals
+from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
+from runs.ycsb.series import Series as UnpackedSeries
+from runs.ycsb.series import pack
+from runs.ycsb.summarised import SummarisedClient, SummarisedOperation, SummarisedRun
+
+# The percentiles that have columns of their own.
+COLUMNS: Final[Mapping[str, float]] = {
+    "p50_us": 50.0, "p90_us": 90.0, "p95_us": 95.0, "p99_us": 99.0, "p999_us": 99.9, "p9999_us": 99.99,
+}  # fmt: skip
+# One client's share of the set, and what it printed about its whole run: cutting again asks for that.
+CLIENT_FIELDS: Final = (
+    "number", "throughput_ops_s", "operations", "failed", "started_s", "ended_s", "runtime_ms", "threads",
+    "printed_throughput_ops_s", "printed_counts", "cleanup_s", "truncated",
+)  # fmt: skip
+
+
+def write_set(
+    run: Run,
+    number: int,
+    merged: MergedRun | SummarisedRun,
+    findings: Iterable[CheckResult],
+    *,
+    created_by: User | None = None,
+    current: bool = True,
+    note: str = "",
+) -> MeasurementSet:
+    """Store one measurement set with its operations and findings; as the current one it takes the place of another."""
+    if current:
+        run.measurement_sets.filter(is_current=True).update(is_current=False)
+    kept = MeasurementSet.objects.create(
+        run=run,
+        number=number,
+        is_current=current,
+        created_by=created_by,
+        note=note,
+        **_window(merged),
+        clients_merged=merged.clients_merged,
+        clients_expected=merged.clients_expected,
+        operations=merged.total_operations,
+        failed=merged.failed_operations,
+        throughput_ops_s=merged.throughput_ops_s,
+        basis=merged.basis if isinstance(merged, SummarisedRun) else ThroughputBasis.WINDOW,
+        throughput_sum_ops_s=merged.throughput_sum_ops_s,
+        throughput_wall_ops_s=merged.throughput_wall_ops_s,
+        overlap=merged.overlap,
+        clients=[_client(client) for client in merged.clients],
+        reader_version=merged.reader_version,
+        algorithm_version=merged.algorithm_version,
+    )
+    Measurement.objects.bulk_create(measurements(kept, merged))
+    Finding.objects.bulk_create(_finding(kept, result, merged.algorithm_version) for result in findings)
+    return kept
+
+
+def measurements(kept: MeasurementSet, merged: MergedRun | SummarisedRun) -> list[Measurement]:
+    """The rows of a set's operations, not yet stored."""
+    return [
+        _merged(kept, operation) if isinstance(operation, MergedOperation) else _summarised(kept, operation)
+        for operation in merged.operations
+    ]
+
+
+def write_series(run: Run, series: Iterable[UnpackedSeries], reader_version: int) -> None:
+    """Replace the run's series."""
+    run.series.all().delete()
+    Series.objects.bulk_create(
+        Series(
+            run=run,
+            operation=one.operation,
+            latency_kind=one.kind,
+            interval_s=one.interval_s,
+            points=int(np.size(one.points)),
+            data=pack(one),
+            reader_version=reader_version,
+        )
+        for one in series
+    )
+
+
+def write_intervals(run: Run, intervals: Iterable[Intervals]) -> None:
+    """Keep the interval histograms of every measurement, from which the run can be cut again."""
+    for one in intervals:
+        artifacts.store(run, "intervals", f"{one.name}.intervals", one.to_bytes())
+
+
+def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
+    window = merged.window
+    if window is None:
+        return {}
+    return {
+        "warmup_s": merged.warmup_s if isinstance(merged, MergedRun) else 0.0,
+        "tail_s": tail_of(merged) if isinstance(merged, MergedRun) else 0.0,
+        "window_from": datetime.fromtimestamp(window.from_s, UTC),
+        "window_to": datetime.fromtimestamp(window.to_s, UTC),
+        "window_s": window.length_s,
+    }
+
+
+def tail_of(merged: MergedRun) -> float:
+    """How many seconds of the clients' common time lie behind the window."""
+    earliest = min(client.ended_s for client in merged.clients)
+    return max(round(earliest - merged.window.to_s, 3), 0.0)
+
+
+def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
+    return {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
+
+
+def _merged(kept: MeasurementSet, operation: MergedOperation) -> Measurement:
+    histogram = operation.histogram
+    return Measurement(
+        measurement_set=kept,
+        operation=operation.operation,
+        latency_kind=operation.kind,
+        count=operation.count,
+        ok=operation.ok,
+        failed=operation.failed,
+        mean_us=histogram.mean,
+        min_us=histogram.min,
+        max_us=histogram.max,
+        **dict(zip(COLUMNS, histogram.percentiles(tuple(COLUMNS.values())), strict=True)),
+        returns=dict(operation.returns),
+    )
+
+
+def _summarised(kept: MeasurementSet, operation: SummarisedOperation) -> Measurement:
+    known = {float(name): bounds for name, bounds in operation.percentiles_us.items()}
+    counted = None if operation.ok is None else operation.ok + (operation.failed or 0)
+    return Measurement(
+        measurement_set=kept,
+        operation=operation.operation,
+        latency_kind=operation.kind,
+        count=counted,
+        ok=operation.ok,
+        failed=operation.failed,
+        mean_us=operation.mean_us,
+        min_us=operation.min_us,
+        max_us=operation.max_us,
+        **{
+            column: known[percentile].low_us
+            for column, percentile in COLUMNS.items()
+            if percentile in known and known[percentile].is_exact
+        },
+        bounds={
+            f"p{percentile:g}": [bounds.low_us, bounds.high_us]
+            for percentile, bounds in sorted(known.items())
+            if not bounds.is_exact or percentile not in COLUMNS.values()
+        },
+        resolution_us=operation.resolution_us,
+        returns=dict(operation.returns),
+    )
+
+
+def _finding(kept: MeasurementSet, result: CheckResult, version: int) -> Finding:
+    return Finding(
+        measurement_set=kept,
+        check_id=result.check_id,
+        severity=result.severity,
+        title=result.title,
+        measured=result.measured,
+        threshold=result.threshold,
+        message=result.message,
+        remedy=result.remedy,
+        algorithm_version=version,
+    )
