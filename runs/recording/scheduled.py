@@ -1,6 +1,7 @@
 """A run that Benchsite made itself: its clients' stored output is merged, judged and recorded."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -15,22 +16,23 @@ from runs.validity import CheckResult, facts_of, judge_run, profile, worst
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.hdr import IntervalLog, read_log
 from runs.ycsb.merge import ClientOutput, MergedRun, merge
-from runs.ycsb.series import series_of, total_rate
+from runs.ycsb.series import Series, series_of, total_rate
 from runs.ycsb.summary import Summary, parse_summary
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The merged run, and what its client rows know that the logs do not."""
+    """The merged run with its series, and what its client rows know that the logs do not."""
 
     merged: MergedRun
+    series: tuple[Series, ...]
     clients: tuple[ClientRun, ...]
 
 
 def collect(run: Run) -> Collected:
     """Read every client's artifacts and merge them exactly. Raises YcsbError where there is nothing to merge."""
     spec = cast(RunSpec, run.spec)
-    clients = tuple(run.client_runs.select_related("load_generator__machine").prefetch_related("artifacts"))
+    clients = clients_of(run)
     measure = run.phase == Phase.MEASURE
     merged = merge(
         [_output(client) for client in clients],
@@ -38,7 +40,13 @@ def collect(run: Run) -> Collected:
         measure_s=spec["window"]["max_measure_s"] if measure else None,
         phase="measure" if measure else "load",
     )
-    return Collected(merged, clients)
+    base = run.starts_at.timestamp() if run.starts_at else None
+    return Collected(merged, series_of(merged, base_s=base), clients)
+
+
+def clients_of(run: Run) -> tuple[ClientRun, ...]:
+    """The run's clients with what reading and judging ask of them."""
+    return tuple(run.client_runs.select_related("load_generator__machine").prefetch_related("artifacts"))
 
 
 def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None) -> list[CheckResult]:
@@ -46,36 +54,42 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
 
     Fenced on `claim`: raises ClaimLost where the run was ended meanwhile.
     """
-    findings = judge(run, collected, rows)
+    spec = cast(RunSpec, run.spec)
+    asked_s = spec["window"]["min_measure_s"] if run.phase == Phase.MEASURE else None
+    findings = judge(run, collected.merged, collected.clients, rows=rows, asked_s=asked_s)
     merged = collected.merged
-    base = run.starts_at.timestamp() if run.starts_at else None
     with transaction.atomic():
         run.measurement_sets.filter(number=1).delete()
         write_set(run, 1, merged, findings)
-        write_series(run, series_of(merged, base_s=base), merged.reader_version)
+        write_series(run, collected.series, merged.reader_version)
         write_intervals(run, merged.intervals)
         lifecycle.note(run.pk, claim, verdict=worst(findings), throughput_ops_s=merged.throughput_ops_s)
     return findings
 
 
-def judge(run: Run, collected: Collected, rows: int | None) -> list[CheckResult]:
-    """All validity checks over one merged run, with the thresholds of its purpose."""
+def judge(
+    run: Run, merged: MergedRun, clients: Sequence[ClientRun], *, rows: int | None, asked_s: float | None
+) -> list[CheckResult]:
+    """All validity checks over one merged run, with the thresholds of its purpose.
+
+    `asked_s` is how long the window was to be: of a run that is cut again, what the cut leaves of the plan.
+    """
     spec = cast(RunSpec, run.spec)
     hosts = {machine["id"] for machine in spec["cluster"]["machines"]}
-    generators = {client.number: client.load_generator for client in collected.clients if client.load_generator}
+    generators = {client.number: client.load_generator for client in clients if client.load_generator}
     cores = {number: int(g.machine.facts.get("cores", {}).get("value", 0)) for number, g in generators.items()}
     measure = run.phase == Phase.MEASURE
     facts = facts_of(
-        collected.merged,
+        merged,
         threads=spec["load"]["threads"],
         target_ops_s=spec["load"]["target_ops_s"],
         workload=spec["workload"]["properties"],
         rows_loaded=rows,
-        measure_s=spec["window"]["min_measure_s"] if measure else None,
-        rate_ops_s=[float(rate) for rate in total_rate(collected.merged)] if measure else None,
+        measure_s=asked_s,
+        rate_ops_s=[float(rate) for rate in total_rate(merged)] if measure else None,
         client_on_database_host=any(generator["machine"]["id"] in hosts for generator in spec["generators"]),
         machines={number: g.machine.name for number, g in generators.items()},
-        cpu_percent={c.number: c.cpu_percent for c in collected.clients if c.cpu_percent is not None},
+        cpu_percent={c.number: c.cpu_percent for c in clients if c.cpu_percent is not None},
         cores={number: found for number, found in cores.items() if found},
     )
     return judge_run(facts, profile(spec["purpose"]))
