@@ -10,8 +10,10 @@ from typing import Final, Literal
 
 LatencyKind = Literal["service", "response"]
 
+# What measurement.trackjvm puts among the operations: no latencies, and no microseconds.
+PROCESS: Final = frozenset({"THREAD_COUNT", "USED_MEM_MB", "SYS_LOAD_AVG", "GCS", "GCS_TIME"})
 # Latencies of what is not an operation of the workload.
-BOOKKEEPING: Final = frozenset({"CLEANUP", "VERIFY", "TOTAL", "SCAN-LATENCY-PER-RECORD"})
+BOOKKEEPING: Final = frozenset({"CLEANUP", "VERIFY", "TOTAL", "SCAN-LATENCY-PER-RECORD"}) | PROCESS
 # Made of other operations that are measured under their own names too, so it is never added to them.
 COMPOSITE: Final = "READ-MODIFY-WRITE"
 # The longest first, so that READ does not swallow READ-MODIFY-WRITE.

@@ -1,11 +1,14 @@
 """Numbers as Java prints them, read without ever raising."""
 
 import math
+import re
 from typing import Final
 
 # What HdrHistogram answers for the smallest of no values at all.
 NO_MINIMUM: Final = 9_223_372_036_854_775_807
 _LONGEST: Final = 400  # characters; Double.toString needs 24, DecimalFormat up to 320
+# Commas that people and spreadsheets put into a copy; YCSB itself never groups digits in a summary.
+_GROUPED: Final = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d{1,40})?", re.ASCII)
 
 
 def finite(text: str) -> float | None:
@@ -28,3 +31,15 @@ def whole(text: str) -> int | None:
     # The double cannot hold every long: read the digits themselves where there are only digits.
     plain = text.strip().removeprefix("-")
     return int(text) if plain.isdecimal() else int(value)
+
+
+def ungrouped(text: str, *, is_whole: bool) -> str | None:
+    """A summary's value without the separators of thousands that a copy may have been given.
+
+    `44,214` is 44214 where only whole numbers occur; elsewhere it may as well be 44.214, so the answer is None.
+    """
+    if "," not in text:
+        return text
+    if _GROUPED.fullmatch(text) is None or not (is_whole or "." in text or text.count(",") > 1):
+        return None
+    return text.replace(",", "")

@@ -1,15 +1,31 @@
-"""The line that a client writes at every status interval: what was done so far, and the interval's latencies."""
+"""The line that a client writes at every status interval: what was done so far, and the interval's latencies.
+
+Its grammar is that of YCSB 0.1.0 to 0.18: with and without a date, a label glued to the front, numbers in the locale of
+the JVM, and three ways to sum an interval up.
+"""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
+from runs.ycsb.names import PROCESS
 from runs.ycsb.numbers import NO_MINIMUM, finite, whole
 
-_PROGRESS: Final = re.compile(r"(-?\d{1,18}) sec: (\d{1,18}) operations;(?: (\S{1,400}) current ops/sec;)?")
+# Date, seconds, operations and rate. Before the date stands a label or what a log shipper put there.
+HEAD: Final = re.compile(
+    rb"(?:(\d{4}-\d\d-\d\d \d\d:\d\d):(\d\d)(?::(\d{3}))? )?"
+    rb"(-?\d{1,18}) sec: (\d{1,18}) operations;(?: (\S{1,400}) current ops/sec;)?"
+)
 _OPERATION: Final = re.compile(r"\[([^\[\]:=,]{1,80}): (Count=[^\[\]]{1,4000})\]")
 _AVERAGE: Final = re.compile(r"\[([^\[\]:=,]{1,80}) AverageLatency\(us\)=([^\[\]]{1,400})\]")
+_RAW: Final = re.compile(r"([^\s\[\]]{1,80}) count: (\d{1,18}), average latency\(us\): ([^\s\[\]]{1,400})", re.ASCII)
+# A status goes on in the next line where two kinds of measurement are summed up.
+CONTINUED: Final = re.compile(
+    rb"\s*(?:\[[^\[\]:=,]{1,80}(?:: Count=| AverageLatency\(us\)=)|[^\s\[\]]{1,80} count: \d+, average latency\(us\): )"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +40,14 @@ class StatusOperation:
     p99: float | None = None
     p999: float | None = None
     p9999: float | None = None
+    p50: float | None = None
+
+
+# The words of a summary in brackets, and the fields they fill.
+FIELDS: Final = {
+    "Count": "count", "Max": "max", "Min": "min", "Avg": "avg",
+    "50": "p50", "90": "p90", "99": "p99", "99.9": "p999", "99.99": "p9999",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,41 +58,123 @@ class StatusLine:
     operations_done: int
     rate_ops_s: float | None
     operations: Mapping[str, StatusOperation] = field(default_factory=dict)
+    at_s: float | None = None  # when it was written: epoch of the printed date read as UTC, for it names no time zone
+    label: str = ""
+    # Of the JVM (USED_MEM_MB and the like), in units of their own although the line says µs.
+    process: Mapping[str, StatusOperation] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusHead:
+    """What every status line begins with. The rest of the line starts at `end`, the whole status at `start`."""
+
+    start: int
+    end: int
+    elapsed_s: int
+    operations_done: int
+    rate_ops_s: float | None
+    at_s: float | None
+
+
+def read_head(line: bytes) -> StatusHead | None:
+    """The beginning of a status line, or None when the line is none."""
+    found = HEAD.search(line)
+    if found is None:
+        return None
+    minute, second, milliseconds, elapsed, done, rate = found.groups()
+    at_s = None
+    if minute is not None:
+        at_s = _epoch_of_minute(minute)
+        if at_s is not None:
+            at_s += int(second) + (int(milliseconds) / 1000 if milliseconds else 0)
+    return StatusHead(
+        start=found.start(),
+        end=found.end(),
+        elapsed_s=int(elapsed),
+        operations_done=int(done),
+        rate_ops_s=None if rate is None else _rate(rate),
+        at_s=at_s,
+    )
 
 
 def parse_status(line: str) -> StatusLine | None:
     """The status that the line tells, or None when it is no status line. Never raises."""
-    progress = _PROGRESS.search(line)
-    if progress is None:
+    return read_status(line.encode(errors="replace"))
+
+
+def read_status(line: bytes) -> StatusLine | None:
+    """As parse_status; a status of several lines is given with their line ends."""
+    head = read_head(line)
+    if head is None:
         return None
-    operations: dict[str, StatusOperation] = {}
-    rest = line[progress.end() :]
-    for found in _OPERATION.finditer(rest):
-        operations[found[1]] = _operation(found[2])
-    for found in _AVERAGE.finditer(rest):
-        operations[found[1]] = StatusOperation(avg=finite(found[2]))
-    rate = progress[3]
+    return made(head, label_of(line, head), read_operations(line[head.end :].decode(errors="replace")))
+
+
+def made(head: StatusHead, label: str, operations: Mapping[str, StatusOperation]) -> StatusLine:
+    """A status of its parts; what the JVM says of itself is set apart from the operations."""
     return StatusLine(
-        elapsed_s=int(progress[1]),
-        operations_done=int(progress[2]),
-        rate_ops_s=None if rate is None else finite(rate),
-        operations=operations,
+        elapsed_s=head.elapsed_s,
+        operations_done=head.operations_done,
+        rate_ops_s=head.rate_ops_s,
+        operations={name: numbers for name, numbers in operations.items() if name not in PROCESS},
+        at_s=head.at_s,
+        label=label,
+        process={name: numbers for name, numbers in operations.items() if name in PROCESS},
+    )
+
+
+def label_of(line: bytes, head: StatusHead) -> str:
+    """The label before the date. YCSB glues the two together, so what ends with a blank came from a log shipper."""
+    front = line[: head.start]
+    if head.at_s is None:
+        front = front.strip()
+    return "" if not front or front[-1:].isspace() else front.decode(errors="replace")
+
+
+def read_operations(text: str) -> dict[str, StatusOperation]:
+    """Every operation that the rest of a status line sums up."""
+    operations = {found[1]: _operation(found[2]) for found in _OPERATION.finditer(text)}
+    for found in _AVERAGE.finditer(text):
+        operations[found[1]] = StatusOperation(avg=finite(found[2]))
+    if " count: " in text:
+        for found in _RAW.finditer(text):
+            operations[found[1]] = StatusOperation(count=int(found[2]), avg=finite(found[3]))
+    return operations
+
+
+def of_numbers(numbers: Mapping[str, float | None]) -> StatusOperation:
+    """One operation of its fields; an interval without values has none but its count."""
+    count = numbers.get("count")
+    if count == 0:
+        return StatusOperation(0)
+    least = numbers.get("min")
+    return StatusOperation(
+        count=None if count is None else int(count),
+        max=numbers.get("max"),
+        min=None if least is not None and least >= NO_MINIMUM else least,
+        avg=numbers.get("avg"),
+        p90=numbers.get("p90"),
+        p99=numbers.get("p99"),
+        p999=numbers.get("p999"),
+        p9999=numbers.get("p9999"),
+        p50=numbers.get("p50"),
     )
 
 
 def _operation(text: str) -> StatusOperation:
     pairs = dict(pair.split("=", 1) for pair in text.split(", ") if "=" in pair)
-    number = {name: finite(value) for name, value in pairs.items()}
-    count = whole(pairs.get("Count", ""))
-    empty = count == 0
-    least = number.get("Min")
-    return StatusOperation(
-        count=count,
-        max=None if empty else number.get("Max"),
-        min=None if empty or least == float(NO_MINIMUM) else least,
-        avg=None if empty else number.get("Avg"),
-        p90=None if empty else number.get("90"),
-        p99=None if empty else number.get("99"),
-        p999=None if empty else number.get("99.9"),
-        p9999=None if empty else number.get("99.99"),
-    )
+    numbers = {FIELDS[word]: finite(value) for word, value in pairs.items() if word in FIELDS}
+    numbers["count"] = whole(pairs.get("Count", ""))
+    return of_numbers(numbers)
+
+
+@lru_cache(maxsize=4)
+def _epoch_of_minute(text: bytes) -> float | None:
+    try:
+        return datetime.strptime(text.decode("ascii"), "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+
+
+def _rate(text: bytes) -> float | None:
+    return finite(text.decode(errors="replace"))

@@ -2,39 +2,20 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Final
 
 from runs.ycsb.errors import SummaryMissing
-from runs.ycsb.names import parse_name
-from runs.ycsb.numbers import NO_MINIMUM, finite, whole
+from runs.ycsb.metric import MetricDraft, split_line
+from runs.ycsb.names import PROCESS, parse_name
+from runs.ycsb.numbers import finite
+from runs.ycsb.operation import OtherLine, ReadOperation
 
-# Metrics that are of the process and not of an operation.
-_PROCESS: Final = re.compile(r"TOTAL_GC|MAX_|MIN_")
-_PERCENTILE: Final = re.compile(r"(\d{1,3}(?:\.\d{1,10})?)(?:st|nd|rd|th)?PercentileLatency\((us|ms)\)")
-_LATENCY: Final = re.compile(r"(Average|Min|Max)Latency\((us|ms)\)")
-_UNITS_US: Final = {"us": 1.0, "ms": 1000.0}
+# Metrics that are of the client's process and not of an operation.
+_PROCESS: Final = re.compile(
+    r"TOTAL_GC(?:S|s|_TIME|_TIME_%)?(?:_.*)?|(?:MAX|MIN)_(?:MEM_USED|THREADS|SYS_LOAD_AVG)|" + "|".join(sorted(PROCESS))
+)
 _SHOWN: Final = 3  # lines quoted when there is no result
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryOperation:
-    """One metric of the summary, latencies in microseconds; None is what the text does not state."""
-
-    count: int | None = None
-    mean_us: float | None = None
-    min_us: float | None = None
-    max_us: float | None = None
-    percentiles_us: Mapping[str, float] = field(default_factory=dict)  # "99.9" -> µs
-    returns: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class OtherLine:
-    """A line that is no measurement of an operation: garbage collection, a fork's own metric, noise."""
-
-    line_number: int  # from 1
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +24,7 @@ class Summary:
 
     runtime_ms: float | None
     throughput_ops_s: float | None
-    operations: Mapping[str, SummaryOperation]
+    operations: Mapping[str, ReadOperation]
     others: tuple[OtherLine, ...] = ()
 
     @property
@@ -73,86 +54,45 @@ class Summary:
         return total
 
 
-class _Draft:
-    """One metric while its lines are read."""
-
-    def __init__(self) -> None:
-        self.count: int | None = None
-        self.latency: dict[str, float | None] = {}
-        self.percentiles: dict[str, float] = {}
-        self.returns: dict[str, int] = {}
-
-    def take(self, key: str, value: str) -> bool:
-        """Whether the key was one of an operation's."""
-        if key == "Operations":
-            self.count = whole(value)
-            return self.count is not None
-        if key.startswith("Return="):
-            count = whole(value)
-            if count is None:
-                return False
-            # The same name twice is two statuses that differ only in what they describe.
-            self.returns[key[7:]] = self.returns.get(key[7:], 0) + count
-            return True
-        number = finite(value)
-        if found := _LATENCY.fullmatch(key):
-            least = found[1] == "Min" and number is not None and number >= NO_MINIMUM
-            self.latency[found[1]] = None if number is None or least else number * _UNITS_US[found[2]]
-            return True
-        if (found := _PERCENTILE.fullmatch(key)) and number is not None:
-            self.percentiles[found[1]] = number * _UNITS_US[found[2]]
-            return True
-        return False
-
-    def done(self) -> SummaryOperation:
-        empty = self.count == 0
-        return SummaryOperation(
-            count=self.count,
-            mean_us=None if empty else self.latency.get("Average"),
-            min_us=None if empty else self.latency.get("Min"),
-            max_us=None if empty else self.latency.get("Max"),
-            percentiles_us={} if empty else self.percentiles,
-            returns=self.returns,
-        )
+def is_process(metric: str) -> bool:
+    """Whether a metric is of the client's own process: garbage collection, memory, threads."""
+    return _PROCESS.fullmatch(metric) is not None
 
 
 def parse_summary(text: str) -> Summary:
     """Read the text of one client. Raises SummaryMissing when there is not a single result in it."""
     overall: dict[str, float | None] = {}
-    drafts: dict[str, _Draft] = {}
+    drafts: dict[str, MetricDraft] = {}
     others: list[OtherLine] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
-        metric, key, value = _split(line)
+        metric, key, value = split_line(line) or ("", "", "")
         if metric == "OVERALL" and key in ("RunTime(ms)", "Throughput(ops/sec)"):
             overall[key] = finite(value)
-        elif not metric or _PROCESS.match(metric) or metric == "OVERALL":
+        elif (
+            not metric
+            or metric == "OVERALL"
+            or is_process(metric)
+            or drafts.setdefault(metric, MetricDraft()).take(key, value) != "known"
+        ):
             others.append(OtherLine(number, line))
-        else:
-            draft = drafts.get(metric) or _Draft()
-            if draft.take(key, value):
-                drafts[metric] = draft
-            else:
-                others.append(OtherLine(number, line))
-    if not overall and not drafts:
+    operations = {metric: _without_empty(draft.done()) for metric, draft in drafts.items() if draft.is_measured}
+    if not overall and not operations:
         raise SummaryMissing(_nothing(text))
     return Summary(
         runtime_ms=overall.get("RunTime(ms)"),
         throughput_ops_s=overall.get("Throughput(ops/sec)"),
-        operations={metric: draft.done() for metric, draft in drafts.items()},
+        operations=operations,
         others=tuple(others),
     )
 
 
-def _split(line: str) -> tuple[str, str, str]:
-    """Metric, key and value of `[METRIC], key, value`; empty texts where the line has another form."""
-    text = line.strip()
-    end = text.find("],")
-    if not text.startswith("[") or end < 2:
-        return "", "", ""
-    key, comma, value = text[end + 2 :].rpartition(",")
-    return (text[1:end], key.strip(), value.strip()) if comma else ("", "", "")
+def _without_empty(operation: ReadOperation) -> ReadOperation:
+    """What YCSB prints about no values at all states nothing."""
+    if operation.count != 0:
+        return operation
+    return replace(operation, mean_us=None, min_us=None, max_us=None, percentiles_us={})
 
 
 def _nothing(text: str) -> str:

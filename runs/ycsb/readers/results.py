@@ -4,14 +4,28 @@ Latencies are in microseconds and instants in seconds since the epoch whatever t
 mapping) is what the file does not state; a reader never fills it in.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase
+from runs.ycsb.operation import Bucket, OtherLine, ReadOperation, SeriesPoint
 from runs.ycsb.status import StatusLine
 from runs.ycsb.symptoms import Symptom
+
+__all__ = [
+    "Block",
+    "Bucket",
+    "Format",
+    "Note",
+    "OtherLine",
+    "ReadFile",
+    "ReadOperation",
+    "ReadRun",
+    "Reader",
+    "SeriesPoint",
+]
 
 Format = Literal[
     "ycsb-text",  # summaries, status lines, buckets, time series and raw points of brianfrankcooper/YCSB
@@ -58,51 +72,6 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherLine:
-    """A line that is no measurement of an operation: a fork's own metric, chatter, noise."""
-
-    line_number: int  # from 1
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """How many values lie in [from_us, to_us); to_us is None for the overflow bucket."""
-
-    from_us: float
-    to_us: float | None
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesPoint:
-    """One row of a printed time series: milliseconds since the operation's first value."""
-
-    at_ms: float
-    mean_us: float | None
-    rate_ops_s: float | None = None  # the third column of the Thumbtack lineage
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOperation:
-    """One metric as printed: READ, READ-FAILED, Intended-READ, HdrREAD, READ_ERROR, TOTAL, CLEANUP."""
-
-    count: int | None = None
-    mean_us: float | None = None
-    min_us: float | None = None
-    max_us: float | None = None
-    variance_us2: float | None = None
-    percentiles_us: Mapping[str, float] = field(default_factory=dict)  # "99.9" -> µs
-    # How coarse the percentiles are: 1000 where each is the floor of a bucket of 1 ms. None: as fine as HdrHistogram.
-    resolution_us: float | None = None
-    returns: Mapping[str, int] = field(default_factory=dict)
-    buckets: tuple[Bucket, ...] = ()
-    series: tuple[SeriesPoint, ...] = ()
-    rate_ops_s: float | None = None  # where an operation states its own, as go-ycsb's do
-    extra: Mapping[str, str] = field(default_factory=dict)  # every other key of this metric, as printed
-
-
-@dataclass(frozen=True, slots=True)
 class ReadRun:
     """One run of one client."""
 
@@ -113,7 +82,7 @@ class ReadRun:
     complete: bool = False  # its results are there to the end
     version: str | None = None  # "0.17.0"; "0.9.0-0.12.0" where only the layout tells
     operations: Mapping[str, ReadOperation] = field(default_factory=dict)
-    status: tuple[StatusLine, ...] = ()
+    status: Sequence[StatusLine] = ()  # of many lines a compact sequence that makes each as it is asked for
     logs: tuple[IntervalLog, ...] = ()  # interval histograms: of a log, or of raw points second by second
     properties: Mapping[str, str] = field(default_factory=dict)  # redacted
     command: str = ""  # redacted
@@ -121,6 +90,7 @@ class ReadRun:
     others: tuple[OtherLine, ...] = ()  # redacted, the first few hundred
     symptoms: tuple[Symptom, ...] = ()
     warnings: tuple[Note, ...] = ()
+    source: str = ""  # who wrote these lines, where a log shipper put several writers into one file: "client-2"
     first_line: int = 1
     last_line: int = 1
 

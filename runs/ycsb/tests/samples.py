@@ -11,7 +11,8 @@ import pytest
 from runs.ycsb.hdr import IntervalLog, read_log
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.merge import ClientOutput
-from runs.ycsb.summary import Summary, SummaryOperation, parse_summary
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.summary import Summary, parse_summary
 
 DATA = Path(__file__).parent / "data"
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -63,7 +64,7 @@ def steady_log(
 def made_summary(runtime_ms: float, throughput: float, **counts: int) -> Summary:
     """A summary with nothing but counts; `READ_FAILED` stands for READ-FAILED."""
     operations = {
-        name.replace("_", "-"): SummaryOperation(count=count, returns={"OK": count} if "FAILED" not in name else {})
+        name.replace("_", "-"): ReadOperation(count=count, returns={"OK": count} if "FAILED" not in name else {})
         for name, count in counts.items()
     }
     return Summary(runtime_ms, throughput, operations)

@@ -1,0 +1,259 @@
+"""The lines of a summary, `[METRIC], KEY, VALUE`, gathered into one operation for each metric.
+
+The text and the JSON exporters write the same metrics, keys and values, so both are gathered here.
+"""
+
+import html
+import re
+from array import array
+from typing import Final, Literal
+
+from runs.ycsb.numbers import NO_MINIMUM, finite, ungrouped, whole
+from runs.ycsb.operation import Bucket, ReadOperation, SeriesPoint
+
+Taken = Literal["known", "unknown", "repeated"]
+
+_LATENCY: Final = re.compile(r"(Average|Min|Max)Latency\((us|ms)\)|(Average|Min|Max)")
+_PERCENTILE: Final = re.compile(
+    r"(\d{1,3}(?:\.\d{1,10})?)(?:st|nd|rd|th)?PercentileLatency\((us|ms)\)|p(\d{1,3}(?:\.\d{1,10})?)", re.ASCII
+)
+# A row of buckets or of a series: a key that is a number, then one value, or two in the Thumbtack lineage.
+_ROW: Final = re.compile(r"(>?\d{1,18}),[ \t]+([^,\s]+(?:,[ \t]+[^,\s]+)?)", re.ASCII)
+_ROW_KEY: Final = re.compile(r">?\d{1,18}", re.ASCII)
+_COUNTS: Final = ("Operations", "Total Operations")
+_RAW_HEADLINE: Final = "Below is a summary of latency in microseconds:"
+_TAG: Final = re.compile(r"</?[a-z]{1,10}>", re.IGNORECASE)
+_US: Final = {"us": 1.0, "ms": 1000.0}
+_BUCKET_US: Final = 1000.0  # of the measurement types histogram and timeseries: YCSB counts by whole milliseconds
+_SIGNIFICANT_BITS: Final = 11  # HdrHistogram with three significant digits keeps 2048 values apart
+
+
+def split_line(line: str) -> tuple[str, str, str] | None:
+    """Metric, key and value of one line of a summary, or None where the line is none."""
+    text = line.strip()
+    end = text.find("],")
+    if not text.startswith("[") or end < 2:
+        return None
+    metric, rest = text[1:end], text[end + 2 :].strip()
+    if any(sign in metric for sign in "[]{}="):
+        return None
+    if "<" in rest or "&" in rest:  # pasted from a web page
+        rest = _TAG.sub("", html.unescape(rest)).strip()
+    if row := _ROW.fullmatch(rest):
+        return metric, row[1], row[2]
+    # Values hold no comma but those of a copy, keys may: the last comma with a blank behind it parts the two.
+    key, comma, value = rest.rpartition(", ") if ", " in rest else rest.partition(",")
+    return (metric, key.strip(), value.strip()) if comma and key.strip() else None
+
+
+class MetricDraft:
+    """One metric while its lines are read."""
+
+    def __init__(self) -> None:
+        self.count: int | None = None
+        self.has_double_count = False  # `499.0`, as HdrHistogram's counts were printed up to 0.12
+        self.has_millisecond_percentiles = False
+        self.latency: dict[str, float | None] = {}
+        self.variance: float | None = None
+        self.percentiles: dict[str, float] = {}
+        self.returns: dict[str, int] = {}
+        self.extra: dict[str, str] = {}
+        self.rows = _Rows()
+        self._seen: set[str] = set()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is anything in it that only an operation has."""
+        return bool(self._seen or self.rows)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What is stated, but for returns and rows: the same for every metric that one client prints whole."""
+        return frozenset(self._seen - {"returns"})
+
+    def take(self, key: str, value: str) -> Taken:
+        """Keep one line. Of what is stated twice the first counts."""
+        if _ROW_KEY.fullmatch(key):
+            return "known" if self.rows.take(key, value) else "unknown"
+        if key.startswith("Return="):
+            return self._take_return(key[7:], value)
+        name, unit = _named(key)
+        if name is None:
+            return self._take_extra(key, value)
+        if name in self._seen:
+            return "repeated"
+        digits = ungrouped(value, is_whole=name not in ("Average", "variance"))
+        number = None if digits is None else finite(digits)
+        if digits is None or (name == "count" and whole(digits) is None):
+            return self._take_extra(key, value)
+        self._seen.add(name)
+        self._put(name, unit, number, digits)
+        return "known"
+
+    def take_back(self, key: str) -> None:
+        """Forget a value of which digits may be missing."""
+        if _ROW_KEY.fullmatch(key):
+            self.rows.take_back()
+        elif key.startswith("Return="):
+            self.returns.pop(key[7:], None)
+        else:
+            name, _ = _named(key)
+            self._seen.discard(name or "")
+            self.extra.pop(key, None)
+            self.latency.pop(name or "", None)
+            self.percentiles.pop(name or "", None)
+            self.count = None if name == "count" else self.count
+            self.variance = None if name == "variance" else self.variance
+
+    def done(self) -> ReadOperation:
+        kind = self.rows.kind(self.has_histogram, bool(self.percentiles))
+        least = self.latency.get("Min")
+        coarse = bool(self.percentiles) and (self.has_histogram or self.has_millisecond_percentiles)
+        return ReadOperation(
+            count=self.count,
+            mean_us=self.latency.get("Average"),
+            min_us=None if least is not None and least >= NO_MINIMUM else least,
+            max_us=self.latency.get("Max"),
+            variance_us2=self.variance,
+            percentiles_us=self.percentiles,
+            resolution_us=_BUCKET_US if coarse else None,
+            returns=self.returns,
+            buckets=self.rows.buckets(kind),
+            series=self.rows.series(kind),
+            extra=self.extra,
+        )
+
+    @property
+    def has_histogram(self) -> bool:
+        """Whether the measurement type counts in buckets of one millisecond."""
+        return "variance" in self._seen or self.rows.are_histogram
+
+    def _take_return(self, code: str, value: str) -> Taken:
+        digits = ungrouped(value, is_whole=True)
+        count = None if digits is None else whole(digits)
+        if count is None:
+            return self._take_extra(f"Return={code}", value)
+        # The same name twice is two statuses that differ only in what they describe.
+        self.returns[code] = self.returns.get(code, 0) + count
+        self._seen.add("returns")
+        return "known"
+
+    def _take_extra(self, key: str, value: str) -> Taken:
+        if key == _RAW_HEADLINE:
+            return "known"
+        if key in self.extra:
+            return "repeated"
+        self.extra[key] = value
+        return "unknown"
+
+    def _put(self, name: str, unit: str, number: float | None, digits: str) -> None:
+        if name == "count":
+            self.count = whole(digits)
+            self.has_double_count = "." in digits
+        elif name == "variance":
+            self.variance = number
+        elif name in ("Average", "Min", "Max"):
+            self.latency[name] = None if number is None else number * _US[unit]
+        elif number is not None:
+            self.percentiles[name] = number * _US[unit]
+            self.has_millisecond_percentiles |= unit == "ms"
+
+
+def _named(key: str) -> tuple[str | None, str]:
+    """The one name of a key that versions and measurement types spell in several ways, and its unit."""
+    if key in _COUNTS:
+        return "count", ""
+    if key == "LatencyVariance(us)":
+        return "variance", "us"
+    if found := _LATENCY.fullmatch(key):
+        return found[1] or found[3], found[2] or "us"
+    if found := _PERCENTILE.fullmatch(key):
+        return found[1] or found[3], found[2] or "us"
+    return None, ""
+
+
+class _Rows:
+    """The rows of one metric, kept as numbers until the end of it tells what they are."""
+
+    def __init__(self) -> None:
+        self.keys = array("q")
+        self.values = array("d")  # NaN where the row states none
+        self.rates = array("d")
+        self.overflow: tuple[int, int] | None = None
+        self.have_doubles = False
+        self.have_gaps = False
+
+    def __bool__(self) -> bool:
+        return bool(self.keys) or self.overflow is not None
+
+    @property
+    def are_histogram(self) -> bool:
+        """Only a histogram has an overflow, and only its counts are printed as whole numbers."""
+        return self.overflow is not None or (bool(self.keys) and not self.have_doubles and not self.rates)
+
+    def take(self, key: str, text: str) -> bool:
+        value, comma, rate = text.partition(",")
+        number, per_second = finite(value), finite(rate) if comma else None
+        if key.startswith(">"):
+            count = whole(value)
+            if comma or count is None:
+                return False
+            self.overflow = int(key[1:]), count
+            return True
+        if number is None and value.strip() != "NaN":
+            return False
+        self.have_doubles |= number is None or "." in value
+        self.have_gaps |= number is None
+        self.keys.append(int(key))
+        self.values.append(float("nan") if number is None else number)
+        if per_second is not None:
+            self.rates.append(per_second)
+        return True
+
+    def take_back(self) -> None:
+        """Forget the last row."""
+        if self.overflow is not None:
+            self.overflow = None
+        elif self.keys:
+            if len(self.rates) == len(self.keys):
+                self.rates.pop()
+            self.keys.pop()
+            self.values.pop()
+
+    def kind(self, has_histogram: bool, has_percentiles: bool) -> Literal["histogram", "recorded", "series"]:
+        """A time series never has percentiles, and HdrHistogram's recorded values come after them."""
+        if has_histogram:
+            return "histogram"
+        return "recorded" if has_percentiles and not self.have_gaps and not self.rates else "series"
+
+    def buckets(self, kind: str) -> tuple[Bucket, ...]:
+        if kind == "series":
+            return ()
+        limits = _limits_of_millisecond if kind == "histogram" else _limits_of_recorded
+        found = [
+            Bucket(*limits(key), int(count)) for key, count in zip(self.keys, self.values, strict=True) if count > 0
+        ]
+        if self.overflow is not None:
+            found.append(Bucket(self.overflow[0] * _BUCKET_US, None, self.overflow[1]))
+        return tuple(found)
+
+    def series(self, kind: str) -> tuple[SeriesPoint, ...]:
+        """Sorted by time. The Thumbtack lineage writes rows while it runs and once more at the end: the last counts."""
+        if kind != "series":
+            return ()
+        rates = self.rates if len(self.rates) == len(self.keys) else [None] * len(self.keys)
+        rows = {
+            key: (None if value != value else value, rate)
+            for key, value, rate in zip(self.keys, self.values, rates, strict=True)
+        }
+        return tuple(SeriesPoint(float(key), *rows[key]) for key in sorted(rows))
+
+
+def _limits_of_millisecond(floor_ms: int) -> tuple[float, float]:
+    return floor_ms * _BUCKET_US, (floor_ms + 1) * _BUCKET_US
+
+
+def _limits_of_recorded(highest_us: int) -> tuple[float, float]:
+    """HdrHistogram prints the highest value that it cannot tell from the recorded one."""
+    width = 1 << max(0, highest_us.bit_length() - _SIGNIFICANT_BITS)
+    return float(highest_us - width + 1), float(highest_us + 1)
