@@ -30,11 +30,21 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "cache"}
 }
+INCOMING_DIR = env_path("BENCHSITE_INCOMING", VAR_DIR / "incoming")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": VAR_DIR / "files"}},
     "artifacts": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {"location": env_path("BENCHSITE_ARTIFACTS", VAR_DIR / "artifacts")},
+    },
+    # What people upload, until it is read: it may hold secrets, so nobody else on this host may look into it.
+    "incoming": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {
+            "location": INCOMING_DIR,
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        },
     },
     # Tests and a debugging server run before `collectstatic`, so they know no manifest of hashed names.
     "staticfiles": {
@@ -43,6 +53,9 @@ STORAGES = {
         else "whitenoise.storage.CompressedManifestStaticFilesStorage"
     },
 }
+
+# Only the import page takes files, with a handler of its own.
+FILE_UPLOAD_HANDLERS = ["runs.uploading.arriving.NoFiles"]
 
 # --- Security ----------------------------------------------------------------------------------------------------
 ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", ["127.0.0.1", "localhost"])

@@ -1,9 +1,10 @@
 """The shapes of the JSON that travels with a run: what was submitted, and what one client is to do.
 
-Both are written once, at submission or when the clients are ordered, and never changed afterwards.
+Both are written once, at submission or when the clients are ordered, and never changed afterwards. The spec of an
+uploaded run has the same shape, with what its uploader stated; what nobody knows is None or empty there.
 """
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 SPEC_VERSION = 1
 
@@ -12,7 +13,7 @@ class DatabaseSpec(TypedDict):
     id: str
     name: str
     version: str  # as stated by the person who described the database
-    replication_factor: int
+    replication_factor: int | None
     settings: dict[str, str]  # server settings of the database, beside the mode's
     binding_properties: dict[str, str]
 
@@ -26,8 +27,8 @@ class ModeSpec(TypedDict):
 
 
 class DatasetSpec(TypedDict):
-    records: int
-    record_bytes: int  # field values only
+    records: int | None
+    record_bytes: int | None  # field values only
     fingerprint: str  # SHA-256 over the properties that decide what is loaded
 
 
@@ -41,13 +42,13 @@ class WorkloadSpec(TypedDict):
 class LoadSpec(TypedDict):
     threads: int  # the total over all clients
     target_ops_s: int | None  # the total over all clients
-    processes: int  # client processes on each load generator
+    processes: int  # client processes on each load generator; of an upload: in all
 
 
 class WindowSpec(TypedDict):
     warmup_s: int
-    min_measure_s: int
-    max_measure_s: int
+    min_measure_s: int | None
+    max_measure_s: int | None
     min_operations: int
 
 
@@ -77,6 +78,15 @@ class GeneratorSpec(TypedDict):
     machine: MachineSpec
 
 
+class StatedSpec(TypedDict):
+    """What somebody said about an uploaded run that its files do not show."""
+
+    by: str
+    files: list[str]
+    hardware: str
+    client_on_database_host: bool | None
+
+
 class RunSpec(TypedDict):
     """`Run.spec`."""
 
@@ -98,6 +108,7 @@ class RunSpec(TypedDict):
     load_policy: str
     resets: dict[str, str]
     priming: dict[str, object] | None
+    stated: NotRequired[StatedSpec]  # of an uploaded run
 
 
 class ClientOrder(TypedDict):

@@ -33,9 +33,9 @@ def client_orders(spec: RunSpec, binding_properties: Mapping[str, str]) -> list[
     target = spec["load"]["target_ops_s"]
     targets = split(target, len(places), what="operations per second") if target else [None] * len(places)
     binding = load_catalog().system(spec["system"]).binding
-    measure = spec["phase"] == "measure"
-    duration = spec["window"]["warmup_s"] + spec["window"]["min_measure_s"] + TAIL_S if measure else None
-    records = spec["dataset"]["records"]
+    measure_s, records = spec["window"]["min_measure_s"], spec["dataset"]["records"]
+    assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
+    duration = spec["window"]["warmup_s"] + measure_s + TAIL_S if spec["phase"] == "measure" else None
     deadline = duration + RUN_GRACE_S if duration else RUN_GRACE_S + records // SLOWEST_LOAD_RECORDS_S
     orders = []
     for number, (generator_id, process) in enumerate(places):

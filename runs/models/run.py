@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User, new_id
 from runs.models.plan import Cluster, Database, LoadGenerator, Matrix, Purpose, Workload
+from runs.models.upload import Upload
 
 
 class Phase(models.TextChoices):
@@ -116,6 +117,7 @@ class Run(models.Model):
     cluster = models.ForeignKey(Cluster, null=True, blank=True, on_delete=models.PROTECT, related_name="runs")
     load_generators = models.ManyToManyField(LoadGenerator, blank=True, related_name="runs")
     source = models.CharField(max_length=10, choices=Source, default=Source.SCHEDULED)
+    upload = models.ForeignKey(Upload, null=True, blank=True, on_delete=models.PROTECT, related_name="runs")
     phase = models.CharField(max_length=8, choices=Phase, default=Phase.MEASURE)
     name = models.CharField(max_length=200)  # "redis always A 16t r1"
     spec = models.JSONField()

@@ -1,0 +1,90 @@
+"""Results that people bring along: one import of some files, until it has become runs."""
+
+from django.db import models
+from django.db.models import Q
+
+from benchsite.teams.models import Team, User, new_id
+
+
+class Upload(models.Model):
+    """Some files that a person uploaded together. Only `runs.uploading.life` writes `state`.
+
+    `recognised` is what reading them found (`runs.uploading.recognised.Recognised`), `stated` what the person added
+    (`runs.uploading.stated.Stated`). A claim says who works on it: the request it came with, or a worker.
+    """
+
+    class State(models.TextChoices):
+        RECEIVED = "received", "waiting to be read"  # With a claim: still arriving.
+        READING = "reading", "being read"
+        RECOGNISED = "recognised", "to be completed"  # A person says what the files cannot know.
+        COMPLETED = "completed", "waiting to be saved"
+        SAVING = "saving", "being saved"
+        SAVED = "saved", "saved"
+        FAILED = "failed", "could not be read"
+
+    class Grouping(models.TextChoices):
+        """Which files belong to one run."""
+
+        TOLD = "told", "as names and contents tell"
+        APART = "apart", "every file is a run of its own"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="uploads")
+    user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
+    grouping = models.CharField(max_length=5, choices=Grouping, default=Grouping.TOLD)
+    size = models.PositiveBigIntegerField(default=0)  # bytes, as they came
+    created_at = models.DateTimeField(auto_now_add=True)
+    saved_at = models.DateTimeField(null=True, blank=True)
+    # Whoever works on it: fenced on `claim`, alive by `heartbeat_at`, this far.
+    claim = models.UUIDField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    began_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    step = models.CharField(max_length=80, blank=True)  # "reading client-1.txt"
+    bytes_done = models.PositiveBigIntegerField(default=0)
+    bytes_total = models.PositiveBigIntegerField(default=0)
+    error = models.TextField(blank=True)
+    recognised = models.JSONField(default=dict, blank=True)
+    stated = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [
+            models.Index(fields=["team", "-created_at"]),
+            models.Index(fields=["created_at"], name="unsaved_uploads", condition=~Q(state="saved")),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="upload_worked_on_has_claim_and_heartbeat",
+                condition=~Q(state__in=["reading", "saving"]) | Q(claim__isnull=False, heartbeat_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="upload_saved_at_with_its_end",
+                condition=Q(state="saved", saved_at__isnull=False) | (~Q(state="saved") & Q(saved_at__isnull=True)),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"import of {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class UploadedFile(models.Model):
+    """One file of an upload: as it came, until it is read; then what was in it, redacted and unpacked."""
+
+    upload = models.ForeignKey(Upload, on_delete=models.CASCADE, related_name="files")
+    position = models.PositiveSmallIntegerField()
+    name = models.CharField(max_length=300)  # "results.zip", and once it is read "results.zip/client-1.txt"
+    size = models.PositiveBigIntegerField()
+    # Where it lies in the storage "incoming". Once its upload is saved its content lies among the artifacts: empty.
+    path = models.CharField(max_length=200, blank=True)
+    sha256 = models.CharField(max_length=64, blank=True)  # of the redacted content; empty: not read yet
+    redacted_lines = models.PositiveIntegerField(default=0)  # how many lines held a secret
+    error = models.TextField(blank=True)  # why it could not be unpacked
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [models.UniqueConstraint(fields=["upload", "position"], name="one_uploaded_file_per_position")]
+
+    def __str__(self) -> str:
+        return self.name

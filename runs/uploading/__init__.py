@@ -1,0 +1,10 @@
+"""Results that people bring along, from the files that arrive to the runs that are saved.
+
+arriving     where the bytes of a request go: to disk as they come, up to a limit
+incoming     what lies in the storage "incoming" while an import waits
+life         the states of an upload; the only writer of them
+reading      files to what a person is shown: unpacked, redacted, read, grouped
+recognised   the shape of that, as JSON
+hints        what the command lines in the files say of the plan
+stated       what the person adds
+"""

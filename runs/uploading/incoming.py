@@ -1,0 +1,75 @@
+"""What lies in the private storage "incoming" while an import waits. Nothing of it outlives its upload's end.
+
+Files that have just come hold secrets, so they go as soon as they are read; what was redacted stays until it is saved.
+"""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+import zstandard
+from django.core.files.base import File
+from django.core.files.storage import Storage, storages
+
+
+def storage() -> Storage:
+    return storages["incoming"]
+
+
+def keep_original(upload_id: uuid.UUID, position: int, content: File[bytes]) -> str:
+    """A file as it came; answers where it lies."""
+    return storage().save(f"{upload_id}/original-{position}", content)
+
+
+def keep_redacted(upload_id: uuid.UUID, position: int, compressed: BinaryIO) -> str:
+    """A redacted file, compressed with zstd; replaces what a reader that died had left there."""
+    path = f"{upload_id}/redacted-{position}.zst"
+    storage().delete(path)
+    return storage().save(path, File(compressed))
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """The content: of an original as it came, of a redacted file decompressed."""
+    with storage().open(path) as stored:
+        if path.endswith(".zst"):
+            with zstandard.ZstdDecompressor().stream_reader(cast(BinaryIO, stored), read_across_frames=True) as plain:
+                yield cast(BinaryIO, plain)
+        else:
+            yield cast(BinaryIO, stored)
+
+
+def drop(path: str) -> None:
+    storage().delete(path)
+
+
+def drop_all(upload_id: uuid.UUID) -> None:
+    """Everything of one upload; harmless where there is nothing."""
+    drop_folder(str(upload_id))
+
+
+def folders() -> set[str]:
+    """The ids of the uploads of which something is kept."""
+    try:
+        return {name for name in storage().listdir("")[0] if _is_upload(name)}
+    except FileNotFoundError:
+        return set()
+
+
+def drop_folder(folder: str) -> None:
+    """A folder with all its files; harmless where there is none."""
+    try:
+        names = storage().listdir(folder)[1]
+    except FileNotFoundError:
+        return
+    for name in names:
+        storage().delete(f"{folder}/{name}")
+    storage().delete(folder)
+
+
+def _is_upload(folder: str) -> bool:
+    try:
+        return bool(uuid.UUID(folder))
+    except ValueError:
+        return False

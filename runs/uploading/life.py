@@ -1,0 +1,209 @@
+"""The life of an upload. The only writer of `Upload.state`.
+
+    RECEIVED -> READING -> RECOGNISED -> COMPLETED -> SAVING -> SAVED
+                   |            ^                        |
+                 FAILED         +-- could not be saved --+
+
+Whoever works on an upload (the request it came with, or a worker) holds a random claim, on which each of its writes is
+fenced. A claim that falls silent is taken away: the upload waits for a worker again, once; then it is given up. Nothing
+is stored in halves: what was read is written in one transaction, and so are the runs. Time is PostgreSQL's own.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.core.files.base import File
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from benchsite.teams.models import Team, User
+from runs.models import Upload, UploadedFile
+from runs.uploading import arriving, incoming
+
+State = Upload.State
+# Up to this many bytes, as they come, are read in the request; more wait for a worker.
+MOST_IN_REQUEST = 1024**2
+# What nobody has saved by then is dropped.
+KEPT_FOR = timedelta(days=1)
+# A claim that was silent for so long is taken for dead.
+SILENT_AFTER = timedelta(seconds=60)
+MOST_ATTEMPTS = 2
+WORK = {State.RECEIVED: State.READING, State.COMPLETED: State.SAVING}
+GAVE_UP = (
+    "The reader was lost twice (killed, perhaps for want of memory), and nothing was stored. Import fewer files at a "
+    "time, or tell an operator of this site."
+)
+BROKE_OFF = "The files did not arrive completely: import them again."
+
+
+class UploadGone(Exception):
+    """This worker no longer owns the upload: it was discarded, or its claim was taken for dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMember:
+    """One file of an upload, unpacked and redacted, as it lies in the storage "incoming"."""
+
+    name: str
+    size: int
+    path: str
+    sha256: str
+    redacted_lines: int
+    error: str = ""  # why it could not be unpacked
+
+
+def receive(team: Team, user: User, files: Sequence[tuple[str, File[bytes]]]) -> tuple[Upload, uuid.UUID]:
+    """Keep the files of a request; it holds the claim until it lets go or reads them itself."""
+    mine = uuid.uuid4()
+    # The row comes first: a folder without one is a stray, and is dropped.
+    size = sum(file.size for _, file in files)
+    upload = Upload.objects.create(team=team, user=user, claim=mine, heartbeat_at=Now(), size=size)
+    kept = [
+        UploadedFile(
+            upload=upload, position=place, name=name, size=file.size,
+            path=incoming.keep_original(upload.pk, place, file),
+        )
+        for place, (name, file) in enumerate(files)
+    ]  # fmt: skip
+    UploadedFile.objects.bulk_create(kept)
+    return upload, mine
+
+
+def let_go(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
+    """The files have arrived and wait for a worker."""
+    Upload.objects.filter(pk=upload_id, claim=claim).update(claim=None, heartbeat_at=None)
+
+
+def begin(upload_id: uuid.UUID, arrived: uuid.UUID | None = None) -> uuid.UUID | None:
+    """RECEIVED -> READING or COMPLETED -> SAVING with a fresh claim; None where somebody else was first.
+
+    `arrived` is the claim of the request that reads its own files.
+    """
+    mine = uuid.uuid4()
+    for waits, works in WORK.items():
+        won = Upload.objects.filter(pk=upload_id, state=waits, claim=arrived).update(
+            state=works, claim=mine, heartbeat_at=Now(), began_at=Now(), attempts=F("attempts") + 1, step="",
+            bytes_done=0, bytes_total=0,
+        )  # fmt: skip
+        if won:
+            return mine
+    return None
+
+
+def waiting() -> uuid.UUID | None:
+    """The upload that has waited longest for a worker; None while another is worked on, one at a time."""
+    if Upload.objects.filter(state__in=WORK.values()).exists():
+        return None
+    unclaimed = Upload.objects.filter(state__in=WORK, claim__isnull=True)
+    return unclaimed.order_by("created_at").values_list("pk", flat=True).first()
+
+
+def beat(upload_id: uuid.UUID, claim: uuid.UUID, **progress: Any) -> None:
+    """A sign of life, with how far it is. Raises UploadGone."""
+    rows = Upload.objects.filter(pk=upload_id, claim=claim, state__in=WORK.values())
+    if not rows.update(heartbeat_at=Now(), **progress):
+        raise UploadGone(f"Upload {upload_id} is no longer this worker's.")
+
+
+def recognise(
+    upload_id: uuid.UUID, claim: uuid.UUID, members: Sequence[ReadMember], recognised: Mapping[str, Any]
+) -> None:
+    """READING -> RECOGNISED: what was in the files takes the place of the files. Raises UploadGone."""
+    with transaction.atomic():
+        _move(
+            upload_id, claim, State.READING, State.RECOGNISED, recognised=recognised, error="", attempts=0,
+        )  # fmt: skip
+        UploadedFile.objects.filter(upload=upload_id).delete()
+        UploadedFile.objects.bulk_create(
+            UploadedFile(
+                upload_id=upload_id, position=place, name=one.name, size=one.size, path=one.path, sha256=one.sha256,
+                redacted_lines=one.redacted_lines, error=one.error,
+            )
+            for place, one in enumerate(members)
+        )  # fmt: skip
+
+
+def regroup(upload: Upload, grouping: str) -> bool:
+    """RECOGNISED -> RECEIVED, to be read once more with its files grouped otherwise."""
+    rows = Upload.objects.filter(pk=upload.pk, state=State.RECOGNISED)
+    return bool(rows.update(state=State.RECEIVED, grouping=grouping, error=""))
+
+
+def complete(upload: Upload, stated: Mapping[str, Any]) -> bool:
+    """RECOGNISED -> COMPLETED with what the person added; False where it was completed before (a second click)."""
+    rows = Upload.objects.filter(pk=upload.pk, state=State.RECOGNISED)
+    return bool(rows.update(state=State.COMPLETED, stated=stated, error=""))
+
+
+def saved(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
+    """SAVING -> SAVED, in the transaction that inserts the runs. Raises UploadGone."""
+    _move(upload_id, claim, State.SAVING, State.SAVED, saved_at=Now())
+    UploadedFile.objects.filter(upload=upload_id).update(path="")
+    transaction.on_commit(lambda: incoming.drop_all(upload_id))
+
+
+def fail(upload_id: uuid.UUID, claim: uuid.UUID, why: str) -> None:
+    """What could not be read has failed; what could not be saved goes back to the person who completes it."""
+    mine = Upload.objects.filter(pk=upload_id, claim=claim)
+    if mine.filter(state=State.SAVING).update(state=State.RECOGNISED, claim=None, error=why, attempts=0):
+        return
+    if mine.filter(state__in=[State.RECEIVED, State.READING]).update(state=State.FAILED, claim=None, error=why):
+        _forget_files(upload_id)
+
+
+def discard(upload: Upload) -> bool:
+    """Forget an upload that is not saved, with everything of it; who works on it finds itself fenced."""
+    with transaction.atomic():
+        found = Upload.objects.select_for_update().filter(pk=upload.pk).exclude(state=State.SAVED).first()
+        if found is None:
+            return False
+        found.delete()
+    incoming.drop_all(upload.pk)
+    return True
+
+
+def reap() -> None:
+    """Take away the claims that fell silent. The work waits for another worker, once."""
+    silent = Upload.objects.filter(claim__isnull=False, heartbeat_at__lt=Now() - SILENT_AFTER)
+    for upload in silent.only("pk", "claim", "state", "attempts"):
+        assert upload.claim is not None
+        if upload.state == State.RECEIVED:
+            fail(upload.pk, upload.claim, BROKE_OFF)
+        else:
+            give_back(upload.pk, upload.claim, upload.attempts)
+
+
+def give_back(upload_id: uuid.UUID, claim: uuid.UUID, attempts: int) -> None:
+    """The worker of this upload was lost: another may try, once more."""
+    if attempts >= MOST_ATTEMPTS:
+        fail(upload_id, claim, GAVE_UP)
+        return
+    mine = Upload.objects.filter(pk=upload_id, claim=claim)
+    for waits, works in WORK.items():
+        mine.filter(state=works).update(state=waits, claim=None, heartbeat_at=None)
+
+
+def expire() -> None:
+    """Drop what nobody has saved in time, and whatever lies in the storage without an upload."""
+    for upload in Upload.objects.filter(created_at__lt=Now() - KEPT_FOR).exclude(state=State.SAVED):
+        discard(upload)
+    folders = incoming.folders()  # before the rows are looked at: one that comes meanwhile is none of these
+    known = {str(key) for key in Upload.objects.exclude(state=State.SAVED).values_list("pk", flat=True)}
+    for stray in folders - known:
+        incoming.drop_folder(stray)
+    arriving.drop_strays(KEPT_FOR.total_seconds())
+
+
+def _move(upload_id: uuid.UUID, claim: uuid.UUID, old: State, new: State, **fields: Any) -> None:
+    rows = Upload.objects.filter(pk=upload_id, claim=claim, state=old)
+    if not rows.update(state=new, claim=None, heartbeat_at=None, **fields):
+        raise UploadGone(f"Upload {upload_id} is no longer this worker's.")
+
+
+def _forget_files(upload_id: uuid.UUID) -> None:
+    UploadedFile.objects.filter(upload=upload_id).update(path="")
+    incoming.drop_all(upload_id)
