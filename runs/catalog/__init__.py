@@ -3,16 +3,21 @@
 Pure: no Django, and nothing read but the files beside this module.
 """
 
-from runs.catalog.durability import Durability, Survival
+from runs.catalog.durability import Durability, Survival, same_class
 from runs.catalog.loader import load_catalog, read_catalog, read_system
 from runs.catalog.reading import CatalogError
+from runs.catalog.recognition import recognise
 from runs.catalog.records import (
+    OTHER_SYSTEM,
+    UNKNOWN_MODE,
+    UPLOAD_NAMES,
     Binding,
     Catalog,
     Endpoint,
     Mode,
     ProcessRecipe,
     Readback,
+    Recognition,
     System,
     UnknownMode,
     UnknownName,
@@ -29,6 +34,9 @@ from runs.catalog.rendering import (
 from runs.declared import Property, PropertyError, check_properties
 
 __all__ = [
+    "OTHER_SYSTEM",
+    "UNKNOWN_MODE",
+    "UPLOAD_NAMES",
     "Binding",
     "Catalog",
     "CatalogError",
@@ -39,6 +47,7 @@ __all__ = [
     "Property",
     "PropertyError",
     "Readback",
+    "Recognition",
     "RenderedServer",
     "Survival",
     "System",
@@ -50,8 +59,10 @@ __all__ = [
     "load_catalog",
     "read_catalog",
     "read_system",
+    "recognise",
     "render_config",
     "render_server",
+    "same_class",
     "secret_properties",
     "server_settings",
 ]

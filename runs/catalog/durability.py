@@ -26,7 +26,7 @@ _REPLICA_DONE: dict[Ack, str] = {
 _READS: dict[Reads, str] = {
     "any_copy": "Reads may come from any copy and see an older value.",
     "primary": "Reads come from the primary.",
-    "quorum": "Reads ask a quorum of the copies.",
+    "quorum": "Reads ask enough copies to meet one with the newest acknowledged write.",
     "linearizable": "Reads see every write that was acknowledged before them.",
 }
 
@@ -78,6 +78,11 @@ class Durability:
     def _elsewhere(self) -> bool:
         """Whether another copy has the write."""
         return self.replicas_acked != 0 and self.replica_ack != "none"
+
+    @property
+    def write_class(self) -> tuple[Ack, Replicas, Ack, bool, bool]:
+        """What a write pays for, without the length of a bounded loss: what two sides of a comparison must share."""
+        return self.ack, self.replicas_acked, self.replica_ack, self.loss_window_s is None, self.loss_window_s == 0
 
     @property
     def survives(self) -> Survival:
@@ -133,3 +138,10 @@ class Durability:
         if self.loss_window_s == 0:
             return "A power failure of one node loses no acknowledged write."
         return f"A power failure of one node may lose the last {self.loss_window_s:g} s of acknowledged writes."
+
+
+def same_class(a: Durability | None, b: Durability | None) -> bool | None:
+    """Whether writes of both sides wait for the same; None where a side's record is not known, so nobody can say."""
+    if a is None or b is None:
+        return None
+    return a.write_class == b.write_class

@@ -15,6 +15,8 @@ from typing import Any, get_args
 from runs.catalog.durability import Durability
 from runs.catalog.reading import CatalogError, Table, check_slug
 from runs.catalog.records import (
+    OTHER_SYSTEM,
+    UNKNOWN_MODE,
     Binding,
     Catalog,
     ConfigFormat,
@@ -22,6 +24,7 @@ from runs.catalog.records import (
     Mode,
     ProcessRecipe,
     Readback,
+    Recognition,
     StopSignal,
     System,
 )
@@ -60,19 +63,38 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
     """The system that one file describes; `shared` are the properties all bindings have. Raises CatalogError."""
     with Table(_toml(text, file), file) as table:
         settings = _properties(table, "settings")
-        binding = _binding(table.table("binding"), shared)
+        runnable = table.flag("runnable", False)
+        # The client of a system that is not runnable is YCSB's own, which knows nothing of Benchsite's properties.
+        binding = _binding(table.table("binding"), shared if runnable else {})
         return System(
-            slug=table.slug("slug"),
+            slug=_not(OTHER_SYSTEM, table.slug("slug"), table),
             name=table.text("name"),
             aliases=table.texts("aliases"),
-            runnable=table.flag("runnable", False),
+            runnable=runnable,
             verified=table.text("verified", ""),
             notes=table.text("notes", ""),
+            pitfalls=table.texts("pitfalls"),
+            recognition=_recognition(table.table("ycsb")) if "ycsb" in table else Recognition(),
             binding=binding,
             settings=settings,
             modes=_modes(table.table("modes"), settings, binding),
             process=_process(table.table("process"), settings) if "process" in table else None,
         )
+
+
+def _not(reserved: str, slug: str, table: Table) -> str:
+    if slug == reserved:
+        raise table.error(f"{slug} stands for what the catalog does not know; choose another name")
+    return slug
+
+
+def _recognition(table: Table) -> Recognition:
+    with table:
+        found = {key: table.texts(key) for key in ("bindings", "classes", "jdbc")}
+        for key, names in found.items():
+            if [name.lower() for name in names] != list(names):
+                raise table.error(f"write {key} in small letters")
+        return Recognition(**found)
 
 
 def _shared(text: str) -> dict[str, Property]:
@@ -90,7 +112,7 @@ def _toml(text: str, file: str) -> dict[str, object]:
 def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
     with table:
         properties = {**_properties(table, "properties"), **shared}
-        endpoint = _endpoint(table.table("endpoint"), properties)
+        endpoint = _endpoint(table.table("endpoint"), properties) if "endpoint" in table else Endpoint()
         return Binding(
             name=table.slug("name"),
             java_class=table.text("java_class"),
@@ -103,8 +125,8 @@ def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
 def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
     with table:
         endpoint = Endpoint(
-            host=table.text("host"),
-            port=table.text("port"),
+            host=table.text("host", ""),
+            port=table.text("port", ""),
             user=table.text("user", ""),
             password=table.text("password", ""),
             database=table.text("database", ""),
@@ -158,7 +180,7 @@ def _check_default(table: Table, declared: Property, default: str) -> None:
 def _modes(parent: Table, settings: Mapping[str, Property], binding: Binding) -> dict[str, Mode]:
     modes: dict[str, Mode] = {}
     for slug in parent.names():
-        check_slug(slug, parent.where)
+        _not(UNKNOWN_MODE, check_slug(slug, parent.where), parent)
         with parent.table(slug) as table:
             server = _checked(table, "server", settings)
             # Every setting of the mode is read back; `readback` adds what the mode relies on without setting it.

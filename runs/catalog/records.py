@@ -7,6 +7,12 @@ from typing import Literal
 from runs.catalog.durability import Durability
 from runs.declared import Property, PropertyError, check_properties, nearest
 
+# What an uploaded result may say instead of a system or a mode of the catalog. Nothing is known of either, so no result
+# of theirs is ever compared by its durability.
+OTHER_SYSTEM = "other"
+UNKNOWN_MODE = "unknown"
+UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
+
 ConfigFormat = Literal["redis", "postgresql"]
 StopSignal = Literal["TERM", "INT", "QUIT"]
 
@@ -56,8 +62,8 @@ class Mode:
 class Endpoint:
     """Which client properties carry the server's address; empty where the system has no such thing."""
 
-    host: str
-    port: str
+    host: str = ""
+    port: str = ""
     user: str = ""
     password: str = ""
     database: str = ""
@@ -65,7 +71,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """The YCSB client of a system."""
+    """The YCSB client of a system: Benchsite's own where it is runnable, else the usual one of YCSB itself."""
 
     name: str
     java_class: str
@@ -93,15 +99,26 @@ class ProcessRecipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recognition:
+    """How the output of YCSB and its relatives names a system; small letters throughout."""
+
+    bindings: tuple[str, ...] = ()  # "cassandra2-cql", as after `ycsb run`
+    classes: tuple[str, ...] = ()  # "cassandracqlclient", without the package, which has changed over the years
+    jdbc: tuple[str, ...] = ()  # "mariadb" of jdbc:mariadb://...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """A database product."""
+    """A database product. One that is not runnable is known for its uploaded results."""
 
     slug: str
     name: str
     aliases: tuple[str, ...]
-    runnable: bool  # whether Benchsite can start one by itself
+    runnable: bool  # whether Benchsite can start one by itself and has a client for it
     verified: str  # on which real servers the modes were seen to work
     notes: str = field(repr=False)
+    pitfalls: tuple[str, ...] = field(repr=False)  # what has misled measurements before, a sentence or two each
+    recognition: Recognition = field(repr=False)
     binding: Binding = field(repr=False)
     settings: dict[str, Property] = field(repr=False)
     modes: dict[str, Mode] = field(repr=False)

@@ -101,6 +101,7 @@ def client_properties(
     address: dict[str, object] = {binding.endpoint.host: host, binding.endpoint.port: port}
     if password and binding.endpoint.password:
         address[binding.endpoint.password] = password
+    address.pop("", None)  # An embedded system has no address.
     properties.update(check_properties(binding.properties, address))
     if workload is not None and scans(workload):
         properties.update(binding.when_scanning)

@@ -7,10 +7,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, QuerySet
 
 from benchsite.teams.models import Team
-from runs.catalog import UnknownSystem, load_catalog
+from runs.catalog import System, UnknownSystem, load_catalog
 from runs.declared import PropertyError
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.models import Cluster, Database
+from runs.models.plan import Provisioner
 
 
 class DatabaseForm(NamedForm):
@@ -42,10 +43,10 @@ class DatabaseForm(NamedForm):
             for name in ("settings", "binding_properties"):
                 initial[name] = dict(sorted(initial[name].items()))
         super().__init__(*args, team=team, instance=instance, initial=initial, **kwargs)
-        systems = load_catalog().systems.values()
+        by_name = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
         self.fields["system"].choices = [  # type: ignore[attr-defined]
-            (system.slug, system.name if system.runnable else f"{system.name} (described, not runnable yet)")
-            for system in sorted(systems, key=lambda system: system.name.lower())
+            (group, [(system.slug, system.name) for system in by_name if system.runnable is runnable])
+            for group, runnable in (("Can be run", True), ("Known for uploads, cannot be run yet", False))
         ]
         self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
 
@@ -72,7 +73,18 @@ class DatabaseForm(NamedForm):
                 except PropertyError as error:
                     self.refuse(field, error)
         self._check_copies(cleaned.get("cluster"), cleaned.get("replication_factor"))
+        self._check_runnable(system, cleaned.get("cluster"))
         return cleaned
+
+    def _check_runnable(self, system: System, cluster: Cluster | None) -> None:
+        if not system.runnable and cluster is not None and cluster.provisioner != Provisioner.EXTERNAL:
+            self.add_error(
+                "system",
+                ValidationError(
+                    f"Benchsite cannot start {system.name} yet: choose an external cluster to describe it, "
+                    "or another system."
+                ),
+            )
 
     def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
         if cluster is None or copies is None:

@@ -117,13 +117,18 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     except (UnknownSystem, UnknownMode) as error:
         yield Problem("entries", str(error))
         return
+    if not system.runnable:
+        yield Problem(
+            "entries",
+            f"{database.name}: this release has no client for {system.name} and cannot run it. Choose another database "
+            f"here; results of {system.name} can be uploaded.",
+        )
+        return
     try:
         server_settings(system, mode, database.settings)
         system.check_binding_properties(database.binding_properties)
     except PropertyError as error:
         yield Problem("entries", f"{database.name}: {error}")
-    if not system.runnable:
-        yield Problem("entries", f"{system.name} cannot be run by this release: {system.notes or 'no provisioner yet'}")
     if database.provisioner == "docker":
         yield Problem("entries", f"{database.name}: containers are not part of this release; use a process cluster.")
     if mode.replicas_needed and database.provisioner == "process":

@@ -39,6 +39,9 @@ REDIS = (FOLDER / "redis.toml").read_text()
         ('config_format = "redis"', 'config_format = "ini"', "config_format is 'ini'; it must be one of"),
         ('"{program}", "{config}"', '"{program}", "{konfig}"', "{konfig} stands for nothing"),
         ('dbfilename = "dump.rdb"', 'save = ""', "save is fixed"),
+        ('slug = "redis"', 'slug = "other"', "other stands for what the catalog does not know"),
+        ("[modes.off]", "[modes.unknown]", "unknown stands for what the catalog does not know"),
+        ('classes = ["redisclient"', 'classes = ["RedisClient"', "write classes in small letters"),
         ('dbfilename = "dump.rdb"', 'dbfilename = "a\\nb"', "control characters"),
     ],
 )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runs.catalog import Durability
+from runs.catalog import Durability, same_class
 
 
 def record(**changes) -> Durability:
@@ -66,3 +66,30 @@ def test_it_refuses_contradictions(changes, complaint):
 )
 def test_it_speaks_plainly(changes, words):
     assert words in record(**changes).sentence()
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        ({}, True),
+        ({"reads": "any_copy"}, True),
+        ({"ack": "os_buffer", "loss_window_s": 1.0}, False),
+        ({"loss_window_s": None}, False),
+        ({"replicas_acked": 1, "replica_ack": "memory"}, False),
+        ({"replicas_acked": "quorum", "replica_ack": "disk"}, False),
+    ],
+)
+def test_it_tells_classes_of_writes_apart(changes, same):
+    assert same_class(record(), record(**changes)) is same
+    assert same_class(record(**changes), record()) is same
+
+
+def test_it_puts_bounded_losses_of_any_length_in_one_class():
+    one, ten = (record(ack="memory", loss_window_s=seconds) for seconds in (1.0, 10.0))
+    assert same_class(one, ten) is True
+
+
+def test_it_does_not_compare_what_is_not_known():
+    assert same_class(None, record()) is None
+    assert same_class(record(), None) is None
+    assert same_class(None, None) is None

@@ -95,7 +95,10 @@ def edit(request: HttpRequest, found: Database | None) -> HttpResponse:
         {
             "form": form,
             "database": found,
-            "systems": sorted(load_catalog().systems.values(), key=lambda system: system.name.lower()),
+            "systems": sorted(
+                (s for s in load_catalog().systems.values() if s.runnable or s.slug == form["system"].value()),
+                key=lambda system: system.name.lower(),
+            ),
             "has_cluster": Cluster.objects.filter(team=team_of(request)).exists(),
         },
         status=422 if form.is_bound else 200,

@@ -14,8 +14,13 @@ from runs.pages.durability import mode_rows
 @require_GET
 @team_required
 def systems(request: HttpRequest) -> HttpResponse:
-    found = sorted(load_catalog().systems.values(), key=lambda system: (not system.runnable, system.name.lower()))
-    return render(request, "runs/systems/list.html", {"systems": found, "digest": load_catalog().digest})
+    found = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
+    context = {
+        "runnable": [system for system in found if system.runnable],
+        "known": [system for system in found if not system.runnable],
+        "digest": load_catalog().digest,
+    }
+    return render(request, "runs/systems/list.html", context)
 
 
 @require_GET

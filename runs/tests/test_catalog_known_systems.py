@@ -1,0 +1,175 @@
+"""The systems that are known for their uploaded results: what their records say follows from what their modes set."""
+
+import pytest
+from django.urls import reverse
+
+from runs.catalog import load_catalog
+from runs.pages.durability import mode_rows
+from runs.tests.factories import make_cluster, make_database
+
+CATALOG = load_catalog()
+KNOWN = [system for system in CATALOG.systems.values() if not system.runnable]
+each_known = pytest.mark.parametrize("system", KNOWN, ids=[system.slug for system in KNOWN])
+
+# ack, other copies, what they had done, seconds that may be lost (None: any)
+RECORDS = {
+    "aerospike": {
+        "in-memory-master": ("memory", 0, "none", None),
+        "master": ("memory", 0, "none", 1.0),
+        "in-memory-all": ("memory", "all", "memory", 0.0),
+        "all": ("memory", "all", "memory", 0.0),
+        "commit-to-device": ("disk", "all", "disk", 0.0),
+    },
+    "cassandra": {
+        "no-commitlog": ("memory", 0, "none", None),
+        "one-periodic": ("memory", 0, "none", 10.0),
+        "one-group": ("disk", 0, "none", 0.0),
+        "one-batch": ("disk", 0, "none", 0.0),
+        "quorum-periodic": ("memory", "quorum", "memory", 0.0),
+        "all-one-periodic": ("memory", "all", "memory", 0.0),
+        "quorum-batch": ("disk", "quorum", "disk", 0.0),
+    },
+    "couchbase": {
+        "unchecked": ("none", 0, "none", None),
+        "memory": ("memory", 0, "none", None),
+        "replicate-1": ("memory", 1, "memory", 0.0),
+        "majority": ("memory", "quorum", "memory", 0.0),
+        "persist-1": ("disk", 0, "none", 0.0),
+        "persist-1-replicate-1": ("disk", 1, "memory", 0.0),
+        "majority-persist-active": ("disk", "quorum", "memory", 0.0),
+        "persist-2": ("disk", 1, "disk", 0.0),
+        "persist-majority": ("disk", "quorum", "disk", 0.0),
+    },
+    "ferretdb": {"sqlite": ("disk", 0, "none", 0.0), "postgresql": ("disk", 0, "none", 0.0)},
+    "hbase": {
+        "client-buffering": ("none", 0, "none", None),
+        "skip-wal": ("memory", 0, "none", None),
+        "async-wal": ("memory", 0, "none", 1.0),
+        "sync-wal-one-copy": ("os_buffer", 0, "none", None),
+        "sync-wal": ("os_buffer", "all", "os_buffer", 0.0),
+        "fsync-wal": ("disk", "all", "disk", 0.0),
+    },
+    "mariadb": {
+        "flush-0": ("memory", 0, "none", 1.0),
+        "flush-2": ("os_buffer", 0, "none", 1.0),
+        "flush-1": ("disk", 0, "none", 0.0),
+        "flush-2-semi-sync": ("os_buffer", 1, "os_buffer", 0.0),
+        "flush-1-semi-sync": ("disk", 1, "os_buffer", 0.0),
+    },
+    "memcached": {"unchecked": ("none", 0, "none", None), "none": ("memory", 0, "none", None)},
+    "mongodb": {
+        "w0": ("none", 0, "none", None),
+        "w1-no-journal": ("memory", 0, "none", 60.0),
+        "w1-secondary-reads": ("memory", 0, "none", 0.1),
+        "w1": ("memory", 0, "none", 0.1),
+        "w2": ("memory", 1, "memory", 0.0),
+        "majority-no-journal": ("memory", "quorum", "memory", 0.0),
+        "w1-j": ("disk", 0, "none", 0.0),
+        "majority": ("disk", "quorum", "disk", 0.0),
+        "majority-linearizable": ("disk", "quorum", "disk", 0.0),
+    },
+    "rocksdb": {
+        "no-wal": ("memory", 0, "none", None),
+        "no-sync": ("os_buffer", 0, "none", None),
+        "sync": ("disk", 0, "none", 0.0),
+    },
+}
+# The setting that makes a bounded loss window, in the modes that have one.
+WINDOWS = {
+    ("aerospike", "master"): ("flush-max-ms", 1e-3),
+    ("cassandra", "one-periodic"): ("commitlog_sync_period", 1.0),
+    ("hbase", "async-wal"): ("hbase.regionserver.optionallogflushinterval", 1e-3),
+    ("mariadb", "flush-0"): ("innodb_flush_log_at_timeout", 1.0),
+    ("mariadb", "flush-2"): ("innodb_flush_log_at_timeout", 1.0),
+    ("mongodb", "w1"): ("storage.journal.commitIntervalMs", 1e-3),
+    ("mongodb", "w1-secondary-reads"): ("storage.journal.commitIntervalMs", 1e-3),
+}
+
+
+def test_it_knows_every_system_of_the_studies():
+    assert {system.slug for system in KNOWN} == set(RECORDS)
+
+
+@each_known
+def test_it_records_what_each_mode_promises(system):
+    found = {
+        slug: (d.ack, d.replicas_acked, d.replica_ack, d.loss_window_s)
+        for slug, mode in system.modes.items()
+        for d in [mode.durability]
+    }
+    assert found == RECORDS[system.slug]
+
+
+@pytest.mark.parametrize(("slug", "mode"), WINDOWS)
+def test_it_takes_loss_windows_from_the_settings_of_the_mode(slug, mode):
+    system = CATALOG.system(slug)
+    setting, unit_s = WINDOWS[slug, mode]
+    text = system.modes[mode].server_settings[setting]
+    assert system.modes[mode].durability.loss_window_s == pytest.approx(system.settings[setting].number(text) * unit_s)
+
+
+@each_known
+def test_it_says_what_makes_each_mode_and_no_two_are_made_alike(system):
+    made = [(tuple(m.server_settings.items()), tuple(m.client_properties.items())) for m in system.modes.values()]
+    assert all(server or client for server, client in made)
+    assert len(set(made)) == len(made)
+
+
+@each_known
+def test_it_warns_of_pitfalls_and_cites_no_address(system):
+    assert system.pitfalls
+    texts = [system.notes, *system.pitfalls, *(mode.notes for mode in system.modes.values())]
+    assert not any("://" in text for text in texts)
+    assert all(text.endswith((".", ".)")) for text in texts if text)
+
+
+@each_known
+def test_it_renders_every_mode_for_pages(system):
+    for row in mode_rows(system):
+        assert not row.problem
+        assert {line.name: line.value for line in row.server} == row.mode.server_settings
+        assert {line.name: line.value for line in row.client} == row.mode.client_properties
+
+
+@each_known
+@pytest.mark.django_db
+def test_it_shows_each_on_a_page_of_its_own(client_in, system):
+    page = client_in.get(reverse("system", args=[system.slug])).content.decode()
+    assert "cannot be run from here yet" in page
+    assert "What has misled measurements" in page
+    assert "Read back before" not in page
+    assert reverse("database-add") not in page
+    for mode in system.modes:
+        assert f'id="mode-{mode}"' in page
+
+
+@pytest.mark.django_db
+def test_it_lists_what_can_be_run_apart_from_what_is_known(client_in):
+    page = client_in.get(reverse("systems")).content.decode()
+    can, known = page.split("Known for uploads")[:2]
+    assert "PostgreSQL" in can and "Cassandra" not in can
+    assert "Cassandra" in known and "jdbc:mariadb:" in known
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("provisioner", "refused"), [("process", True), ("docker", True), ("external", False)])
+def test_it_describes_one_on_external_clusters_only(client_in, team, provisioner, refused):
+    cluster = make_cluster(team=team, provisioner=provisioner)
+    data = {"system": "cassandra", "cluster": str(cluster.pk), "name": "Ring", "replication_factor": "1"}
+    response = client_in.post(reverse("database-add"), data)
+    assert response.status_code == (422 if refused else 302)
+    if refused:
+        assert "Benchsite cannot start Cassandra yet" in response.content.decode()
+
+
+@pytest.mark.django_db
+def test_it_is_refused_by_the_matrix_builder_with_one_sentence(client_in, team):
+    database = make_database(team=team, cluster=make_cluster(team=team), system="mongodb", name="Documents")
+    form = {
+        "entries": [f"{database.pk}:w1"], "purpose": "demo", "processes_per_generator": "1", "ladder": "threads",
+        "rungs": "2, 4", "repeats": "1", "order": "interleaved", "seed": "1", "warmup_s": "0", "measure_s": "10",
+        "load_policy": "load", "load_threads": "8", "reset_rung": "keep", "priority": "0",
+    }  # fmt: skip
+    page = client_in.post(reverse("matrix-preview"), form).content.decode()
+    assert page.count("this release has no client for MongoDB and cannot run it") == 1
+    assert "mongodb binding" not in page
