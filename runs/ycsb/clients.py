@@ -1,0 +1,358 @@
+"""Which files are one client's, which clients are one run's, and their merge.
+
+People bring a run as they have it: a folder for each client, one file for each with a number in its name, histogram
+logs without any folder, standard output and error apart, load and run in one file. What belongs together is told by
+names first, and by counts where the names say nothing: a log that counts exactly what a summary states is that
+client's. Runs of different clients are one run where the times of their status lines overlap.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.merge import merge
+from runs.ycsb.merged import ClientOutput, MergedRun, Phase, Window
+from runs.ycsb.names import parse_name
+from runs.ycsb.numbers import whole
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.progress import progress_of
+from runs.ycsb.readers.results import ReadFile, ReadRun
+from runs.ycsb.stated import operations_of
+from runs.ycsb.summarised import SummarisedRun, SummaryClient, summarise
+from runs.ycsb.summary import Summary
+
+# Words of a file's name that tell what it holds, and not whose it is.
+_ROLES: Final = re.compile(
+    r"std|(std)?(out|err)|error|outputs?|summary|status|logs?|hdr|raw|results?|data?|ycsb|te?xt|json|csv|md|tar|t?gz|zip|zst"
+)
+_PHASES: Final[Mapping[str, Phase]] = {
+    "load": "load",
+    "loading": "load",
+    "run": "measure",
+    "measure": "measure",
+    "transactions": "measure",
+}
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_PERCENTILES: Final = (50.0, 95.0, 99.0, 99.9)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFiles:
+    """What one client of a run left. `summary` carries its status lines too, wherever they stood."""
+
+    number: int  # from 0
+    names: tuple[str, ...]
+    summary: ReadRun | None
+    logs: tuple[IntervalLog, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """All clients of one run."""
+
+    phase: Phase | None
+    clients: tuple[ClientFiles, ...]
+    notes: tuple[str, ...] = ()
+
+
+def group(files: Sequence[ReadFile]) -> tuple[RunFiles, ...]:
+    """The runs in these files, in the order in which they first occur; files without any result are left out."""
+    drafts, notes = _drafts(files)
+    runs: list[list[tuple[str, _Run]]] = []
+    for key in sorted(drafts, key=_natural):
+        for run in drafts[key].runs():
+            home = next((members for members in runs if _is_one_run(run, key, members)), None)
+            if home is None:
+                runs.append([(key, run)])
+            else:
+                home.append((key, run))
+    runs.sort(key=lambda members: min(run.position for _, run in members))
+    return tuple(_run_files([run for _, run in members], notes) for members in runs)
+
+
+def merge_files(files: Sequence[ReadFile]) -> tuple[MergedRun | SummarisedRun, ...]:
+    """Every run in these files, merged over the whole of it."""
+    return tuple(merge_run(run, entire=True) for run in group(files))
+
+
+def merge_run(
+    run: RunFiles, *, warmup_s: float = 0.0, measure_s: float | None = None, entire: bool = False
+) -> MergedRun | SummarisedRun:
+    """Exactly, where every client left histograms of everything it counted; else with bounds, and why in `notes`.
+
+    Histograms are cut to the window that the clients have in common, unless `entire`. Raises MergeError where the
+    clients have none.
+    """
+    lacking = [reason for client in run.clients if (reason := _lacks(client))]
+    if lacking:
+        notes = (f"The percentiles are bounds: {'; '.join(lacking)}.", *run.notes)
+        return summarise([_summary_client(client) for client in run.clients], notes=notes)
+    outputs = [_output(client) for client in run.clients]
+    phase: Phase = run.phase or "measure"
+    if not entire:
+        return merge(outputs, warmup_s=warmup_s, measure_s=measure_s, phase=phase)
+    return replace(merge(outputs, warmup_s=0.0, phase="load"), phase=phase)
+
+
+# --- Which files are one client's ---
+
+
+@dataclass
+class _Run:
+    """One run of one client while its files are gathered."""
+
+    position: int
+    names: list[str]
+    summary: ReadRun | None = None
+    logs: list[IntervalLog] = field(default_factory=list)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """By measurement name, in the words of histogram logs."""
+        operations = self.summary.operations if self.summary else {}
+        return {name: entry.count for name, entry in operations.items() if entry.count is not None}
+
+    @property
+    def phase(self) -> Phase | None:
+        if self.summary is not None and self.summary.phase is not None:
+            return self.summary.phase
+        operations = {parse_name(log.operation).operation for log in self.logs} | set(self.counts)
+        operations = {name for name in operations if parse_name(name).is_operation}
+        return None if not operations else "load" if operations == {"INSERT"} else "measure"
+
+    @property
+    def span(self) -> Window | None:
+        """When it worked, on its own clock."""
+        progress = progress_of(SummaryClient(0, self.summary)) if self.summary is not None else None
+        if progress is not None and progress.is_dated:
+            return Window(progress.started_s, progress.ended_s)
+        starts = [log.start_time_s + float(log.start_s[0]) for log in self.logs if len(log)]
+        ends = [log.start_time_s + float(log.start_s[-1] + log.length_s[-1]) for log in self.logs if len(log)]
+        return Window(min(starts), max(ends)) if starts else None
+
+
+@dataclass
+class _Item:
+    """One run as read from one file."""
+
+    position: int
+    name: str
+    run: ReadRun
+    phase: Phase | None  # by a word of the file's name
+
+
+@dataclass
+class _Draft:
+    """One client while its files are gathered."""
+
+    summaries: list[_Run] = field(default_factory=list)
+    logs: list[_Item] = field(default_factory=list)
+    statuses: list[_Item] = field(default_factory=list)
+
+    def runs(self) -> list[_Run]:
+        runs = [replace(run, names=list(run.names), logs=list(run.logs)) for run in self.summaries]
+        if not runs and (self.logs or self.statuses):
+            first = min([*self.logs, *self.statuses], key=lambda item: item.position)
+            runs = [_Run(first.position, [], first.run if not self.logs else None)]
+        for item in self.logs:
+            run = _owner(item, runs)
+            run.logs += [log for log in item.run.logs if log.operation not in {known.operation for known in run.logs}]
+            run.names.append(item.name)
+        for item in self.statuses:
+            run = _owner(item, runs)
+            run.summary = _joined(run.summary, item.run)
+            run.names.append(item.name)
+        return runs
+
+
+def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], tuple[str, ...]]:
+    """The clients by what their files' names have in common."""
+    drafts: dict[str, _Draft] = {}
+    notes: list[str] = []
+    seen: dict[str, int] = {}
+    position = 0
+    for file in files:
+        again = seen.get(file.name, 0)
+        seen[file.name] = again + 1
+        for run in file.runs:
+            position += 1
+            key, phase = _key(file.name, run)
+            item = _Item(position, file.name, run, phase)
+            draft = drafts.setdefault(" ".join(part for part in (key, run.source, str(again or "")) if part), _Draft())
+            if run.logs and run.throughput_ops_s is None:
+                draft.logs.append(item)
+            elif not run.operations and run.throughput_ops_s is None:
+                draft.statuses.append(item)
+            elif twin := _twin(run, drafts):
+                notes.append(f"{file.name} states exactly what {twin} states: it is counted once.")
+            else:
+                draft.summaries.append(_Run(position, [file.name], run, list(run.logs)))
+    _adopt(drafts)
+    return drafts, tuple(notes)
+
+
+def _key(name: str, run: ReadRun) -> tuple[str, Phase | None]:
+    """What the name says besides roles, phases and measurements: whose file it is."""
+    folders, _, stem = name.replace("\\", "/").rpartition("/")
+    for log in run.logs if run.format == "hdr-log" else ():
+        # YCSB puts whatever it was told before the measurement's name: client1-READ.hdr, outREAD.hdr.
+        measurement = re.escape(log.operation)
+        stem = re.sub(rf"{measurement}(?=\.|$)|(?<![A-Za-z]){measurement}(?![A-Za-z])", " ", stem)
+    words = [word.lower() for word in _WORD.findall(f"{folders} {stem}")]
+    phase = next((_PHASES[word] for word in reversed(words) if word in _PHASES), None)
+    return " ".join(word for word in words if not _ROLES.fullmatch(word) and word not in _PHASES), phase
+
+
+def _twin(run: ReadRun, drafts: Mapping[str, _Draft]) -> str | None:
+    """The file that already stated this run to the last digit: its output was kept twice."""
+    for draft in drafts.values():
+        for known in draft.summaries:
+            if known.summary is not None and run.operations and (
+                (run.runtime_ms, run.throughput_ops_s, run.operations)
+                == (known.summary.runtime_ms, known.summary.throughput_ops_s, known.summary.operations)
+            ):  # fmt: skip
+                return known.names[0]
+    return None
+
+
+def _adopt(drafts: dict[str, _Draft]) -> None:
+    """Logs and status lines whose names lead to no summary go to the one that states the same counts.
+
+    Status lines may also go to the only summary there is: the last of them can be missing.
+    """
+    homes = [draft for draft in drafts.values() if draft.summaries]
+    strangers = {key: draft for key, draft in drafts.items() if not draft.summaries}
+    for key, draft in strangers.items():
+        items = [*draft.logs, *draft.statuses]
+        fitting = [home for home in homes if all(any(_fits(item, run) for run in home.summaries) for item in items)]
+        if not fitting and not draft.logs and len(homes) == len(strangers) == 1:
+            fitting = homes
+        if len(fitting) == 1:
+            fitting[0].logs += draft.logs
+            fitting[0].statuses += draft.statuses
+            del drafts[key]
+
+
+def _fits(item: _Item, run: _Run) -> bool:
+    """Whether the file counts exactly what the run states."""
+    if item.run.logs:
+        totals = {log.operation: log.total for log in item.run.logs}
+        counts = {parse_name(name): count for name, count in run.counts.items()}
+        return all(counts.get(parse_name(name), 0) == total for name, total in totals.items())
+    stated = operations_of(run.summary) if run.summary else {}
+    total = sum(
+        (-1 if entry.name.is_composite else 1) * (entry.count or 0)
+        for (_, kind), entry in stated.items()
+        if kind == "service"
+    )
+    return bool(item.run.status) and item.run.status[-1].operations_done == total
+
+
+def _owner(item: _Item, runs: Sequence[_Run]) -> _Run:
+    """Which of a client's runs the file belongs to. A rerun overwrites logs, so without any sign it is the last."""
+    if len(runs) == 1:
+        return runs[0]
+    fitting = [run for run in runs if _fits(item, run)]
+    named = [run for run in fitting or runs if item.phase is not None and run.phase == item.phase]
+    return (named or fitting or runs)[-1]
+
+
+def _joined(summary: ReadRun | None, other: ReadRun) -> ReadRun:
+    """A summary and what the client wrote elsewhere: its status lines, its command line, its complaints."""
+    if summary is None or summary is other:
+        return other
+    return replace(
+        summary,
+        status=summary.status if len(summary.status) >= len(other.status) else other.status,
+        properties={**other.properties, **summary.properties},
+        command=summary.command or other.command,
+        version=summary.version or other.version,
+        phase=summary.phase or other.phase,
+        process={**other.process, **summary.process},
+        symptoms=tuple(dict.fromkeys((*summary.symptoms, *other.symptoms))),
+        warnings=(*summary.warnings, *other.warnings),
+    )
+
+
+# --- Which clients are one run's ---
+
+
+def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]]) -> bool:
+    """Whether the run is another client of those: of the same phase, at the same time or, undated, of the same kind."""
+    return all(key != other_key and run.phase == other.phase for other_key, other in members) and any(
+        _are_together(run, other) for _, other in members
+    )
+
+
+def _are_together(one: _Run, other: _Run) -> bool:
+    mine, theirs = one.span, other.span
+    if mine is not None and theirs is not None:
+        return mine.from_s < theirs.to_s and theirs.from_s < mine.to_s
+    names = [
+        {parse_name(name).operation for name in (*run.counts, *(log.operation for log in run.logs))}
+        for run in (one, other)
+    ]
+    return not all(names) or bool({name for name in names[0] & names[1] if parse_name(name).is_operation})
+
+
+def _run_files(runs: Sequence[_Run], notes: tuple[str, ...]) -> RunFiles:
+    clients = tuple(
+        ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs)) for number, run in enumerate(runs)
+    )
+    mine = tuple(note for note in notes if any(name in note for run in runs for name in run.names))
+    return RunFiles(runs[0].phase, clients, mine)
+
+
+def _natural(key: str) -> list[tuple[int, int | str]]:
+    """client 2 before client 10."""
+    return [(0, int(word)) if word.isdigit() else (1, word) for word in key.split()]
+
+
+# --- Merging them ---
+
+
+def _lacks(client: ClientFiles) -> str:
+    """Why the client's histograms do not say everything; empty when they do."""
+    if not client.logs:
+        return f"client {client.number} left no histograms"
+    measured = {parse_name(log.operation) for log in client.logs}
+    operations = client.summary.operations if client.summary is not None else {}
+    counted = [name for name, entry in operations.items() if entry.count and parse_name(name).is_operation]
+    absent = sorted({name for name in counted if parse_name(name) not in measured})
+    return f"client {client.number} left no histograms of {', '.join(absent)}" if absent else ""
+
+
+def _threads(run: ReadRun | None) -> int | None:
+    stated = whole(run.properties.get("threadcount", "")) if run is not None else None
+    return stated if stated is not None and stated > 0 else None
+
+
+def _output(client: ClientFiles) -> ClientOutput:
+    run = client.summary
+    summary = Summary(run.runtime_ms, run.throughput_ops_s, run.operations) if run is not None else None
+    return ClientOutput(number=client.number, logs=client.logs, summary=summary, threads=_threads(run))
+
+
+def _summary_client(client: ClientFiles) -> SummaryClient:
+    run = client.summary or ReadRun(format="hdr-log")
+    if not run.operations and client.logs:
+        run = replace(run, operations=stated_by_logs(client.logs))
+    return SummaryClient(client.number, run, threads=_threads(run))
+
+
+def stated_by_logs(logs: Iterable[IntervalLog]) -> dict[str, ReadOperation]:
+    """What a summary would state of these histograms."""
+    found: dict[str, ReadOperation] = {}
+    for log in logs:
+        histogram = log.histogram()
+        values = zip(_PERCENTILES, histogram.percentiles(_PERCENTILES), strict=True)
+        found[log.operation] = ReadOperation(
+            count=histogram.count,
+            mean_us=histogram.mean,
+            min_us=histogram.min,
+            max_us=histogram.max,
+            percentiles_us={f"{percentile:g}": float(value) for percentile, value in values if value is not None},
+        )
+    return found

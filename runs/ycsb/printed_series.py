@@ -1,0 +1,225 @@
+"""Series of clients without histograms: what their status lines and printed time series say second by second.
+
+Counts add up and means are weighted by them. A percentile is shown only where one single client states it: several
+clients' percentiles of the same second are never averaged.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from runs.ycsb.grid import Grid, make_grid
+from runs.ycsb.histogram import Floats, Ints
+from runs.ycsb.intervals import Intervals
+from runs.ycsb.names import LatencyKind, MeasurementName
+from runs.ycsb.operation import SeriesPoint
+from runs.ycsb.progress import Progress, progress_of, times_of
+from runs.ycsb.series import POINT, Points, Series
+from runs.ycsb.stated import SummaryClient, measurement_of
+from runs.ycsb.status import StatusOperation
+
+# The name under which all operations together are shown where no line tells them apart.
+ALL_OPERATIONS: Final = "TOTAL"
+_LATENCIES: Final = ("p50_us", "p99_us", "max_us")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """One operation of one client. Latencies are NaN where they are not stated, `count` is -1."""
+
+    client: int
+    start_s: Floats
+    end_s: Floats
+    count: Ints
+    columns: Mapping[str, Floats]  # mean_us, p50_us, p99_us, max_us
+
+
+Key = tuple[str, LatencyKind, bool]  # operation, kind, whether these are failed ones
+
+
+def series_of_clients(clients: Sequence[SummaryClient]) -> tuple[Series, ...]:
+    """The series of every operation that any client's lines tell of, on one grid of seconds."""
+    known = [progress for progress in map(progress_of, clients) if progress is not None]
+    base_s = min((progress.started_s for progress in known), default=0.0)
+    rows: dict[Key, list[_Rows]] = {}
+    for client in clients:
+        for key, part in _rows_of(client, next((one for one in known if one.number == client.number), None)):
+            rows.setdefault(key, []).append(part)
+    if not any((part.count >= 0).any() for parts in rows.values() for part in parts):
+        rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in known]} if known else {}
+    grid = _grid([part for parts in rows.values() for part in parts], base_s)
+    names = sorted({(operation, kind) for operation, kind, _ in rows}, key=lambda key: (key[0], key[1] != "service"))
+    return tuple(
+        Series(operation, kind, base_s, 1, len(clients), _points(rows, operation, kind, grid))
+        for operation, kind in names
+    )
+
+
+def _rows_of(client: SummaryClient, progress: Progress | None) -> Iterable[tuple[Key, _Rows]]:
+    printed: set[Key] = set()
+    start_s = progress.started_s if progress is not None else 0.0
+    for name, operation in client.run.operations.items():
+        key = _key(measurement_of(name, client.run))
+        if key is not None and operation.series and key not in printed:
+            printed.add(key)
+            yield key, _of_points(client.number, start_s, operation.series)
+    if progress is None:
+        return
+    for key, by_line in _told(client).items():
+        if key not in printed:
+            yield key, _of_lines(client, progress, by_line)
+
+
+def _key(name: MeasurementName) -> Key | None:
+    return (name.operation, name.kind, bool(name.status)) if name.is_operation else None
+
+
+def _told(client: SummaryClient) -> dict[Key, dict[int, StatusOperation]]:
+    """For every operation what each line (by its position) says."""
+    told: dict[Key, dict[int, StatusOperation]] = {}
+    for position, line in enumerate(client.run.status):
+        for name, operation in line.operations.items():
+            key = _key(measurement_of(name, client.run))
+            if key is not None:
+                told.setdefault(key, {}).setdefault(position, operation)
+    return told
+
+
+def _of_lines(client: SummaryClient, progress: Progress, by_line: Mapping[int, StatusOperation]) -> _Rows:
+    lines = client.run.status
+    end_s = times_of(lines, client.clock_offset_s)
+    said = [by_line.get(position, StatusOperation(count=0)) for position in range(len(lines))]
+    return _Rows(
+        client=client.number,
+        start_s=np.concatenate([[min(progress.started_s, end_s[0])], end_s[:-1]]),
+        end_s=end_s,
+        count=np.array([-1 if operation.count is None else operation.count for operation in said], dtype=np.int64),
+        columns={
+            "mean_us": _numbers(operation.avg for operation in said),
+            "p50_us": _numbers(operation.p50 for operation in said),
+            "p99_us": _numbers(operation.p99 for operation in said),
+            "max_us": _numbers(operation.max for operation in said),
+        },
+    )
+
+
+def _of_points(number: int, start_s: float, points: Sequence[SeriesPoint]) -> _Rows:
+    """Rows of a printed time series, which count from their operation's first value."""
+    at_s = np.array([point.at_ms / 1000.0 for point in points], dtype=np.float64)
+    order = np.argsort(at_s, kind="stable")
+    points = [points[position] for position in order]
+    starts = at_s[order]
+    steps = np.diff(starts)
+    lengths = np.append(steps, np.median(steps) if steps.size else 1.0)
+    rates = _numbers(point.rate_ops_s for point in points)
+    mean = _numbers(point.mean_us for point in points)
+    counts = np.where(np.isnan(rates), -1, np.rint(np.nan_to_num(rates) * lengths)).astype(np.int64)
+    unknown = np.full(starts.size, np.nan)
+    return _Rows(
+        client=number,
+        start_s=start_s + starts,
+        end_s=start_s + starts + lengths,
+        count=counts,
+        columns={"mean_us": mean, **dict.fromkeys(_LATENCIES, unknown)},
+    )
+
+
+def _done(progress: Progress) -> _Rows:
+    """All operations of a client together."""
+    unknown = np.full(progress.at_s.size, np.nan)
+    return _Rows(
+        client=progress.number,
+        start_s=np.concatenate([[progress.started_s], progress.at_s[:-1]]),
+        end_s=progress.at_s,
+        count=np.diff(progress.done, prepend=0.0).astype(np.int64),
+        columns=dict.fromkeys(("mean_us", *_LATENCIES), unknown),
+    )
+
+
+def _numbers(values: Iterable[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+# --- On the grid ---
+
+
+def _intervals(rows: _Rows) -> Intervals:
+    """The rows as intervals, so that the grid can place them; they have no latencies to merge."""
+    size = rows.start_s.size
+    return Intervals(
+        name=ALL_OPERATIONS,
+        client=np.full(size, rows.client, dtype=np.int32),
+        start_s=rows.start_s,
+        length_s=rows.end_s - rows.start_s,
+        offsets=np.arange(size + 1, dtype=np.int64),
+        index=np.zeros(size, dtype=np.int32),
+        count=np.maximum(rows.count, 0),
+    )
+
+
+def _grid(parts: Sequence[_Rows], base_s: float) -> Grid:
+    longest: dict[int, _Rows] = {}
+    for part in parts:
+        if part.client not in longest or _length(part) > _length(longest[part.client]):
+            longest[part.client] = part
+    ended = {number: float(part.end_s[-1]) for number, part in longest.items()}
+    return make_grid({number: _intervals(part) for number, part in longest.items()}, ended, base_s)
+
+
+def _length(part: _Rows) -> float:
+    return float(part.end_s[-1] - part.start_s[0])
+
+
+def _points(rows: Mapping[Key, Sequence[_Rows]], operation: str, kind: LatencyKind, grid: Grid) -> Points:
+    points = np.zeros(grid.seconds.size, dtype=POINT)
+    for name in POINT.names or ():
+        if POINT[name].kind == "f":
+            points[name] = np.nan
+    points["second"] = grid.seconds
+    points["covered_s"] = sum(grid.covered_s.values(), np.zeros(grid.seconds.size))
+    plain, failed = rows.get((operation, kind, False), ()), rows.get((operation, kind, True), ())
+    points["count"] = _counts(plain, grid)
+    points["failed"] = _counts(failed, grid)
+    if plain and all((part.count >= 0).all() for part in plain):
+        points["rate_ops_s"] = grid.rate_ops_s(_by_client(plain, grid))
+    _add_latencies(points, plain, grid)
+    return points
+
+
+def _by_client(parts: Sequence[_Rows], grid: Grid) -> dict[int, Ints]:
+    counts = {number: np.zeros(grid.seconds.size, dtype=np.int64) for number in grid.covered_s}
+    for part in parts:
+        counts[part.client] = counts[part.client] + grid.counts(_intervals(part))[part.client]
+    return counts
+
+
+def _counts(parts: Sequence[_Rows], grid: Grid) -> Ints:
+    return sum(_by_client(parts, grid).values(), np.zeros(grid.seconds.size, dtype=np.int64))
+
+
+def _add_latencies(points: Points, parts: Sequence[_Rows], grid: Grid) -> None:
+    """Means weighted by counts, the largest maximum, and what a single interval alone states."""
+    size = grid.seconds.size
+    stating, weight, total = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size)
+    alone = {name: np.full(size, np.nan) for name in ("mean_us", *_LATENCIES)}
+    most = np.full(size, -np.inf)
+    for part in parts:
+        placed = grid.place(_intervals(part))
+        # A line that counts nothing says nothing about latencies.
+        says = (part.count != 0)[placed.interval] & ~np.isnan(part.columns["mean_us"][placed.interval])
+        at, interval, share = grid.rows(placed)[says], placed.interval[says], placed.weight[says]
+        np.add.at(stating, at, 1)
+        counted = np.where(part.count[interval] > 0, part.count[interval] * share, np.nan)
+        np.add.at(weight, at, counted)
+        np.add.at(total, at, counted * part.columns["mean_us"][interval])
+        # An unknown maximum makes that of its second unknown.
+        np.maximum.at(most, at, np.nan_to_num(part.columns["max_us"][interval], nan=np.inf))
+        for name, column in alone.items():
+            column[at] = part.columns[name][interval]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        points["mean_us"] = np.where(stating == 1, alone["mean_us"], total / weight)
+    points["max_us"] = np.where(np.isfinite(most), most, np.nan)
+    for name in ("p50_us", "p99_us"):
+        points[name] = np.where(stating == 1, alone[name], np.nan)

@@ -1,0 +1,180 @@
+"""One client's operations as its summary states them, whatever its version counted under which name."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.readers.results import ReadRun
+
+# Return codes of success. 0 is that of YCSB up to 0.4.
+SUCCESSES: Final = frozenset({"OK", "BATCHED_OK", "0"})
+_BATCHED: Final = "BATCHED_OK"
+# What measurement types of two kinds print twice, the finer one first.
+_COLLECTORS: Final = ("Hdr", "Raw", "Bucket")
+_GO_FAILED: Final = "_ERROR"
+_GO_COMPOSITE: Final = "READ_MODIFY_WRITE"
+_COMPOSITE: Final = "READ-MODIFY-WRITE"
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryClient:
+    """One client whose run is to be merged without histograms."""
+
+    number: int
+    run: ReadRun
+    clock_offset_s: float = 0.0  # the reference clock minus this client's
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatedOperation:
+    """One operation of one client. `latencies` are those of its successful values."""
+
+    name: MeasurementName
+    ok: int | None
+    failed: int | None
+    failures: Mapping[str, int]
+    returns: Mapping[str, int]
+    latencies: tuple[ReadOperation, ...]
+    failed_latencies: tuple[ReadOperation, ...] = ()
+
+    @property
+    def count(self) -> int | None:
+        return None if self.ok is None or self.failed is None else self.ok + self.failed
+
+
+Operations = Mapping[tuple[str, LatencyKind], StatedOperation]
+
+
+def measurement_of(name: str, run: ReadRun) -> MeasurementName:
+    """What a printed name means in this run.
+
+    With measurement.interval=intended alone YCSB measures from the scheduled start and keeps the plain names. go-ycsb
+    writes underscores.
+    """
+    if run.format.startswith("go-ycsb"):
+        failed = name.endswith(_GO_FAILED) and len(name) > len(_GO_FAILED)
+        operation = name.removesuffix(_GO_FAILED) if failed else name
+        return MeasurementName(
+            _COMPOSITE if operation == _GO_COMPOSITE else operation, "service", "FAILED" if failed else ""
+        )
+    parsed = parse_name(name)
+    return replace(parsed, kind="response") if is_response(run) else parsed
+
+
+def is_response(run: ReadRun) -> bool:
+    """Whether the plain names of this run are response times."""
+    return run.properties.get("measurement.interval", "").strip() == "intended"
+
+
+def operations_of(run: ReadRun) -> Operations:
+    """The operations of the workload: neither bookkeeping nor the same values a second time."""
+    drafts: dict[tuple[str, LatencyKind], _Draft] = {}
+    for name, operation in _once(run.operations):
+        parsed = measurement_of(name, run)
+        if parsed.is_operation and _says_something(operation):
+            draft = drafts.setdefault((parsed.operation, parsed.kind), _Draft(replace(parsed, status="")))
+            draft.take(parsed.status, operation)
+    return {key: draft.done() for key, draft in drafts.items()}
+
+
+def counts_operations(name: MeasurementName, run: ReadRun) -> bool:
+    """Whether values under this name are operations that add up, and not the same ones seen from another moment."""
+    return name.is_operation and name.kind == ("response" if is_response(run) else "service")
+
+
+def _says_something(operation: ReadOperation) -> bool:
+    return operation.count is not None or operation.mean_us is not None or bool(operation.percentiles_us)
+
+
+def _once(operations: Mapping[str, ReadOperation]) -> Iterable[tuple[str, ReadOperation]]:
+    """Each measurement once, by its finest collector; what only the others have is kept with it."""
+    by_name: dict[str, dict[str, ReadOperation]] = {}
+    for name, operation in operations.items():
+        collector, rest = _collector(name)
+        by_name.setdefault(rest, {})[collector] = operation
+    for name, collected in by_name.items():
+        order = [collected[collector] for collector in ("", *_COLLECTORS) if collector in collected]
+        yield (
+            name,
+            replace(
+                order[0],
+                returns=next((entry.returns for entry in order if entry.returns), {}),
+                buckets=next((entry.buckets for entry in order if entry.buckets), ()),
+                series=next((entry.series for entry in order if entry.series), ()),
+                variance_us2=next((entry.variance_us2 for entry in order if entry.variance_us2 is not None), None),
+            ),
+        )
+
+
+def _collector(name: str) -> tuple[str, str]:
+    """`HdrREAD` -> Hdr, READ. Names that only begin like that are left alone, as they are when they are parsed."""
+    for collector in _COLLECTORS:
+        rest = name.removeprefix(collector)
+        if rest != name and parse_name(name) == parse_name(rest):
+            return collector, rest
+    return "", name
+
+
+@dataclass
+class _Draft:
+    """One operation while its metrics are gathered."""
+
+    name: MeasurementName
+    plain: ReadOperation | None = None
+    failed: dict[str, ReadOperation] = field(default_factory=dict)
+
+    def take(self, status: str, operation: ReadOperation) -> None:
+        if status:
+            self.failed[status] = operation
+        else:
+            self.plain = operation
+
+    def done(self) -> StatedOperation:
+        plain = self.plain or ReadOperation(count=0)
+        returns = dict(plain.returns)
+        for operation in self.failed.values():
+            for code, count in operation.returns.items():
+                returns[code] = returns.get(code, 0) + count
+        if self.failed:
+            return self._split(plain, returns)
+        bad = {code: count for code, count in returns.items() if code not in SUCCESSES and count}
+        if plain.count is not None and bad and sum(returns.values()) == plain.count:
+            # Up to 0.5 failed operations are counted, and timed, with the others.
+            failed = sum(bad.values())
+            return StatedOperation(self.name, plain.count - failed, failed, bad, returns, (plain,))
+        return StatedOperation(self.name, plain.count, None if plain.count is None else 0, {}, returns, (plain,))
+
+    def _split(self, plain: ReadOperation, returns: Mapping[str, int]) -> StatedOperation:
+        failures = {status: operation.count for status, operation in self.failed.items() if operation.count}
+        failed = sum(count for count in failures.values() if count is not None)
+        batched = returns.get(_BATCHED, 0)
+        if batched and plain.count is not None and returns.get("OK", 0) == plain.count and batched <= failed:
+            # 0.10 and 0.11 count what was accepted into a batch as failed.
+            return self._batched(plain, returns, batched, failed)
+        everything = tuple(self.failed.values())
+        unknown = any(operation.count is None for operation in everything)
+        return StatedOperation(
+            self.name,
+            plain.count,
+            None if unknown else failed,
+            {status: count for status, count in failures.items() if count is not None},
+            returns,
+            (plain,),
+            everything,
+        )
+
+    def _batched(self, plain: ReadOperation, returns: Mapping[str, int], batched: int, failed: int) -> StatedOperation:
+        really = failed - batched
+        everything = tuple(self.failed.values())
+        return StatedOperation(
+            self.name,
+            (plain.count or 0) + batched,
+            really,
+            {"FAILED": really} if really else {},
+            returns,
+            (plain,) if really else (plain, *everything),
+            everything if really else (),
+        )

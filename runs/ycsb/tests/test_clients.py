@@ -1,0 +1,227 @@
+"""Which files are one client's, which clients are one run's, and their merge."""
+
+from dataclasses import replace
+
+import pytest
+
+from runs.ycsb.bounds import Bounds
+from runs.ycsb.clients import group, merge_files, merge_run
+from runs.ycsb.errors import MergeError
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.readers.results import ReadFile, ReadRun
+from runs.ycsb.status import StatusLine
+from runs.ycsb.summarised import SummarisedRun
+from runs.ycsb.tests.samples import steady_log
+
+T0 = 1_700_000_000.0
+
+
+def log(name, operation="READ", seconds=5, per_second=100, *, start_time_s=T0, latency_us=1000):
+    made = replace(steady_log(operation, seconds, per_second, latency_us=latency_us), start_time_s=start_time_s)
+    return ReadFile(name=name, format="hdr-log", runs=(ReadRun(format="hdr-log", logs=(made,)),))
+
+
+def text(name, count=500, *, operation="READ", phase="measure", throughput=None, status=(), p99=1000.0, **more):
+    return ReadFile(
+        name=name, format="ycsb-text", runs=(one(count, operation, phase, throughput, status, p99, **more),)
+    )
+
+
+def one(count=500, operation="READ", phase="measure", throughput=None, status=(), p99=1000.0, **more):
+    return ReadRun(
+        format="ycsb-text",
+        phase=phase,
+        runtime_ms=5000.0,
+        throughput_ops_s=count / 5 if throughput is None else throughput,
+        complete=True,
+        operations={operation: ReadOperation(count=count, mean_us=999.0, min_us=1.0, max_us=p99 * 2,
+                                             percentiles_us={"99": p99})},
+        status=status,
+        **more,
+    )  # fmt: skip
+
+
+def lines(start_s, seconds=5, per_second=100):
+    return tuple(StatusLine(at, at * per_second, 1.0, at_s=start_s + at) for at in range(seconds + 1))
+
+
+def told(files):
+    """For every run its phase and the files of every client."""
+    return [(run.phase, [list(client.names) for client in run.clients]) for run in group(files)]
+
+
+def test_folders_are_clients():
+    files = [text("0/summary.txt"), log("0/READ.hdr"), log("0/UPDATE.hdr", "UPDATE"), text("1/summary.txt", 400),
+             log("1/READ.hdr"), log("1/UPDATE.hdr", "UPDATE")]  # fmt: skip
+    assert told(files) == [
+        (
+            "measure",
+            [
+                ["0/summary.txt", "0/READ.hdr", "0/UPDATE.hdr"],
+                ["1/summary.txt", "1/READ.hdr", "1/UPDATE.hdr"],
+            ],
+        )
+    ]
+
+
+def test_common_stems_are_clients():
+    files = [text("client-1.txt"), text("client-10.txt", 400), text("client-2.txt", 300), log("client-1.READ.hdr"),
+             log("client-2-READ.hdr"), log("client-10_READ.hdr")]  # fmt: skip
+    assert told(files) == [
+        (
+            "measure",
+            [
+                ["client-1.txt", "client-1.READ.hdr"],
+                ["client-2.txt", "client-2-READ.hdr"],
+                ["client-10.txt", "client-10_READ.hdr"],
+            ],
+        )
+    ]
+
+
+def test_members_of_an_archive_are_files_like_others():
+    files = [text("results.zip/client-1.txt"), text("results.zip/client-2.txt", 400)]
+    assert told(files) == [("measure", [["results.zip/client-1.txt"], ["results.zip/client-2.txt"]])]
+
+
+def test_the_nth_file_of_a_name_is_the_nth_clients():
+    files = [log("READ.hdr"), log("UPDATE.hdr", "UPDATE"), log("READ.hdr"), log("UPDATE.hdr", "UPDATE")]
+    assert told(files) == [("measure", [["READ.hdr", "UPDATE.hdr"], ["READ.hdr", "UPDATE.hdr"]])]
+
+
+def test_a_prefix_of_a_log_is_no_part_of_its_operation():
+    files = [log("outREAD.hdr"), log("outREAD-MODIFY-WRITE.hdr", "READ-MODIFY-WRITE"), log("outIntended-READ.hdr",
+             "Intended-READ"), log("outREAD-FAILED.hdr", "READ-FAILED")]  # fmt: skip
+    assert [len(run.clients) for run in group(files)] == [1]
+
+
+def test_what_a_browser_adds_to_a_name_is_a_client():
+    assert told([log("READ.hdr"), log("READ (1).hdr")]) == [("measure", [["READ.hdr"], ["READ (1).hdr"]])]
+
+
+def test_output_and_error_of_a_client_belong_together():
+    status = ReadFile(
+        "1/stderr.txt", runs=(ReadRun(format="ycsb-text", status=lines(T0), command="java", version="0.17.0"),)
+    )
+    (run,) = group([text("1/stdout.txt"), status])
+    (client,) = run.clients
+    assert len(client.summary.status) == 6
+    assert (client.summary.version, client.summary.command) == ("0.17.0", "java")
+    assert client.summary.operations["READ"].count == 500
+
+
+def test_logs_go_to_the_summary_that_states_their_counts():
+    """The names say nothing: workloada.txt and READ.hdr share no word."""
+    files = [text("vm-a.txt", 500), text("vm-b.txt", 400), log("x/READ.hdr", per_second=80), log("y/READ.hdr")]
+    assert told(files) == [("measure", [["vm-a.txt", "y/READ.hdr"], ["vm-b.txt", "x/READ.hdr"]])]
+
+
+def test_logs_without_a_summary_of_theirs_are_clients_of_their_own():
+    assert told([log("a/READ.hdr"), log("b/READ.hdr")]) == [("measure", [["a/READ.hdr"], ["b/READ.hdr"]])]
+
+
+def test_load_and_run_are_two_runs():
+    both = ReadFile("out.txt", runs=(one(1000, "INSERT", "load"), one()))
+    assert [(run.phase, len(run.clients)) for run in group([both])] == [("load", 1), ("measure", 1)]
+    files = [text("load-1.txt", operation="INSERT", phase="load"), text("run-1.txt"),
+             text("load-2.txt", 400, operation="INSERT", phase="load"), text("run-2.txt", 400)]  # fmt: skip
+    assert told(files) == [
+        ("load", [["load-1.txt"], ["load-2.txt"]]),
+        ("measure", [["run-1.txt"], ["run-2.txt"]]),
+    ]
+
+
+def test_logs_of_a_load_are_not_those_of_the_run():
+    files = [text("1/load.txt", operation="INSERT", phase="load"), text("1/run.txt"),
+             log("1/load/INSERT.hdr", "INSERT"), log("1/READ.hdr")]  # fmt: skip
+    found = {run.phase: run.clients[0].names for run in group(files)}
+    assert found == {"load": ("1/load.txt", "1/load/INSERT.hdr"), "measure": ("1/run.txt", "1/READ.hdr")}
+
+
+def test_several_runs_in_one_file_are_several_runs():
+    file = ReadFile("history.txt", runs=(one(500), one(600), one(700)))
+    assert [run.clients[0].summary.operations["READ"].count for run in group([file])] == [500, 600, 700]
+
+
+def test_the_runs_of_two_clients_are_paired_in_order():
+    files = [ReadFile("a.txt", runs=(one(500), one(600))), ReadFile("b.txt", runs=(one(501), one(601)))]
+    found = [[client.summary.operations["READ"].count for client in run.clients] for run in group(files)]
+    assert found == [[500, 501], [600, 601]]
+
+
+def test_files_of_different_times_are_different_runs():
+    files = [text("first.txt", 500, status=lines(T0)), text("second.txt", 501, status=lines(T0 + 3600)),
+             text("third.txt", 502, status=lines(T0 + 1))]  # fmt: skip
+    assert told(files) == [("measure", [["first.txt"], ["third.txt"]]), ("measure", [["second.txt"]])]
+
+
+def test_files_of_different_operations_are_different_runs():
+    files = [text("workloadc.txt"), text("workloade.txt", 400, operation="SCAN")]
+    assert [len(run.clients) for run in group(files)] == [1, 1]
+
+
+def test_an_output_that_was_kept_twice_counts_once():
+    (run,) = group([text("out.txt"), text("copy-of-out.txt")])
+    assert len(run.clients) == 1
+    assert run.notes == ("copy-of-out.txt states exactly what out.txt states: it is counted once.",)
+
+
+def test_refused_files_are_left_out():
+    assert group([ReadFile("photo.jpg", error="This is no output of YCSB.")]) == ()
+
+
+# --- Merging ---
+
+
+def test_it_adds_histograms_where_every_client_has_them():
+    (merged,) = merge_files([log("a/READ.hdr"), log("b/READ.hdr", latency_us=3000)])
+    assert isinstance(merged, MergedRun)
+    assert (merged.clients_merged, merged.phase) == (2, "measure")
+    assert merged.operation("READ").ok == 1000
+    assert merged.operation("READ").histogram.percentile(99) == 3001
+
+
+def test_it_merges_all_of_it_also_where_clients_start_apart():
+    (merged,) = merge_files([log("a/READ.hdr"), log("b/READ.hdr", start_time_s=T0 + 2)])
+    assert merged.operation("READ").ok == 1000
+    (run,) = group([log("a/READ.hdr"), log("b/READ.hdr", start_time_s=T0 + 2)])
+    assert merge_run(run).operation("READ").ok == 600, "cut to the three seconds that they share"
+
+
+def test_it_gives_bounds_where_a_client_left_no_histograms():
+    files = [text("1/out.txt"), log("1/READ.hdr"), text("2/out.txt", 400, p99=3000.0)]
+    (merged,) = merge_files(files)
+    assert isinstance(merged, SummarisedRun)
+    assert merged.operation("READ").percentiles_us == {"99": Bounds(1000.0, 3000.0)}
+    assert merged.notes == ("The percentiles are bounds: client 1 left no histograms.",)
+
+
+def test_it_gives_bounds_where_a_log_of_an_operation_is_missing():
+    summary = one()
+    summary = replace(summary, operations={**summary.operations, "UPDATE": ReadOperation(count=7)})
+    (merged,) = merge_files([ReadFile("out.txt", runs=(summary,)), log("READ.hdr")])
+    assert isinstance(merged, SummarisedRun)
+    assert merged.notes == ("The percentiles are bounds: client 0 left no histograms of UPDATE.",)
+
+
+def test_a_killed_clients_histograms_count_where_another_has_none():
+    (merged,) = merge_files([text("1.txt", p99=3000.0), log("2/READ.hdr", per_second=40)])
+    assert isinstance(merged, SummarisedRun)
+    assert merged.operation("READ").ok == 700
+    assert merged.operation("READ").percentiles_us["99"] == Bounds(1000.0, 3000.0)
+
+
+def test_clients_that_never_worked_together_are_two_runs():
+    assert len(merge_files([log("a/READ.hdr"), log("b/READ.hdr", start_time_s=T0 + 60)])) == 2
+
+
+def test_it_says_so_when_no_window_is_left():
+    (run,) = group([log("a/READ.hdr"), log("b/READ.hdr")])
+    with pytest.raises(MergeError, match="no common window"):
+        merge_run(run, warmup_s=60.0)
+
+
+def test_threads_are_taken_from_the_properties():
+    (merged,) = merge_files([text("1.txt", properties={"threadcount": "8"})])
+    assert merged.clients[0].threads == 8
