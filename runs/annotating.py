@@ -1,4 +1,5 @@
-"""What people say about runs and matrices: tags, notes, and leaving a run out with a written reason.
+"""What people say about runs and matrices: tags, notes, and with a written reason leaving a run out or counting one
+that the checks reject.
 
 Verbs for pages and API. Numbers never change here; each change leaves a RunEvent that names who made it.
 """
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from benchsite.teams.models import User
 from runs.models import Matrix, Run, RunEvent, Sweep
-from runs.models.run import Status
+from runs.models.run import Status, Verdict
 
 LONGEST_TAG = 40
 MOST_TAGS = 20
@@ -90,11 +91,7 @@ def describe_sweep(sweep: Sweep, tags: Sequence[str], notes: str) -> None:
 @transaction.atomic
 def exclude(runs: Iterable[Run], user: User, reason: str) -> int:
     """Leave runs out of points, comparisons and reports, with a reason that stays visible; how many are newly out."""
-    reason = " ".join(_plain(reason).split())
-    if not reason:
-        raise AnnotationRefused("Write down why the run is left out: its readers will ask.")
-    if len(reason) > LONGEST_REASON:
-        raise AnnotationRefused(f"A reason has at most {LONGEST_REASON} characters; this one has {len(reason)}.")
+    reason = _reason(reason, "Write down why the run is left out: its readers will ask.")
     locked = _locked(runs)
     if unfinished := [run.name for run in locked if run.status not in Status.terminal()]:
         raise AnnotationRefused(f"“{unfinished[0]}” has not ended yet. Cancel it, or wait and exclude it then.")
@@ -111,6 +108,36 @@ def include(runs: Iterable[Run], user: User) -> int:
     Run.objects.filter(pk__in=out).update(excluded_reason="", excluded_by=None, excluded_at=None)
     _note(out, "included", user)
     return len(out)
+
+
+@transaction.atomic
+def override(run: Run, user: User, reason: str) -> None:
+    """Let a rejected run count again in points, ceilings and comparisons; the reason goes wherever its numbers go."""
+    reason = _reason(reason, "Write down why the run counts although a check rejects it: its readers will ask.")
+    (locked,) = _locked([run])
+    if locked.verdict != Verdict.REJECT:
+        raise AnnotationRefused(f"No check rejects “{run.name}”: it counts without a reason.")
+    if locked.verdict_override != reason:
+        Run.objects.filter(pk=run.pk).update(verdict_override=reason)
+        _note([run.pk], "override", user, text=reason)
+
+
+@transaction.atomic
+def withdraw_override(run: Run, user: User) -> None:
+    """The verdict decides again."""
+    (locked,) = _locked([run])
+    if locked.verdict_override:
+        Run.objects.filter(pk=run.pk).update(verdict_override="")
+        _note([run.pk], "override_withdrawn", user)
+
+
+def _reason(text: str, missing: str) -> str:
+    reason = " ".join(_plain(text).split())
+    if not reason:
+        raise AnnotationRefused(missing)
+    if len(reason) > LONGEST_REASON:
+        raise AnnotationRefused(f"A reason has at most {LONGEST_REASON} characters; this one has {len(reason)}.")
+    return reason
 
 
 def _locked(runs: Iterable[Run]) -> list[Run]:

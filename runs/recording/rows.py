@@ -18,8 +18,10 @@ from runs.ycsb.intervals import Intervals
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
 from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import pack
-from runs.ycsb.summarised import SummarisedClient, SummarisedOperation, SummarisedRun
+from runs.ycsb.summarised import Bounds, SummarisedClient, SummarisedOperation, SummarisedRun
 
+# The kind of their artifacts.
+INTERVALS: Final = "intervals"
 # The percentiles that have columns of their own.
 COLUMNS: Final[Mapping[str, float]] = {
     "p50_us": 50.0, "p90_us": 90.0, "p95_us": 95.0, "p99_us": 99.0, "p999_us": 99.9, "p9999_us": 99.99,
@@ -49,31 +51,56 @@ def write_set(
         number=number,
         is_current=current,
         created_by=created_by,
-        note=note,
-        **_window(merged),
-        clients_merged=merged.clients_merged,
-        clients_expected=merged.clients_expected,
-        operations=merged.total_operations,
-        failed=merged.failed_operations,
-        throughput_ops_s=merged.throughput_ops_s,
-        basis=merged.basis if isinstance(merged, SummarisedRun) else ThroughputBasis.WINDOW,
-        throughput_sum_ops_s=merged.throughput_sum_ops_s,
-        throughput_wall_ops_s=merged.throughput_wall_ops_s,
-        overlap=merged.overlap,
-        clients=[_client(client) for client in merged.clients],
+        note=note or (" ".join(merged.notes) if isinstance(merged, SummarisedRun) else ""),
+        **set_fields(merged),
         reader_version=merged.reader_version,
         algorithm_version=merged.algorithm_version,
     )
-    Measurement.objects.bulk_create(measurements(kept, merged))
-    Finding.objects.bulk_create(_finding(kept, result, merged.algorithm_version) for result in findings)
+    Measurement.objects.bulk_create(measurement_rows(kept, merged))
+    Finding.objects.bulk_create(finding_rows(kept, findings))
     return kept
 
 
-def measurements(kept: MeasurementSet, merged: MergedRun | SummarisedRun) -> list[Measurement]:
+def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
+    """The numbers of a whole run, by their columns in MeasurementSet."""
+    return {
+        **_window(merged),
+        "clients_merged": merged.clients_merged,
+        "clients_expected": merged.clients_expected,
+        "operations": merged.total_operations,
+        "failed": merged.failed_operations,
+        "throughput_ops_s": merged.throughput_ops_s,
+        "basis": merged.basis if isinstance(merged, SummarisedRun) else ThroughputBasis.WINDOW,
+        "throughput_sum_ops_s": merged.throughput_sum_ops_s,
+        "throughput_wall_ops_s": merged.throughput_wall_ops_s,
+        "overlap": merged.overlap,
+        "clients": [_client(client) for client in merged.clients],
+    }
+
+
+def measurement_rows(kept: MeasurementSet, merged: MergedRun | SummarisedRun) -> list[Measurement]:
     """The rows of a set's operations, not yet stored."""
     return [
         _merged(kept, operation) if isinstance(operation, MergedOperation) else _summarised(kept, operation)
         for operation in merged.operations
+    ]
+
+
+def finding_rows(kept: MeasurementSet, findings: Iterable[CheckResult]) -> list[Finding]:
+    """The rows of what the checks say, not yet stored."""
+    return [
+        Finding(
+            measurement_set=kept,
+            check_id=result.check_id,
+            severity=result.severity,
+            title=result.title,
+            measured=result.measured,
+            threshold=result.threshold,
+            message=result.message,
+            remedy=result.remedy,
+            algorithm_version=kept.algorithm_version,
+        )
+        for result in findings
     ]
 
 
@@ -95,9 +122,9 @@ def write_series(run: Run, series: Iterable[UnpackedSeries], reader_version: int
 
 
 def write_intervals(run: Run, intervals: Iterable[Intervals]) -> None:
-    """Keep the interval histograms of every measurement, from which the run can be cut again."""
-    for one in intervals:
-        artifacts.store(run, "intervals", f"{one.name}.intervals", one.to_bytes())
+    """Replace the stored interval histograms of every measurement, from which the run can be cut again."""
+    kept = [artifacts.store(run, INTERVALS, f"{one.name}.intervals", one.to_bytes()).pk for one in intervals]
+    run.artifacts.filter(kind=INTERVALS).exclude(pk__in=kept).delete()
 
 
 def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
@@ -120,7 +147,8 @@ def tail_of(merged: MergedRun) -> float:
 
 
 def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
-    return {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
+    found = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in found.items()}
 
 
 def _merged(kept: MeasurementSet, operation: MergedOperation) -> Measurement:
@@ -158,25 +186,19 @@ def _summarised(kept: MeasurementSet, operation: SummarisedOperation) -> Measure
             for column, percentile in COLUMNS.items()
             if percentile in known and known[percentile].is_exact
         },
-        bounds={
-            f"p{percentile:g}": [bounds.low_us, bounds.high_us]
-            for percentile, bounds in sorted(known.items())
-            if not bounds.is_exact or percentile not in COLUMNS.values()
-        },
+        bounds=_bounds(known, operation),
         resolution_us=operation.resolution_us,
         returns=dict(operation.returns),
     )
 
 
-def _finding(kept: MeasurementSet, result: CheckResult, version: int) -> Finding:
-    return Finding(
-        measurement_set=kept,
-        check_id=result.check_id,
-        severity=result.severity,
-        title=result.title,
-        measured=result.measured,
-        threshold=result.threshold,
-        message=result.message,
-        remedy=result.remedy,
-        algorithm_version=version,
-    )
+def _bounds(known: Mapping[float, Bounds], operation: SummarisedOperation) -> dict[str, list[float | None]]:
+    """What has no column, or no exact value to put into it."""
+    found = {
+        f"p{percentile:g}": bounds
+        for percentile, bounds in sorted(known.items())
+        if not bounds.is_exact or percentile not in COLUMNS.values()
+    }
+    if operation.mean_us is None and operation.mean_bounds_us is not None:
+        found["mean"] = operation.mean_bounds_us
+    return {name: [bounds.low_us, bounds.high_us] for name, bounds in found.items()}

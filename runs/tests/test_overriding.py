@@ -1,0 +1,61 @@
+"""Counting a rejected run with a written reason: whoever may, what it leaves behind, and taking it back."""
+
+import pytest
+
+from runs import annotating
+from runs.annotating import AnnotationRefused
+from runs.tests.factories import make_run, make_sweep
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def rejected(team):
+    return make_run(make_sweep(team=team), verdict="reject")
+
+
+def test_the_reason_is_kept_with_who_wrote_it(rejected, user):
+    annotating.override(rejected, user, " the client  was known\nto be small ")
+    rejected.refresh_from_db()
+    assert rejected.verdict_override == "the client was known to be small"
+    event = rejected.events.get()
+    assert (event.kind, event.actor, event.text) == ("override", "runa", "the client was known to be small")
+
+
+def test_the_verdict_and_the_numbers_stay(rejected, user):
+    before = rejected.throughput_ops_s
+    annotating.override(rejected, user, "why")
+    rejected.refresh_from_db()
+    assert (rejected.verdict, rejected.throughput_ops_s) == ("reject", before)
+
+
+def test_it_needs_a_reason(rejected, user):
+    with pytest.raises(AnnotationRefused, match="Write down why"):
+        annotating.override(rejected, user, " \n\x00 ")
+
+
+def test_a_reason_has_a_length(rejected, user):
+    with pytest.raises(AnnotationRefused, match="at most 2000 characters"):
+        annotating.override(rejected, user, "x" * 2001)
+
+
+@pytest.mark.parametrize("verdict", ["pass", "warn"])
+def test_a_run_that_no_check_rejects_needs_none(team, user, verdict):
+    run = make_run(make_sweep(team=team), verdict=verdict)
+    with pytest.raises(AnnotationRefused, match="counts without a reason"):
+        annotating.override(run, user, "why")
+
+
+def test_the_same_reason_twice_is_one_event(rejected, user):
+    annotating.override(rejected, user, "why")
+    annotating.override(rejected, user, "why")
+    assert rejected.events.count() == 1
+
+
+def test_it_can_be_withdrawn(rejected, user):
+    annotating.override(rejected, user, "why")
+    annotating.withdraw_override(rejected, user)
+    annotating.withdraw_override(rejected, user)
+    rejected.refresh_from_db()
+    assert rejected.verdict_override == ""
+    assert list(rejected.events.values_list("kind", flat=True)) == ["override", "override_withdrawn"]
