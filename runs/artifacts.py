@@ -1,11 +1,13 @@
 """Artifacts: content-addressed, zstd-compressed files behind Django's storage API, redacted before they are hashed."""
 
 import hashlib
-from io import BytesIO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
 
 import zstandard
 from django.core.exceptions import ImproperlyConfigured
-from django.core.files.base import ContentFile
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import Storage, storages
 
 from runs.models import Artifact, ClientRun, Run
@@ -13,6 +15,7 @@ from runs.ycsb.redact import redact
 
 # A worker that does not find this file sees another folder than the site does.
 MARKER = "benchsite-artifacts"
+CHUNK = 256 * 1024  # bytes
 TEXT_KINDS = frozenset({"summary", "stdout", "stderr", "properties", "server_config", "server_log"})
 
 
@@ -40,23 +43,50 @@ def store(run: Run, kind: str, name: str, content: bytes, client_run: ClientRun 
     if kind in TEXT_KINDS:
         content = redact(content.decode("utf-8", errors="replace")).encode()
     digest = hashlib.sha256(content).hexdigest()
+    keep_compressed(digest, ContentFile(zstandard.ZstdCompressor(level=3).compress(content)))
+    return attach(run, kind, name, digest, len(content), client_run)
+
+
+def keep_compressed(digest: str, compressed: "File[bytes]") -> None:
+    """Keep content that is redacted, hashed and compressed already, unless it is there."""
     path = _path(digest)
     if not storage().exists(path):
-        storage().save(path, ContentFile(zstandard.ZstdCompressor(level=3).compress(content)))
+        storage().save(path, compressed)
+
+
+def attach(run: Run, kind: str, name: str, digest: str, size: int, client_run: ClientRun | None = None) -> Artifact:
+    """Make content that is kept an artifact of this run."""
     artifact, _ = Artifact.objects.update_or_create(
         run=run,
         client_run=client_run,
         kind=kind,
         name=name,
-        defaults={"team_id": run.team_id, "sha256": digest, "size": len(content)},
+        defaults={"team_id": run.team_id, "sha256": digest, "size": size},
     )
     return artifact
 
 
 def open_artifact(artifact: Artifact) -> bytes:
     """The content, decompressed."""
-    with storage().open(_path(artifact.sha256)) as stored:
-        return zstandard.ZstdDecompressor().stream_reader(BytesIO(stored.read())).read()
+    with opened(artifact.sha256) as content:
+        return content.read()
+
+
+@contextmanager
+def opened(digest: str) -> Iterator[BinaryIO]:
+    """The content as a stream, for what may be large."""
+    with (
+        storage().open(_path(digest)) as stored,
+        zstandard.ZstdDecompressor().stream_reader(cast(BinaryIO, stored), read_across_frames=True) as content,
+    ):
+        yield cast(BinaryIO, content)
+
+
+def chunks(digest: str) -> Iterator[bytes]:
+    """The content piece by piece. Raises OSError before the first piece where it is gone."""
+    with opened(digest) as content:
+        while piece := content.read(CHUNK):
+            yield piece
 
 
 def _path(digest: str) -> str:

@@ -5,15 +5,18 @@
 Every transition is a compare-and-swap together with its RunEvent in one transaction. A conductor that has claimed a
 run holds a random claim id, on which each of its writes is fenced: one that was reaped meanwhile matches no row, is
 told so by ClaimLost, and stops. Time is PostgreSQL's own `now()`, never a machine's clock.
+
+An uploaded run begins where it ended before Benchsite heard of it: at SUCCEEDED.
 """
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from benchsite.teams.models import User
 from runs.models import Matrix, Run, RunEvent
@@ -79,6 +82,20 @@ def _after_the_end(run_id: uuid.UUID, to: Status) -> None:
                 reason_detail="The load it needs did not succeed.",
             )
     wake_scheduler()
+
+
+def insert_ended(run: Run, *, ended_at: datetime | None, actor: str) -> None:
+    """Insert an uploaded run, which has results and so has succeeded; whether they can be trusted its verdict says.
+
+    It ended when its files say so, but never after now; where they say nothing, it is as old as its upload.
+    """
+    assert run.source == Run.Source.UPLOADED
+    now = timezone.now()
+    with transaction.atomic():
+        run.status, run.stage = Status.SUCCEEDED, Stage.DONE
+        run.finished_at = min(ended_at or now, now)
+        run.save(force_insert=True)
+        RunEvent.objects.create(run=run, kind="status", new=run.status, actor=actor, text="Uploaded.")
 
 
 def dispatch(run_id: uuid.UUID) -> None:

@@ -81,6 +81,7 @@ class UploadedFile(models.Model):
     sha256 = models.CharField(max_length=64, blank=True)  # of the redacted content; empty: not read yet
     redacted_lines = models.PositiveIntegerField(default=0)  # how many lines held a secret
     error = models.TextField(blank=True)  # why it could not be unpacked
+    notes = models.JSONField(default=list, blank=True)  # what unpacking noticed: [{"text": ..., "line": ...}]
 
     class Meta:
         ordering = ["position"]

@@ -17,7 +17,7 @@ def storage() -> Storage:
     return storages["incoming"]
 
 
-def keep_original(upload_id: uuid.UUID, position: int, content: File[bytes]) -> str:
+def keep_original(upload_id: uuid.UUID, position: int, content: "File[bytes]") -> str:
     """A file as it came; answers where it lies."""
     return storage().save(f"{upload_id}/original-{position}", content)
 
@@ -38,6 +38,13 @@ def opened(path: str) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, plain)
         else:
             yield cast(BinaryIO, stored)
+
+
+@contextmanager
+def compressed(path: str) -> "Iterator[File[bytes]]":
+    """A redacted file as it is stored: compressed with zstd."""
+    with storage().open(path) as stored:
+        yield stored
 
 
 def drop(path: str) -> None:

@@ -54,9 +54,17 @@ class ReadMember:
     sha256: str
     redacted_lines: int
     error: str = ""  # why it could not be unpacked
+    notes: tuple[dict[str, Any], ...] = ()  # what unpacking noticed: text and line
 
 
-def receive(team: Team, user: User, files: Sequence[tuple[str, File[bytes]]]) -> tuple[Upload, uuid.UUID]:
+def member_of(stored: UploadedFile) -> ReadMember:
+    """A file that was read before."""
+    return ReadMember(
+        stored.name, stored.size, stored.path, stored.sha256, stored.redacted_lines, stored.error, tuple(stored.notes)
+    )
+
+
+def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) -> tuple[Upload, uuid.UUID]:
     """Keep the files of a request; it holds the claim until it lets go or reads them itself."""
     mine = uuid.uuid4()
     # The row comes first: a folder without one is a stray, and is dropped.
@@ -121,7 +129,7 @@ def recognise(
         UploadedFile.objects.bulk_create(
             UploadedFile(
                 upload_id=upload_id, position=place, name=one.name, size=one.size, path=one.path, sha256=one.sha256,
-                redacted_lines=one.redacted_lines, error=one.error,
+                redacted_lines=one.redacted_lines, error=one.error, notes=list(one.notes),
             )
             for place, one in enumerate(members)
         )  # fmt: skip
