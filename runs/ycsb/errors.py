@@ -7,6 +7,9 @@ YcsbError
     ├── SummaryMissing     a summary without a single result in it
     ├── HistogramError     an encoded histogram or a log that is not one
     ├── PackedDataError    stored bytes (intervals, series) that this version cannot read
+    ├── UnreadableFile     a file, or a member of an archive, whose bytes cannot be had
+    │   ├── DamagedFile    it is cut off or damaged; what came before can be used
+    │   └── LimitExceeded  it asks for more than any output of YCSB needs
     └── MergeError         clients that have nothing in common to merge
 """
 
@@ -53,6 +56,22 @@ class HistogramError(OutputError):
 
 class PackedDataError(OutputError):
     """Stored bytes that this version of the reader does not know."""
+
+
+class UnreadableFile(OutputError):
+    """The bytes of a file cannot be had: an unknown packing, a password, an archive without a directory."""
+
+
+class DamagedFile(UnreadableFile):
+    """The file is cut off or damaged. What was read before stands, or is doubtful where a checksum failed."""
+
+    def __init__(self, message: str, *, is_doubtful: bool = False) -> None:
+        super().__init__(message)
+        self.is_doubtful = is_doubtful
+
+
+class LimitExceeded(UnreadableFile):
+    """The file unpacks to more than is read of one file: nothing of it is used."""
 
 
 class MergeError(OutputError):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from runs.ycsb.block import Block, Note
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase
 from runs.ycsb.operation import Bucket, OtherLine, ReadOperation, SeriesPoint
@@ -43,32 +44,12 @@ Format = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Some whole lines of a file: UTF-8, ended by \\n, without byte order mark, escape sequences and carriage returns.
-
-    Only the last block of a file may be `unterminated`: then its last line may have been cut in the middle.
-    """
-
-    data: bytes
-    first_line: int  # from 1
-    unterminated: bool = False
-
-
 class Reader(Protocol):
     """One format's reader. It is fed the blocks of one file in order and keeps no more than its result."""
 
     def feed(self, block: Block) -> None: ...
 
     def done(self) -> "tuple[ReadRun, ...]": ...
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A warning about a file or a run, in plain words."""
-
-    text: str
-    line: int | None = None  # from 1
 
 
 @dataclass(frozen=True, slots=True)
