@@ -23,12 +23,22 @@ _HALF: Final = _SUB_BUCKETS // 2
 _HALF_BITS: Final = 10
 # The index of the largest value Java can record (2**63 - 1): no count lies beyond it.
 MAX_INDEX: Final = (63 - _HALF_BITS) * _HALF + _HALF - 1
+# From each of these values on, buckets are twice as wide.
+_FIRST_OF_BUCKET: Final = np.int64(_SUB_BUCKETS) << np.arange(63 - _HALF_BITS - 1, dtype=np.int64)
 
 
 def index_of(value: int) -> int:
     """The index of the bucket that counts `value` (in µs, not negative)."""
     bucket = max(value.bit_length() - (_HALF_BITS + 1), 0)
     return (bucket << _HALF_BITS) + (value >> bucket)
+
+
+def indices_of(values: npt.NDArray[Any]) -> Ints:
+    """The index of the bucket of each value (in µs, not negative)."""
+    value = np.asarray(values, dtype=np.int64)
+    bucket = np.searchsorted(_FIRST_OF_BUCKET, value, side="right")
+    indices: Ints = (bucket << _HALF_BITS) + (value >> bucket)
+    return indices
 
 
 def lowest_values(indices: npt.NDArray[Any]) -> Ints:

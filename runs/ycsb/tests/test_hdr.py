@@ -167,7 +167,7 @@ def test_it_reads_the_logs_of_a_killed_client():
         ("0,nan,0,AAAA", "not numbers"),
         ("0,1,0,!!!!", "cannot be decoded"),
         ("0,1,0,AAAA", "cannot be decoded"),
-        (f"0,1,0,{v1([1], digits=2)}", "2 significant digits"),
+        (f"0,1,0,{v1([0] * 300 + [1], digits=2)}", "too coarse: 2 significant digits"),
         (f"0,1,0,{v2(b'')[:-8]}AAAA", "cut off|cannot be decoded"),
         (f"0,1,0,{v2(zigzag(-60_000) + zigzag(1))}", "past the end"),
         (f"0,1,0,{v2(zigzag(-(2**62)) * 4 + zigzag(1))}", "past the end"),

@@ -1,0 +1,236 @@
+"""Encoded HdrHistograms, versions V1 and V2, to sparse counts in the bucket layout of `runs.ycsb.histogram`.
+
+Both are base64(cookie, length, zlib(header, counts)). V1's counts are whole words; V2's are ZigZag LEB128 numbers of at
+most nine bytes, where a negative one stands for so many zeros.
+
+The counts of many intervals are decoded together: one pass of numpy over some hundred intervals costs about as much as
+inflating them, where a loop over numbers would cost a hundred times that.
+"""
+
+import binascii
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from runs.ycsb.errors import HistogramError
+from runs.ycsb.histogram import MAX_INDEX, SIGNIFICANT_DIGITS, Ints, indices_of
+
+Bytes = npt.NDArray[np.uint8]
+
+_OUTER: Final = struct.Struct(">ii")  # cookie, compressed length
+_INNER: Final = struct.Struct(">iiiiqqd")  # cookie, length, offset, digits, lowest, highest, ratio
+_V1: Final = (0x1C849302, 0x1C849301)  # outer and inner cookie
+_V2: Final = (0x1C849304, 0x1C849303)
+_WORD_SIZE_BITS: Final = 0xF0  # of a cookie; V2 keeps a 1 there
+_LEB_LONGEST: Final = 9
+# Of a number in one byte: whether it counts anything, and over how many indices it leads (a negative one: zeros).
+_ONE_BYTE: Final = np.arange(256)
+_COUNTS: Final = (_ONE_BYTE & 1 == 0) & (_ONE_BYTE > 0)
+_STEPS: Final = np.where(_ONE_BYTE & 1, (_ONE_BYTE >> 1) + 1, 1).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How another tool's histogram divides the values: significant digits, and the unit 2**shift of its values."""
+
+    digits: int
+    shift: int
+
+    @property
+    def half_bits(self) -> int:
+        """Every doubling of the values has 2**half_bits buckets."""
+        return (2 * 10**self.digits - 1).bit_length() - 1
+
+    @property
+    def most_index(self) -> int:
+        """The index of the largest value Java can record."""
+        return ((64 - self.half_bits - self.shift) << self.half_bits) - 1
+
+    def values(self, index: Ints) -> tuple[Ints, Ints]:
+        """The smallest and the largest value of the bucket at each index."""
+        bucket = np.maximum((index >> self.half_bits) - 1, 0)
+        lowest = (index - (bucket << self.half_bits)) << (bucket + self.shift)
+        return lowest, lowest + (np.left_shift(np.int64(1), bucket + self.shift) - 1)
+
+
+OURS: Final = Layout(SIGNIFICANT_DIGITS, 0)
+
+
+class Payload(NamedTuple):
+    """The counts of one inflated histogram. `word_size` is 0 for V2."""
+
+    data: bytes
+    word_size: int
+    layout: Layout
+    line_number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """Sparse histograms one after the other: `sizes[i]` counts, each at its index."""
+
+    sizes: Ints
+    index: npt.NDArray[np.int32]
+    count: Ints
+
+
+def inflate(encoded: bytes, line_number: int) -> Payload:
+    """Undo base64 and zlib and check the header. Raises HistogramError; never inflates more than a histogram needs."""
+    try:
+        outer = binascii.a2b_base64(encoded, strict_mode=True)
+        cookie, length = _OUTER.unpack_from(outer)
+        inflater = zlib.decompressobj()
+        inner = inflater.decompress(outer[_OUTER.size : _OUTER.size + length], _most_bytes(OURS))
+        inner_cookie, size, _, digits, lowest, _, ratio = _INNER.unpack_from(inner)
+        layout = OURS if digits == SIGNIFICANT_DIGITS and lowest <= 1 else _layout(digits, lowest, line_number)
+        if not inflater.eof:
+            inner += inflater.decompress(inflater.unconsumed_tail, max(_most_bytes(layout) - len(inner), 1))
+    except (binascii.Error, struct.error, zlib.error) as error:
+        raise HistogramError(f"the histogram cannot be decoded ({error})", line_number) from error
+    if not inflater.eof:
+        raise HistogramError("the compressed histogram is cut off or too large", line_number)
+    kinds = cookie & ~_WORD_SIZE_BITS, inner_cookie & ~_WORD_SIZE_BITS
+    if kinds not in (_V1, _V2):
+        raise HistogramError(f"the histogram has an unknown encoding (cookie {cookie & 0xFFFFFFFF:#x})", line_number)
+    if ratio != 1.0:
+        raise HistogramError(f"the histogram's values are scaled by {ratio:g}; only whole numbers are read", line_number)
+    if size < 0 or len(inner) - _INNER.size < size:
+        raise HistogramError(f"the histogram holds {len(inner) - _INNER.size} of its {size} bytes", line_number)
+    word_size = 0 if kinds == _V2 else (inner_cookie & _WORD_SIZE_BITS) >> 4
+    if kinds == _V1 and word_size not in (2, 4, 8):
+        raise HistogramError(f"the histogram's counts are {word_size} bytes wide", line_number)
+    return Payload(inner[_INNER.size : _INNER.size + size], word_size, layout, line_number)
+
+
+def decode(payloads: Sequence[Payload]) -> Counts:
+    """The sparse counts of some histograms, in order."""
+    if all(payload.word_size == 0 and payload.layout is OURS for payload in payloads):
+        return _decode_v2(payloads, OURS.most_index)
+    parts = [_decode_one(payload) for payload in payloads]
+    return Counts(
+        np.concatenate([part.sizes for part in parts]),
+        np.concatenate([part.index for part in parts]),
+        np.concatenate([part.count for part in parts]),
+    )
+
+
+def _most_bytes(layout: Layout) -> int:
+    """No histogram is longer inflated: a word for every index."""
+    return 8 * (layout.most_index + 1) + _INNER.size
+
+
+def _layout(digits: int, lowest: int, line_number: int) -> Layout:
+    if not 1 <= digits <= 5 or not lowest < 2**31:
+        raise HistogramError(f"the histogram has {digits} significant digits from {lowest} on", line_number)
+    return Layout(digits, max(lowest, 1).bit_length() - 1)
+
+
+def _decode_one(payload: Payload) -> Counts:
+    most = payload.layout.most_index
+    found = _decode_v1(payload) if payload.word_size else _decode_v2([payload], most)
+    return found if payload.layout is OURS else _converted(found, payload)
+
+
+def _converted(found: Counts, payload: Payload) -> Counts:
+    """Into the layout of three digits, where every bucket with counts lies within one of its buckets."""
+    lowest, highest = payload.layout.values(found.index.astype(np.int64))
+    index = indices_of(lowest)
+    if (index != indices_of(highest)).any():
+        raise HistogramError(
+            f"the histogram is too coarse: {payload.layout.digits} significant digits in units of "
+            f"{1 << payload.layout.shift}. Write it with 3 digits in units of 1",
+            payload.line_number,
+        )
+    kept, owner = np.unique(index, return_inverse=True)
+    count = np.zeros(kept.size, dtype=np.int64)
+    np.add.at(count, owner, found.count)
+    return Counts(np.array([kept.size], dtype=np.int64), kept.astype(np.int32), count)
+
+
+def _decode_v1(payload: Payload) -> Counts:
+    whole = len(payload.data) // payload.word_size
+    # Zero is zero in every order of bytes: looking for it in the machine's own is several times faster.
+    raw = np.frombuffer(payload.data, dtype=f"i{payload.word_size}", count=whole)
+    index = np.flatnonzero(raw)
+    count = raw[index].view(f">i{payload.word_size}").astype(np.int64)
+    if index.size and (int(index[-1]) > payload.layout.most_index or int(count.min()) < 0):
+        raise HistogramError("the histogram has impossible counts", payload.line_number)
+    return Counts(np.array([index.size], dtype=np.int64), index.astype(np.int32), count)
+
+
+def _decode_v2(payloads: Sequence[Payload], most_index: int) -> Counts:
+    """All numbers of all payloads in one pass: find their ends, see how far each leads, keep those that count."""
+    data = np.frombuffer(b"".join(payload.data for payload in payloads), dtype=np.uint8)
+    borders = np.concatenate([[0], np.cumsum([len(payload.data) for payload in payloads])]).astype(np.int64)
+    ends = _number_ends(data, borders, payloads)
+    firsts = np.searchsorted(ends, borders)  # the number with which each payload begins
+    last = data.take(ends)
+    steps, counts = _STEPS.take(last), _COUNTS.take(last)
+    # Nearly all numbers are a single byte; the others are put together and take their places.
+    longer = np.flatnonzero(np.diff(ends, prepend=-1) > 1)
+    numbers = _unzigzag(data, np.where(longer > 0, ends[longer - 1] + 1, 0), ends[longer])
+    steps[longer], counts[longer] = np.where(numbers < 0, -numbers, 1), numbers > 0
+    if steps.size and (int(steps.min()) < 1 or int(steps.max()) > most_index + 1):
+        # Runs of zeros so absurd that their sum would turn negative and look harmless.
+        raise _beyond(payloads, firsts, (steps < 1) | (steps > most_index + 1))
+    counted = np.flatnonzero(counts)
+    count = (last.take(counted) >> 1).astype(np.int64)
+    count[np.searchsorted(counted, longer[numbers > 0])] = numbers[numbers > 0]
+    after = np.concatenate([[0], np.cumsum(steps)])
+    sizes = np.diff(np.searchsorted(counted, firsts)).astype(np.int64)
+    index = after.take(counted) - np.repeat(after[firsts[:-1]], sizes)
+    if index.size and int(index.max()) > most_index:
+        raise _beyond(payloads, np.concatenate([[0], np.cumsum(sizes)]), index > most_index)
+    return Counts(sizes, index.astype(np.int32), count)
+
+
+def _beyond(payloads: Sequence[Payload], firsts: Ints, bad: npt.NDArray[np.bool_]) -> HistogramError:
+    """`firsts` are the positions in `bad` at which the payloads begin."""
+    owner = int(np.searchsorted(firsts, int(bad.argmax()), side="right")) - 1
+    return HistogramError("the histogram's counts run past the end of every histogram", payloads[owner].line_number)
+
+
+def _number_ends(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> Ints:
+    """The position of the last byte of every number: one without the high bit, or the ninth in a row."""
+    ends = np.flatnonzero(data < 0x80).astype(np.int64)
+    lasts = borders[1:][np.diff(borders) > 0] - 1
+    broken = data[lasts] >= 0x80
+    if broken.any() or (ends.size and int(np.diff(ends, prepend=-1).max()) >= _LEB_LONGEST):
+        ends = _number_ends_slowly(data, borders)
+        broken = ~np.isin(lasts, ends)
+    if broken.any():
+        owner = int(np.searchsorted(borders, lasts[broken.argmax()], side="right")) - 1
+        raise HistogramError("the histogram's last count is cut off", payloads[owner].line_number)
+    return ends
+
+
+def _number_ends_slowly(data: Bytes, borders: Ints) -> Ints:
+    """The same where counts above 2**55 or broken data make nine bytes in a row possible."""
+    ends: list[int] = []
+    fresh = set(borders.tolist())
+    length = 0
+    for position, byte in enumerate(data.tolist()):
+        length = 1 if position in fresh else length + 1
+        if byte < 0x80 or length == _LEB_LONGEST:
+            ends.append(position)
+            length = 0
+    return np.array(ends, dtype=np.int64)
+
+
+def _unzigzag(data: Bytes, starts: Ints, ends: Ints) -> Ints:
+    """The signed numbers between the positions: seven bits a byte, low ones first, the ninth byte with all eight."""
+    lengths = ends - starts + 1
+    values = np.zeros(starts.size, dtype=np.uint64)
+    for place in range(int(lengths.max(initial=0))):
+        reaches = np.flatnonzero(lengths > place)
+        bits = data[starts[reaches] + place].astype(np.uint64)
+        if place < _LEB_LONGEST - 1:
+            bits &= np.uint64(0x7F)
+        values[reaches] |= bits << np.uint64(7 * place)
+    signs = (values & np.uint64(1)).astype(np.int64)
+    return (values >> np.uint64(1)).astype(np.int64) ^ -signs

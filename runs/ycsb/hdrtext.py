@@ -1,0 +1,170 @@
+"""The text of interval histogram logs: what the comments say, and the columns of every line. Nothing is decoded here.
+
+One log may hold several measurements: a line with a tag (`Tag=READ,...`) belongs to the measurement of that name, and
+a heading in the middle of a file (of logs that were put together) is the name and the clock of what follows it.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from runs.ycsb.errors import HistogramError
+
+# No histogram of microseconds needs a longer line.
+LONGEST_LINE: Final = 4 << 20
+_NAME: Final = re.compile(rb"#\[Logging for: (.+?)\]")
+_START_TIME: Final = re.compile(rb"#\[StartTime: ([-+0-9.eE]+)")
+_BASE_TIME: Final = re.compile(rb"#\[BaseTime: ([-+0-9.eE]+)")
+_VERSION: Final = b"#[Histogram log format version"
+_COLUMNS: Final = b'"StartTimestamp"'
+_TAG: Final = b"Tag="
+_MARK: Final = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of a file
+_YEAR_S: Final = 365 * 24 * 3600.0
+
+
+class Row(NamedTuple):
+    """One line. Its interval began `start_s` after `origin_s`, seconds since the epoch on the client's clock."""
+
+    name: str
+    origin_s: float
+    start_s: float
+    length_s: float
+    max_s: float  # the column is divided by a million, so microseconds come as seconds
+    payload: bytes
+    line_number: int
+
+
+class LogText:
+    """Takes a log apart, in pieces of any size; it keeps no more than a line and what the comments said.
+
+    `truncated` tells that the last line broke off: it is left out. A damaged line before others raises HistogramError
+    with its number; so does a text in which nothing is a log.
+    """
+
+    def __init__(self, operation: str | None = None) -> None:
+        """`operation` is the name to use (of the file) where the log itself does not say it."""
+        self.start_times: dict[str, float] = {}  # of every measurement seen, in order: its log's start, or origin
+        self._operation = operation
+        self._name: str | None = None
+        self._start_time_s: float | None = None
+        self._base_time_s: float | None = None
+        self._origin_s: float | None = None  # known with the first line after a heading
+        self._is_log = False
+        self._line_number = 0
+        self._rest: list[bytes] = []  # of a line that has not ended yet
+        self._damage: HistogramError | None = None
+
+    @property
+    def truncated(self) -> bool:
+        return self._damage is not None
+
+    def feed(self, piece: bytes) -> Iterator[Row]:
+        """The lines that end within this piece."""
+        cut = piece.rfind(b"\n") + 1
+        if cut:
+            whole, self._rest = b"".join([*self._rest, piece[:cut]]), []
+            # Of bytes this splits at line feeds and carriage returns, and nothing else.
+            yield from self._rows(whole.splitlines())
+        if cut < len(piece):
+            self._rest.append(piece[cut:])
+            self._check_length(sum(map(len, self._rest)), self._line_number + 1)
+
+    def done(self) -> Iterator[Row]:
+        """The last line, where nothing ends it."""
+        rest, self._rest = b"".join(self._rest), []
+        yield from self._rows([rest])
+        if not self.start_times and not self._is_log:
+            raise self._damage or HistogramError(
+                "this is not a histogram log: it has neither a heading nor an interval"
+            )
+        if not self.start_times:
+            self._measurement(None, 0.0)
+
+    def damaged(self, error: HistogramError) -> None:
+        """The row that was given last cannot be decoded."""
+        self._damage = error
+
+    def _rows(self, lines: Iterable[bytes]) -> Iterator[Row]:
+        for line in lines:
+            self._line_number += 1
+            self._check_length(len(line), self._line_number)
+            if not line[:1].isdigit():
+                line = line.strip().removeprefix(_MARK)
+                if not line or self._is_comment(line):
+                    continue
+            if self._damage is not None:
+                raise self._damage
+            try:
+                row = self._row(line)
+            except HistogramError as error:
+                self._damage = error
+            else:
+                yield row
+
+    def _check_length(self, length: int, line_number: int) -> None:
+        if length > LONGEST_LINE:
+            raise HistogramError(f"the line is longer than {LONGEST_LINE >> 20} MiB: no histogram is", line_number)
+
+    def _is_comment(self, text: bytes) -> bool:
+        """Whether the line was a comment or the heading of the columns, and what it said."""
+        if text.startswith(_COLUMNS):
+            self._is_log = True
+            return True
+        if not text.startswith(b"#"):
+            return False
+        name, start, base = _NAME.match(text), _START_TIME.match(text), _BASE_TIME.match(text)
+        if self._origin_s is not None and (name or start or base or text.startswith(_VERSION)):
+            # A heading after lines: another log begins.
+            self._name = self._start_time_s = self._base_time_s = self._origin_s = None
+        if name:
+            self._name, self._is_log = name[1].decode("utf-8", errors="replace"), True
+        elif start:
+            self._start_time_s, self._is_log = _number(start[1]), True
+        elif base:
+            self._base_time_s = _number(base[1])
+        return True
+
+    def _row(self, text: bytes) -> Row:
+        tag = None
+        if text.startswith(_TAG):
+            found, _, text = text[len(_TAG) :].partition(b",")
+            tag = found.decode("utf-8", errors="replace")
+        columns = text.split(b",")
+        if len(columns) != 4:
+            raise HistogramError(f"an interval has 4 columns, here are {len(columns)}", self._line_number)
+        try:
+            start, length, longest = float(columns[0]), float(columns[1]), float(columns[2])
+        except ValueError:
+            start = length = longest = math.nan
+        if not (math.isfinite(start) and math.isfinite(longest) and 0 <= length < math.inf):
+            raise HistogramError("the times of the interval are not numbers", self._line_number)
+        name, origin_s = self._measurement(tag, start)
+        return Row(name, origin_s, start, length, longest, columns[3].rstrip(), self._line_number)
+
+    def _measurement(self, tag: str | None, first_start_s: float) -> tuple[str, float]:
+        """The name of the line's measurement, and the instant from which its log counts."""
+        if self._origin_s is None:
+            self._origin_s = self._origin(first_start_s)
+        name = tag or self._name or self._operation
+        if name is None:
+            raise HistogramError("the log does not say which operation it is of")
+        if name not in self.start_times:
+            # Lines of old logs carry absolute times: then they count from the log's own start time here too.
+            self.start_times[name] = self._origin_s if self._start_time_s is None else self._start_time_s
+        return name, self._origin_s
+
+    def _origin(self, first_start_s: float) -> float:
+        """HdrHistogram's rule for logs that do not name their base time."""
+        if self._base_time_s is not None:
+            return self._base_time_s
+        start = self._start_time_s or 0.0
+        return start if first_start_s < start - _YEAR_S else 0.0
+
+
+def _number(text: bytes) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
