@@ -111,12 +111,15 @@ class MachineFacts:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What stood and what drove it, from the submitted spec: the sides of a comparison differ in these."""
+    """What stood and what drove it, from the submitted spec: the sides of a comparison differ in these.
+
+    None and empty: nobody knows.
+    """
 
     version: str = ""
-    replication_factor: int = 1
-    records: int = 0
-    record_bytes: int = 0
+    replication_factor: int | None = None
+    records: int | None = None
+    record_bytes: int | None = None
     dataset_fingerprint: str = ""
     workload_properties: Mapping[str, str] = field(default_factory=dict)
     server_settings: Mapping[str, str] = field(default_factory=dict)  # of the database, then of the mode
@@ -126,16 +129,17 @@ class Setup:
     client_version: str = ""
     client_digest: str = ""
     warmup_s: int = 0
-    measure_s: int = 0
+    measure_s: int | None = None  # None: as long as it lasted
     processes: int = 1
     cluster_name: str = ""
     cluster_machines: tuple[MachineFacts, ...] = ()
     generators: tuple[str, ...] = ()
     generator_machines: tuple[MachineFacts, ...] = ()
+    client_on_database_host: bool | None = None  # as the uploader stated it
 
     @property
     def clients(self) -> int:
-        return len(self.generators) * self.processes
+        return max(len(self.generators), 1) * self.processes  # Nobody knows on how many machines uploaded clients ran.
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,7 @@ class Curve:
     ladder: str = "threads"
     rungs: tuple[int, ...] = ()  # of every planned run, measured or not: threads, or targets in ops/s
     phase: str = "measure"
+    uploaded: bool = False  # its runs were made elsewhere, and its setup is as their uploader stated it
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""
     created_at: dt.datetime | None = None
@@ -236,7 +241,10 @@ def promise_of(record: Mapping[str, object]) -> str:
 
 
 def durability_key(record: Mapping[str, object]) -> tuple[float, ...]:
-    """Sorts durability records, the strongest promise first; equal keys promise the same for writes."""
+    """Sorts durability records, the strongest promise first; equal keys promise the same for writes.
+
+    Of an empty record nobody knows what it promises: it sorts behind all others, and is no other's equal.
+    """
     ack = record.get("ack")
     window = record.get("loss_window_s", None)
     copies = record.get("replicas_acked", 0)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from reports.curves import Curve
 
+UNKNOWN = "unknown"
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -25,8 +27,22 @@ def _rungs(curve: Curve) -> str:
 
 
 def _settings(curve: Curve) -> str:
+    if curve.uploaded:
+        return UNKNOWN
     pairs = {**curve.setup.server_settings, **curve.setup.binding_properties}
     return ", ".join(f"{name}={value}" for name, value in sorted(pairs.items())) or "none of their own"
+
+
+def _data_set(curve: Curve) -> str:
+    records, size = curve.setup.records, curve.setup.record_bytes
+    if records is None:
+        return UNKNOWN
+    return f"{records:,} records" + (f" of {size:,} B" if size is not None else "")
+
+
+def _window(curve: Curve) -> str:
+    measured = "as long as it lasted" if curve.setup.measure_s is None else f"{curve.setup.measure_s} s"
+    return f"{measured} after {curve.setup.warmup_s} s"
 
 
 def _workload(curve: Curve) -> str:
@@ -43,20 +59,20 @@ def _properties(curve: Curve) -> str:
 # Looked at over all sides together.
 EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
     ("workload", _workload),
-    ("data set", lambda curve: f"{curve.setup.records:,} records of {curve.setup.record_bytes:,} B"),
+    ("data set", _data_set),
     ("ladder", _rungs),
-    ("measured window", lambda curve: f"{curve.setup.measure_s} s after {curve.setup.warmup_s} s"),
-    ("clients", lambda curve: f"{curve.setup.clients} ({', '.join(curve.setup.generators) or 'unknown'})"),
-    ("cluster", lambda curve: ", ".join(machine.name for machine in curve.setup.cluster_machines) or "unknown"),
-    ("replication factor", lambda curve: str(curve.setup.replication_factor)),
-    ("YCSB", lambda curve: f"{curve.setup.client_flavour} {curve.setup.client_version}"),
+    ("measured window", _window),
+    ("clients", lambda curve: f"{curve.setup.clients} ({', '.join(curve.setup.generators) or UNKNOWN})"),
+    ("cluster", lambda curve: ", ".join(machine.name for machine in curve.setup.cluster_machines) or UNKNOWN),
+    ("replication factor", lambda curve: str(curve.setup.replication_factor or UNKNOWN)),
+    ("YCSB", lambda curve: f"{curve.setup.client_flavour} {curve.setup.client_version or UNKNOWN}"),
     ("purpose", lambda curve: curve.purpose),
 )
 # Looked at among the sides of one system only: another system has others by nature.
 WITHIN_A_SYSTEM: tuple[tuple[str, Callable[[Curve], str]], ...] = (
-    ("version", lambda curve: curve.setup.version or "unknown"),
+    ("version", lambda curve: curve.setup.version or UNKNOWN),
     ("settings", _settings),
-    ("binding", lambda curve: curve.setup.client_digest[:12]),
+    ("binding", lambda curve: curve.setup.client_digest[:12] or UNKNOWN),
 )
 
 

@@ -15,7 +15,8 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
     generators = {machine.id: machine for curve in curves for machine in curve.setup.generator_machines}
     shared = clusters.keys() & generators.keys()
     if not shared:
-        return ""
+        stated = any(curve.setup.client_on_database_host for curve in curves)
+        return "Clients ran on the database's own machines: compare the shapes, not the numbers" if stated else ""
     if len(clusters | generators) == 1:
         cores = _cores(next(iter(clusters.values())))
         return f"Everything ran on one machine{cores}: compare the shapes, not the numbers"

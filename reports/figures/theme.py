@@ -4,6 +4,7 @@ Series colours have at least 3:1 contrast on their panel. Colour means the datab
 mode; neither ever stands alone.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -93,7 +94,8 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
 
     Up to five databases have a colour each. With more, one is highlighted - the named one, else the one with the
     highest ceiling - and the rest is grey. Modes with the same durability record share dash and marker across
-    databases, the strongest promise being solid; two curves of one database never do.
+    databases, the strongest promise being solid; two curves of one database never do, and a mode of which nobody knows
+    what it promises shares them with none.
     """
     databases = databases_of(curves)
     chosen = highlight if highlight in databases else _fastest(curves)
@@ -103,11 +105,13 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
         for index, name in enumerate(databases)
     }
     labels = labels_of(curves)
-    ranks = {key: rank for rank, key in enumerate(sorted({durability_key(curve.durability) for curve in curves}))}
+    known = {durability_key(curve.durability) for curve in curves if curve.durability}
+    ranks = {key: rank for rank, key in enumerate(sorted(known))}
+    unknown = itertools.count(len(ranks))
     taken: set[tuple[str, int]] = set()
     found: dict[UUID, Look] = {}
     for curve in curves:
-        number = ranks[durability_key(curve.durability)]
+        number = ranks[durability_key(curve.durability)] if curve.durability else next(unknown)
         while (curve.database_name, number) in taken:
             number += 1
         taken.add((curve.database_name, number))

@@ -79,7 +79,8 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
         rows = sweeps_of(team).filter(pk__in=selection.sweeps)
     else:
         rows = measured_sweeps(team)
-        rows = rows.filter(matrix=matrix) if matrix else rows if selection.matrix == ALL else rows.none()
+        # A team without any matrix may have uploaded what it compares.
+        rows = rows.filter(matrix=matrix) if matrix else rows
     purposes = selection.purposes
     if not purposes and selection.matrix == ALL and not selection.sweeps:
         # Across matrices only what is meant to be compared, unless the address asks for the rest.

@@ -140,6 +140,7 @@ def _curve(
         ladder=sweep.ladder,
         rungs=tuple(sorted({run["target_ops_s"] or run["threads"] for run in runs})),
         phase=sweep.phase,
+        uploaded=sweep.matrix_id is None,
         matrix_id=sweep.matrix_id,
         matrix_name=sweep.matrix.name if sweep.matrix else "",
         created_at=sweep.created_at,
@@ -230,6 +231,7 @@ def _setup(spec: RunSpec) -> Setup:
         cluster_machines=_machines(spec["cluster"]["machines"]),
         generators=tuple(generator["name"] for generator in spec["generators"]),
         generator_machines=_machines([generator["machine"] for generator in spec["generators"]]),
+        client_on_database_host=spec["stated"]["client_on_database_host"] if "stated" in spec else None,
     )
 
 
