@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from benchsite.teams.models import Team
-from reports.queries.choosing import sweeps_of
+from reports.queries.choosing import sweeps_of, with_workload
 from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
@@ -65,11 +65,11 @@ class SweepFilter:
 
     def apply(self, team: Team) -> QuerySet[Sweep]:
         """The team's sweeps that this filter lets through, in its order."""
-        rows = sweeps_of(team)
+        rows = with_workload(sweeps_of(team))
         for column, value in (
             ("system", self.system),
             ("mode", self.mode),
-            ("workload__name", self.workload),
+            ("workload_name", self.workload),
             ("purpose", self.purpose),
             ("matrix_id", self.matrix),
         ):
@@ -94,7 +94,7 @@ def _mentions(word: str) -> Q:
         | Q(database__name__icontains=word)
         | Q(database__version__icontains=word)
         | Q(database__cluster__name__icontains=word)
-        | Q(workload__name__icontains=word)
+        | Q(workload_name__icontains=word)
     )
 
 
@@ -123,7 +123,7 @@ class SweepChoices:
 def sweep_choices(team: Team) -> SweepChoices:
     """Three queries, whatever the number of sweeps."""
     rows = sweeps_of(team).order_by()
-    held = list(rows.values_list("system", "mode", "workload__name").distinct())
+    held = list(with_workload(rows).values_list("system", "mode", "workload_name").distinct())
     tagged = rows.exclude(tags=[]).values_list("tags", flat=True).distinct()[: 5 * MOST_CHOICES]
     matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
     return SweepChoices(
