@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -28,6 +29,13 @@ class Stability:
     slow_share: float  # of the seconds
     longest_slow_s: int
 
+    @property
+    def grade(self) -> Literal["flat", "variable", "erratic"]:
+        """In one word; the limits are judgements (2 % and 0.1 % of slow seconds, 10 %)."""
+        if self.cv <= 0.02 and self.slow_share <= 0.001:
+            return "flat"
+        return "variable" if self.cv <= 0.10 else "erratic"
+
 
 def stability(series: Sequence[float]) -> Stability | None:
     """None for fewer than two seconds, or when nothing was done in most of them. A missing second is a 0."""
@@ -53,11 +61,12 @@ def stability(series: Sequence[float]) -> Stability | None:
         down_spike=spike,
         down_spike_share=spike / median,
         slow_share=float(slow.mean()),
-        longest_slow_s=_longest_run(slow.tolist()),
+        longest_slow_s=longest_run(slow.tolist()),
     )
 
 
-def _longest_run(flags: Sequence[bool]) -> int:
+def longest_run(flags: Sequence[bool]) -> int:
+    """How many in a row are true, at most."""
     longest = current = 0
     for flag in flags:
         current = current + 1 if flag else 0

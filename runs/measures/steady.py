@@ -1,12 +1,34 @@
 """Where a run's warm-up ends (MSER-5), and whether it drifts afterwards. Suggestions: nothing is cut by them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 BATCH = 5  # seconds
 DRIFT = 0.05  # of the mean
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How a series changes from its beginning to its end, as shares of its mean, each with its standard error.
+
+    The errors are those of means over 5 s: neighbouring seconds resemble each other, and by themselves they would make
+    every drift look certain.
+    """
+
+    slope: float  # over the whole series, by least squares
+    slope_error: float
+    halves: float  # mean of the second half / mean of the first half - 1
+    halves_error: float
+
+    def exceeds(self, share: float, sigmas: float) -> bool:
+        """Whether either is above `share`, and above what chance alone does (`sigmas` standard errors)."""
+        return abs(self.slope) > max(share, sigmas * self.slope_error) or abs(self.halves) > max(
+            share, sigmas * self.halves_error
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +63,39 @@ def mser5(series: Sequence[float]) -> SteadyState | None:
     )
     cut = int(np.argmin(statistics))
     kept = values[cut * BATCH :]
-    mean = float(kept.mean())
-    slope = float(np.polyfit(np.arange(kept.size, dtype=np.float64), kept, 1)[0])
-    half = kept.size // 2
-    first, second = float(kept[:half].mean()), float(kept[half:].mean())
+    drift = drift_of(kept)
     return SteadyState(
         truncate_s=cut * BATCH,
         at_limit=cut == limit,
         statistics=statistics,
-        mean_kept=mean,
-        drift=slope * kept.size / mean if mean else 0.0,
-        halves=second / first - 1 if first else 0.0,
+        mean_kept=float(kept.mean()),
+        drift=drift.slope,
+        halves=drift.halves,
     )
+
+
+def drift_of(series: Sequence[float] | npt.NDArray[np.float64]) -> Drift:
+    """The drift of a series, none for zeros. Below four batches of 5 s nobody knows what chance does: no end of it."""
+    values = np.asarray(series, dtype=np.float64)
+    batches = values.size // BATCH
+    mean, half = float(values.mean()), values.size // 2
+    first, second = float(values[:half].mean()), float(values[half:].mean())
+    if mean == 0 or first == 0:
+        return Drift(0.0, 0.0, 0.0, 0.0)
+    slope = float(np.polyfit(np.arange(values.size, dtype=np.float64), values, 1)[0]) * values.size / mean
+    if batches < 4:
+        return Drift(slope, math.inf, second / first - 1, math.inf)
+    means = values[: batches * BATCH].reshape(batches, BATCH).mean(axis=1)
+    at = np.arange(batches, dtype=np.float64) - (batches - 1) / 2
+    left = means - means.mean() - float(at @ means / (at @ at)) * at
+    return Drift(
+        slope=slope,
+        slope_error=math.sqrt(float(left @ left) / (batches - 2) / float(at @ at)) * batches / mean,
+        halves=second / first - 1,
+        halves_error=math.hypot(_error_of(means[: batches // 2]), _error_of(means[batches // 2 :])) / first,
+    )
+
+
+def _error_of(means: npt.NDArray[np.float64]) -> float:
+    """The standard error of the mean of these."""
+    return float(means.std(ddof=1)) / math.sqrt(means.size)

@@ -37,10 +37,22 @@ def judge_target(
 
 def backlog(response_mean_us: Sequence[float]) -> tuple[float, bool]:
     """The growth (µs) of the mean response time over the window by least squares, and whether it is too much."""
+    found = backlog_growth(response_mean_us)
+    if found is None:
+        return 0.0, False
+    growth, mean = found
+    return growth, growth > max(BACKLOG_SHARE * mean, BACKLOG_LEAST_US)
+
+
+def backlog_growth(response_mean_us: Sequence[float]) -> tuple[float, float] | None:
+    """Growth over the window and mean (µs) of the seconds' mean response times; None for fewer than three of them.
+
+    A rate of arrival above that of service by the share d makes operations later by d s in every second.
+    """
     values = np.asarray(response_mean_us, dtype=np.float64)
     seconds = np.flatnonzero(np.isfinite(values))
     if seconds.size < 3:
-        return 0.0, False
+        return None
     kept = values[seconds]
     growth = float(np.polyfit(seconds.astype(np.float64), kept, 1)[0]) * float(values.size)
-    return growth, growth > max(BACKLOG_SHARE * float(kept.mean()), BACKLOG_LEAST_US)
+    return growth, float(kept.mean())

@@ -64,7 +64,7 @@ def rebuild(run: Run) -> Rebuilt:
     if merged.clients_merged < current.clients_merged:
         missing = "; ".join(f"client {one.number}: {one.reason}" for one in merged.missing)
         raise RecomputeSkipped(f"artifacts of its clients are missing: {missing}")
-    findings = judge_again(run, merged, tail_s=tail_s)
+    findings = judge_again(run, merged, collected.series, tail_s=tail_s)
     return Rebuilt(
         run=run,
         current=current,

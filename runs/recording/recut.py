@@ -26,6 +26,7 @@ from runs.ycsb.errors import YcsbError
 from runs.ycsb.intervals import Intervals
 from runs.ycsb.merge import ClientOutput, MergedClient, MergedRun, merge_intervals
 from runs.ycsb.readers.results import ReadOperation
+from runs.ycsb.series import Series, unpack
 from runs.ycsb.summary import Summary
 
 LONGEST_REASON = 2_000
@@ -72,7 +73,7 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
     """
     whole = _cuttable(run, warmup_s, tail_s)
     merged = cut(run, stored_intervals(run), whole, warmup_s=warmup_s, tail_s=tail_s)
-    findings = judge_again(run, merged, tail_s=tail_s)
+    findings = judge_again(run, merged, stored_series(run), tail_s=tail_s)
     with transaction.atomic():
         before = locked(run)
         for other in run.measurement_sets.filter(warmup_s=warmup_s, tail_s=tail_s):
@@ -125,14 +126,22 @@ def stored_intervals(run: Run) -> tuple[Intervals, ...]:
         ) from error
 
 
-def judge_again(run: Run, merged: MergedRun, *, tail_s: float) -> list[CheckResult]:
+def stored_series(run: Run) -> list[Series]:
+    """The whole run second by second. Raises RecutRefused where that cannot be read any more."""
+    try:
+        return [unpack(bytes(row.data)) for row in run.series.filter(interval_s=1)]
+    except YcsbError as error:
+        raise RecutRefused(f"The stored series of this run cannot be read: {error}. Recompute the run.") from error
+
+
+def judge_again(run: Run, merged: MergedRun, series: Sequence[Series], *, tail_s: float) -> list[CheckResult]:
     """The checks over another cut, whose window was to be as long as the cut leaves of what was planned."""
     window = cast(RunSpec, run.spec)["window"]
     planned_s = window["min_measure_s"]
     asked_s = None
     if planned_s is not None and run.phase == Phase.MEASURE:
         asked_s = max(window["warmup_s"] + planned_s - merged.warmup_s - tail_s, 0.0)
-    return judge(run, merged, clients_of(run), rows=run.evidence.get("rows"), asked_s=asked_s)
+    return judge(run, merged, series, clients_of(run), rows=run.evidence.get("rows"), asked_s=asked_s)
 
 
 def locked(run: Run) -> frozenset[str]:

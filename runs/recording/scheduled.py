@@ -11,13 +11,12 @@ from runs import artifacts, lifecycle
 from runs.models import Artifact, ClientRun, Run
 from runs.models.run import Phase
 from runs.recording.rows import write_intervals, write_series, write_set
+from runs.recording.surroundings import summary_of, surroundings_of
 from runs.spec import RunSpec
 from runs.validity import CheckResult, facts_of, judge_run, profile, worst
-from runs.ycsb.errors import YcsbError
 from runs.ycsb.hdr import IntervalLog, read_log
 from runs.ycsb.merge import ClientOutput, MergedRun, merge
 from runs.ycsb.series import Series, series_of, total_rate
-from runs.ycsb.summary import Summary, parse_summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,8 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
     """
     spec = cast(RunSpec, run.spec)
     asked_s = spec["window"]["min_measure_s"] if run.phase == Phase.MEASURE else None
-    findings = judge(run, collected.merged, collected.clients, rows=rows, asked_s=asked_s)
     merged = collected.merged
+    findings = judge(run, merged, collected.series, collected.clients, rows=rows, asked_s=asked_s)
     with transaction.atomic():
         run.measurement_sets.filter(number=1).delete()
         write_set(run, 1, merged, findings)
@@ -68,16 +67,21 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
 
 
 def judge(
-    run: Run, merged: MergedRun, clients: Sequence[ClientRun], *, rows: int | None, asked_s: float | None
+    run: Run,
+    merged: MergedRun,
+    series: Sequence[Series],
+    clients: Sequence[ClientRun],
+    *,
+    rows: int | None,
+    asked_s: float | None,
 ) -> list[CheckResult]:
-    """All validity checks over one merged run, with the thresholds of its purpose.
+    """All validity checks over one merged run, with the team's thresholds of its purpose.
 
-    `asked_s` is how long the window was to be: of a run that is cut again, what the cut leaves of the plan.
+    `series` is of the whole run. `asked_s` is how long the window was to be: of a run that is cut again, what the cut
+    leaves of the plan.
     """
     spec = cast(RunSpec, run.spec)
-    hosts = {machine["id"] for machine in spec["cluster"]["machines"]}
-    generators = {client.number: client.load_generator for client in clients if client.load_generator}
-    cores = {number: int(g.machine.facts.get("cores", {}).get("value", 0)) for number, g in generators.items()}
+    thresholds = profile(spec["purpose"])
     measure = run.phase == Phase.MEASURE
     facts = facts_of(
         merged,
@@ -87,12 +91,10 @@ def judge(
         rows_loaded=rows,
         measure_s=asked_s,
         rate_ops_s=[float(rate) for rate in total_rate(merged)] if measure else None,
-        client_on_database_host=any(generator["machine"]["id"] in hosts for generator in spec["generators"]),
-        machines={number: g.machine.name for number, g in generators.items()},
-        cpu_percent={c.number: c.cpu_percent for c in clients if c.cpu_percent is not None},
-        cores={number: found for number, found in cores.items() if found},
+        series=series if measure else (),
+        known=surroundings_of(run, spec, clients, thresholds),
     )
-    return judge_run(facts, profile(spec["purpose"]))
+    return judge_run(facts, thresholds)
 
 
 def _output(client: ClientRun) -> ClientOutput:
@@ -100,7 +102,7 @@ def _output(client: ClientRun) -> ClientOutput:
     return ClientOutput(
         number=client.number,
         logs=[_log(artifact) for artifact in stored if artifact.kind == "hdr"],
-        summary=_summary(stored),
+        summary=summary_of(client),
         clock_offset_s=client.clock_offset_s or 0.0,
         started_s=client.facts.get("started_epoch_s"),
         threads=client.order["threads"],
@@ -109,13 +111,3 @@ def _output(client: ClientRun) -> ClientOutput:
 
 def _log(artifact: Artifact) -> IntervalLog:
     return read_log(artifacts.open_artifact(artifact).decode("utf-8", errors="replace").splitlines())
-
-
-def _summary(stored: list[Artifact]) -> Summary | None:
-    for artifact in stored:
-        if artifact.kind == "summary":
-            try:
-                return parse_summary(artifacts.open_artifact(artifact).decode("utf-8", errors="replace"))
-            except YcsbError:
-                return None
-    return None

@@ -1,23 +1,32 @@
 """The checks that decide whether a run's numbers may be believed. Pure: facts in, findings out."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
-from runs.validity import arithmetic, clients, duration, evidence
-from runs.validity.facts import ClientFacts, OperationFacts, RunFacts, facts_of
-from runs.validity.profile import Profile, profile
-from runs.validity.results import CheckResult, Severity, Verdict, at_most, worst
+from runs.validity import arithmetic, clients, concurrency, duration, environment, evidence, load, steadiness
+from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
+from runs.validity.gathering import Surroundings, facts_of, facts_of_summary
+from runs.validity.pairs import SideFacts, judge_pair
+from runs.validity.profile import THRESHOLDS, Profile, profile
+from runs.validity.results import CheckResult, Severity, Verdict, worst
 
 __all__ = [
+    "THRESHOLDS",
     "CheckResult",
     "ClientFacts",
+    "ClientProbe",
+    "ClusterFacts",
     "OperationFacts",
+    "OverTime",
     "Profile",
     "RunFacts",
     "Severity",
+    "SideFacts",
+    "Surroundings",
     "Verdict",
     "facts_of",
+    "facts_of_summary",
+    "judge_pair",
     "judge_run",
     "profile",
     "worst",
@@ -27,41 +36,46 @@ Check = Callable[[RunFacts, Profile], CheckResult | None]
 
 _MEASURE: Final[tuple[Check, ...]] = (
     evidence.evidence_of_success,
-    clients.little,
+    concurrency.little,
+    concurrency.thread_limit,
     clients.client_cpu,
+    clients.client_count,
     duration.duration,
     duration.set_up,
     evidence.errors,
-    clients.mix,
-    clients.target,
-    duration.instability,
-    duration.start_skew,
+    load.mix,
+    load.target,
+    steadiness.backlog,
+    steadiness.warm_up,
+    steadiness.instability,
+    steadiness.stalls,
+    clients.start_skew,
     clients.balance,
+    clients.clocks,
     evidence.key_space,
+    environment.unacknowledged,
+    environment.plausibility,
     arithmetic.measurement,
     arithmetic.arithmetic,
-    clients.environment,
+    environment.environment,
 )
 # A load is as long as its records take, has one kind of operation and no window to be cut: the rest says nothing.
 _LOAD: Final[tuple[Check, ...]] = (
     evidence.evidence_of_success,
-    clients.little,
+    concurrency.little,
     clients.client_cpu,
+    duration.set_up,
     evidence.errors,
+    clients.clocks,
     evidence.key_space,
+    environment.unacknowledged,
     arithmetic.measurement,
     arithmetic.arithmetic,
-    clients.environment,
+    environment.environment,
 )
 
 
 def judge_run(facts: RunFacts, profile: Profile) -> list[CheckResult]:
-    """Every check that applies to the run, in the order of their ids."""
+    """Every check that applies to the run, in the order of their ids. What two runs differ in is `judge_pair`'s."""
     results = [check(facts, profile) for check in (_LOAD if facts.phase == "load" else _MEASURE)]
-    return [_capped(result, profile) for result in results if result is not None]
-
-
-def _capped(result: CheckResult, profile: Profile) -> CheckResult:
-    """No finding is more severe than its purpose allows. Errors of the arithmetic have no such limit."""
-    limit = profile.at_most.get(result.check_id)
-    return result if limit is None else replace(result, severity=at_most(result.severity, limit))
+    return [profile.applied(result) for result in results if result is not None]

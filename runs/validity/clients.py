@@ -1,67 +1,44 @@
-"""Was it the database that was measured? V01 Little's law, V03 client CPU, V08 mix, V09 target, V15 balance, V24."""
+"""Was it the database that was measured? V03 client CPU, V04 client count, V14 start skew, V15 balance, V16 clocks."""
 
 import math
 from collections.abc import Mapping
 
-from runs.measures.little import edge_allowance, explained_share
 from runs.validity.facts import ClientFacts, RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, Severity, at_most
-from runs.validity.words import count, percent, rate
-
-
-def little(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V01: the operations' service times must add up to the time that the threads had, and can never exceed it."""
-    title = "Threads accounted for"
-    busy = [(client.busy_us, client.covered_s) for client in facts.clients]
-    share = explained_share(busy, facts.threads) if not facts.missing else None
-    most = profile.little_reject_above + edge_allowance(facts.longest_us, facts.threads, facts.window_s)
-    throttled = bool(facts.target_ops_s)
-    limits = f"at most {percent(most)}" if throttled else f"{percent(profile.little_warn_below)} to {percent(most)}"
-    if share is None:
-        return CheckResult(
-            "V01", "not_assessed", title, "", limits, "Without all clients' times it cannot be computed."
-        )
-    shown = f"{percent(share)} of {count(facts.threads)} threads' time"
-    if share > most:
-        return CheckResult(
-            "V01", "reject", title, shown, limits,
-            f"The operations took {percent(share)} of the time that {count(facts.threads)} threads have: that is "
-            "impossible, so a thread count, a unit or a label is wrong.",
-            "Find out how many threads really ran, and in which unit their latencies are.",
-        )  # fmt: skip
-    if throttled:
-        return CheckResult("V01", "pass", title, shown, limits, "The threads had time to spare, as a target wants it.")
-    severity: Severity = "pass"
-    if share < profile.little_warn_below:
-        severity = "reject" if share < profile.little_reject_below else "warn"
-    if facts.phase == "load":
-        # The threads of a load end one after the other, so some of their time is missing in every load.
-        severity = at_most(severity, "warn")
-    return CheckResult(
-        "V01", severity, title, shown, limits,
-        f"The threads spent {percent(share)} of their time in operations"
-        + ("." if severity == "pass" else "; the rest went into the clients themselves."),
-        "" if severity == "pass" else "Look at the load generators' CPU and garbage collection, or use more of them.",
-    )  # fmt: skip
+from runs.validity.results import CheckResult, Severity, graded, not_assessed, worst_of
+from runs.validity.words import clients, count, percent, rate, seconds
 
 
 def client_cpu(facts: RunFacts, profile: Profile) -> CheckResult:
     """V03: a client that has no CPU left measures itself. Clients on one machine are added."""
     title = "Client CPU"
-    limits = f"above {percent(profile.cpu_warn)} warn, above {percent(profile.cpu_reject)} reject"
-    shares = _cpu_shares(facts.clients)
-    if shares is None or facts.missing:
-        return CheckResult("V03", "not_assessed", title, "", limits, "Not every client's CPU time and cores are known.")
-    machine, share = max(shares.items(), key=lambda item: item[1])
+    limits = (
+        f"above {percent(profile.cpu_warn)} warn, above {percent(profile.cpu_reject)} reject; "
+        f"collecting garbage above {percent(profile.gc_warn)} warn"
+    )
+    shares = None if facts.missing else _cpu_shares(facts.clients)
+    collecting = max((client.gc_share for client in facts.clients if client.gc_share is not None), default=None)
+    paused = collecting is not None and collecting > profile.gc_warn
+    if shares is None and not paused:
+        return not_assessed("V03", title, limits, "Not every client's CPU time and cores are known.")
+    said: list[str] = []
+    shown: list[str] = []
     severity: Severity = "pass"
-    if share > profile.cpu_warn:
-        severity = "reject" if share > profile.cpu_reject else "warn"
+    if shares is not None:
+        machine, share = max(shares.items(), key=lambda item: item[1])
+        severity = graded(share, profile.cpu_warn, profile.cpu_reject)
+        shown.append(f"{percent(share)} of {machine}")
+        said.append(f"the clients on {machine} used {percent(share)} of its cores")
+    if collecting is not None:
+        severity = worst_of([severity, "warn" if paused else "pass"])
+        shown.append(f"{percent(collecting)} collecting garbage")
+        said.append(f"a client spent {percent(collecting)} of its time collecting garbage")
+    sentence = " and ".join(said)
     return CheckResult(
-        "V03", severity, title, f"{percent(share)} of {machine}", limits,
-        f"The clients on {machine} used {percent(share)} of its cores"
+        "V03", severity, title, ", ".join(shown)[:120], limits,
+        sentence[0].upper() + sentence[1:]
         + ("." if severity == "pass" else ": what was measured may be the client's limit and not the database's."),
-        "" if severity == "pass" else "Use more load generators, or fewer threads on each.",
+        "" if severity == "pass" else "Use more load generators, fewer threads on each, or more memory for the client.",
     )  # fmt: skip
 
 
@@ -76,60 +53,55 @@ def _cpu_shares(clients: tuple[ClientFacts, ...]) -> Mapping[str, float] | None:
     return shares or None
 
 
-def mix(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V08: the operations that were done are those the workload asks for.
-
-    A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more.
-    """
-    if facts.proportions is None:
+def client_count(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V04: the same threads spread over more clients must not do more. Only where such a probe was run."""
+    probe = facts.probe
+    if probe is None or facts.target_ops_s or not facts.throughput_ops_s:
         return None
-    total = facts.total_operations
-    title, limits = "Mix of operations", f"{profile.mix_points * 100:g} points or {profile.mix_sigmas:g} sigma"
-    if not total:
-        return CheckResult("V08", "not_assessed", title, "", limits, "There are no operations.")
-    done = _done(facts)
-    complaints: list[str] = []
-    for operation in sorted({*facts.proportions, *done}):
-        share, number = facts.proportions.get(operation, 0.0), done.get(operation, 0)
-        allowed = max(profile.mix_points, profile.mix_sigmas * math.sqrt(share * (1 - share) / total))
-        if number == 0 and share * total >= profile.mix_expected_least:
-            complaints.append(f"{operation} is missing")
-        elif abs(number / total - share) > allowed:
-            complaints.append(f"{operation} has {percent(number / total)} instead of {percent(share)}")
-    shown = ", ".join(f"{operation} {percent(number / total)}" for operation, number in sorted(done.items()))
+    gain = probe.throughput_ops_s / facts.throughput_ops_s - 1
+    bound = gain > profile.probe_gain
     return CheckResult(
-        "V08", "warn" if complaints else "pass", title, shown[:120], limits,
-        f"The operations are not what the workload asks for: {'; '.join(complaints)}."
-        if complaints
-        else "The operations have the shares that the workload asks for.",
-        "Look for failed or unsupported operations, and for misspelt proportions." if complaints else "",
+        "V04", "warn" if bound else "pass", "Number of clients",
+        f"{rate(facts.throughput_ops_s)} by {clients(facts.clients_expected)}, "
+        f"{rate(probe.throughput_ops_s)} by {probe.clients}",
+        f"{percent(profile.probe_gain)} more with {profile.probe_clients:g} x the clients",
+        f"More clients with the same threads did {percent(gain)} more: the clients are the limit and not the database."
+        if bound
+        else "More clients with the same threads did no more: the clients are not the limit.",
+        "Use more clients, or more load generators." if bound else "",
     )  # fmt: skip
 
 
-def _done(facts: RunFacts) -> dict[str, int]:
-    """Operations as the workload names them: what a read-modify-write read and updated is no READ and no UPDATE."""
-    counts = {entry.operation: entry.count for entry in facts.operations if entry.kind == "service"}
-    inner = sum(entry.count for entry in facts.operations if entry.kind == "service" and entry.is_composite)
-    for operation in ("READ", "UPDATE"):
-        if inner and operation in counts:
-            counts[operation] = max(counts[operation] - inner, 0)
-    return {operation: number for operation, number in counts.items() if number}
-
-
-def target(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V09: what was offered and what was reached."""
-    if not facts.target_ops_s:
+def start_skew(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V14: all clients at the same time. One client alone has nothing to be late for."""
+    if facts.clients_expected < 2 or len(facts.clients) < 2:
         return None
-    ratio = facts.throughput_ops_s / facts.target_ops_s
-    severity: Severity = "pass"
-    if ratio < profile.target_info:
-        severity = "warn" if ratio < profile.target_warn else "info"
-    words = {"pass": "was sustained", "info": "was nearly sustained", "warn": "was not sustained"}[severity]
+    title = "Clients together"
+    limits = (
+        f"{seconds(profile.skew_warn_s)} apart and {percent(profile.overlap_warn)} in common warn; "
+        f"{percent(profile.skew_reject_share)} of the window reject"
+    )
+    starts = [client.started_s for client in facts.clients if client.started_s is not None]
+    ends = [client.ended_s for client in facts.clients if client.ended_s is not None]
+    if len(starts) < len(facts.clients) or len(ends) < len(facts.clients) or facts.window_s is None:
+        return not_assessed(
+            "V14", title, limits,
+            "Nothing tells when each client began and ended, so their throughputs may be of different times. Status "
+            "lines with their dates would.",
+        )  # fmt: skip
+    spread = max(max(starts) - min(starts), max(ends) - min(ends))
+    little = facts.overlap is not None and facts.overlap < profile.overlap_warn
+    severity: Severity = "warn" if spread > profile.skew_warn_s or little else "pass"
+    if spread > profile.skew_warn_s and spread > profile.skew_reject_share * facts.window_s:
+        severity = "reject"
+    overlap = f", {percent(facts.overlap)} in common" if facts.overlap is not None else ""
     return CheckResult(
-        "V09", severity, "Target", f"{rate(facts.throughput_ops_s)} of {rate(facts.target_ops_s)}",
-        f"under {percent(profile.target_info)} marginal, under {percent(profile.target_warn)} not sustained",
-        f"The target of {rate(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
-        "" if severity == "pass" else "Take this rung as beyond the ceiling, or give it more threads and run it again.",
+        "V14", severity, title,
+        f"starts {max(starts) - min(starts):.2f} s apart, ends {max(ends) - min(ends):.2f} s{overlap}", limits,
+        "The clients began and ended together."
+        if severity == "pass"
+        else "The clients did not load the database at the same time; only their common window is counted.",
+        "" if severity == "pass" else "Look at the clocks and the load of the load generators.",
     )  # fmt: skip
 
 
@@ -137,15 +109,21 @@ def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
     """V15: clients of equal strength do equal work, thread by thread."""
     if len(facts.clients) < 2:
         return None
-    speeds = {client.number: client.throughput_ops_s / (client.threads or 1) for client in facts.clients}
+    title = "Clients balanced"
+    limits = f"above {profile.imbalance_warn:g} warn, above {profile.imbalance_reject:g} reject"
+    speeds = {
+        client.number: client.throughput_ops_s / (client.threads or 1)
+        for client in facts.clients
+        if client.throughput_ops_s is not None
+    }
+    if len(speeds) < len(facts.clients):
+        silent = sorted({client.number for client in facts.clients} - set(speeds))
+        return not_assessed("V15", title, limits, f"The throughput of client {silent[0]} is not known.")
     slowest, fastest = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
     ratio = speeds[fastest] / speeds[slowest] if speeds[slowest] > 0 else math.inf
-    severity: Severity = "pass"
-    if ratio > profile.imbalance_warn:
-        severity = "reject" if ratio > profile.imbalance_reject else "warn"
+    severity = graded(ratio, profile.imbalance_warn, profile.imbalance_reject)
     return CheckResult(
-        "V15", severity, "Clients balanced", f"fastest / slowest {ratio:.2f}",
-        f"above {profile.imbalance_warn:g} warn, above {profile.imbalance_reject:g} reject",
+        "V15", severity, title, f"fastest / slowest {ratio:.2f}", limits,
         "All clients did about the same."
         if severity == "pass"
         else f"Client {fastest} did {ratio:.2f} times as much per thread as client {slowest}: "
@@ -154,16 +132,22 @@ def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
     )  # fmt: skip
 
 
-def environment(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V24: what else shared the database's machine."""
-    title, limits = "Environment", "no client on a machine of the database"
-    if facts.client_on_database_host is None:
-        return CheckResult("V24", "not_assessed", title, "", limits, "Where the clients ran is not known.")
-    shared = facts.client_on_database_host
+def clocks(facts: RunFacts, profile: Profile) -> CheckResult:
+    """V16: intervals of several clients are laid upon each other by their clocks, set right by the offsets measured."""
+    title, limits = "Clocks", f"{count(profile.clock_warn_s * 1000)} ms off"
+    unknown = [client.number for client in facts.clients if client.clock_offset_s is None]
+    if unknown or not facts.clients:
+        who = f"client {unknown[0]}" if unknown else "any client"
+        return not_assessed("V16", title, limits, f"How far the clock of {who} was off was not measured.")
+    worst = max(facts.clients, key=lambda client: abs(client.clock_offset_s or 0.0))
+    offset_ms = abs(worst.clock_offset_s or 0.0) * 1000
+    bad = offset_ms > profile.clock_warn_s * 1000
+    where = worst.machine or f"client {worst.number}"
     return CheckResult(
-        "V24", "warn" if shared else "pass", title, "shared" if shared else "separate", limits,
-        "Clients and database ran on one machine and took CPU from each other: compare the shapes, not the numbers."
-        if shared
-        else "The clients ran on machines of their own.",
-        "Put the load generators on machines of their own." if shared else "",
+        "V16", "warn" if bad else "pass", title, f"{offset_ms:,.3g} ms at {where}"[:120], limits,
+        f"The clock of {where} was {offset_ms:,.3g} ms off. Its intervals were moved by that, but a clock that is off "
+        "also runs unevenly: sharp edges of the window are blurred."
+        if bad
+        else "The load generators' clocks agree with the reference clock.",
+        "Let an NTP service keep the clocks of the load generators." if bad else "",
     )  # fmt: skip

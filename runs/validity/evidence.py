@@ -1,89 +1,94 @@
 """Did it happen at all, and on the right data? E01 evidence of success, V07 errors, V19 key space."""
 
+from collections.abc import Iterator
+
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, Severity, worst_of
+from runs.validity.results import CheckResult, Severity, graded, not_assessed, worst_of
 from runs.validity.words import clients, count, percent, seconds
+from runs.ycsb.stated import SUCCESSES
 
-# Return codes of YCSB that mean success; 0 is what its oldest versions print.
-SUCCESS = frozenset({"OK", "BATCHED_OK", "0"})
 NOT_FOUND = "NOT_FOUND"
 
 
 def evidence_of_success(facts: RunFacts, profile: Profile) -> CheckResult:
     """E01: every client merged, operations that succeeded, return codes, and the window as long as planned."""
-    title = "Evidence of success"
-    complaints: list[str] = []
+    title, limits = "Evidence of success", "all clients, successful operations and return codes, the whole window"
+    complaints = list(_gaps(facts))
+    short = []
+    if facts.window_asked_s and (facts.window_s or 0.0) < facts.window_asked_s * profile.window_least:
+        lasted = "of unknown length" if facts.window_s is None else seconds(facts.window_s)
+        short.append(f"the window is {lasted}, and {seconds(facts.window_asked_s)} were planned")
+    severity: Severity = "reject" if complaints else profile.window_short if short else "pass"
+    said = [*complaints, *short]
+    succeeded = "unknown" if facts.ok_operations is None else count(facts.ok_operations)
+    shown = f"{len(facts.clients)} of {clients(facts.clients_expected)}, {succeeded} operations"
+    if not said and not _tells_success(facts):
+        if facts.ok_operations is None:
+            return not_assessed("E01", title, limits, "Nothing tells whether an operation succeeded.", shown)
+        return CheckResult(
+            "E01", "info", title, shown, limits,
+            "The output counts successful operations but prints no return codes, so their success is its own word.",
+        )  # fmt: skip
+    return CheckResult(
+        "E01", severity, title, shown, limits,
+        _sentence(said) if said else "Every client's operations are there, over the whole window.",
+        "Read the clients' output on this page, mend what stopped them, and run it again." if said else "",
+    )  # fmt: skip
+
+
+def _gaps(facts: RunFacts) -> Iterator[str]:
+    """What is missing for the run to have happened at all."""
     if facts.missing or len(facts.clients) < facts.clients_expected:
         named = "; ".join(facts.missing)
-        complaints.append(f"only {len(facts.clients)} of {clients(facts.clients_expected)} could be merged ({named})")
-    if facts.ok_operations == 0:
-        complaints.append("not a single operation succeeded")
-    if not any(code in SUCCESS and number for code, number in (facts.returns or {}).items()):
-        complaints.append("no summary tells of a successful return code")
-    short = []
-    if facts.window_asked_s and facts.window_s < facts.window_asked_s * profile.window_least:
-        short.append(f"the window is {seconds(facts.window_s)} of the {seconds(facts.window_asked_s)} planned")
+        yield f"only {len(facts.clients)} of {clients(facts.clients_expected)} could be merged ({named})"
+    if facts.ok_operations == 0 or facts.throughput_ops_s == 0:
+        yield "not a single operation succeeded"
+    # Formats without return codes exist; here a client that ended in order always prints them.
+    if not _tells_success(facts) and (facts.returns or not facts.made_elsewhere):
+        yield "no summary tells of a successful return code"
     broken = [client.number for client in facts.clients if client.truncated]
     if broken:
-        complaints.append(f"the logs of client {', '.join(map(str, broken))} break off")
-    if facts.phase == "load" and facts.recordcount is not None and facts.ok_operations < facts.recordcount:
-        complaints.append(f"{count(facts.ok_operations)} of {count(facts.recordcount)} records were inserted")
-    said = [*complaints, *short]
-    return CheckResult(
-        check_id="E01",
-        severity="reject" if complaints else profile.window_short if short else "pass",
-        title=title,
-        measured=f"{len(facts.clients)} of {clients(facts.clients_expected)}, {count(facts.ok_operations)} operations",
-        threshold="all clients, successful operations and return codes, the whole window",
-        message=_sentence(said) if said else "Every client's operations are there, over the whole window.",
-        remedy="Read the clients' output on this page, mend what stopped them, and run it again." if said else "",
-    )
+        yield f"the output of client {', '.join(map(str, broken))} breaks off"
+    if facts.phase == "load" and facts.recordcount is not None and (facts.ok_operations or 0) < facts.recordcount:
+        yield f"{count(facts.ok_operations or 0)} of {count(facts.recordcount)} records were inserted"
+
+
+def _tells_success(facts: RunFacts) -> bool:
+    return any(code in SUCCESSES and number for code, number in (facts.returns or {}).items())
 
 
 def errors(facts: RunFacts, profile: Profile) -> CheckResult:
     """V07: failed operations of the window. Not finding a record is told apart by the return codes of the run."""
-    title, limits = (
-        "Errors",
-        f"above {percent(profile.errors_warn)} warn, above {percent(profile.errors_reject)} reject",
-    )
+    title = "Errors"
+    limits = f"above {percent(profile.errors_warn)} warn, above {percent(profile.errors_reject)} reject"
     if not facts.total_operations:
-        return CheckResult("V07", "not_assessed", title, "", limits, "There are no operations to have failed.")
+        known = "There are no operations to have failed." if facts.total_operations == 0 else "No count is known."
+        return not_assessed("V07", title, limits, known)
+    if facts.failed_operations is None:
+        return not_assessed("V07", title, limits, "How many operations failed is not known.")
     ratio = facts.failed_operations / facts.total_operations
-    failures = {code: number for code, number in (facts.returns or {}).items() if code not in SUCCESS and number}
+    failures = {code: number for code, number in (facts.returns or {}).items() if code not in SUCCESSES and number}
     all_failures = sum(failures.values())
     not_found = ratio * failures.get(NOT_FOUND, 0) / all_failures if all_failures else 0.0
     others = ratio - not_found
-    severity = worst_of([_by_ratio(others, profile), _by_ratio(not_found, profile)])
+    severity = worst_of(graded(part, profile.errors_warn, profile.errors_reject) for part in (others, not_found))
     shown = f"{percent(others)} errors, {percent(not_found)} not found"
     named = ", ".join(f"{code} {count(number)}" for code, number in sorted(failures.items(), key=lambda item: -item[1]))
     if not facts.failed_operations:
         return CheckResult("V07", "pass", title, shown, limits, "No operation of the window failed.")
-    return CheckResult(
-        check_id="V07",
-        severity=severity,
-        title=title,
-        measured=shown,
-        threshold=limits,
-        message=(
-            f"{count(facts.failed_operations)} of {count(facts.total_operations)} operations failed"
-            + (f" (return codes of the whole run: {named})." if named else ".")
-            + " A failed operation is often faster than a good one, so it flatters the throughput."
-        ),
-        remedy=(
-            "Records are not found: load the data set this workload expects."
-            if not_found > others
-            else "Read the errors in the clients' output; they name what the database refused."
-        )
-        if severity != "pass"
-        else "",
+    remedy = (
+        "Records are not found: load the data set this workload expects."
+        if not_found > others
+        else "Read the errors in the clients' output; they name what the database refused."
     )
-
-
-def _by_ratio(ratio: float, profile: Profile) -> Severity:
-    if ratio > profile.errors_reject:
-        return "reject"
-    return "warn" if ratio > profile.errors_warn else "pass"
+    return CheckResult(
+        "V07", severity, title, shown, limits,
+        f"{count(facts.failed_operations)} of {count(facts.total_operations)} operations failed"
+        + (f" (return codes of the whole run: {named})." if named else ".")
+        + " A failed operation is often faster than a good one, so it flatters the throughput.",
+        "" if severity == "pass" else remedy,
+    )  # fmt: skip
 
 
 def key_space(facts: RunFacts, profile: Profile) -> CheckResult:
@@ -91,29 +96,22 @@ def key_space(facts: RunFacts, profile: Profile) -> CheckResult:
 
     A workload that inserts makes more of them; fewer are always wrong.
     """
-    title = "Key space"
-    limits = "as many rows as recordcount"
+    title, limits = "Key space", "as many rows as recordcount"
     if facts.rows_loaded is None or facts.recordcount is None:
         missing = "rows were not counted" if facts.rows_loaded is None else "recordcount is not known"
-        return CheckResult(
-            "V19", "not_assessed", title, "", limits, f"The {missing}, so nobody knows whether keys exist."
-        )
-    inserts = facts.phase == "measure" and (facts.proportions or {}).get("INSERT", 0) > 0
+        return not_assessed("V19", title, limits, f"The {missing}, so nobody knows whether keys exist.")
+    inserts = facts.phase != "load" and (facts.proportions or {}).get("INSERT", 0) > 0
     good = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
     return CheckResult(
-        check_id="V19",
-        severity="pass" if good else "reject",
-        title=title,
-        measured=f"{count(facts.rows_loaded)} rows for {count(facts.recordcount)} records",
-        threshold=limits + (", or more: the workload inserts" if inserts else ""),
-        message=(
-            "The clients asked for keys that the database has."
-            if good
-            else f"The workload asks for {count(facts.recordcount)} records and the database holds "
-            f"{count(facts.rows_loaded)}: reads miss, or hit a smaller set than stated."
-        ),
-        remedy="" if good else "Load the data set anew with this workload's record count.",
-    )
+        "V19", "pass" if good else "reject", title,
+        f"{count(facts.rows_loaded)} rows for {count(facts.recordcount)} records",
+        limits + (", or more: the workload inserts" if inserts else ""),
+        "The clients asked for keys that the database has."
+        if good
+        else f"The workload asks for {count(facts.recordcount)} records and the database holds "
+        f"{count(facts.rows_loaded)}: reads miss, or hit a smaller and hotter set than stated.",
+        "" if good else "Load the data set anew with this workload's record count.",
+    )  # fmt: skip
 
 
 def _sentence(complaints: list[str]) -> str:

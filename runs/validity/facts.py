@@ -1,12 +1,10 @@
-"""Everything the checks need to know about a run, taken from its merge, its plan and its machines."""
+"""Everything the checks need to know about a run. None means unknown, and an unknown fact is never a good one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from runs.ycsb.command import PERCENTILES
-from runs.ycsb.merge import MergedClient, MergedOperation, MergedRun, Phase
+from runs.ycsb.merged import Phase
 from runs.ycsb.names import LatencyKind
-from runs.ycsb.properties import proportions
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,35 +14,38 @@ class OperationFacts:
     operation: str
     kind: LatencyKind = "service"
     is_composite: bool = False
-    ok: int = 0
-    failed: int = 0
+    ok: int | None = 0
+    failed: int | None = 0
     mean_us: float | None = None
     min_us: float | None = None
     max_us: float | None = None
     percentiles_us: Mapping[float, float | None] | None = None
+    resolution_us: float | None = None  # how coarse the percentiles are, where they are coarser than HdrHistogram
+    contradiction: str = ""  # between its buckets and its other numbers, in words
+    averaged: bool = False  # its percentiles are fractions, which YCSB never prints
+    # What the response time's p99 may have been: the service times, corrected for the load's schedule.
+    response_estimated_us: float | None = None
 
     @property
-    def count(self) -> int:
-        return self.ok + self.failed
+    def count(self) -> int | None:
+        return None if self.ok is None else self.ok + (self.failed or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientFacts:
-    """One client. Seconds since the epoch on the reference clock; None is what nobody measured."""
+    """One client. Seconds since the epoch on the reference clock."""
 
     number: int
-    started_s: float
-    ended_s: float
-    covered_s: float = 0.0
-    operations: int = 0
-    ok: int = 0
-    busy_us: float = 0.0
-    throughput_ops_s: float = 0.0
+    started_s: float | None = None
+    ended_s: float | None = None
+    covered_s: float = 0.0  # the time over which it was counted
+    operations: int | None = 0
+    busy_us: float | None = 0.0  # the sum of all its service times
+    throughput_ops_s: float | None = 0.0
     threads: int | None = None
     runtime_ms: float | None = None
     printed_throughput_ops_s: float | None = None
-    run_operations: int | None = None  # by its logs, over its whole run
-    log_counts: Mapping[str, int] | None = None
+    log_counts: Mapping[str, int] | None = None  # None: it left no histogram log
     printed_counts: Mapping[str, int] | None = None
     init_s: float | None = None
     cleanup_s: float | None = None
@@ -52,125 +53,103 @@ class ClientFacts:
     machine: str = ""  # the name of the host it ran on
     cpu_percent: float | None = None  # of one core, over the measured part
     cores: int | None = None  # of that host
+    gc_share: float | None = None  # of its run time
+    clock_offset_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """Where the database stood. `machines` are its nodes' facts, as `Machine.facts` has them."""
+
+    nodes: int | None = None
+    replication_factor: int | None = None
+    machines: tuple[Mapping[str, object], ...] = ()
+
+    def least(self, name: str) -> float | None:
+        """The smallest value of a fact over all nodes; None unless every node states it."""
+        values = [number_of(fact(machine, name)) for machine in self.machines]
+        known = [value for value in values if value is not None]
+        return min(known) if known and len(known) == len(values) else None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProbe:
+    """A run of the same load on the same threads with more clients."""
+
+    clients: int
+    throughput_ops_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """A run second by second, all clients, from their common start to the end of the window."""
+
+    warmup_s: int  # how many of the seconds come before the window
+    rate_ops_s: Sequence[float]  # a second without anything is 0
+    p95_us: Sequence[float] = ()  # of the operation that was done most, NaN where it was not
+    response_mean_us: Sequence[float] = ()  # in the window only, over all operations; NaN where there were none
+    # How far apart the clients' own numbers are: status lines of 10 s are spread over their seconds. None: unknown.
+    resolution_s: float | None = 1.0
+
+    @property
+    def is_by_second(self) -> bool:
+        return self.resolution_s is not None and self.resolution_s <= 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One run as the checks see it. None means unknown, and an unknown fact is never taken for a good one."""
+    """One run as the checks see it."""
 
-    phase: Phase
-    threads: int
+    phase: Phase | None
+    threads: int | None
     target_ops_s: float | None
     clients_expected: int
     clients: tuple[ClientFacts, ...]
     missing: tuple[str, ...]  # "client 1: no log", in words
-    window_s: float
+    window_s: float | None  # of summaries: the shortest client's run time
     window_asked_s: float | None  # None: as long as it lasts
     operations: tuple[OperationFacts, ...]
-    total_operations: int
-    ok_operations: int
-    failed_operations: int
-    throughput_ops_s: float
+    total_operations: int | None
+    ok_operations: int | None
+    failed_operations: int | None
+    throughput_ops_s: float | None
     overlap: float | None = None
     longest_us: float = 0.0  # the sum of the longest service times, one for each thread
     returns: Mapping[str, int] | None = None  # over whole runs, all clients, all operations
     proportions: Mapping[str, float] | None = None  # operation -> its share by the workload's properties
+    properties: Mapping[str, str] = field(default_factory=dict)  # of the workload
     recordcount: int | None = None
+    record_bytes: float | None = None
     rows_loaded: int | None = None
     rate_ops_s: Sequence[float] | None = None  # per second of the window, all clients
+    over_time: OverTime | None = None
     client_on_database_host: bool | None = None
+    low_latency_us: float | None = None  # the mean service time on another, the lowest rung of the sweep
+    probe: ClientProbe | None = None
+    cluster: ClusterFacts = field(default_factory=ClusterFacts)
+    durability: Mapping[str, object] = field(default_factory=dict)  # the mode's record; empty: unknown
+    whole_runs: bool = False  # the numbers are of whole runs, as the clients printed them
+    made_elsewhere: bool = False  # it was uploaded: nobody here saw its clients end
+
+    @property
+    def service(self) -> tuple[OperationFacts, ...]:
+        """The service times of the operations that add up: without what is made of others."""
+        return tuple(entry for entry in self.operations if entry.kind == "service" and not entry.is_composite)
 
 
-def facts_of(
-    merged: MergedRun,
-    *,
-    threads: int,
-    target_ops_s: float | None = None,
-    workload: Mapping[str, str] | None = None,
-    rows_loaded: int | None = None,
-    measure_s: float | None = None,
-    rate_ops_s: Sequence[float] | None = None,
-    client_on_database_host: bool | None = None,
-    machines: Mapping[int, str] | None = None,
-    cpu_percent: Mapping[int, float] | None = None,
-    cores: Mapping[int, int] | None = None,
-) -> RunFacts:
-    """The facts of a merged run. The mappings at the end are by client number and may be incomplete."""
-    machines, cpu_percent, cores = machines or {}, cpu_percent or {}, cores or {}
-    returns = _returns(merged)
-    return RunFacts(
-        phase=merged.phase,
-        threads=threads,
-        target_ops_s=target_ops_s,
-        clients_expected=merged.clients_expected,
-        clients=tuple(
-            _client(client, machines.get(client.number, ""), cpu_percent.get(client.number), cores.get(client.number))
-            for client in merged.clients
-        ),
-        missing=tuple(f"client {entry.number}: {entry.reason}" for entry in merged.missing),
-        window_s=merged.window.length_s,
-        window_asked_s=measure_s,
-        operations=tuple(_operation(operation) for operation in merged.operations),
-        total_operations=merged.total_operations,
-        ok_operations=merged.ok_operations,
-        failed_operations=merged.failed_operations,
-        throughput_ops_s=merged.throughput_ops_s,
-        overlap=merged.overlap,
-        longest_us=merged.longest_us,
-        returns=returns or None,
-        proportions=proportions(workload) if workload is not None and merged.phase == "measure" else None,
-        recordcount=int(workload["recordcount"]) if workload is not None else None,
-        rows_loaded=rows_loaded,
-        rate_ops_s=rate_ops_s,
-        client_on_database_host=client_on_database_host,
-    )
+def fact(machine: Mapping[str, object], name: str) -> object:
+    """A machine's fact without how it is known."""
+    found = machine.get(name)
+    return found.get("value") if isinstance(found, Mapping) else found
 
 
-def _client(client: MergedClient, machine: str, cpu_percent: float | None, cores: int | None) -> ClientFacts:
-    return ClientFacts(
-        number=client.number,
-        started_s=client.started_s,
-        ended_s=client.ended_s,
-        covered_s=client.covered_s,
-        operations=client.operations,
-        ok=client.ok,
-        busy_us=client.busy_us,
-        throughput_ops_s=client.throughput_ops_s,
-        threads=client.threads,
-        runtime_ms=client.runtime_ms,
-        printed_throughput_ops_s=client.printed_throughput_ops_s,
-        run_operations=client.run_operations,
-        log_counts=client.log_counts,
-        printed_counts=client.printed_counts,
-        init_s=client.init_s,
-        cleanup_s=client.cleanup_s,
-        truncated=client.truncated,
-        machine=machine,
-        cpu_percent=cpu_percent,
-        cores=cores,
-    )
-
-
-def _operation(operation: MergedOperation) -> OperationFacts:
-    histogram = operation.histogram
-    values = histogram.percentiles(PERCENTILES)
-    return OperationFacts(
-        operation=operation.operation,
-        kind=operation.kind,
-        is_composite=operation.is_composite,
-        ok=operation.ok,
-        failed=operation.failed,
-        mean_us=histogram.mean,
-        min_us=histogram.min,
-        max_us=histogram.max,
-        percentiles_us=dict(zip(PERCENTILES, values, strict=True)),
-    )
-
-
-def _returns(merged: MergedRun) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for operation in merged.operations:
-        if not operation.is_composite:
-            for code, count in operation.returns.items():
-                total[code] = total.get(code, 0) + count
-    return total
+def number_of(value: object) -> float | None:
+    """A fact as a number; texts that are one count too."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    try:
+        return float(value) if isinstance(value, str) else None
+    except ValueError:
+        return None

@@ -23,6 +23,18 @@ class CheckResult:
     remedy: str = ""
 
 
+def not_assessed(check_id: str, title: str, threshold: str, missing: str, measured: str = "") -> CheckResult:
+    """The finding of a check without its data; `missing` is a sentence that names them."""
+    return CheckResult(check_id, "not_assessed", title, measured, threshold, missing)
+
+
+def graded(value: float, warn: float, reject: float) -> Severity:
+    """The severity of a value that should be small. A value that equals a limit is still good."""
+    if value > reject:
+        return "reject"
+    return "warn" if value > warn else "pass"
+
+
 def at_most(severity: Severity, limit: Severity) -> Severity:
     """The milder of the two; what was not assessed stays so."""
     return min(severity, limit, key=_ORDER.index)

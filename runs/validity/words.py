@@ -15,6 +15,13 @@ def seconds(value: float) -> str:
     return f"{value:,.0f} s" if value >= 100 or value == round(value) else f"{value:.3g} s"
 
 
+def latency(value_us: float) -> str:
+    """Microseconds in the unit that reads best."""
+    if value_us >= 1e6:
+        return f"{value_us / 1e6:,.3g} s"
+    return f"{value_us / 1000:.3g} ms" if value_us >= 1000 else f"{value_us:.3g} µs"
+
+
 def count(number: float) -> str:
     return f"{number:,.0f}"
 

@@ -1,0 +1,104 @@
+"""Did the threads wait for the database, or something else for the threads? V01 Little's law, V02 thread limit."""
+
+from runs.measures.little import edge_allowance, explained_share
+from runs.validity.facts import RunFacts
+from runs.validity.profile import Profile
+from runs.validity.results import CheckResult, Severity, at_most, not_assessed
+from runs.validity.words import count, latency, percent
+
+
+def busy_share(facts: RunFacts) -> float | None:
+    """U, the share of the threads' time that their operations took; None where something of it is unknown."""
+    if facts.missing or not facts.threads:
+        return None
+    times = [(client.busy_us, client.covered_s) for client in facts.clients]
+    known = [(busy, covered) for busy, covered in times if busy is not None and covered > 0]
+    return explained_share(known, facts.threads) if len(known) == len(times) else None
+
+
+def little(facts: RunFacts, profile: Profile) -> CheckResult:
+    """V01: the operations' service times must add up to the time that the threads had, and can never exceed it."""
+    title = "Threads accounted for"
+    share = busy_share(facts)
+    most = profile.little_reject_above
+    if facts.threads and facts.window_s:
+        most += edge_allowance(facts.longest_us, facts.threads, facts.window_s)
+    throttled = bool(facts.target_ops_s)
+    limits = f"at most {percent(most)}" if throttled else f"{percent(profile.little_warn_below)} to {percent(most)}"
+    if share is None or facts.threads is None:
+        return not_assessed("V01", title, limits, _unknown(facts))
+    shown = f"{percent(share)} of {count(facts.threads)} threads' time"
+    if share > most:
+        return CheckResult(
+            "V01", "reject", title, shown, limits,
+            f"The operations took {percent(share)} of the time that {count(facts.threads)} threads have: that is "
+            "impossible, so a thread count, a unit or a label is wrong.",
+            "Find out how many threads really ran, and in which unit their latencies are.",
+        )  # fmt: skip
+    if throttled:
+        return CheckResult("V01", "pass", title, shown, limits, "The threads had time to spare, as a target wants it.")
+    severity: Severity = "pass"
+    if share < profile.little_warn_below:
+        severity = "reject" if share < profile.little_reject_below else "warn"
+    if facts.phase == "load":
+        # The threads of a load end one after the other, so some of their time is missing in every load.
+        severity = at_most(severity, "warn")
+    return CheckResult(
+        "V01", severity, title, shown, limits,
+        f"The threads spent {percent(share)} of their time in operations"
+        + ("." if severity == "pass" else "; the rest went into the clients themselves."),
+        "" if severity == "pass" else "Look at the load generators' CPU and garbage collection, or use more of them.",
+    )  # fmt: skip
+
+
+def _unknown(facts: RunFacts) -> str:
+    if not facts.threads:
+        return "How many client threads ran is not known."
+    if facts.missing:
+        return "Without all clients' times it cannot be computed."
+    return "The clients' run times, or the counts and means of their operations, are not known."
+
+
+def thread_limit(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V02: a target that was missed because every thread was waiting, while the database was as quick as ever."""
+    if not facts.target_ops_s:
+        return None
+    title = "Threads for the target"
+    limits = f"{percent(profile.threads_busy)} busy, latency under {profile.latency_risen:g} x the lowest rung's"
+    share, mean_us = busy_share(facts), mean_service_us(facts)
+    if share is None or mean_us is None or facts.throughput_ops_s is None:
+        return not_assessed("V02", title, limits, _unknown(facts))
+    ratio = facts.throughput_ops_s / facts.target_ops_s
+    shown = f"{percent(share)} busy at {percent(ratio)} of the target, mean {latency(mean_us)}"
+    if ratio >= profile.target_info or share < profile.threads_busy:
+        return CheckResult("V02", "pass", title, shown, limits, "There were threads enough for what was offered.")
+    if facts.low_latency_us is None:
+        return not_assessed(
+            "V02", title, limits,
+            "All threads were busy and the target was missed. Whether the threads or the database set the limit shows "
+            "only beside a lower rung of the sweep, and there is none yet.",
+            shown,
+        )  # fmt: skip
+    shown += f", lowest rung {latency(facts.low_latency_us)}"
+    if mean_us >= profile.latency_risen * facts.low_latency_us:
+        return CheckResult("V02", "pass", title, shown, limits, "The database slowed down: the limit is its own.")
+    return CheckResult(
+        "V02", "warn", title, shown[:120], limits,
+        "Every thread was busy while the database answered as quickly as on the lowest rung: the target was missed "
+        "for want of threads, and this rung says nothing about the database's ceiling.",
+        f"Give it at least {_advice(facts)} threads and run it again.",
+    )  # fmt: skip
+
+
+def _advice(facts: RunFacts) -> str:
+    """1.5 x target x p99: enough threads that one in a hundred slow operations does not hold the others up."""
+    longest = max(((entry.percentiles_us or {}).get(99.0) or 0.0 for entry in facts.service), default=0.0)
+    threads = 1.5 * (facts.target_ops_s or 0.0) * longest / 1e6
+    return count(max(threads, 1.5 * (facts.threads or 1)))
+
+
+def mean_service_us(facts: RunFacts) -> float | None:
+    """The mean service time of all operations together, of which a read-modify-write's parts are two."""
+    timed = [(entry.ok, entry.mean_us) for entry in facts.service if entry.ok and entry.mean_us is not None]
+    done = sum(ok for ok, _ in timed)
+    return sum(ok * mean for ok, mean in timed) / done if done else None

@@ -1,0 +1,130 @@
+"""Could it be so, where it ran? V20 writes nobody acknowledged, V21 physical plausibility, V24 environment."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from runs.validity.facts import ClusterFacts, RunFacts, fact, number_of
+from runs.validity.profile import Profile
+from runs.validity.results import CheckResult, Severity, not_assessed
+from runs.validity.words import percent, rate
+
+# Families of virtual machines whose CPU is rationed: what they do in the first minutes they do not do for long.
+_BURSTABLE: Final = (
+    "t1.",
+    "t2.",
+    "t3.",
+    "t3a.",
+    "t4g.",
+    "standard_b",
+    "f1-",
+    "g1-",
+    "e2-micro",
+    "e2-small",
+    "e2-medium",
+)
+_WRITES: Final = frozenset({"UPDATE", "INSERT", "READ-MODIFY-WRITE", "DELETE"})
+
+
+def unacknowledged(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V20 of one run: writes that the server never answers. How two runs differ in it is a matter of pairs."""
+    writes = facts.phase == "load" or _WRITES & set(facts.proportions or {})
+    if facts.durability.get("ack") != "none" or not writes:
+        return None
+    return CheckResult(
+        "V20", "warn", "Durability", "acknowledged: nothing", "writes are acknowledged",
+        "Writes count as done when they are sent: their latency is that of sending, and lost ones are not noticed.",
+        "Compare it with nothing that waits for an answer, or choose a mode that does.",
+    )  # fmt: skip
+
+
+def plausibility(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V21: what the reads carried must fit through the network. Within one machine there is none."""
+    if facts.phase == "load" or facts.client_on_database_host:
+        return None
+    title, limits = "Physically possible", f"{percent(profile.network_usable)} of the nodes' network"
+    link, nodes = facts.cluster.least("nic_bits_per_s"), facts.cluster.nodes
+    reads_ops_s, read_bytes = _reads_per_second(facts), _bytes_per_read(facts)
+    if link is None or not nodes or reads_ops_s is None or read_bytes is None:
+        missing = (
+            "how fast each node's network is (nic_bits_per_s of its machine)" if link is None or not nodes
+            else "how many reads there were and how large their records are"
+        )  # fmt: skip
+        return not_assessed("V21", title, limits, f"It is not known {missing}.")
+    carried, capacity = reads_ops_s * read_bytes * 8, nodes * link
+    shown = f"{carried / 1e9:.3g} Gbit/s of payload, {capacity / 1e9:.3g} Gbit/s of network"
+    if carried <= profile.network_usable * capacity:
+        return CheckResult("V21", "pass", title, shown, limits, "The network can carry what was read.")
+    # YCSB reads all fields unless it is told not to; of a single field the size is only a mean.
+    severity: Severity = "warn" if facts.properties.get("readallfields") == "false" else "reject"
+    return CheckResult(
+        "V21", severity, title, shown, limits,
+        f"{rate(reads_ops_s)} of {read_bytes:,.0f} B each are {carried / 1e9:.3g} Gbit/s, more than the nodes' network "
+        "carries: reads return less than whole records, or a number is wrong.",
+        "Find out whether reads fetch all fields and find their records, and how fast the network really is.",
+    )  # fmt: skip
+
+
+def _reads_per_second(facts: RunFacts) -> float | None:
+    """Successful reads; where operations are not told apart in time, by their share."""
+    reads = next((entry.ok for entry in facts.service if entry.operation == "READ"), 0)
+    if facts.throughput_ops_s is None or not facts.ok_operations or reads is None:
+        return None
+    return facts.throughput_ops_s * reads / facts.ok_operations
+
+
+def _bytes_per_read(facts: RunFacts) -> float | None:
+    """Field values only: what comes with them makes it more."""
+    if facts.record_bytes is None:
+        return None
+    fields = number_of(facts.properties.get("fieldcount")) or 1.0
+    return facts.record_bytes / fields if facts.properties.get("readallfields") == "false" else facts.record_bytes
+
+
+def environment(facts: RunFacts, profile: Profile) -> CheckResult:
+    """V24: what else the machines did, and whether they are what they seem."""
+    title, limits = "Environment", "machines of its own, not rationed, as many nodes as copies"
+    complaints = ["clients and database ran on one machine"] if facts.client_on_database_host else []
+    complaints += complaints_about(facts.cluster)
+    if facts.client_on_database_host is None and not complaints:
+        return not_assessed("V24", title, limits, "Where the clients and the database ran is not known.")
+    return CheckResult(
+        "V24", "warn" if complaints else "pass", title, "; ".join(complaints)[:120] or "separate machines", limits,
+        f"{complaints[0][0].upper()}{'; '.join(complaints)[1:]}: compare the shapes, not the numbers."
+        if complaints
+        else "The clients ran on machines of their own, and nothing speaks against the database's.",
+        "Put the load generators on machines of their own, and the database on machines that are its own."
+        if complaints
+        else "",
+    )  # fmt: skip
+
+
+def complaints_about(cluster: ClusterFacts) -> list[str]:
+    """What of a cluster makes its numbers hard to repeat, as far as it is known."""
+    found = []
+    if cluster.replication_factor and cluster.nodes and cluster.replication_factor > cluster.nodes:
+        found.append(f"{cluster.replication_factor} copies were asked of {_nodes(cluster.nodes)}")
+    for said, is_so in (
+        ("a node's CPU is rationed (burstable)", _is_burstable),
+        ("a node has swap", _swaps),
+        ("a node's memory is in transparent huge pages", _huge_pages),
+    ):
+        if any(is_so(machine) for machine in cluster.machines):
+            found.append(said)
+    return found
+
+
+def _nodes(number: int) -> str:
+    return "1 node" if number == 1 else f"{number} nodes"
+
+
+def _is_burstable(machine: Mapping[str, object]) -> bool:
+    kind = str(fact(machine, "instance_type") or "").lower()
+    return str(fact(machine, "burstable")).lower() in ("yes", "true", "1") or kind.startswith(_BURSTABLE)
+
+
+def _swaps(machine: Mapping[str, object]) -> bool:
+    return (number_of(fact(machine, "swap_bytes")) or 0.0) > 0
+
+
+def _huge_pages(machine: Mapping[str, object]) -> bool:
+    return fact(machine, "transparent_huge_pages") == "always"

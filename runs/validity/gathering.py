@@ -1,0 +1,262 @@
+"""The facts of a run, from what its clients left behind and from what is known beside it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from runs.measures.omission import corrected
+from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, RunFacts
+from runs.validity.over_time import over_time
+from runs.ycsb.command import PERCENTILES
+from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun, Phase
+from runs.ycsb.properties import dataset, proportions
+from runs.ycsb.series import Series
+from runs.ycsb.summarised import SummarisedClient, SummarisedOperation, SummarisedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known of a run beside its output. Mappings by client number may be incomplete."""
+
+    client_on_database_host: bool | None = None
+    machines: Mapping[int, str] = field(default_factory=dict)  # the names of the clients' hosts
+    cores: Mapping[int, int] = field(default_factory=dict)  # of those hosts
+    cpu_percent: Mapping[int, float] = field(default_factory=dict)
+    clock_offsets_s: Mapping[int, float] = field(default_factory=dict)
+    gc_shares: Mapping[int, float] = field(default_factory=dict)  # of their run times, collecting garbage
+    status_interval_s: float | None = None  # how far apart the clients' status lines are
+    format: str = ""  # of the output, `runs.ycsb.readers.results.Format`
+    low_latency_us: float | None = None
+    probe: ClientProbe | None = None
+    cluster: ClusterFacts = field(default_factory=ClusterFacts)
+    durability: Mapping[str, object] = field(default_factory=dict)
+    made_elsewhere: bool = False
+
+
+def facts_of(
+    merged: MergedRun,
+    *,
+    threads: int | None,
+    target_ops_s: float | None = None,
+    workload: Mapping[str, str] | None = None,
+    rows_loaded: int | None = None,
+    measure_s: float | None = None,
+    rate_ops_s: Sequence[float] | None = None,
+    series: Sequence[Series] = (),
+    known: Surroundings | None = None,
+) -> RunFacts:
+    """The facts of clients merged from their histograms. `series` is that of the whole run, `workload` is checked."""
+    known = known or Surroundings()
+    estimate = _expected_interval_us(merged, threads, target_ops_s)
+    return RunFacts(
+        phase=merged.phase,
+        threads=threads,
+        target_ops_s=target_ops_s,
+        clients_expected=merged.clients_expected,
+        clients=tuple(_merged_client(client, known) for client in merged.clients),
+        missing=tuple(f"client {entry.number}: {entry.reason}" for entry in merged.missing),
+        window_s=merged.window.length_s,
+        window_asked_s=measure_s,
+        operations=tuple(_merged_operation(operation, estimate) for operation in merged.operations),
+        total_operations=merged.total_operations,
+        ok_operations=merged.ok_operations,
+        failed_operations=merged.failed_operations,
+        throughput_ops_s=merged.throughput_ops_s,
+        overlap=merged.overlap,
+        longest_us=merged.longest_us,
+        returns=_added([operation.returns for operation in merged.operations if not operation.is_composite]),
+        rows_loaded=rows_loaded,
+        rate_ops_s=rate_ops_s,
+        over_time=over_time(series, merged.window, merged.warmup_s),
+        **_stated(workload, merged.phase),
+        **_around(known),
+    )
+
+
+def facts_of_summary(
+    summarised: SummarisedRun,
+    *,
+    threads: int | None,
+    target_ops_s: float | None = None,
+    workload: Mapping[str, str] | None = None,
+    rows_loaded: int | None = None,
+    measure_s: float | None = None,
+    phase: Phase | None = None,
+    known: Surroundings | None = None,
+) -> RunFacts:
+    """The facts of a run of which only summaries exist; `phase` is said where the summaries do not show it."""
+    known = known or Surroundings()
+    phase = summarised.phase or phase
+    window = summarised.window
+    lasted = [client.runtime_ms / 1000 for client in summarised.clients if client.runtime_ms and client.runtime_ms > 0]
+    series = over_time(summarised.series, window, 0.0, resolution_s=known.status_interval_s) if window else None
+    return RunFacts(
+        phase=phase,
+        threads=threads,
+        target_ops_s=target_ops_s,
+        clients_expected=summarised.clients_expected,
+        clients=tuple(_summarised_client(client, known) for client in summarised.clients),
+        missing=tuple(f"client {entry.number}: {entry.reason}" for entry in summarised.missing),
+        window_s=window.length_s if window else min(lasted, default=None),
+        window_asked_s=measure_s,
+        operations=tuple(_summarised_operation(operation, known.format) for operation in summarised.operations),
+        total_operations=summarised.total_operations,
+        ok_operations=summarised.ok_operations,
+        failed_operations=summarised.failed_operations,
+        throughput_ops_s=summarised.throughput_ops_s,
+        overlap=summarised.overlap,
+        returns=_added([operation.returns for operation in summarised.operations if not operation.is_composite]),
+        rows_loaded=rows_loaded,
+        rate_ops_s=series.rate_ops_s if series else None,
+        over_time=series,
+        whole_runs=True,
+        **_stated(workload, phase),
+        **_around(known),
+    )
+
+
+# Formats whose percentiles are whole microseconds: a fraction there is an average of several.
+_WHOLE_MICROSECONDS: Final = ("ycsb-text", "ycsb-json", "thumbtack")
+
+
+def _merged_client(client: MergedClient, known: Surroundings) -> ClientFacts:
+    return ClientFacts(
+        number=client.number,
+        started_s=client.started_s,
+        ended_s=client.ended_s,
+        covered_s=client.covered_s,
+        operations=client.operations,
+        busy_us=client.busy_us,
+        throughput_ops_s=client.throughput_ops_s,
+        threads=client.threads,
+        runtime_ms=client.runtime_ms,
+        printed_throughput_ops_s=client.printed_throughput_ops_s,
+        log_counts=client.log_counts,
+        printed_counts=client.printed_counts,
+        init_s=client.init_s,
+        cleanup_s=client.cleanup_s,
+        truncated=client.truncated,
+        **_beside(client.number, known),
+    )
+
+
+def _summarised_client(client: SummarisedClient, known: Surroundings) -> ClientFacts:
+    return ClientFacts(
+        number=client.number,
+        started_s=client.started_s,
+        ended_s=client.ended_s,
+        covered_s=max((client.runtime_ms or 0.0) / 1000, 0.0),
+        operations=client.operations,
+        busy_us=client.busy_us,
+        throughput_ops_s=client.throughput_ops_s,
+        threads=client.threads,
+        runtime_ms=client.runtime_ms,
+        printed_throughput_ops_s=client.throughput_ops_s,
+        printed_counts=client.printed_counts,
+        cleanup_s=client.cleanup_s,
+        truncated=not client.complete,
+        **_beside(client.number, known),
+    )
+
+
+def _beside(number: int, known: Surroundings) -> dict[str, Any]:
+    """What is known of one client beside its output."""
+    return {
+        "machine": known.machines.get(number, ""),
+        "cpu_percent": known.cpu_percent.get(number),
+        "cores": known.cores.get(number),
+        "gc_share": known.gc_shares.get(number),
+        "clock_offset_s": known.clock_offsets_s.get(number),
+    }
+
+
+def _around(known: Surroundings) -> dict[str, Any]:
+    """What is known of the run as a whole beside its output."""
+    return {
+        "client_on_database_host": known.client_on_database_host,
+        "low_latency_us": known.low_latency_us,
+        "probe": known.probe,
+        "cluster": known.cluster,
+        "durability": known.durability,
+        "made_elsewhere": known.made_elsewhere,
+    }
+
+
+def _stated(workload: Mapping[str, str] | None, phase: Phase | None) -> dict[str, Any]:
+    """What the workload's properties say the run is to do."""
+    if not workload:
+        return {}
+    return {
+        "properties": workload,
+        "proportions": proportions(workload) if phase != "load" else None,
+        "recordcount": int(workload["recordcount"]),
+        "record_bytes": float(dataset(workload).record_bytes),
+    }
+
+
+def _merged_operation(operation: MergedOperation, expected_us: float | None) -> OperationFacts:
+    histogram = operation.histogram
+    values = histogram.percentiles(PERCENTILES)
+    estimate = None
+    if expected_us is not None and operation.kind == "service" and not operation.is_composite:
+        estimate = corrected(histogram, expected_us).percentile(99.0)
+    return OperationFacts(
+        operation=operation.operation,
+        kind=operation.kind,
+        is_composite=operation.is_composite,
+        ok=operation.ok,
+        failed=operation.failed,
+        mean_us=histogram.mean,
+        min_us=histogram.min,
+        max_us=histogram.max,
+        percentiles_us=dict(zip(PERCENTILES, values, strict=True)),
+        response_estimated_us=estimate,
+    )
+
+
+def _expected_interval_us(merged: MergedRun, threads: int | None, target_ops_s: float | None) -> float | None:
+    """How often a thread was to send an operation, where nothing was measured from that moment on."""
+    if not threads or not target_ops_s or any(operation.kind == "response" for operation in merged.operations):
+        return None
+    return threads / target_ops_s * 1e6
+
+
+def _summarised_operation(operation: SummarisedOperation, format: str) -> OperationFacts:
+    exact = {float(name): bounds.low_us for name, bounds in operation.percentiles_us.items() if bounds.is_exact}
+    ends = [end for bounds in operation.percentiles_us.values() for end in (bounds.low_us, bounds.high_us)]
+    return OperationFacts(
+        operation=operation.operation,
+        kind=operation.kind,
+        is_composite=operation.is_composite,
+        ok=operation.ok,
+        failed=operation.failed,
+        mean_us=operation.mean_us,
+        min_us=operation.min_us,
+        max_us=operation.max_us,
+        percentiles_us=exact,
+        resolution_us=operation.resolution_us,
+        contradiction=_bucket_contradiction(operation),
+        averaged=format in _WHOLE_MICROSECONDS and any(end is not None and not end.is_integer() for end in ends),
+    )
+
+
+def _bucket_contradiction(operation: SummarisedOperation) -> str:
+    """What the buckets say against the counts and the maximum, or nothing."""
+    counted = sum(bucket.count for bucket in operation.buckets)
+    if not operation.buckets or operation.ok is None:
+        return ""
+    # Older versions count failed operations in the same buckets.
+    if counted not in (operation.ok, operation.ok + (operation.failed or 0)):
+        return f"its buckets hold {counted:,} values of {operation.ok + (operation.failed or 0):,}"
+    last = max((bucket.from_us for bucket in operation.buckets if bucket.count), default=0.0)
+    if operation.max_us is not None and last > operation.max_us:
+        return "a bucket above its maximum is not empty"
+    return ""
+
+
+def _added(parts: Sequence[Mapping[str, int]]) -> dict[str, int] | None:
+    total: dict[str, int] = {}
+    for part in parts:
+        for code, number in part.items():
+            total[code] = total.get(code, 0) + number
+    return total or None

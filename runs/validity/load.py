@@ -1,0 +1,77 @@
+"""Was it the load that was asked for? V08 mix of operations, V09 target."""
+
+import math
+
+from runs.validity.facts import RunFacts
+from runs.validity.profile import Profile
+from runs.validity.results import CheckResult, Severity, not_assessed
+from runs.validity.words import percent, rate
+
+
+def mix(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V08: the operations that were done are those the workload asks for.
+
+    A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more.
+    """
+    title, limits = "Mix of operations", f"{profile.mix_points * 100:g} points or {profile.mix_sigmas:g} sigma"
+    if facts.proportions is None:
+        if facts.made_elsewhere and facts.phase != "load":
+            return not_assessed("V08", title, limits, "The workload's proportions are not known.")
+        return None
+    total, done = facts.total_operations, _done(facts)
+    if not total or done is None:
+        missing = "The counts of its operations are not known." if total or done is None else "There are no operations."
+        return not_assessed("V08", title, limits, missing)
+    complaints: list[str] = []
+    for operation in sorted({*facts.proportions, *done}):
+        share, number = facts.proportions.get(operation, 0.0), done.get(operation, 0)
+        allowed = max(profile.mix_points, profile.mix_sigmas * math.sqrt(share * (1 - share) / total))
+        if number == 0 and share * total >= profile.mix_expected_least:
+            complaints.append(f"{operation} is missing")
+        elif abs(number / total - share) > allowed:
+            complaints.append(f"{operation} has {percent(number / total)} instead of {percent(share)}")
+    shown = ", ".join(f"{operation} {percent(number / total)}" for operation, number in sorted(done.items()))
+    return CheckResult(
+        "V08", "warn" if complaints else "pass", title, shown[:120], limits,
+        f"The operations are not what the workload asks for: {'; '.join(complaints)}."
+        if complaints
+        else "The operations have the shares that the workload asks for.",
+        "Look for failed or unsupported operations, and for misspelt proportions." if complaints else "",
+    )  # fmt: skip
+
+
+def _done(facts: RunFacts) -> dict[str, int] | None:
+    """Operations as the workload names them: what a read-modify-write read and updated is no READ and no UPDATE."""
+    counts: dict[str, int] = {}
+    inner = 0
+    for entry in facts.operations:
+        if entry.kind != "service":
+            continue
+        if entry.count is None:
+            return None
+        counts[entry.operation] = entry.count
+        inner += entry.count if entry.is_composite else 0
+    for operation in ("READ", "UPDATE"):
+        if inner and operation in counts:
+            counts[operation] = max(counts[operation] - inner, 0)
+    return {operation: number for operation, number in counts.items() if number}
+
+
+def target(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V09: what was offered and what was reached."""
+    if not facts.target_ops_s:
+        return None
+    title = "Target"
+    limits = f"under {percent(profile.target_info)} marginal, under {percent(profile.target_warn)} not sustained"
+    if facts.throughput_ops_s is None:
+        return not_assessed("V09", title, limits, "The throughput is not known.")
+    ratio = facts.throughput_ops_s / facts.target_ops_s
+    severity: Severity = "pass"
+    if ratio < profile.target_info:
+        severity = "warn" if ratio < profile.target_warn else "info"
+    words = {"pass": "was sustained", "info": "was nearly sustained", "warn": "was not sustained"}[severity]
+    return CheckResult(
+        "V09", severity, title, f"{rate(facts.throughput_ops_s)} of {rate(facts.target_ops_s)}", limits,
+        f"The target of {rate(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
+        "" if severity == "pass" else "Take this rung as beyond the ceiling, or give it more threads and run it again.",
+    )  # fmt: skip

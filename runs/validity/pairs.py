@@ -1,0 +1,209 @@
+"""May two runs be compared? V17 data set against memory, V18 hit ratio, V20 durability, V24 environment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from runs.catalog.durability import Durability
+from runs.validity.environment import complaints_about
+from runs.validity.facts import ClusterFacts, fact
+from runs.validity.profile import Profile
+from runs.validity.results import CheckResult, not_assessed
+from runs.validity.words import percent
+
+# What subtracting two shares leaves of their last digits.
+_ROUNDING: Final = 1e-9
+# YCSB's keys are "user" and up to nineteen digits.
+KEY_BYTES: Final = 23
+# A machine's facts that make hardware other hardware.
+_HARDWARE: Final = (
+    "cores", "cpu_model", "memory_bytes", "disk", "disk_file_system", "nic_bits_per_s", "virtualised", "instance_type",
+)  # fmt: skip
+
+Fit = Literal["fits in memory", "borders on memory", "lives on disk"]
+
+
+@dataclass(frozen=True, slots=True)
+class SideFacts:
+    """One side of a comparison. None, an empty text and an empty mapping are what is not known."""
+
+    label: str
+    system: str = ""
+    version: str = ""
+    client_version: str = ""
+    durability: Mapping[str, object] = field(default_factory=dict)  # the mode's record
+    cluster: ClusterFacts = field(default_factory=ClusterFacts)
+    records: int | None = None
+    record_bytes: float | None = None
+    overhead_bytes: float = 0.0  # what the database keeps with each record beside key and values
+    client_on_database_host: bool | None = None
+    hit_ratio: float | None = None  # of the reads, answered from memory
+    hit_ratio_trend: float | None = None  # by how much it changed within the run
+
+
+def judge_pair(a: SideFacts, b: SideFacts, profile: Profile) -> list[CheckResult]:
+    """Every check of two sides, in the order of their ids. A difference warns: what it means is for the reader."""
+    return [profile.applied(check(a, b, profile)) for check in (memory, hit_ratio, durability, environments)]
+
+
+def memory_ratio(side: SideFacts) -> float | None:
+    """The stored data set over the memory of all nodes: records x (values + key + overhead) x copies / memory.
+
+    The memory is what the database may cache in (`cache_bytes` of each node), else all of the node's.
+    """
+    cluster = side.cluster
+    cache = cluster.least("cache_bytes") or cluster.least("memory_bytes")
+    if side.records is None or side.record_bytes is None or not cluster.nodes or not cache:
+        return None
+    stored = side.records * (side.record_bytes + KEY_BYTES + side.overhead_bytes) * (cluster.replication_factor or 1)
+    return stored / (cluster.nodes * cache)
+
+
+def fit_of(ratio: float, profile: Profile) -> Fit:
+    if ratio < profile.fits_memory:
+        return "fits in memory"
+    return "lives on disk" if ratio > profile.exceeds_memory else "borders on memory"
+
+
+def memory(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
+    """V17: a data set in memory is not compared with one on disk."""
+    title = "Data set and memory"
+    limits = f"both under {profile.fits_memory:g}, both between, or both over {profile.exceeds_memory:g} of the memory"
+    ratios = [memory_ratio(side) for side in (a, b)]
+    known = [ratio for ratio in ratios if ratio is not None]
+    if len(known) < 2:
+        unknown = [side for side, ratio in zip((a, b), ratios, strict=True) if ratio is None]
+        what = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
+        return not_assessed("V17", title, limits, f"Of {_labels(unknown)} the {what} are not known.")
+    fits = [fit_of(ratio, profile) for ratio in known]
+    shown = " and ".join(f"{ratio:.2g} x the memory" for ratio in known)
+    if fits[0] == fits[1]:
+        return CheckResult("V17", "pass", title, shown, limits, f"On both sides the data set {fits[0]}.")
+    return CheckResult(
+        "V17", "warn", title, shown, limits,
+        f"The data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's."
+        if "lives on disk" not in fits
+        else f"For {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's.",
+        "Compare sides whose data sets have the same size against their memory.",
+    )  # fmt: skip
+
+
+def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
+    """V18: how many reads memory answers, which says more than any setting."""
+    title, limits = "Hit ratio", f"{percent(profile.hit_ratio_points)} apart, or changing by that"
+    unknown = [side for side in (a, b) if side.hit_ratio is None]
+    if a.hit_ratio is None or b.hit_ratio is None:
+        return not_assessed("V18", title, limits, f"No hit ratio of {_labels(unknown)} was recorded.")
+    shown = f"{percent(a.hit_ratio)} and {percent(b.hit_ratio)}"
+    changing = [side for side in (a, b) if abs(side.hit_ratio_trend or 0.0) > profile.hit_ratio_points + _ROUNDING]
+    complaints = []
+    if abs(a.hit_ratio - b.hit_ratio) > profile.hit_ratio_points + _ROUNDING:
+        complaints.append(
+            f"memory answered {percent(a.hit_ratio)} of {a.label}'s reads and {percent(b.hit_ratio)} of {b.label}'s"
+        )
+    if changing:
+        complaints.append(f"within the run of {_labels(changing)} the hit ratio still changed")
+    return _weighed(
+        "V18", title, shown, limits, complaints, "Memory answered about as many reads on both sides.",
+        "Warm both sides up until their hit ratios stand still, and give them data sets of one size.",
+    )  # fmt: skip
+
+
+def durability(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
+    """V20: what a write waits for. An unknown promise equals nothing, not even another unknown one."""
+    title, limits = "Durability", "the same acknowledgement, copies and loss"
+    classes = [durability_class(side.durability) for side in (a, b)]
+    unknown = [side for side, found in zip((a, b), classes, strict=True) if not found]
+    if unknown:
+        return not_assessed("V20", title, limits, f"What a write of {_labels(unknown)} waits for is not known.")
+    complaints = (
+        []
+        if classes[0] == classes[1]
+        else [f"a write waits for {classes[0]} in {a.label} and for {classes[1]} in {b.label}"]
+    )
+    silent = [side for side in (a, b) if side.durability.get("ack") == "none"]
+    if silent:
+        complaints.append(f"writes of {_labels(silent)} are not acknowledged at all")
+    return _weighed(
+        "V20", title, " and ".join(dict.fromkeys(classes)), limits, complaints,
+        f"On both sides a write waits for {classes[0]}.",
+        "Compare modes that promise the same, or say with the numbers what the faster one may lose.",
+    )  # fmt: skip
+
+
+_WAITS_FOR: Final = {
+    "none": "nothing", "memory": "the server's memory", "os_buffer": "the operating system", "disk": "the disk",
+}  # fmt: skip
+
+
+def durability_class(record: Mapping[str, object]) -> str:
+    """The part of a durability record that decides how long a write takes, in words; empty where it is unknown."""
+    try:
+        mode = Durability.from_dict(record)
+    except ValueError:
+        return ""
+    text = _WAITS_FOR[mode.ack]
+    if mode.replicas_acked:
+        copies = (
+            f"{mode.replicas_acked} of the" if isinstance(mode.replicas_acked, str) else f"{mode.replicas_acked} other"
+        )
+        text += f", {copies} copies ({_WAITS_FOR[mode.replica_ack]})"
+    if mode.ack != "disk":
+        lost = "any" if mode.loss_window_s is None else "none" if not mode.loss_window_s else "the last seconds"
+        text += f", may lose {lost}"
+    return text
+
+
+def environments(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
+    """V24: versions, machines and their neighbours."""
+    title, limits = "Environment", "same versions of one system and of YCSB, same hardware, clients apart on both"
+    complaints: list[str] = []
+    unknown: list[str] = []
+    if a.system and a.system == b.system:
+        _compare("version", a.version, b.version, complaints, unknown)
+    _compare("YCSB client", a.client_version, b.client_version, complaints, unknown)
+    _compare("number of nodes", a.cluster.nodes, b.cluster.nodes, complaints, unknown)
+    _compare("hardware", _hardware(a.cluster), _hardware(b.cluster), complaints, unknown, quiet=True)
+    shared = (a.client_on_database_host, b.client_on_database_host)
+    if None in shared:
+        unknown.append("where the clients ran")
+    elif shared[0] != shared[1]:
+        complaints.append(f"only {a.label if shared[0] else b.label} shared its machine with its clients")
+    for side in (a, b):
+        complaints += [f"{said} ({side.label})" for said in complaints_about(side.cluster)]
+    if not complaints and unknown:
+        return not_assessed("V24", title, limits, f"Not known of both sides: {', '.join(unknown)}.")
+    return _weighed(
+        "V24", title, "; ".join(complaints) or "alike", limits, complaints, "Versions and machines are alike.",
+        "Measure both sides on the same machines with the same versions, and nothing else on them.",
+    )  # fmt: skip
+
+
+def _compare(
+    what: str, a: object, b: object, complaints: list[str], unknown: list[str], *, quiet: bool = False
+) -> None:
+    """Note where both are known and differ, or one of them is not known."""
+    if not a or not b:
+        unknown.append(what)
+    elif a != b:
+        complaints.append(f"the {what} differs" if quiet else f"the {what} differs ({a} and {b})")
+
+
+def _hardware(cluster: ClusterFacts) -> Sequence[tuple[object, ...]]:
+    """What the nodes are made of, in no order; empty unless something is known of each."""
+    found = [tuple(fact(machine, name) for name in _HARDWARE) for machine in cluster.machines]
+    return sorted(found, key=repr) if all(any(value is not None for value in one) for one in found) else ()
+
+
+def _weighed(
+    check_id: str, title: str, shown: str, limits: str, complaints: list[str], good: str, remedy: str
+) -> CheckResult:
+    text = "; ".join(complaints)
+    return CheckResult(
+        check_id, "warn" if complaints else "pass", title, shown[:120], limits,
+        f"{text[0].upper()}{text[1:]}." if complaints else good, remedy if complaints else "",
+    )  # fmt: skip
+
+
+def _labels(sides: Sequence[SideFacts]) -> str:
+    return " and ".join(dict.fromkeys(side.label for side in sides))

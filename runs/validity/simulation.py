@@ -1,0 +1,193 @@
+"""How often the statistical checks fire where nothing is wrong, and how often where something is: on made-up runs.
+
+Every case draws runs from a seeded generator and asks the check itself, with the thresholds of purpose `measured`.
+`manage.py false_alarms` prints the table that docs/how-results-are-judged.md quotes.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from runs.measures.omission import throttled_thread
+from runs.validity import ClientFacts, OperationFacts, OverTime, RunFacts, judge_run, profile
+from runs.ycsb.histogram import Floats
+
+Random = np.random.Generator
+SEED: Final = 20_260
+FIRES: Final = frozenset({"info", "warn", "reject"})
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One kind of run. Healthy: the check fires in at most `limit` of them; faulty: in at least `limit`."""
+
+    check_id: str
+    what: str
+    healthy: bool
+    limit: float
+    make: Callable[[Random], RunFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """In which share of its runs a case's check fired."""
+
+    case: Case
+    runs: int
+    share: float
+
+    @property
+    def is_kept(self) -> bool:
+        return self.share <= self.case.limit if self.case.healthy else self.share >= self.case.limit
+
+
+def rates(runs: int, seed: int = SEED) -> Iterator[Rate]:
+    """The rate of every case over that many runs; one seed, one answer."""
+    thresholds = profile("measured")
+    for number, case in enumerate(CASES):
+        random = np.random.default_rng([seed, number])
+        fired = 0
+        for _ in range(runs):
+            findings = judge_run(case.make(random), thresholds)
+            fired += any(found.check_id == case.check_id and found.severity in FIRES for found in findings)
+        yield Rate(case, runs, fired / runs)
+
+
+# --- Made-up runs ---
+
+
+def _run(**changes: object) -> RunFacts:
+    """A run of which only what a case changes is known."""
+    bare = RunFacts(
+        phase="measure", threads=None, target_ops_s=None, clients_expected=1, clients=(), missing=(), window_s=180.0,
+        window_asked_s=None, operations=(), total_operations=None, ok_operations=None, failed_operations=None,
+        throughput_ops_s=None,
+    )  # fmt: skip
+    return replace(bare, **changes)  # type: ignore[arg-type]
+
+
+def noise(random: Random, seconds: int, variation: float, memory: float = 0.5) -> Floats:
+    """A second-by-second throughput around 1: normal, each second resembling the one before by `memory`."""
+    drawn = random.normal(0.0, 1.0, seconds)
+    values = np.empty(seconds)
+    values[0] = drawn[0]
+    for second in range(1, seconds):
+        values[second] = memory * values[second - 1] + np.sqrt(1 - memory**2) * drawn[second]
+    return np.maximum(1 + variation * values, 0.0)
+
+
+def _over_time(warmup_s: int, rate: Floats) -> RunFacts:
+    return _run(over_time=OverTime(warmup_s, (1000 * rate).tolist()), rate_ops_s=(1000 * rate[warmup_s:]).tolist())
+
+
+def _warming(random: Random, warmup_s: int, measure_s: int, variation: float, warm_after_s: int) -> RunFacts:
+    """Throughput that comes up to 98 % within `warm_after_s`."""
+    seconds = warmup_s + measure_s
+    up = 1 - np.exp(-4 * (np.arange(seconds) + 1) / warm_after_s)
+    return _over_time(warmup_s, up * noise(random, seconds, variation))
+
+
+def _drifting(random: Random, share: float) -> RunFacts:
+    return _over_time(0, np.linspace(1 - share / 2, 1 + share / 2, 180) * noise(random, 180, 0.05))
+
+
+def _dips(random: Random) -> RunFacts:
+    """Every 30 s three seconds at half the throughput, as a checkpoint makes them."""
+    rate = noise(random, 180, 0.02)
+    rate[np.arange(180) % 30 < 3] *= 0.5
+    return _over_time(0, rate)
+
+
+def _counted(random: Random, per_second: float, stall_s: int) -> RunFacts:
+    """Operations that arrive by chance, none of them in `stall_s` seconds in the middle."""
+    counts = random.poisson(per_second, 300).astype(np.float64)
+    counts[150 : 150 + stall_s] = 0
+    return _run(
+        over_time=OverTime(0, counts.tolist()),
+        rate_ops_s=counts.tolist(),
+        operations=(OperationFacts("READ", ok=int(counts.sum()), max_us=50_000.0),),
+    )
+
+
+def _mixed(random: Random, operations: int, reads: float) -> RunFacts:
+    """A workload of 95 % reads and 5 % updates of which `reads` were done."""
+    read = int(random.binomial(operations, reads))
+    done = (OperationFacts("READ", ok=read), OperationFacts("UPDATE", ok=operations - read))
+    return _run(proportions={"READ": 0.95, "UPDATE": 0.05}, total_operations=operations, operations=done)
+
+
+def _failing(random: Random, share: float) -> RunFacts:
+    return _run(total_operations=100_000, failed_operations=int(random.binomial(100_000, share)))
+
+
+def _offered(random: Random, reached: float) -> RunFacts:
+    """A target of 1,000 ops/s over 60 s, of which this share was reached but for what starting and ending cost."""
+    done = 60_000 * reached - random.uniform(0, 300)
+    return _run(target_ops_s=1000.0, throughput_ops_s=done / 60)
+
+
+def _answering(random: Random) -> RunFacts:
+    """A kept target: response times of some milliseconds, and in one second of a hundred a pause of up to 200 ms."""
+    response = 2000 * random.lognormal(0.0, 0.5, 180)
+    response += np.where(random.random(180) < 0.01, random.uniform(0, 200_000, 180), 0.0)
+    return _run(target_ops_s=1000.0, throughput_ops_s=999.0, over_time=OverTime(0, [1.0], (), response.tolist()))
+
+
+def _overloaded(random: Random, deficit: float) -> RunFacts:
+    """One thread that is to do 100 operations a second, of a database that does this share less."""
+    interval_us = 10_000.0
+    service = random.exponential(interval_us / (1 - deficit), 18_000)
+    ends, response = throttled_thread(service.tolist(), interval_us)
+    second = (ends / 1e6).astype(np.int64)
+    kept = second < 180
+    means = np.bincount(second[kept], response[kept], 180) / np.maximum(np.bincount(second[kept], minlength=180), 1)
+    reached = float(kept.sum()) / 180
+    return _run(target_ops_s=100.0, throughput_ops_s=reached, over_time=OverTime(0, [1.0], (), means.tolist()))
+
+
+def _clients(random: Random, slowest: float) -> RunFacts:
+    """Four clients of nearly equal strength, one of them at this share of it, 5,000 operations each."""
+    speeds = random.normal(1.0, 0.02, 4) * np.array([1.0, 1.0, 1.0, slowest])
+    done = random.poisson(5000 * np.maximum(speeds, 0.0)) / 60
+    clients = tuple(ClientFacts(number, throughput_ops_s=float(one)) for number, one in enumerate(done))
+    return _run(clients=clients, clients_expected=4)
+
+
+def _threads(random: Random, stated: int) -> RunFacts:
+    """Eight threads in a closed loop, 60 s of service times of 200 ms on average, said to be of `stated` threads."""
+    service = random.exponential(200_000.0, (8, 600))
+    ends = np.cumsum(service, axis=1) - random.uniform(0, 200_000.0, (8, 1))
+    counted = service[(ends > 0) & (ends <= 60e6)]
+    longest = float(np.sort(counted)[-stated:].sum())
+    client = ClientFacts(0, covered_s=60.0, busy_us=float(counted.sum()))
+    return _run(threads=stated, window_s=60.0, clients=(client,), longest_us=longest)
+
+
+CASES: Final[tuple[Case, ...]] = (
+    Case("V01", "8 threads, 60 s, service 200 ms", True, 0.01, lambda random: _threads(random, 8)),
+    Case("V01", "the same, said to be 6 threads", False, 0.99, lambda random: _threads(random, 6)),
+    Case("V07", "0.05 % of 100,000 fail", True, 0.01, lambda random: _failing(random, 0.0005)),
+    Case("V07", "0.2 % of 100,000 fail", False, 0.99, lambda random: _failing(random, 0.002)),
+    Case("V08", "95/5 as asked, 2,000 operations", True, 0.01, lambda random: _mixed(random, 2_000, 0.95)),
+    Case("V08", "95/5 as asked, 1,000,000 operations", True, 0.01, lambda random: _mixed(random, 1_000_000, 0.95)),
+    Case("V08", "93/7 instead, 100,000 operations", False, 0.99, lambda random: _mixed(random, 100_000, 0.93)),
+    Case("V09", "target reached but for start and end", True, 0.01, lambda random: _offered(random, 1.0)),
+    Case("V09", "93 % of the target reached", False, 0.99, lambda random: _offered(random, 0.93)),
+    Case("V10", "target kept, pauses of up to 200 ms", True, 0.01, _answering),
+    Case("V10", "3 % more offered than can be done, 180 s", False, 0.95, lambda random: _overloaded(random, 0.03)),
+    Case("V11", "warm after 20 of 60 s, 180 s, CV 5 %", True, 0.03, lambda random: _warming(random, 60, 180, 0.05, 20)),
+    Case("V11", "warm at once, 60 s, CV 5 %", True, 0.10, lambda random: _warming(random, 5, 60, 0.05, 1)),
+    Case("V11", "warm after 20 of 60 s, 180 s, CV 8 %", True, 0.05, lambda random: _warming(random, 60, 180, 0.08, 20)),
+    Case("V11", "warm after 150 s, 60 s cut off", False, 0.95, lambda random: _warming(random, 60, 180, 0.02, 150)),
+    Case("V11", "drifts by 10 % in 180 s, CV 5 %", False, 0.90, lambda random: _drifting(random, 0.10)),
+    Case("V12", "180 s, CV 2 %", True, 0.01, lambda random: _over_time(0, noise(random, 180, 0.02))),
+    Case("V12", "180 s, CV 5 %", True, 0.10, lambda random: _over_time(0, noise(random, 180, 0.05))),
+    Case("V12", "180 s, CV 15 %", False, 0.99, lambda random: _over_time(0, noise(random, 180, 0.15))),
+    Case("V12", "3 s in 30 at half, CV 2 %", False, 0.99, _dips),
+    Case("V13", "300 s, 20 ops/s by chance", True, 0.01, lambda random: _counted(random, 20.0, 0)),
+    Case("V13", "nothing for 2 s", False, 0.99, lambda random: _counted(random, 1000.0, 2)),
+    Case("V15", "4 equal clients, 5,000 operations each", True, 0.01, lambda random: _clients(random, 1.0)),
+    Case("V15", "one of 4 clients at 70 %", False, 0.99, lambda random: _clients(random, 0.70)),
+)

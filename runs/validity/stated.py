@@ -1,0 +1,42 @@
+"""What a run's spec says of where it ran, as facts."""
+
+from runs.spec import RunSpec
+from runs.validity.facts import ClusterFacts
+from runs.validity.pairs import SideFacts
+
+
+def cluster_facts(spec: RunSpec) -> ClusterFacts:
+    """The nodes that the database stood on; of an uploaded run as far as somebody stated them."""
+    machines = spec["cluster"]["machines"]
+    return ClusterFacts(
+        nodes=len(machines) or None,
+        replication_factor=spec["database"]["replication_factor"],
+        machines=tuple(machine["facts"] for machine in machines),
+    )
+
+
+def shared_machine(spec: RunSpec) -> bool | None:
+    """Whether a client ran on a machine of the database; None where nobody knows which machines there were."""
+    stated = spec.get("stated")
+    if stated is not None:
+        return stated["client_on_database_host"]
+    hosts = {machine["id"] for machine in spec["cluster"]["machines"]}
+    if not hosts or not spec["generators"]:
+        return None
+    return any(generator["machine"]["id"] in hosts for generator in spec["generators"])
+
+
+def side_facts(label: str, spec: RunSpec, server_version: str = "") -> SideFacts:
+    """One side of a comparison; what the server said of its version outweighs what was stated."""
+    client = spec["client"]
+    return SideFacts(
+        label=label,
+        system=spec["system"],
+        version=server_version or spec["database"]["version"],
+        client_version=f"{client['flavour']} {client['ycsb_version']}" if client["ycsb_version"] else "",
+        durability=spec["mode"]["record"],
+        cluster=cluster_facts(spec),
+        records=spec["dataset"]["records"],
+        record_bytes=spec["dataset"]["record_bytes"],
+        client_on_database_host=shared_machine(spec),
+    )
