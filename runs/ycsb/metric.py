@@ -53,6 +53,7 @@ class MetricDraft:
         self.count: int | None = None
         self.has_double_count = False  # `499.0`, as HdrHistogram's counts were printed up to 0.12
         self.has_millisecond_percentiles = False
+        self.has_millisecond_average = False
         self.latency: dict[str, float | None] = {}
         self.variance: float | None = None
         self.percentiles: dict[str, float] = {}
@@ -154,6 +155,7 @@ class MetricDraft:
             self.variance = number
         elif name in ("Average", "Min", "Max"):
             self.latency[name] = None if number is None else number * _US[unit]
+            self.has_millisecond_average |= unit == "ms"
         elif number is not None:
             self.percentiles[name] = number * _US[unit]
             self.has_millisecond_percentiles |= unit == "ms"

@@ -19,9 +19,10 @@ HEAD: Final = re.compile(
     rb"(?:(\d{4}-\d\d-\d\d \d\d:\d\d):(\d\d)(?::(\d{3}))? )?"
     rb"(-?\d{1,18}) sec: (\d{1,18}) operations;(?: (\S{1,400}) current ops/sec;)?"
 )
-_OPERATION: Final = re.compile(r"\[([^\[\]:=,]{1,80}): (Count=[^\[\]]{1,4000})\]")
-_AVERAGE: Final = re.compile(r"\[([^\[\]:=,]{1,80}) AverageLatency\(us\)=([^\[\]]{1,400})\]")
-_RAW: Final = re.compile(r"([^\s\[\]]{1,80}) count: (\d{1,18}), average latency\(us\): ([^\s\[\]]{1,400})", re.ASCII)
+# What the rest of the line says of each operation: of HdrHistogram, of histograms and time series, of raw points.
+OPERATION: Final = re.compile(r"\[([^\[\]:=,]{1,80}): (Count=[^\[\]]{1,4000})\]")
+AVERAGE: Final = re.compile(r"\[([^\[\]:=,]{1,80}) AverageLatency\(us\)=([^\[\]]{1,400})\]")
+RAW: Final = re.compile(r"([^\s\[\]]{1,80}) count: (\d{1,18}), average latency\(us\): ([^\s\[\]]{1,400})", re.ASCII)
 # A status goes on in the next line where two kinds of measurement are summed up.
 CONTINUED: Final = re.compile(
     rb"\s*(?:\[[^\[\]:=,]{1,80}(?:: Count=| AverageLatency\(us\)=)|[^\s\[\]]{1,80} count: \d+, average latency\(us\): )"
@@ -133,12 +134,12 @@ def label_of(line: bytes, head: StatusHead) -> str:
 
 def read_operations(text: str) -> dict[str, StatusOperation]:
     """Every operation that the rest of a status line sums up."""
-    operations = {found[1]: _operation(found[2]) for found in _OPERATION.finditer(text)}
-    for found in _AVERAGE.finditer(text):
+    operations = {found[1]: _operation(found[2]) for found in OPERATION.finditer(text)}
+    for found in AVERAGE.finditer(text):
         operations[found[1]] = StatusOperation(avg=finite(found[2]))
     if " count: " in text:
-        for found in _RAW.finditer(text):
-            operations[found[1]] = StatusOperation(count=int(found[2]), avg=finite(found[3]))
+        for found in RAW.finditer(text):
+            operations[found[1]] = of_numbers({"count": int(found[2]), "avg": finite(found[3])})
     return operations
 
 

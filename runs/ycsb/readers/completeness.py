@@ -1,0 +1,119 @@
+"""Whether a run's results are there to the end. A summary states things twice, so what is missing shows."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from runs.ycsb.metric import MetricDraft
+from runs.ycsb.names import COMPOSITE, KNOWN_OPERATIONS, parse_name
+from runs.ycsb.operation import ReadOperation
+
+_TOLERANCE: Final = 1e-6  # of a throughput that somebody rounded
+_COLLECTORS: Final = ("Hdr", "Bucket", "Raw")
+# What every metric states, whatever the measurement type; histograms may lack percentiles.
+_ALWAYS: Final = frozenset({"count", "Average", "Min", "Max"})
+# Operations without return codes, in every version.
+_NEVER_RETURNED: Final = frozenset({"CLEANUP", COMPOSITE})
+
+
+def what_breaks_off(
+    operations: Mapping[str, ReadOperation], metrics: Mapping[str, MetricDraft], *, is_untouched: bool
+) -> str | None:
+    """A sentence about what the last metric lacks; None where it lacks nothing.
+
+    Metrics are printed one after the other and all in the same way, so a file that was cut lacks the end of one. Only
+    an untouched output can be held to what a client always prints; people leave lines out of a copy.
+    """
+    if not operations:
+        return None
+    if is_untouched and not any(parse_name(name).operation == "CLEANUP" for name in operations):
+        return "The results of CLEANUP are missing."
+    last = list(operations)[-1]
+    alike = [metrics[name] for name in operations if _collector(name) == _collector(last)]
+    wanted = frozenset.intersection(*(draft.keys for draft in alike[:-1])) if alike[1:] else frozenset()
+    if metrics[last].has_histogram:
+        wanted &= _ALWAYS
+    if (wanted | (_ALWAYS if is_untouched else frozenset())) - metrics[last].keys:
+        return f"The results of {last} break off."
+    if any(draft.rows.overflow for draft in alike) and metrics[last].rows.overflow is None:
+        return f"The buckets of {last} break off."
+    if not _has_returns(last, operations, is_untouched=is_untouched):
+        return f"The return codes of {last} break off."
+    return None
+
+
+def _has_returns(last: str, operations: Mapping[str, ReadOperation], *, is_untouched: bool) -> bool:
+    """Whether the last metric has all its return codes, where the output has any."""
+    parsed = parse_name(last)
+    entry = operations[last]
+    if parsed.status or parsed.kind == "response" or parsed.operation in _NEVER_RETURNED:
+        return True
+    if _collector(last) in ("Bucket", "Raw") or parsed.operation not in KNOWN_OPERATIONS or not entry.count:
+        return True
+    has_any = any(operation.returns for operation in operations.values())
+    return not (has_any or is_untouched) or sum(entry.returns.values()) >= entry.count
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """How many operations a run did: by throughput and run time, and by its metrics."""
+
+    expected: float
+    total: int  # a read-modify-write counts once
+    failed_inserts: int
+    unexplained_updates: int  # that may belong to a read-modify-write of which there are no results
+
+    @property
+    def agree(self) -> bool:
+        slack = 0.5 + _TOLERANCE * abs(self.expected)
+        # The failed inserts of a load are not part of its throughput.
+        return any(abs(self.expected - known) <= slack for known in (self.total, self.total - self.failed_inserts))
+
+    @property
+    def tell_of_missing(self) -> bool:
+        """Whether the metrics that are there cannot be all; some forks count operations twice."""
+        excess = self.total - self.expected
+        return not self.agree and (excess < 0 or 0 < excess <= self.unexplained_updates)
+
+    def __str__(self) -> str:
+        return (
+            f"Throughput and run time tell of {self.expected:,.0f} operations, the metrics of {self.total:,}: "
+            "some of them are missing, or the file was edited."
+        )
+
+
+def sums_of(
+    operations: Mapping[str, ReadOperation], runtime_ms: float | None, throughput_ops_s: float | None
+) -> Sums | None:
+    """Throughput times run time is the number of operations, and so is the sum over the metrics; None if unknown."""
+    if runtime_ms is None or throughput_ops_s is None or any(_is_unknown(name) for name in operations):
+        return None
+    expected = throughput_ops_s * runtime_ms / 1000
+    if not math.isfinite(expected) or any(operation.count is None for operation in operations.values()):
+        return None
+    counts: dict[str, int] = {}
+    failed_inserts = 0
+    for name, operation in operations.items():
+        parsed = parse_name(name)
+        if parsed.kind == "response" or not parsed.is_operation or _collector(name) in ("Bucket", "Raw"):
+            continue
+        count = operation.count or 0
+        counts[parsed.operation] = counts.get(parsed.operation, 0) + count
+        failed_inserts += count if parsed.operation == "INSERT" and parsed.status else 0
+    modified = counts.pop(COMPOSITE, None)
+    return Sums(
+        expected=expected,
+        total=sum(counts.values()) - (modified or 0),
+        failed_inserts=failed_inserts,
+        unexplained_updates=min(counts.get("READ", 0), counts.get("UPDATE", 0)) if modified is None else 0,
+    )
+
+
+def _collector(name: str) -> str:
+    return next((prefix for prefix in _COLLECTORS if name.startswith(prefix)), "")
+
+
+def _is_unknown(name: str) -> bool:
+    parsed = parse_name(name)
+    return parsed.is_operation and parsed.operation not in KNOWN_OPERATIONS

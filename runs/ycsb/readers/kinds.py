@@ -1,0 +1,147 @@
+"""Kinds of status lines: those that are equal but for their digits, and where the numbers stand in them."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from runs.ycsb.numbers import finite
+from runs.ycsb.status import AVERAGE, FIELDS, HEAD, OPERATION, RAW, label_of, read_head
+
+NOWHERE: Final = -1
+_RUN: Final = re.compile(r"[0-9]+")
+_NUMBER: Final = re.compile(r"([0-9]{1,19})?(?:[.,]([0-9]{1,17}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a number stands among a line's runs of digits: its whole part and its decimals; NOWHERE if it has none."""
+
+    whole: int
+    part: int = NOWHERE
+    sign: int = 1
+    operation: str = ""
+    field: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kind:
+    """All status lines that are equal but for their digits."""
+
+    gaps: tuple[int, ...]  # how many characters other than digits stand before each run of digits
+    date: tuple[int, ...]  # the runs of year, month, day, hour, minute, second and, from 0.2 on, milliseconds
+    elapsed: Place
+    done: int
+    rate: Place | None
+    operations: tuple[str, ...]  # all that are named, also those without a single number
+    fields: tuple[Place, ...]
+    fixed: tuple[tuple[int, str], ...]  # runs that are part of a name or a word, and what they read
+    label: str
+
+
+def kind_of(sample: bytes) -> Kind | None:
+    """The kind that one line stands for; None when its numbers cannot be told by their places alone."""
+    head = read_head(sample)
+    found = HEAD.search(sample)
+    if head is None or found is None:
+        return None
+    # One character for each byte, so that positions are the same in both.
+    line = _Line(sample.decode("latin-1"))
+    try:
+        fields = line.fields(head.end)
+        rate = None if head.rate_ops_s is None else line.place(*found.span(6), signed=True)
+    except _NotByPlace:
+        return None
+    label = label_of(sample, head)
+    return Kind(
+        gaps=line.gaps,
+        date=() if found.start(1) < 0 else tuple(line.runs_in(found.start(1), max(found.end(2), found.end(3)))),
+        elapsed=line.place(*found.span(4), signed=True),
+        done=line.place(*found.span(5)).whole,
+        rate=rate,
+        operations=tuple(dict.fromkeys(line.operations)),
+        fields=fields,
+        fixed=line.fixed(head.start if label else 0, head.end, fields),
+        label=label,
+    )
+
+
+class _NotByPlace(Exception):
+    """A number is written in a way that differs from line to line."""
+
+
+class _Line:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.runs = [found.span() for found in _RUN.finditer(text)]
+        digits = 0
+        gaps = []
+        for start, end in self.runs:
+            gaps.append(start - digits)
+            digits += end - start
+        self.gaps = tuple(gaps)
+        self.operations: list[str] = []
+        self.named: list[tuple[int, int]] = []  # the parts of the text that name operations and fields
+
+    def runs_in(self, start: int, end: int) -> list[int]:
+        return [at for at, (first, last) in enumerate(self.runs) if first >= start and last <= end]
+
+    def place(self, start: int, end: int, *, signed: bool = False) -> Place:
+        """The place of the number between two positions."""
+        text = self.text[start:end]
+        sign = -1 if signed and text.startswith("-") else 1
+        found = _NUMBER.fullmatch(text.removeprefix("-") if signed else text)
+        runs = self.runs_in(start, end)
+        if found is None or len(runs) != sum(group is not None for group in found.groups()):
+            raise _NotByPlace
+        whole = runs[0] if found[1] is not None else NOWHERE
+        return Place(whole, runs[-1] if found[2] is not None else NOWHERE, sign)
+
+    def fields(self, start: int) -> tuple[Place, ...]:
+        """The numbers of every operation; of one that is named twice the last counts, as in `read_operations`."""
+        found: dict[str, dict[str, Place]] = {}
+        for match in OPERATION.finditer(self.text, start):
+            found[self._name(match.span(1))] = self._pairs(match.start(2), match[2])
+        for match in AVERAGE.finditer(self.text, start):
+            found[self._name(match.span(1))] = self._values([("avg", match.span(2))])
+        for match in RAW.finditer(self.text, start):
+            found[self._name(match.span(1))] = self._values([("count", match.span(2)), ("avg", match.span(3))])
+        return tuple(
+            Place(place.whole, place.part, 1, operation, name)
+            for operation, places in found.items()
+            for name, place in places.items()
+        )
+
+    def _name(self, span: tuple[int, int]) -> str:
+        self.named.append(span)
+        name = self.text[slice(*span)].encode("latin-1").decode(errors="replace")
+        self.operations.append(name)
+        return name
+
+    def _pairs(self, start: int, text: str) -> dict[str, Place]:
+        values = {}
+        for pair in text.split(", "):
+            word, equals, value = pair.partition("=")
+            at = start + len(word) + 1
+            self.named.append((start, at))
+            if equals and word in FIELDS:
+                values[FIELDS[word]] = (at, at + len(value))
+            start += len(pair) + 2
+        return self._values(list(values.items()))
+
+    def _values(self, spans: list[tuple[str, tuple[int, int]]]) -> dict[str, Place]:
+        places = {}
+        for name, span in spans:
+            if finite(self.text[slice(*span)].encode("latin-1").decode(errors="replace")) is None:
+                if self.runs_in(*span):
+                    raise _NotByPlace
+                continue
+            places[name] = self.place(*span)
+            if name == "count" and places[name].part != NOWHERE:
+                raise _NotByPlace
+        return places
+
+    def fixed(self, label_end: int, head_end: int, fields: tuple[Place, ...]) -> tuple[tuple[int, str], ...]:
+        """Runs of digits in a label and in names: they must be the same in every line."""
+        spans = [(0, label_end), *self.named]
+        runs = sorted({run for span in spans for run in self.runs_in(*span)})
+        return tuple((run, self.text[slice(*self.runs[run])]) for run in runs)

@@ -1,0 +1,130 @@
+"""What a client says of itself: the launcher's java command, YCSB's own echo of its arguments, its banner."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from runs.ycsb.merged import Phase
+from runs.ycsb.redact import HIDDEN, is_secret, redact
+
+COMMAND_LINE: Final = "Command line:"
+BANNER: Final = re.compile(r"YCSB Client (\d\S{0,40})")
+# A launcher's echo: java, its options, the class of the client, and the arguments.
+_JAVA: Final = re.compile(r"\bjava(?:\.exe\"?)?\s")
+_CLIENT: Final = re.compile(r"\b(?:com\.yahoo|site)\.ycsb\.Client\b")
+_JAR: Final = re.compile(r"[/\\;:]core-(\d+\.\d+(?:\.\d+)?)(?:-SNAPSHOT)?\.jar")
+_CLASSPATH: Final = re.compile(r"(\s-(?:cp|classpath)\s+)(\"[^\"]*\"|\S+)")
+_LIMIT: Final = re.compile(r"Maximum execution time specified as: (\d{1,12}) secs")
+_LONGEST: Final = 20_000  # characters of a command that are kept
+
+# Options with a value, and the property that YCSB stores it as.
+_OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-l": "label"}
+
+
+class Preamble:
+    """Everything that one client says of itself, gathered line by line."""
+
+    def __init__(self) -> None:
+        self.arguments: str | None = None  # as YCSB echoes them
+        self.echo: str | None = None  # the launcher's
+        self.banner: str | None = None
+        self.jar: str | None = None
+        self.is_new_package = False  # site.ycsb, from 0.17 on
+        self.limit_s: str | None = None
+
+    def __bool__(self) -> bool:
+        return not (self.arguments is None and self.echo is None and self.banner is None)
+
+    @property
+    def is_echo_only(self) -> bool:
+        """Whether nothing but a launcher's command is known."""
+        return self.echo is not None and self.arguments is None and self.banner is None
+
+    def take_command_line(self, arguments: str) -> None:
+        self.arguments = arguments.strip()[:_LONGEST]
+
+    def take_echo(self, line: str) -> None:
+        jar = _JAR.search(line)
+        self.jar = jar[1] if jar else None
+        self.is_new_package |= "site.ycsb.Client" in line
+        self.echo = _CLASSPATH.sub(r"\1...", line.strip())[:_LONGEST]
+
+    def take_limit(self, line: str) -> None:
+        found = _LIMIT.search(line)
+        if found is not None:
+            self.limit_s = found[1]
+
+    def fits(self, line: str) -> bool:
+        """Whether a launcher's echo may be of the same client: it ends with the arguments that YCSB echoed."""
+        return self.echo is None and self.arguments is not None and line.rstrip().endswith(self.arguments)
+
+    def adopt(self, other: "Preamble") -> None:
+        """Fill in what another preamble of the same client knows."""
+        self.arguments = self.arguments or other.arguments
+        self.echo = self.echo or other.echo
+        self.banner = self.banner or other.banner
+        self.jar = self.jar or other.jar
+        self.limit_s = self.limit_s or other.limit_s
+        self.is_new_package |= other.is_new_package
+
+    @property
+    def command(self) -> str:
+        """The command without its secrets and without the class path."""
+        return redact(self.echo or self.arguments or "").strip()
+
+    @property
+    def phase(self) -> Phase | None:
+        """By -load and -t, of which the last counts, or by dotransactions."""
+        text = self.arguments if self.arguments is not None else self._echoed
+        words = text.split()
+        if self.properties.get("dotransactions") == "false" and "-t" not in words:
+            return "load"
+        for word in reversed(words):
+            if word in ("-load", "-t"):
+                return "load" if word == "-load" else "measure"
+        return "measure" if text else None
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Properties by -p and by the options that stand for one, without their secrets."""
+        text = self.arguments if self.arguments is not None else self._echoed
+        found = {} if self.limit_s is None else {"maxexecutiontime": self.limit_s}
+        found.update(_properties(text.split()))
+        return redacted(found)
+
+    @property
+    def _echoed(self) -> str:
+        found = _CLIENT.search(self.echo or "")
+        return found.string[found.end() :] if found else ""
+
+
+def is_echo(line: str) -> bool:
+    """Whether the line is a launcher's java command."""
+    client = None if line.lstrip().startswith("Usage:") else _CLIENT.search(line)
+    return client is not None and _JAVA.search(line, 0, client.start()) is not None
+
+
+def redacted(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties with every secret replaced: by its name, or within a value such as an address."""
+    return {redact(name): HIDDEN if is_secret(name) else redact(value) for name, value in properties.items()}
+
+
+def _properties(words: list[str]) -> dict[str, str]:
+    """The echo has no quotes any more, so a value goes on until the next word with a hyphen in front."""
+    found: dict[str, str] = {}
+    name = ""
+    for at, word in enumerate(words):
+        before = words[at - 1] if at else ""
+        if before == "-p" and "=" in word:
+            name, _, value = word.partition("=")
+            found[name] = value
+        elif before in _OPTIONS:
+            found[_OPTIONS[before]] = word
+            name = ""
+        elif word.startswith("-"):
+            name = ""
+        elif name:
+            found[name] += " " + word
+    if "-s" in words:
+        found.setdefault("status", "true")
+    return found

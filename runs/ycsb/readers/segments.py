@@ -1,0 +1,212 @@
+"""Which lines are of one run, where a file has several: one after the other, or load and run, or killed ones between.
+
+Versions differ in what comes first, and streams that were put together differ once more. So a new run begins wherever
+a line cannot belong to the run before it.
+"""
+
+from collections import deque
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from runs.ycsb.readers.drafts import RUNTIME, RunDraft
+from runs.ycsb.readers.results import Format, ReadRun
+from runs.ycsb.readers.statuses import Statuses, StatusReader
+
+MOST_RUNS: Final = 1_000
+_AT_ONCE: Final = 4_000  # status lines
+_REMEMBERED: Final = 16  # status lines among which one is looked for that was printed on both streams
+_SAME: Final = 0.01  # how far the last status may be from the summary of the same run
+
+
+class Segments:
+    """The runs of one writer, in the order of its lines."""
+
+    def __init__(self, source: str, reader: StatusReader) -> None:
+        self.source = source
+        self._reader = reader
+        self._ended: list[RunDraft] = []
+        self._run = RunDraft()
+        self._pending: list[bytes] = []  # status lines
+        self._pending_numbers: list[int] = []
+        self._recent: deque[bytes] = deque(maxlen=_REMEMBERED)
+        self._repeats_status = False  # the last status line had been there before
+        self._previous: tuple[str, str, str] | None = None  # the last line of a summary
+
+    # --- lines ---------------------------------------------------------------------------------------------------
+
+    def status(self, line: bytes, number: int) -> None:
+        """A status line; printed on both streams it counts once."""
+        self._repeats_status = line in self._recent
+        if self._repeats_status:
+            return
+        self._recent.append(line)
+        if len(self._pending) >= _AT_ONCE:
+            self.settle()
+        self._pending.append(line)
+        self._pending_numbers.append(number)
+
+    def continued(self, line: bytes) -> bool:
+        """The next line of a status; False where there is none to go on."""
+        if self._pending and not self._repeats_status:
+            self._pending[-1] += b"\n" + line
+        return bool(self._pending)
+
+    def measurement(self, metric: str, key: str, value: str, number: int) -> None:
+        """One line of a summary."""
+        self.settle()
+        is_again = self._previous == (metric, key, value)
+        self._previous = metric, key, value
+        if is_again and (self._run.is_doubled or key in (RUNTIME, "Operations")):
+            self._run.is_doubled = True
+            return
+        if metric == "OVERALL" and key == RUNTIME:
+            self._begin_totals(number)
+        elif metric != "OVERALL" and self._run.has_overall_last:
+            self._next(number)
+        self._run.take_measurement(metric, key, value, number)
+
+    def cut(self, metric: str, key: str, value: str, number: int) -> None:
+        """The last line of the file, of whose value digits may be missing.
+
+        A return code's count is kept where it makes up the number of operations, for then it is whole.
+        """
+        self.measurement(metric, key, value, number)
+        if not (key.startswith("Return=") and self._run.returns_add_up(metric)):
+            self._run.take_back(metric, key)
+            self._run.is_cut = True
+            self._run.note(
+                f"The file ends in the middle of a line, so this value was left out: [{metric}], {key}", number
+            )
+
+    def command_line(self, arguments: str, number: int) -> None:
+        self._begin(self._run.preamble.arguments is not None, number)
+        self._run.preamble.take_command_line(arguments)
+
+    def banner(self, version: str, number: int) -> None:
+        self._begin(self._run.preamble.banner is not None, number)
+        self._run.preamble.banner = version
+
+    def echo(self, line: str, number: int) -> None:
+        """A launcher's command comes first, or where Python kept it back at the very end of a run's output."""
+        self.settle()
+        if not (self._run.has_results and self._run.preamble.fits(line)):
+            self._begin(self._run.preamble.echo is not None, number)
+        self._run.preamble.take_echo(line)
+        self._run.last_line = number
+
+    def limit(self, line: str) -> None:
+        self._run.preamble.take_limit(line)
+
+    def other(self, line: str, number: int) -> None:
+        self._run.take_other(line, number)
+
+    def symptom(self, line: str) -> None:
+        self._run.symptoms.take(line)
+
+    def broke_off(self) -> None:
+        """The last line of the file is the beginning of one."""
+        self.settle()
+        self._run.is_cut |= self._run.has_summary
+
+    def knows(self, metric: str) -> bool:
+        """Whether something was measured under this name in the run at hand."""
+        return metric == "OVERALL" or metric in self._run.metrics
+
+    @property
+    def wants_others(self) -> bool:
+        return self._run.wants_others
+
+    # --- where a run begins --------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Read the status lines that are waiting, and share them out over the runs."""
+        if not self._pending:
+            return
+        lines, numbers = self._pending, self._pending_numbers
+        self._pending, self._pending_numbers = [], []
+        statuses = self._reader.read(lines)
+        # The count of operations only ever goes up; a line that is older than the one before it came late.
+        is_start = (np.diff(statuses.operations_done) < 0) & ~(np.diff(statuses.at_s) < 0)
+        edges = [0, *(np.flatnonzero(is_start) + 1).tolist(), len(lines)]
+        for start, end in pairwise(edges):
+            self._take_statuses(statuses.part(start, end), numbers[start], numbers[end - 1])
+
+    def _take_statuses(self, statuses: Statuses, first_line: int, last_line: int) -> None:
+        elapsed_s, operations = self._run.last_status
+        goes_on = int(statuses.operations_done[0]) >= operations and (
+            not self._run.has_summary or (self._run.has_statuses and int(statuses.elapsed_s[0]) >= elapsed_s)
+        )
+        if not goes_on:
+            self._next(first_line)
+        self._run.take_statuses(statuses, last_line)
+
+    def _begin_totals(self, number: int) -> None:
+        """YCSB begins a summary with its run time; the Thumbtack lineage ends it so."""
+        if RUNTIME in self._run.overall:
+            self._next(number)
+        elif self._run.has_measurements:
+            if self._run.is_thumbtack:
+                self._run.has_overall_last = True
+            else:
+                self._next(number)
+
+    def _begin(self, is_known: bool, number: int) -> None:
+        """What a client says once, at its start."""
+        self.settle()
+        if is_known or self._run.has_results:
+            self._next(number)
+        self._run.last_line = number
+
+    def _next(self, number: int) -> None:
+        self._recent.clear()
+        if len(self._ended) < MOST_RUNS:
+            self._ended.append(self._run)
+        self._run = RunDraft(number)
+
+    # --- the result ----------------------------------------------------------------------------------------------
+
+    def done(self, run_format: Format) -> list[ReadRun]:
+        self.settle()
+        self._next(self._run.last_line)
+        found: list[RunDraft] = []
+        for run in self._ended:
+            earlier = found[-1] if found else None
+            if earlier is not None and _is_same_run(earlier, run):
+                earlier.has_overall_last |= not earlier.overall and bool(run.overall)
+                earlier.adopt(run)
+            elif run.has_results:
+                found.append(run)
+        return _without_repeated([run.done(run_format, self.source) for run in found])
+
+
+def _is_same_run(earlier: RunDraft, later: RunDraft) -> bool:
+    """Whether two parts that came one after the other are of one run after all."""
+    if not later.has_results:  # a launcher's command that was kept back to the end
+        return (
+            bool(later.preamble)
+            and not earlier.preamble.echo
+            and later.preamble.arguments is None
+            and later.preamble.banner is None
+        )
+    if earlier.has_measurements and not earlier.overall and later.overall and not later.has_measurements:
+        return not later.has_statuses and not later.preamble  # the totals were printed last
+    if not (earlier.overall and later.has_statuses) or earlier.has_statuses or later.has_summary:
+        return False
+    # Standard error, with the status lines, was put behind standard output.
+    runtime_ms, throughput = earlier.runtime_ms, earlier.throughput_ops_s
+    if runtime_ms is None or throughput is None:
+        return False
+    expected = runtime_ms * throughput / 1000
+    return abs(later.last_status[1] - expected) <= _SAME * abs(expected)
+
+
+def _without_repeated(runs: list[ReadRun]) -> list[ReadRun]:
+    """Two runs never agree in every digit: the second is a copy."""
+    found: dict[tuple[object, ...], ReadRun] = {}
+    for position, run in enumerate(runs):
+        is_telling = bool(run.operations) and bool(run.throughput_ops_s) and run.complete
+        key = (run.runtime_ms, run.throughput_ops_s, repr(run.operations)) if is_telling else (position,)
+        found.setdefault(key, run)
+    return list(found.values())

@@ -1,0 +1,321 @@
+"""Very many status lines, read fast and kept small: numbers in columns, a line of objects only when one asks for it.
+
+Status lines of one client look alike but for their digits. So they are sorted by what is left without the digits, one
+line of each kind is taken apart with care, and the numbers of all others of its kind are found by their places.
+Whatever is no plain number there (NaN, a replacement character, a sign) belongs to the kind itself.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, overload
+
+import numpy as np
+
+from runs.ycsb.numbers import NO_MINIMUM
+from runs.ycsb.readers.digits import LONGEST, MARGIN, Positions, digit_runs, values_of
+from runs.ycsb.readers.kinds import NOWHERE, Kind, Place, kind_of
+from runs.ycsb.status import StatusHead, StatusLine, StatusOperation, made, of_numbers, read_status
+
+MOST: Final = 400_000  # lines kept of one run: more than four days, one a second
+_MOST_KINDS: Final = 2_000
+_MOST_IRREGULAR: Final = 20_000  # lines kept as objects with all their operations
+_DIGITS: Final = b"0123456789"
+_EXACT_DIGITS: Final = 15  # that a double holds whatever they are
+_POWERS: Final = np.power(10.0, np.arange(_EXACT_DIGITS + 1))
+_DATE_DIGITS: Final = (4, 2, 2, 2, 2, 2, 3)
+
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Statuses:
+    """Some status lines in a row. A line without a kind is in `irregular`, by its position."""
+
+    elapsed_s: Positions
+    operations_done: Positions
+    rate_ops_s: Floats  # NaN where a line states none
+    at_s: Floats  # likewise
+    kinds: list[Kind | None]
+    numbers: Floats  # of each line, its kind's fields
+    irregular: dict[int, StatusLine] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def part(self, start: int, end: int) -> "Statuses":
+        """Lines [start, end)."""
+        return Statuses(
+            self.elapsed_s[start:end],
+            self.operations_done[start:end],
+            self.rate_ops_s[start:end],
+            self.at_s[start:end],
+            self.kinds[start:end],
+            self.numbers[start:end],
+            {at - start: line for at, line in self.irregular.items() if start <= at < end},
+        )
+
+    def line(self, at: int) -> StatusLine:
+        kind = self.kinds[at]
+        if kind is None:
+            return self.irregular[at]
+        rate, written_s = float(self.rate_ops_s[at]), float(self.at_s[at])
+        head = StatusHead(
+            start=0,
+            end=0,
+            elapsed_s=int(self.elapsed_s[at]),
+            operations_done=int(self.operations_done[at]),
+            rate_ops_s=None if math.isnan(rate) else rate,
+            at_s=None if math.isnan(written_s) else written_s,
+        )
+        return made(head, kind.label, _operations(kind, self.numbers[at].tolist()))
+
+
+def _operations(kind: Kind, numbers: Sequence[float]) -> dict[str, StatusOperation]:
+    fields: dict[str, dict[str, float | None]] = {name: {} for name in kind.operations}
+    for place, number in zip(kind.fields, numbers, strict=False):
+        fields[place.operation][place.field] = number
+    return {name: of_numbers(found) for name, found in fields.items()}
+
+
+class StatusTable(Sequence[StatusLine]):
+    """The status lines of one run, in order. Each is made when it is asked for; columns are there for arithmetic."""
+
+    def __init__(self, parts: Sequence[Statuses]) -> None:
+        self._parts = tuple(part for part in parts if len(part))
+        self._ends = np.cumsum([len(part) for part in self._parts], dtype=np.int64).tolist()
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> StatusLine: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[StatusLine, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> StatusLine | tuple[StatusLine, ...]:
+        if isinstance(index, slice):
+            return tuple(self[at] for at in range(len(self))[index])
+        at = range(len(self))[index]
+        which = bisect_right(self._ends, at)
+        return self._parts[which].line(at - (self._ends[which - 1] if which else 0))
+
+    def __iter__(self) -> Iterator[StatusLine]:
+        return (part.line(at) for part in self._parts for at in range(len(part)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return False
+        return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash((len(self), self[-1].operations_done if self else 0))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} status lines>"
+
+    @property
+    def elapsed_s(self) -> Positions:
+        return _joined([part.elapsed_s for part in self._parts], np.int64)
+
+    @property
+    def operations_done(self) -> Positions:
+        return _joined([part.operations_done for part in self._parts], np.int64)
+
+    @property
+    def rate_ops_s(self) -> Floats:
+        """NaN where a line states none."""
+        return _joined([part.rate_ops_s for part in self._parts], np.float64)
+
+    @property
+    def at_s(self) -> Floats:
+        """NaN where a line has no date."""
+        return _joined([part.at_s for part in self._parts], np.float64)
+
+    @property
+    def has_median(self) -> bool:
+        """Whether a line states one, as only versions after 0.17 do."""
+        fields = {place.field for part in self._parts for kind in set(part.kinds) if kind for place in kind.fields}
+        return "p50" in fields
+
+    def column(self, operation: str, name: str) -> Floats:
+        """One field of one operation ("READ", "avg") in every line; NaN where the line states none."""
+        found = []
+        for part in self._parts:
+            values = np.full(len(part), np.nan)
+            for kind in set(part.kinds) - {None}:
+                _fill(values, part, kind, operation, name)
+            for at, line in part.irregular.items():
+                numbers = line.operations.get(operation) or line.process.get(operation)
+                value = None if numbers is None else getattr(numbers, name)
+                values[at] = np.nan if value is None else value
+            found.append(values)
+        return _joined(found, np.float64)
+
+
+def _fill(values: Floats, part: Statuses, kind: Kind | None, operation: str, name: str) -> None:
+    """The field's values into the lines of one kind."""
+    if kind is None:
+        return
+    columns = {place.field: at for at, place in enumerate(kind.fields) if place.operation == operation}
+    if name not in columns:
+        return
+    lines = np.array([at for at, other in enumerate(part.kinds) if other is kind])
+    found = part.numbers[lines, columns[name]]
+    if name != "count" and "count" in columns:
+        found = np.where(part.numbers[lines, columns["count"]] == 0, np.nan, found)
+    values[lines] = np.where(found >= 2.0**63, np.nan, found)
+
+
+def _joined(arrays: Sequence[np.ndarray], kind: type) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype=kind), *arrays])
+
+
+class StatusReader:
+    """Reads batches of status lines of one file; it remembers the kinds that it has met."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[bytes, Kind | None] = {}
+        self._irregular = 0
+
+    def read(self, lines: Sequence[bytes]) -> Statuses:
+        """Every line must match `status.HEAD`. A status of several lines comes with its line ends."""
+        batch = _Batch(lines, [self._kind(line) for line in lines])
+        found = batch.read()
+        for at in np.flatnonzero(~batch.is_regular).tolist():
+            line = self._irregular_line(lines[at])
+            found.irregular[at] = line
+            found.elapsed_s[at] = line.elapsed_s
+            found.operations_done[at] = line.operations_done
+            found.rate_ops_s[at] = np.nan if line.rate_ops_s is None else line.rate_ops_s
+            found.at_s[at] = np.nan if line.at_s is None else line.at_s
+        return found
+
+    def _kind(self, line: bytes) -> Kind | None:
+        skeleton = line.translate(None, _DIGITS)
+        try:
+            return self._kinds[skeleton]
+        except KeyError:
+            if len(self._kinds) == _MOST_KINDS:
+                return None
+            return self._kinds.setdefault(skeleton, kind_of(line))
+
+    def _irregular_line(self, line: bytes) -> StatusLine:
+        status = read_status(line)
+        assert status is not None
+        self._irregular += 1
+        return status if self._irregular <= _MOST_IRREGULAR else replace(status, operations={}, process={})
+
+
+class _Batch:
+    """Some lines, all of whose runs of digits are read at once."""
+
+    def __init__(self, lines: Sequence[bytes], kinds: list[Kind | None]) -> None:
+        self.kinds = kinds
+        self.is_regular = np.array([kind is not None for kind in kinds], dtype=bool)
+        text = MARGIN + b"\n".join(lines) + b"\n"
+        self.starts, self.ends = digit_runs(text)
+        self.values = values_of(text, self.starts, self.ends)
+        lengths = np.fromiter((len(line) + 1 for line in lines), np.int64, len(lines))
+        self.line_starts = len(MARGIN) + np.cumsum(lengths) - lengths
+        self.first_runs = np.searchsorted(self.starts, self.line_starts)
+        self.run_counts = np.diff(self.first_runs, append=self.starts.size)
+
+    def read(self) -> Statuses:
+        size = len(self.kinds)
+        by_kind: dict[Kind, list[int]] = {}
+        for at, kind in enumerate(self.kinds):
+            if kind is not None:
+                by_kind.setdefault(kind, []).append(at)
+        width = max((len(kind.fields) for kind in by_kind), default=0)
+        found = Statuses(
+            elapsed_s=np.zeros(size, dtype=np.int64),
+            operations_done=np.zeros(size, dtype=np.int64),
+            rate_ops_s=np.full(size, np.nan),
+            at_s=np.full(size, np.nan),
+            kinds=self.kinds,
+            numbers=np.zeros((size, width)),
+        )
+        for kind, members in by_kind.items():
+            self._read_kind(kind, np.array(members, dtype=np.int64), found)
+        return found
+
+    def _read_kind(self, kind: Kind, lines: Positions, found: Statuses) -> None:
+        lines = self._set_apart(lines, self.run_counts[lines] == len(kind.gaps))
+        runs = self.first_runs[lines][:, np.newaxis] + np.arange(len(kind.gaps))
+        lengths = self.ends[runs] - self.starts[runs]
+        is_good = self._has_places(kind, lines, runs, lengths) & _has_sizes(kind, lengths)
+        lines = self._set_apart(lines, is_good)
+        table = _Table(self.values[runs[is_good]], lengths[is_good])
+        elapsed, is_good = table.number(kind.elapsed)
+        rate, is_exact = (np.full(lines.size, np.nan), is_good) if kind.rate is None else table.number(kind.rate)
+        is_good = is_good & is_exact & table.reads(kind)
+        for at, place in enumerate(kind.fields):
+            found.numbers[lines, at], is_exact = table.number(place)
+            is_good &= is_exact
+        found.elapsed_s[lines] = elapsed.astype(np.int64)
+        found.operations_done[lines] = table.values[:, kind.done].astype(np.int64)
+        found.rate_ops_s[lines] = rate
+        if kind.date:
+            found.at_s[lines] = _epochs(table.values[:, kind.date])
+        self._set_apart(lines, is_good)
+
+    def _set_apart(self, lines: Positions, is_good: np.ndarray) -> Positions:
+        """The good ones; the others are read one by one later."""
+        for at in lines[~is_good].tolist():
+            self.kinds[at] = None
+            self.is_regular[at] = False
+        good: Positions = lines[is_good]
+        return good
+
+    def _has_places(self, kind: Kind, lines: Positions, runs: Positions, lengths: Positions) -> np.ndarray:
+        """Whether the runs of digits stand between the same characters as in the line that the kind was made of."""
+        before = np.cumsum(lengths, axis=1) - lengths
+        gaps = self.starts[runs] - self.line_starts[lines][:, np.newaxis] - before
+        return np.asarray((gaps == np.array(kind.gaps)).all(axis=1))
+
+
+def _has_sizes(kind: Kind, lengths: Positions) -> np.ndarray:
+    is_good = lengths.max(axis=1, initial=0) <= LONGEST
+    is_good &= (lengths[:, kind.done] < LONGEST) & (lengths[:, kind.elapsed.whole] < LONGEST)
+    return np.asarray(is_good & (lengths[:, kind.date] == _DATE_DIGITS[: len(kind.date)]).all(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The runs of digits of some lines of one kind: a row for each line."""
+
+    values: np.ndarray
+    lengths: Positions
+
+    def number(self, place: Place) -> tuple[Floats, np.ndarray]:
+        """The numbers at one place, and which of them are exact. Digits without the point, divided, round but once."""
+        whole = self.values[:, place.whole] if place.whole != NOWHERE else np.zeros(len(self.values), dtype=np.uint64)
+        digits = self.lengths[:, place.whole] if place.whole != NOWHERE else np.zeros(len(self.values), dtype=np.int64)
+        if place.part == NOWHERE:
+            return place.sign * whole.astype(np.float64), (digits <= _EXACT_DIGITS) | (whole == NO_MINIMUM)
+        decimals = self.lengths[:, place.part]
+        is_exact = digits + decimals <= _EXACT_DIGITS
+        scale = _POWERS[np.where(is_exact, decimals, 0)]
+        return place.sign * (whole * scale + self.values[:, place.part]) / scale, is_exact
+
+    def reads(self, kind: Kind) -> np.ndarray:
+        """Which lines have the names of the kind."""
+        is_good = np.ones(len(self.values), dtype=bool)
+        for run, text in kind.fixed:
+            is_good &= (self.values[:, run] == int(text)) & (self.lengths[:, run] == len(text))
+        return is_good
+
+
+def _epochs(dates: np.ndarray) -> Floats:
+    """Seconds since the epoch of year, month, day, hour, minute, second and milliseconds, read as UTC; NaN if none."""
+    year, month, day, hour, minute, second, *more = dates.astype(np.int64).T
+    months = (np.clip(year, 1, 9999) - 1970).astype("datetime64[Y]").astype("datetime64[M]") + (month - 1)
+    days = months.astype("datetime64[D]") + (day - 1)
+    is_date = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
+    is_date &= (hour < 24) & (minute < 60)
+    seconds = days.astype("datetime64[s]").astype(np.int64) + 3600 * hour + 60 * minute + second
+    exact = seconds + (more[0] / 1000 if more else 0.0)
+    return np.where(is_date, exact, np.nan)
