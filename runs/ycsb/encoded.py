@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.histogram import MAX_INDEX, SIGNIFICANT_DIGITS, Ints, indices_of
+from runs.ycsb.histogram import SIGNIFICANT_DIGITS, Ints, indices_of
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -44,7 +44,7 @@ class Layout:
     @property
     def half_bits(self) -> int:
         """Every doubling of the values has 2**half_bits buckets."""
-        return (2 * 10**self.digits - 1).bit_length() - 1
+        return int(2 * 10**self.digits - 1).bit_length() - 1
 
     @property
     def most_index(self) -> int:
@@ -98,7 +98,9 @@ def inflate(encoded: bytes, line_number: int) -> Payload:
     if kinds not in (_V1, _V2):
         raise HistogramError(f"the histogram has an unknown encoding (cookie {cookie & 0xFFFFFFFF:#x})", line_number)
     if ratio != 1.0:
-        raise HistogramError(f"the histogram's values are scaled by {ratio:g}; only whole numbers are read", line_number)
+        raise HistogramError(
+            f"the histogram's values are scaled by {ratio:g}: not read", line_number
+        )
     if size < 0 or len(inner) - _INNER.size < size:
         raise HistogramError(f"the histogram holds {len(inner) - _INNER.size} of its {size} bytes", line_number)
     word_size = 0 if kinds == _V2 else (inner_cookie & _WORD_SIZE_BITS) >> 4

@@ -13,16 +13,19 @@ from typing import Final
 
 import numpy as np
 
+from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Floats, Ints
-from runs.ycsb.intervals import Intervals
+from runs.ycsb.intervals import Timeline
 
 # Shorter parts of a second say nothing about a rate: the first and the last interval of a client last milliseconds.
 LEAST_COVERED_S: Final = 0.1
+# Times that are further apart are damage, and a grid over them would fill the memory.
+LONGEST_S: Final = 14 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """Intervals on the grid. A long one occurs once for every second it covers, with weights that add up to 1."""
+    """Timeline on the grid. A long one occurs once for every second it covers, with weights that add up to 1."""
 
     interval: Ints
     second: Ints
@@ -39,12 +42,17 @@ class Grid:
     seconds: Ints  # ascending
     covered_s: Mapping[int, Floats]  # client -> for every second
 
-    def place(self, entry: Intervals) -> Placed:
+    def place(self, entry: Timeline) -> Placed:
         """Which seconds the intervals of one measurement belong to."""
         shift = np.array([self.phases.get(int(number), 0.0) for number in entry.client], dtype=np.float64)
         first = np.rint(entry.start_s - self.base_s - shift).astype(np.int64)
         beyond = np.rint(entry.end_s - self.base_s - shift).astype(np.int64)
         spread = np.maximum(beyond - first, 1)
+        if len(entry) and max(int(beyond.max()) - int(first.min()), int(spread.max())) > LONGEST_S:
+            raise MergeError(
+                f"The intervals of {entry.name} lie more than {LONGEST_S // 86_400} days apart: the times of a log, or "
+                "the offset of a client's clock, are wrong."
+            )
         interval = np.repeat(np.arange(len(entry), dtype=np.int64), spread)
         nth = np.arange(interval.size, dtype=np.int64) - np.repeat(np.cumsum(spread) - spread, spread)
         return Placed(interval, first[interval] + nth, 1.0 / spread[interval], nth)
@@ -53,7 +61,7 @@ class Grid:
         """The position of each second in `seconds`. Another operation's border may lie just outside: it is moved in."""
         return np.clip(np.searchsorted(self.seconds, placed.second), 0, self.seconds.size - 1).astype(np.int64)
 
-    def counts(self, entry: Intervals) -> dict[int, Ints]:
+    def counts(self, entry: Timeline) -> dict[int, Ints]:
         """For every client the values counted in each second; the parts of a long interval add up to its total."""
         placed = self.place(entry)
         totals, rows = entry.totals[placed.interval], self.rows(placed)
@@ -78,7 +86,7 @@ class Grid:
         return total
 
 
-def make_grid(reference: Mapping[int, Intervals], ended_s: Mapping[int, float], base_s: float) -> Grid:
+def make_grid(reference: Mapping[int, Timeline], ended_s: Mapping[int, float], base_s: float) -> Grid:
     """The grid of a run. `reference` is each client's first measured operation, `ended_s` when its last one ended."""
     phases = {number: _phase(entry, base_s) for number, entry in reference.items()}
     empty = Grid(base_s, phases, np.zeros(0, dtype=np.int64), {})
@@ -98,7 +106,7 @@ def make_grid(reference: Mapping[int, Intervals], ended_s: Mapping[int, float], 
     return Grid(base_s, phases, seconds, covered)
 
 
-def _phase(entry: Intervals, base_s: float) -> float:
+def _phase(entry: Timeline, base_s: float) -> float:
     """By how much the typical start of an interval of a second lies after a full second, in [-0.5, 0.5]."""
     starts = entry.start_s[np.abs(entry.length_s - 1.0) < 0.5] - base_s
     if not starts.size:
@@ -107,7 +115,7 @@ def _phase(entry: Intervals, base_s: float) -> float:
     return float(np.angle(np.exp(2j * np.pi * starts).mean()) / (2 * np.pi))
 
 
-def references(intervals: Sequence[Intervals]) -> dict[int, Intervals]:
+def references(intervals: Sequence[Timeline]) -> dict[int, Timeline]:
     """For every client the intervals of the operation that it measured first: they tell when the client lived."""
     measured = [entry for entry in intervals if entry.parsed.is_operation]
     candidates = [entry for entry in measured if entry.parsed.kind == "service"] or measured

@@ -7,7 +7,7 @@ so a run can be cut again with another warm-up without reading its logs again.
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ import zstandard
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Floats, Histogram, Ints, median_values
-from runs.ycsb.names import MeasurementName, parse_name
+from runs.ycsb.names import MeasurementName, as_response, parse_name
 
 MAGIC: Final = b"BSIV"
 FORMAT_VERSION: Final = 1
@@ -26,22 +26,18 @@ _PREFIX: Final = struct.Struct(">4sHI")  # magic, version of the format, length 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Intervals:
-    """One measurement name, all clients. Interval i has the counts `index[offsets[i]:offsets[i+1]]`."""
+class Timeline:
+    """When the intervals of one measurement name were, of all clients, and how many values each counts."""
 
     name: str  # as YCSB names it: READ, READ-FAILED, Intended-READ, CLEANUP
     client: npt.NDArray[np.int32]
     start_s: Floats
     length_s: Floats
-    offsets: Ints
-    index: npt.NDArray[np.int32]
-    count: Ints
+    totals: Ints
     parsed: MeasurementName = field(init=False)
-    totals: Ints = field(init=False)  # how many values each interval counts
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parsed", parse_name(self.name))
-        object.__setattr__(self, "totals", _sums_by_interval(self.offsets, self.count))
 
     def __len__(self) -> int:
         return int(self.start_s.size)
@@ -53,6 +49,24 @@ class Intervals:
     @property
     def midpoint_s(self) -> Floats:
         return self.start_s + self.length_s / 2
+
+    def select(self, mask: npt.NDArray[np.bool_]) -> "Timeline":
+        """The intervals at which `mask` is true."""
+        return Timeline(self.name, self.client[mask], self.start_s[mask], self.length_s[mask], self.totals[mask])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals(Timeline):
+    """The same with the histograms. Interval i has the counts `index[offsets[i]:offsets[i+1]]`."""
+
+    totals: Ints = field(init=False)
+    offsets: Ints
+    index: npt.NDArray[np.int32]
+    count: Ints
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parsed", parse_name(self.name))
+        object.__setattr__(self, "totals", _sums_by_interval(self.offsets, self.count))
 
     def owner(self) -> Ints:
         """For every stored count the number of its interval."""
@@ -107,7 +121,7 @@ class Intervals:
     @classmethod
     def from_bytes(cls, data: bytes) -> "Intervals":
         """Raises PackedDataError when the bytes are not of a version known here."""
-        header, body = unwrap(data, MAGIC, FORMAT_VERSION)
+        _, header, body = unwrap(data, MAGIC, FORMAT_VERSION)
         try:
             name, number, counts = str(header["name"]), int(header["intervals"]), int(header["counts"])
             if len(body) != number * 28 + counts * 12:
@@ -132,33 +146,36 @@ class Intervals:
         )
 
 
-def unwrap(data: bytes, magic: bytes, version: int) -> tuple[dict[str, Any], bytes]:
-    """The JSON header and the decompressed body of stored bytes. Raises PackedDataError."""
+def unwrap(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str, Any], bytes]:
+    """The version, the JSON header and the decompressed body of stored bytes. Raises PackedDataError."""
     try:
         found, found_version, length = _PREFIX.unpack_from(data)
         if found != magic:
             raise PackedDataError(f"stored data begins with {found!r} instead of {magic!r}")
-        if found_version != version:
-            raise PackedDataError(f"stored data has version {found_version}; this Benchsite reads version {version}")
+        if not 1 <= found_version <= newest:
+            raise PackedDataError(f"stored data has version {found_version}; this Benchsite reads up to {newest}")
         header = json.loads(data[_PREFIX.size : _PREFIX.size + length])
         body = zstandard.ZstdDecompressor().decompress(data[_PREFIX.size + length :])
     except (struct.error, json.JSONDecodeError, UnicodeDecodeError, zstandard.ZstdError) as error:
         raise PackedDataError(f"the stored data is damaged: {error}") from error
     if not isinstance(header, dict):
         raise PackedDataError("the stored data is damaged: its header is not an object")
-    return header, body
+    return found_version, header, body
 
 
-def collect(logs: Sequence[tuple[int, float, Sequence[IntervalLog]]]) -> tuple[Intervals, ...]:
+def collect(
+    logs: Sequence[tuple[int, float, Sequence[IntervalLog]]], *, response_only: Collection[int] = ()
+) -> tuple[Intervals, ...]:
     """Gather the logs of all clients by measurement name.
 
     Each element is (client number, seconds to add to that client's clock, its logs). The result does not depend on
-    the order of the clients.
+    the order of the clients. The clients of `response_only` measured response times under plain names.
     """
     by_name: dict[str, list[tuple[int, float, IntervalLog]]] = {}
     for client, clock_offset_s, client_logs in sorted(logs, key=lambda entry: entry[0]):
         for log in client_logs:
-            by_name.setdefault(log.operation, []).append((client, clock_offset_s, log))
+            name = as_response(log.operation) if client in response_only else log.operation
+            by_name.setdefault(name, []).append((client, clock_offset_s, log))
     return tuple(_gather(name, parts) for name, parts in sorted(by_name.items()))
 
 

@@ -1,27 +1,18 @@
-"""All clients of a run, merged exactly over the window that they have in common.
+"""All clients of a run, merged exactly over the window that they have in common (`runs.ycsb.window`).
 
-The common window is W = [latest start of a client + warm-up, earliest end of a client], at most `measure_s` long. Of
-every client the intervals whose middle lies in W are taken; the length L_k that they cover is the client's own, a
-little more or less than W, so throughput is the sum over clients of ok_k / L_k, and never a count divided by a length
-in which it was not counted.
-
-A client's operations all end their intervals at the same status line, some milliseconds apart. Therefore one of them,
-the one that was measured first, decides which part of the client lies in W, and the others follow it.
+Histograms are added index by index; throughput is the sum over clients of ok_k / L_k, where L_k is the length that the
+client's own intervals cover, and never a count divided by a length in which it was not counted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from runs.ycsb.errors import MergeError
-from runs.ycsb.grid import references
-from runs.ycsb.histogram import Floats, Histogram
-from runs.ycsb.intervals import Intervals, collect
+from runs.ycsb.histogram import Histogram
+from runs.ycsb.intervals import Intervals, Timeline, collect
 from runs.ycsb.merged import (
     ClientOutput,
+    ClientStatement,
     MergedClient,
     MergedOperation,
     MergedRun,
@@ -29,22 +20,22 @@ from runs.ycsb.merged import (
     Phase,
     Window,
 )
-from runs.ycsb.names import LatencyKind
+from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
+from runs.ycsb.window import SHORTEST_S, Cut, Span, Windowed, overlap, windowed, workload_kind
 
 __all__ = [
     "ClientOutput",
+    "Counted",
     "MergedClient",
     "MergedOperation",
     "MergedRun",
     "MissingClient",
     "Phase",
     "Window",
+    "assemble",
     "merge",
     "merge_intervals",
 ]
-
-# The logs' times have three decimals: nothing is shorter.
-SHORTEST_S: Final = 0.001
 
 
 def merge(
@@ -52,14 +43,16 @@ def merge(
     *,
     warmup_s: float,
     measure_s: float | None = None,
+    tail_s: float = 0.0,
     phase: Phase = "measure",
 ) -> MergedRun:
     """Merge the clients of one run. In phase load there is no warm-up and the window is the whole run.
 
     A client without usable logs is named in `missing`; MergeError is raised when nothing at all can be merged.
     """
-    intervals = collect([(client.number, client.clock_offset_s, client.logs) for client in clients])
-    return merge_intervals(intervals, clients, warmup_s=warmup_s, measure_s=measure_s, phase=phase)
+    parts = [(client.number, client.clock_offset_s, client.logs) for client in clients]
+    intervals = collect(parts, response_only=[client.number for client in clients if client.response_only])
+    return merge_intervals(intervals, clients, warmup_s=warmup_s, measure_s=measure_s, tail_s=tail_s, phase=phase)
 
 
 def merge_intervals(
@@ -68,155 +61,86 @@ def merge_intervals(
     *,
     warmup_s: float,
     measure_s: float | None = None,
+    tail_s: float = 0.0,
     phase: Phase = "measure",
 ) -> MergedRun:
     """The same from stored intervals, to cut a run again; the logs of `clients` may be empty then."""
-    if len({client.number for client in clients}) != len(clients):
-        raise MergeError("Two clients of the run have the same number.")
-    clients = sorted(clients, key=lambda client: client.number)
-    found, missing = _spans(intervals, clients)
-    window = _window(found, warmup_s, measure_s) if phase == "measure" else _whole(found)
-    ranges = {span.client.number: _range(span, window, phase) for span in found}
-    kept = {entry.name: entry.select(_inside(entry, ranges)) for entry in intervals}
-    merged_clients = tuple(_client(span, ranges[span.client.number], intervals, kept) for span in found)
-    operations = _operations(kept.values(), clients)
+    cut = Cut(warmup_s, measure_s, tail_s, phase)
+    found = windowed(intervals, [client.number for client in clients], cut)
+    counted = [_counted(entry, found) for entry in intervals]
+    statements = [client.statement() for client in clients]
+    return assemble(found, counted, statements, timelines=intervals, intervals=intervals)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What one measurement name counts, by client number: over whole runs, and in the window."""
+
+    name: MeasurementName
+    printed_name: str
+    whole: Mapping[int, int]  # of the clients that measured it
+    window: Mapping[int, Histogram]
+
+    def histogram(self) -> Histogram:
+        """All clients' in the window."""
+        return Histogram.merged(self.window.values())
+
+
+def _counted(entry: Intervals, found: Windowed) -> Counted:
+    inside = found.inside(entry)
+    whole, window = {}, {}
+    for span in found.spans:
+        mine = entry.client == span.number
+        if mine.any():
+            whole[span.number] = int(entry.totals[mine].sum())
+            window[span.number] = entry.select(mine & inside).histogram()
+    return Counted(entry.parsed, entry.name, whole, window)
+
+
+def assemble(
+    found: Windowed,
+    counted: Sequence[Counted],
+    statements: Sequence[ClientStatement],
+    *,
+    timelines: Sequence[Timeline],
+    intervals: Sequence[Intervals] = (),
+) -> MergedRun:
+    """Every number of the run from the counts in its window."""
+    kind = workload_kind(timelines)
+    by_number = {statement.number: statement for statement in statements}
+    clients = tuple(_client(span, found, counted, by_number[span.number], kind) for span in found.spans)
     return MergedRun(
-        phase=phase,
-        window=window,
-        warmup_s=warmup_s if phase == "measure" else 0.0,
-        operations=operations,
-        clients=merged_clients,
-        missing=missing,
-        total_operations=sum(client.operations for client in merged_clients),
-        ok_operations=sum(client.ok for client in merged_clients),
-        failed_operations=sum(client.failed for client in merged_clients),
-        throughput_ops_s=sum(client.throughput_ops_s for client in merged_clients),
-        throughput_sum_ops_s=_printed_sum(merged_clients) if not missing else None,
-        throughput_wall_ops_s=_wall(merged_clients),
-        overlap=_overlap(found),
-        init_share=_largest_share(merged_clients, "init_s"),
-        cleanup_share=_largest_share(merged_clients, "cleanup_s"),
-        longest_us=_longest(kept.values(), merged_clients),
+        phase=found.cut.phase,
+        window=found.window,
+        warmup_s=found.cut.warmup_s if found.cut.phase == "measure" else 0.0,
+        operations=_operations(counted, [by_number[number] for number in sorted(by_number)], kind),
+        clients=clients,
+        missing=found.missing,
+        total_operations=sum(client.operations for client in clients),
+        ok_operations=sum(client.ok for client in clients),
+        failed_operations=sum(client.failed for client in clients),
+        throughput_ops_s=sum(client.throughput_ops_s for client in clients),
+        throughput_sum_ops_s=_printed_sum(clients) if not found.missing else None,
+        throughput_wall_ops_s=_wall(clients),
+        overlap=overlap(found.spans),
+        init_share=_largest_share(clients, "init_s"),
+        cleanup_share=_largest_share(clients, "cleanup_s"),
+        longest_us=_longest(counted, clients),
+        timelines=tuple(timelines),
         intervals=tuple(intervals),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """When one client worked, by the log of the operation that it measured first."""
-
-    client: ClientOutput
-    start_s: Floats
-    end_s: Floats
-    started_s: float
-    ended_s: float
-
-
-def _spans(
-    intervals: Sequence[Intervals], clients: Sequence[ClientOutput]
-) -> tuple[list[_Span], tuple[MissingClient, ...]]:
-    """The clients that can be merged, and those that cannot. Raises MergeError when there is none of the first."""
-    measured = [entry for entry in intervals if entry.parsed.is_operation]
-    reference = references(measured)
-    spans = [_span(client, measured, reference.get(client.number)) for client in clients]
-    found = [span for span in spans if isinstance(span, _Span)]
-    missing = tuple(span for span in spans if isinstance(span, MissingClient))
-    if not found:
-        reasons = "; ".join(f"client {entry.number}: {entry.reason}" for entry in missing) or "there is no client"
-        raise MergeError(f"Nothing can be merged: {reasons}.")
-    return found, missing
-
-
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """What is taken of one client: the intervals whose middle lies in [from_s, to_s)."""
-
-    from_s: float
-    to_s: float
-    intervals: int
-    covered_s: float
-
-
-def _span(client: ClientOutput, measured: Sequence[Intervals], reference: Intervals | None) -> _Span | MissingClient:
-    """The client's own start and end; a client without an operation in its logs is missing, with the reason."""
-    if reference is None:
-        return MissingClient(client.number, "it left no log of any operation")
-    ended_s = max(
-        (_last_tick(entry, client.number, reference) for entry in measured if entry.parsed.kind == "service"),
-        default=-np.inf,
-    )
-    if not np.isfinite(ended_s):
-        return MissingClient(client.number, "its logs do not count a single operation")
-    return _Span(client, reference.start_s, reference.end_s, float(reference.start_s.min()), ended_s)
-
-
-def _last_tick(entry: Intervals, number: int, reference: Intervals) -> float:
-    """When the client's last interval with any of these operations ended, on the clock of its reference.
-
-    The borders of the last intervals lie tens of milliseconds apart while a client stops, and the one with the latest
-    border must not pull an idle interval of the reference into the window. -inf without any operation.
-    """
-    middles = entry.midpoint_s[(entry.client == number) & (entry.totals > 0)]
-    if not middles.size:
-        return -np.inf
-    at = int(np.searchsorted(reference.start_s, middles.max(), side="right")) - 1
-    return float(reference.end_s[max(at, 0)])
-
-
-def _window(spans: Sequence[_Span], warmup_s: float, measure_s: float | None) -> Window:
-    latest = max(spans, key=lambda span: span.started_s)
-    earliest = min(spans, key=lambda span: span.ended_s)
-    from_s, to_s = latest.started_s + warmup_s, earliest.ended_s
-    if measure_s is not None:
-        to_s = min(to_s, from_s + measure_s)
-    if to_s <= from_s:
-        raise MergeError(
-            f"The clients have no common window: client {latest.client.number} began last, and {warmup_s:g} s of "
-            f"warm-up later client {earliest.client.number} had already ended ({from_s - to_s:.1f} s before)."
-        )
-    return Window(from_s, to_s)
-
-
-def _whole(spans: Sequence[_Span]) -> Window:
-    return Window(min(span.started_s for span in spans), max(span.ended_s for span in spans))
-
-
-def _range(span: _Span, window: Window, phase: Phase) -> _Range:
-    if phase == "load":
-        # Everything counts, so nothing is left out at the edges; the idle end of the log is no part of the length.
-        covered_s = max(round(span.ended_s - span.started_s, 6), SHORTEST_S)
-        return _Range(-np.inf, np.inf, span.start_s.size, covered_s)
-    middle = (span.start_s + span.end_s) / 2
-    inside = (middle >= window.from_s) & (middle < window.to_s)
-    if not inside.any():
-        raise MergeError(
-            f"Client {span.client.number} has no interval in the window of {window.length_s:.1f} s: its intervals are "
-            f"{float(np.median(span.end_s - span.start_s)):.1f} s long. Use a longer window or status.interval=1."
-        )
-    from_s, to_s = float(span.start_s[inside].min()), float(span.end_s[inside].max())
-    return _Range(from_s, to_s, int(inside.sum()), max(round(to_s - from_s, 6), SHORTEST_S))
-
-
-def _inside(entry: Intervals, ranges: Mapping[int, _Range]) -> npt.NDArray[np.bool_]:
-    """Which intervals of one measurement lie in their own client's range."""
-    middle = entry.midpoint_s
-    inside = np.zeros(len(entry), dtype=np.bool_)
-    for number, part in ranges.items():
-        inside |= (entry.client == number) & (middle >= part.from_s) & (middle < part.to_s)
-    return inside
-
-
-def _client(span: _Span, part: _Range, whole: Sequence[Intervals], kept: Mapping[str, Intervals]) -> MergedClient:
-    client, summary = span.client, span.client.summary
-    number = client.number
-    counts = {name: int(entry.totals[entry.client == number].sum()) for name, entry in kept.items()}
-    log_counts = {
-        entry.name: int(entry.totals[entry.client == number].sum()) for entry in whole if (entry.client == number).any()
-    }
-    operations = _operations_in(kept.values(), counts)
-    failed = sum(counts[name] for name, entry in kept.items() if _is_failure(entry))
+def _client(
+    span: Span, found: Windowed, counted: Sequence[Counted], said: ClientStatement, kind: LatencyKind
+) -> MergedClient:
+    number, part = span.number, found.ranges[span.number]
+    counts = {entry.printed_name: entry.window[number].count for entry in counted if number in entry.window}
+    log_counts = {entry.printed_name: entry.whole[number] for entry in counted if number in entry.whole}
+    operations = _operations_in(counts, kind)
+    failed = sum(count for name, count in counts.items() if parse_name(name).status and _is_plain(name, kind))
     ok = max(operations - failed, 0)
-    busy = sum(entry.select(entry.client == number).busy_us() for entry in kept.values() if _is_plain(entry))
+    summary = said.summary
     runtime_ms = summary.runtime_ms if summary else None
     cleanup = summary.operations.get("CLEANUP") if summary else None
     return MergedClient(
@@ -228,57 +152,61 @@ def _client(span: _Span, part: _Range, whole: Sequence[Intervals], kept: Mapping
         operations=operations,
         ok=ok,
         failed=failed,
-        busy_us=busy,
+        busy_us=sum(
+            entry.window[number].total_us
+            for entry in counted
+            if number in entry.window and _is_plain(entry.printed_name, "service")
+        ),
         throughput_ops_s=ok / part.covered_s,
-        run_operations=_operations_in(whole, log_counts),
+        run_operations=_operations_in(log_counts, kind),
         log_counts=log_counts,
         runtime_ms=runtime_ms,
         printed_throughput_ops_s=summary.throughput_ops_s if summary else None,
-        printed_counts=summary.counts if summary else None,
+        printed_counts=said.printed_counts,
         init_s=None if runtime_ms is None else max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0),
         cleanup_s=None if cleanup is None or cleanup.max_us is None else cleanup.max_us / 1e6,
-        truncated=any(log.truncated for log in client.logs),
-        threads=client.threads,
+        truncated=said.truncated,
+        threads=said.threads,
     )
 
 
-def _is_plain(entry: Intervals) -> bool:
-    """Whether these are service times of operations that are not made of others."""
-    return entry.parsed.kind == "service" and entry.parsed.is_operation and not entry.parsed.is_composite
+def _is_plain(name: str, kind: LatencyKind) -> bool:
+    """Whether these are latencies of operations that are not made of others."""
+    parsed = parse_name(name)
+    return parsed.kind == kind and parsed.is_operation and not parsed.is_composite
 
 
-def _is_failure(entry: Intervals) -> bool:
-    return _is_plain(entry) and entry.parsed.status != ""
-
-
-def _operations_in(entries: Iterable[Intervals], counts: Mapping[str, int]) -> int:
+def _operations_in(counts: Mapping[str, int], kind: LatencyKind) -> int:
     """Operations of the workload, failed ones included: a read-modify-write is counted once, not three times."""
     total = 0
-    for entry in entries:
-        if entry.parsed.kind == "service" and entry.parsed.is_operation:
-            total += -counts.get(entry.name, 0) if entry.parsed.is_composite else counts.get(entry.name, 0)
+    for name, count in counts.items():
+        parsed = parse_name(name)
+        if parsed.kind == kind and parsed.is_operation:
+            total += -count if parsed.is_composite else count
     return max(total, 0)
 
 
-def _operations(kept: Iterable[Intervals], clients: Sequence[ClientOutput]) -> tuple[MergedOperation, ...]:
-    parts: dict[tuple[str, LatencyKind], list[Intervals]] = {}
-    for entry in kept:
-        if entry.parsed.is_operation:
-            parts.setdefault((entry.parsed.operation, entry.parsed.kind), []).append(entry)
+def _operations(
+    counted: Sequence[Counted], statements: Sequence[ClientStatement], kind: LatencyKind
+) -> tuple[MergedOperation, ...]:
+    parts: dict[tuple[str, LatencyKind], list[Counted]] = {}
+    for entry in counted:
+        if entry.name.is_operation:
+            parts.setdefault((entry.name.operation, entry.name.kind), []).append(entry)
     return tuple(
-        _operation(name, kind, entries, clients)
+        _operation(name, its_kind, entries, statements if its_kind == kind else ())
         # Service before response times.
-        for (name, kind), entries in sorted(parts.items(), key=lambda item: (item[0][0], item[0][1] != "service"))
+        for (name, its_kind), entries in sorted(parts.items(), key=lambda item: (item[0][0], item[0][1] != "service"))
     )
 
 
 def _operation(
-    name: str, kind: LatencyKind, entries: Sequence[Intervals], clients: Sequence[ClientOutput]
+    name: str, kind: LatencyKind, entries: Sequence[Counted], statements: Sequence[ClientStatement]
 ) -> MergedOperation:
-    histograms = {entry.parsed.status: entry.histogram() for entry in entries}
+    histograms = {entry.name.status: entry.histogram() for entry in entries}
     returns: dict[str, int] = {}
-    for client in clients if kind == "service" else ():
-        printed = client.summary.operations.get(name) if client.summary else None
+    for said in statements:
+        printed = said.summary.operations.get(name) if said.summary else None
         for code, count in (printed.returns if printed else {}).items():
             returns[code] = returns.get(code, 0) + count
     failures = {status: histogram for status, histogram in histograms.items() if status}
@@ -289,7 +217,7 @@ def _operation(
         failed_histogram=Histogram.merged(failures.values()),
         failures={status: histogram.count for status, histogram in sorted(failures.items()) if histogram.count},
         returns=returns,
-        is_composite=entries[0].parsed.is_composite,
+        is_composite=entries[0].name.is_composite,
     )
 
 
@@ -303,12 +231,6 @@ def _wall(clients: Sequence[MergedClient]) -> float:
     return sum(client.run_operations for client in clients) / max(wall, SHORTEST_S)
 
 
-def _overlap(spans: Sequence[_Span]) -> float:
-    whole = _whole(spans).length_s
-    common = min(span.ended_s for span in spans) - max(span.started_s for span in spans)
-    return max(common, 0.0) / max(whole, SHORTEST_S) if whole > SHORTEST_S else 1.0
-
-
 def _largest_share(clients: Sequence[MergedClient], what: Literal["init_s", "cleanup_s"]) -> float | None:
     shares = [
         (client.init_s if what == "init_s" else client.cleanup_s or 0.0, client.runtime_ms)
@@ -320,9 +242,9 @@ def _largest_share(clients: Sequence[MergedClient], what: Literal["init_s", "cle
     )
 
 
-def _longest(kept: Iterable[Intervals], clients: Sequence[MergedClient]) -> float:
+def _longest(counted: Iterable[Counted], clients: Sequence[MergedClient]) -> float:
     threads = [client.threads for client in clients]
     if None in threads:
         return 0.0
-    everything = Histogram.merged(entry.histogram() for entry in kept if _is_plain(entry))
+    everything = Histogram.merged(entry.histogram() for entry in counted if _is_plain(entry.printed_name, "service"))
     return everything.longest_total_us(sum(number for number in threads if number is not None))

@@ -7,11 +7,30 @@ from typing import Literal
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.intervals import Intervals
-from runs.ycsb.names import LatencyKind
+from runs.ycsb.intervals import Intervals, Timeline
+from runs.ycsb.names import LatencyKind, as_response
 from runs.ycsb.summary import Summary
 
 Phase = Literal["load", "measure"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientStatement:
+    """What is known of a client beside its histograms."""
+
+    number: int
+    summary: Summary | None = None
+    threads: int | None = None
+    truncated: bool = False  # a log broke off in the middle of a line
+    response_only: bool = False  # measurement.interval=intended alone: plain names are response times
+
+    @property
+    def printed_counts(self) -> dict[str, int] | None:
+        """What it printed by measurement name; None without a summary."""
+        if self.summary is None:
+            return None
+        counts = self.summary.counts
+        return {as_response(name): count for name, count in counts.items()} if self.response_only else counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +43,11 @@ class ClientOutput:
     clock_offset_s: float = 0.0  # the reference clock minus this client's
     started_s: float | None = None  # when its process began; None where nobody wrote it down
     threads: int | None = None
+    response_only: bool = False  # measurement.interval=intended alone: plain names are response times
+
+    def statement(self) -> ClientStatement:
+        truncated = any(log.truncated for log in self.logs)
+        return ClientStatement(self.number, self.summary, self.threads, truncated, self.response_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +140,8 @@ class MergedRun:
     init_share: float | None  # of the run time, of the client with the largest
     cleanup_share: float | None
     longest_us: float  # the sum of the longest service times in the window, one for each thread (0 if unknown)
-    intervals: tuple[Intervals, ...]  # of the whole run, to be stored and cut again
+    timelines: tuple[Timeline, ...]  # of the whole run: when its intervals were, and how many values each counts
+    intervals: tuple[Intervals, ...] = ()  # the same with histograms, where they are few enough to be kept in memory
     reader_version: int = READER_VERSION
     algorithm_version: int = ALGORITHM_VERSION
 

@@ -62,3 +62,11 @@ def parse_name(name: str) -> MeasurementName:
     if name.endswith(_FAILED) and len(name) > len(_FAILED):
         return MeasurementName(name[: -len(_FAILED)], kind, "FAILED")
     return MeasurementName(name, kind, "")
+
+
+def as_response(name: str) -> str:
+    """The name of the same measurement where it counts from the scheduled start under the plain one."""
+    parsed = parse_name(name)
+    if parsed.kind == "response" or not parsed.is_operation:
+        return name
+    return _INTENDED + parsed.operation + (f"-{parsed.status}" if parsed.status else "")

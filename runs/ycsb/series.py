@@ -1,11 +1,13 @@
-"""Per-second series of one operation, all clients merged, on a grid that starts at `base_s`.
+"""Series of one operation, all clients merged, on a grid that starts at `base_s`: per second and coarser.
 
 A second in which a client lived and did nothing is a row with count 0; a second that no client covers is not there.
+Coarser levels are for long runs that are looked at from afar: their percentiles are those of all their values, and
+beside the mean of the throughput stand its least and its greatest second.
 """
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,14 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
+from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.grid import Grid, make_grid, references
-from runs.ycsb.histogram import MAX_INDEX, Floats, Ints, highest_values, median_values
-from runs.ycsb.intervals import Intervals, unwrap
-from runs.ycsb.merge import MergedRun
+from runs.ycsb.histogram import Floats, Ints
+from runs.ycsb.intervals import Intervals, Timeline, unwrap
+from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import LatencyKind
+from runs.ycsb.pyramid import COLUMNS as LATENCIES
+from runs.ycsb.pyramid import LEVELS, Columns, Pyramid
+from runs.ycsb.window import workload_kind
 
-# One row per second. Latencies (of successful operations) in µs, NaN where there was none.
+# One row per interval of the level. Latencies (of successful operations) in µs, NaN where there was none.
 POINT: Final = np.dtype(
     [
         ("second", "<i4"),  # since base_s
@@ -33,13 +39,15 @@ POINT: Final = np.dtype(
         ("p95_us", "<f4"),
         ("p99_us", "<f4"),
         ("max_us", "<f4"),
+        ("rate_min_ops_s", "<f8"),  # of the interval's seconds the least and the greatest
+        ("rate_max_ops_s", "<f8"),
     ]
 )
-PERCENTILES: Final = {"p50_us": 50.0, "p95_us": 95.0, "p99_us": 99.0}
+_SINCE_VERSION_2: Final = ("rate_min_ops_s", "rate_max_ops_s")
 MAGIC: Final = b"BSSE"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 _PREFIX: Final = struct.Struct(">4sHI")
-_BLOCK: Final = 2_000_000  # stored counts that are sorted together
+_TOGETHER: Final = 64  # intervals that are added together
 
 Points = npt.NDArray[Any]
 
@@ -57,20 +65,35 @@ class Series:
 
 
 def series_of(merged: MergedRun, *, base_s: float | None = None) -> tuple[Series, ...]:
-    """The series of every operation and kind, whole run. `base_s` defaults to the first client's start."""
-    base = min(client.started_s for client in merged.clients) if base_s is None else base_s
-    grid = _grid(merged, base)
-    return tuple(
-        Series(
-            operation=operation.operation,
-            kind=operation.kind,
-            base_s=base,
-            interval_s=1,
-            clients=len(merged.clients),
-            points=_points(_entries(merged, operation.operation, operation.kind), grid),
-        )
-        for operation in merged.operations
-    )
+    """The series of every operation and kind, whole run, every level that has at least two intervals.
+
+    `base_s` defaults to the first client's start. The run's intervals must be in memory.
+    """
+    grid = run_grid(merged, base_s)
+    latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
+    for entry in merged.intervals:
+        if entry.parsed.is_operation and not entry.parsed.status:
+            latencies[entry.parsed.operation, entry.parsed.kind] = _latencies(entry, grid)
+    return levels_of(merged, grid, latencies)
+
+
+def levels_of(
+    merged: MergedRun, grid: Grid, latencies: Mapping[tuple[str, LatencyKind], Mapping[int, Columns]]
+) -> tuple[Series, ...]:
+    """Counts and rates of the timelines joined with the latencies of every level."""
+    found = []
+    for operation in merged.operations:
+        key = operation.operation, operation.kind
+        entries = [one for one in merged.timelines if (one.parsed.operation, one.parsed.kind) == key]
+        seconds = _points(entries, grid)
+        for level in LEVELS:
+            points = _coarser(seconds, level) if level > 1 else seconds
+            if level > 1 and points.size < 2:
+                break
+            for column, values in latencies.get(key, {}).get(level, {}).items():
+                points[column] = values
+            found.append(Series(*key, grid.base_s, level, len(merged.clients), points))
+    return tuple(found)
 
 
 def total_rate(merged: MergedRun) -> Floats:
@@ -78,11 +101,12 @@ def total_rate(merged: MergedRun) -> Floats:
 
     One value for each whole second of the window. A read-modify-write counts once.
     """
-    grid = _grid(merged, merged.window.from_s)
+    grid = run_grid(merged, merged.window.from_s)
     total = np.zeros(grid.seconds.size, dtype=np.float64)
-    for entry in merged.intervals:
+    kind = workload_kind(merged.timelines)
+    for entry in merged.timelines:
         parsed = entry.parsed
-        if parsed.kind == "service" and parsed.is_operation and not parsed.status:
+        if parsed.kind == kind and parsed.is_operation and not parsed.status:
             rate = np.nan_to_num(grid.rate_ops_s(grid.counts(entry)))
             total += -rate if parsed.is_composite else rate
     rates = np.zeros(int(merged.window.length_s + 1e-6), dtype=np.float64)
@@ -91,75 +115,70 @@ def total_rate(merged: MergedRun) -> Floats:
     return rates
 
 
-def _grid(merged: MergedRun, base_s: float) -> Grid:
+def run_grid(merged: MergedRun, base_s: float | None = None) -> Grid:
+    """The grid of the clients that were merged; `base_s` defaults to the first client's start."""
     numbers = {client.number: client.ended_s for client in merged.clients}
-    reference = {number: entry for number, entry in references(merged.intervals).items() if number in numbers}
-    return make_grid(reference, numbers, base_s)
+    reference = {number: entry for number, entry in references(merged.timelines).items() if number in numbers}
+    began_s = min(client.started_s for client in merged.clients)
+    return make_grid(reference, numbers, began_s if base_s is None else base_s)
 
 
-def _entries(merged: MergedRun, operation: str, kind: LatencyKind) -> list[Intervals]:
-    return [entry for entry in merged.intervals if (entry.parsed.operation, entry.parsed.kind) == (operation, kind)]
-
-
-def _points(entries: Sequence[Intervals], grid: Grid) -> Points:
+def _points(entries: Sequence[Timeline], grid: Grid) -> Points:
+    """Counts and rates per second; latencies are not known here."""
     points = np.zeros(grid.seconds.size, dtype=POINT)
     points["second"] = grid.seconds
-    for column in ("mean_us", "max_us", *PERCENTILES):
+    for column in LATENCIES:
         points[column] = np.nan
     for covered in grid.covered_s.values():
         points["covered_s"] += covered
-        # A client that lived and did nothing still makes the rate a number.
-    points["rate_ops_s"] = grid.rate_ops_s(
-        {number: np.zeros(grid.seconds.size, dtype=np.int64) for number in grid.covered_s}
-    )
+    # A client that lived and did nothing still makes the rate a number.
+    idle = {number: np.zeros(grid.seconds.size, dtype=np.int64) for number in grid.covered_s}
+    points["rate_ops_s"] = grid.rate_ops_s(idle)
     for entry in entries:
         counts = grid.counts(entry)
-        column = "failed" if entry.parsed.status else "count"
         for part in counts.values():
-            points[column] += part
+            points["failed" if entry.parsed.status else "count"] += part
         if not entry.parsed.status:
             points["rate_ops_s"] = grid.rate_ops_s(counts)
-            _add_latencies(points, entry, grid)
+    points["rate_min_ops_s"] = points["rate_max_ops_s"] = points["rate_ops_s"]
     return points
 
 
-def _add_latencies(points: Points, entry: Intervals, grid: Grid) -> None:
-    """Merge the histograms of every second, some seconds at a time so that memory stays bounded."""
-    placed = grid.place(entry)
-    order = np.argsort(grid.rows(placed), kind="stable")
-    rows, interval, weight = grid.rows(placed)[order], placed.interval[order], placed.weight[order]
-    sizes = np.diff(entry.offsets)[interval]
-    if not sizes.sum():
-        return
-    block = (np.cumsum(sizes) - sizes) // _BLOCK
-    # A second is never torn apart: all of it belongs to the block of its first interval.
-    block = block[np.searchsorted(rows, rows, side="left")]
-    for number in np.unique(block):
-        part = block == number
-        _merge_block(points, entry, rows[part], interval[part], weight[part])
+def _coarser(seconds: Points, level: int) -> Points:
+    """Counts added, and the mean, the least and the greatest of the rates; every second weighs the same."""
+    begins, first = np.unique(seconds["second"] // level * level, return_index=True)
+    points = np.zeros(begins.size, dtype=POINT)
+    points["second"] = begins
+    for column in ("covered_s", "count", "failed"):
+        points[column] = np.add.reduceat(seconds[column], first)
+    rate = seconds["rate_ops_s"]
+    known = np.isfinite(rate)
+    number = np.add.reduceat(known.astype(np.int64), first)
+    with np.errstate(invalid="ignore"):
+        points["rate_ops_s"] = np.add.reduceat(np.where(known, rate, 0.0), first) / number
+    # fmin and fmax pass over NaN while there is a number.
+    points["rate_min_ops_s"] = np.fmin.reduceat(rate, first)
+    points["rate_max_ops_s"] = np.fmax.reduceat(rate, first)
+    for column in LATENCIES:
+        points[column] = np.nan
+    return points
 
 
-def _merge_block(points: Points, entry: Intervals, rows: Ints, interval: Ints, weight: Floats) -> None:
-    sizes = np.diff(entry.offsets)[interval]
-    within = np.arange(int(sizes.sum()), dtype=np.int64) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    at = within + np.repeat(entry.offsets[:-1][interval], sizes)
-    row, index = np.repeat(rows, sizes), entry.index[at].astype(np.int64)
-    order = np.argsort(row * (MAX_INDEX + 1) + index, kind="stable")
-    row, index = row[order], index[order]
-    count = (entry.count[at] * np.repeat(weight, sizes))[order]
-    running = np.cumsum(count)
-    counted, first = np.unique(row, return_index=True)
-    last = np.append(first[1:], row.size) - 1
-    before = running[first] - count[first]
-    total = running[last] - before
-    for column, percentile in PERCENTILES.items():
-        # The rank as in `histogram.rank_of`; long intervals make fractions of counts, so it stays a fraction here.
-        rank = np.nextafter(percentile, -np.inf) * total / 100.0
-        found = np.searchsorted(running, before + np.maximum(rank, np.finfo(np.float64).tiny), side="left")
-        points[column][counted] = highest_values(index[np.clip(found, first, last)])
-    points["max_us"][counted] = highest_values(index[last])
-    sums = np.add.reduceat(count * median_values(index), first)
-    points["mean_us"][counted] = sums / total
+def _latencies(entry: Intervals, grid: Grid) -> Mapping[int, Columns]:
+    """Of every level. The intervals are added in the order of time, since clients come one after the other."""
+    pyramid = Pyramid(grid, grid.place(entry))
+    sizes = np.diff(entry.offsets)
+    for some in _together(np.argsort(pyramid.blocks(), kind="stable")):
+        size = sizes[some]
+        within = np.arange(int(size.sum()), dtype=np.int64) - np.repeat(np.cumsum(size) - size, size)
+        at = np.repeat(entry.offsets[:-1][some], size) + within
+        pyramid.add(some, Counts(size, entry.index[at], entry.count[at]))
+    return pyramid.columns()
+
+
+def _together(order: Ints) -> Iterator[Ints]:
+    for begin in range(0, order.size, _TOGETHER):
+        yield order[begin : begin + _TOGETHER]
 
 
 def pack(series: Series) -> bytes:
@@ -179,17 +198,20 @@ def pack(series: Series) -> bytes:
 
 def unpack(data: bytes) -> Series:
     """Raises PackedDataError when the bytes are not of a version known here."""
-    header, body = unwrap(data, MAGIC, FORMAT_VERSION)
+    version, header, body = unwrap(data, MAGIC, FORMAT_VERSION)
+    names = [name for name in POINT.names or () if version > 1 or name not in _SINCE_VERSION_2]
     try:
         number = int(header["points"])
-        if len(body) != number * POINT.itemsize:
+        if len(body) != number * sum(POINT[name].itemsize for name in names):
             raise ValueError("the lengths disagree")
         points = np.zeros(number, dtype=POINT)
         at = 0
-        for name in POINT.names or ():
+        for name in names:
             dtype = POINT[name]
             points[name] = np.frombuffer(body, dtype=dtype, count=number, offset=at)
             at += number * dtype.itemsize
+        for name in _SINCE_VERSION_2 if version == 1 else ():
+            points[name] = points["rate_ops_s"]  # That version had single seconds only.
         kind: LatencyKind = "response" if header["kind"] == "response" else "service"
         return Series(
             operation=str(header["operation"]),

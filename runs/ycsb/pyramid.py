@@ -1,0 +1,208 @@
+"""Latencies of a run per second and per 10, 60 and 600 seconds, from its interval histograms.
+
+A percentile of a longer time is the percentile of all its values: the histograms are added up and asked again, since
+percentiles of the parts say little about the whole. Only the histograms of a minute or two are kept at a time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from runs.ycsb.encoded import Counts
+from runs.ycsb.errors import MergeError
+from runs.ycsb.grid import Grid, Placed
+from runs.ycsb.histogram import Floats, Ints, highest_values, median_values
+
+LEVELS: Final = (1, 10, 60, 600)  # seconds; each divides the next
+PERCENTILES: Final = {"p50_us": 50.0, "p95_us": 95.0, "p99_us": 99.0}
+COLUMNS: Final = ("mean_us", *PERCENTILES, "max_us")
+BLOCK_S: Final = 60  # the seconds whose histograms are held together
+_LONG_S: Final = 600
+_GROWTH: Final = 1024  # indices by which a block gets wider
+_MOST_OPEN: Final = 64  # blocks: so many minutes may a log be out of order
+
+Columns = Mapping[str, npt.NDArray[np.float32]]
+
+
+class Pyramid:
+    """Gathers the latencies of one operation. Every interval is added once, about in the order of time."""
+
+    def __init__(self, grid: Grid, placed: Placed) -> None:
+        """`placed` tells the seconds of every interval that will be added."""
+        self._second = grid.seconds[grid.rows(placed)] if grid.seconds.size else placed.second
+        self._weight = placed.weight
+        # The seconds of interval i are those from first[i] to first[i + 1].
+        number = int(placed.interval[-1]) + 1 if placed.interval.size else 0
+        self._first = np.searchsorted(placed.interval, np.arange(number + 1))
+        self._missing = _occurrences(self._second // BLOCK_S)  # seconds of intervals that are still to come, by block
+        self._missing_long = _occurrences(np.array(list(self._missing), dtype=np.int64) * BLOCK_S // _LONG_S)
+        self._open: dict[int, _Block] = {}
+        self._free: list[_Block] = []
+        self._long: dict[int, Floats] = {}
+        self.seconds = {level: np.unique(grid.seconds // level * level) for level in LEVELS}
+        self._columns = {
+            level: {column: np.full(seconds.size, np.nan, dtype=np.float32) for column in COLUMNS}
+            for level, seconds in self.seconds.items()
+        }
+
+    def blocks(self) -> Ints:
+        """For every interval the block in which it begins: the order in which they should be added."""
+        blocks: Ints = self._second[self._first[:-1]] // BLOCK_S
+        return blocks
+
+    def add(self, intervals: Ints, counts: Counts) -> None:
+        """Add the histograms of some intervals."""
+        first, spread = self._first[intervals], self._first[intervals + 1] - self._first[intervals]
+        if int(spread.max(initial=1)) == 1:
+            second = self._second[first]
+            self._add_short(second, counts)
+        else:
+            within = np.arange(int(spread.sum()), dtype=np.int64) - np.repeat(np.cumsum(spread) - spread, spread)
+            second = self._second[np.repeat(first, spread) + within]
+            self._add_one_by_one(first, spread, counts)
+        for block, number in _occurrences(second // BLOCK_S).items():
+            self._missing[block] -= number
+            if not self._missing[block]:
+                self._close(block)
+
+    def columns(self) -> Mapping[int, Columns]:
+        """Of every level, when all intervals were added."""
+        return self._columns
+
+    def _add_short(self, second: Ints, counts: Counts) -> None:
+        """Intervals that belong to one second each."""
+        blocks = second // BLOCK_S
+        for number in _occurrences(blocks):
+            mine = blocks == number
+            if mine.all():
+                self._dense(number).add(second - number * BLOCK_S, counts)
+                return
+            kept = np.repeat(mine, counts.sizes)
+            part = Counts(counts.sizes[mine], counts.index[kept], counts.count[kept])
+            self._dense(number).add(second[mine] - number * BLOCK_S, part)
+
+    def _add_one_by_one(self, first: Ints, spread: Ints, counts: Counts) -> None:
+        """Longer intervals wait, once for each block in which they have a part, until that is closed."""
+        ends = np.cumsum(counts.sizes)
+        for i, (end, size) in enumerate(zip(ends.tolist(), counts.sizes.tolist(), strict=True)):
+            part = slice(end - size, end)
+            second = self._second[int(first[i]) : int(first[i] + spread[i])]
+            weight = float(self._weight[int(first[i])])
+            for number in _occurrences(second // BLOCK_S):
+                local = second[second // BLOCK_S == number] - number * BLOCK_S
+                waiting = _Waiting(local, weight, counts.index[part], counts.count[part])
+                self._open.setdefault(number, _Block()).waiting.append(waiting)
+
+    def _dense(self, number: int) -> "_Block":
+        """The block, with room for counts."""
+        block = self._open.get(number)
+        if block is None or not block.is_dense:
+            if sum(one.is_dense for one in self._open.values()) >= _MOST_OPEN:
+                raise MergeError(
+                    f"The intervals of a log are more than {_MOST_OPEN * BLOCK_S // 60} minutes out of order. Sort its "
+                    "lines by their start."
+                )
+            fresh = self._free.pop() if self._free else _Block()
+            fresh.waiting = block.waiting if block else []
+            self._open[number] = block = fresh
+        return block
+
+    def _close(self, number: int) -> None:
+        """All intervals of these seconds are here: merge them on every level."""
+        block = self._open.pop(number)
+        index, rows = block.merged()
+        for level in LEVELS:
+            if level <= BLOCK_S and index.size:
+                merged = rows.reshape(BLOCK_S // level, level, index.size).sum(axis=1) if level > 1 else rows
+                self._put(level, number * BLOCK_S + level * np.arange(BLOCK_S // level), index, merged)
+        self._close_long(number * BLOCK_S // _LONG_S, index, rows.sum(axis=0))
+        if block.is_dense:
+            block.clear()
+            self._free.append(block)
+
+    def _close_long(self, number: int, index: Ints, count: Floats) -> None:
+        """Another block of these ten minutes is closed."""
+        total = self._long.pop(number, np.zeros(0))
+        if index.size and total.size <= int(index[-1]):
+            total = np.pad(total, (0, int(index[-1]) + 1 - total.size))
+        total[index] += count
+        self._missing_long[number] -= 1
+        if self._missing_long[number]:
+            self._long[number] = total
+        elif total.size:
+            used = np.flatnonzero(total)
+            self._put(_LONG_S, np.array([number * _LONG_S]), used, total[None, used])
+
+    def _put(self, level: int, seconds: Ints, index: Ints, rows: Floats) -> None:
+        counted = rows.any(axis=1)
+        at = np.searchsorted(self.seconds[level], seconds[counted])
+        for column, values in _latencies(index, rows[counted]).items():
+            self._columns[level][column][at] = values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """A part of a longer interval: its counts, `weight` of them in each of some seconds of a block."""
+
+    local: Ints
+    weight: float
+    index: npt.NDArray[np.int32]
+    count: Ints
+
+
+@dataclass(slots=True, eq=False)
+class _Block:
+    """The counts of a minute: a row for each second, a column for each index. They are fractions of long intervals."""
+
+    values: Floats = field(default_factory=lambda: np.zeros((BLOCK_S, 0)))
+    waiting: list[_Waiting] = field(default_factory=list)
+
+    @property
+    def is_dense(self) -> bool:
+        return bool(self.values.shape[1])
+
+    def add(self, second: Ints, counts: Counts) -> None:
+        """Add the histogram of one interval to each of the seconds."""
+        self._grow(int(counts.index.max(initial=0)))
+        at = np.repeat(second * self.values.shape[1], counts.sizes) + counts.index
+        np.add.at(self.values.reshape(-1), at, counts.count.astype(np.float64))
+
+    def merged(self) -> tuple[Ints, Floats]:
+        """The indices with counts, and those counts, a row for each second."""
+        for one in self.waiting:
+            self._grow(int(one.index.max(initial=0)))
+            for second in one.local.tolist():
+                self.values[second, one.index] += one.count * one.weight
+        index = np.flatnonzero(self.values.sum(axis=0))
+        return index, self.values.take(index, axis=1)
+
+    def clear(self) -> None:
+        self.values.fill(0.0)
+        self.waiting = []
+
+    def _grow(self, most: int) -> None:
+        missing = (most // _GROWTH + 1) * _GROWTH - self.values.shape[1]
+        if missing > 0:
+            self.values = np.pad(self.values, ((0, 0), (0, missing)))
+
+
+def _latencies(index: Ints, rows: Floats) -> dict[str, Floats]:
+    """Mean, percentiles and maximum of every row, none of which is empty."""
+    running = np.cumsum(rows, axis=1)
+    total = running[:, -1]
+    columns = {"mean_us": np.einsum("ij,j->i", rows, median_values(index).astype(np.float64)) / total}
+    for column, percentile in PERCENTILES.items():
+        # The rank as in `histogram.rank_of`, a hair less because sums of fractions are off in their last digits.
+        rank = np.nextafter(percentile, -np.inf) * total / 100.0 * (1 - 1e-12)
+        columns[column] = highest_values(index[(running >= rank[:, None]).argmax(axis=1)])
+    columns["max_us"] = highest_values(index[index.size - 1 - (rows[:, ::-1] > 0).argmax(axis=1)])
+    return columns
+
+
+def _occurrences(values: Ints) -> dict[int, int]:
+    """How often each value occurs, ascending."""
+    found, number = np.unique(values, return_counts=True)
+    return dict(zip(found.tolist(), number.tolist(), strict=True))
