@@ -19,13 +19,13 @@ from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.progress import progress_of
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.stated import operations_of
+from runs.ycsb.stated import is_response, measurement_of, operations_of
 from runs.ycsb.summarised import SummarisedRun, SummaryClient, summarise
 from runs.ycsb.summary import Summary
 
 # Words of a file's name that tell what it holds, and not whose it is.
 _ROLES: Final = re.compile(
-    r"std|(std)?(out|err)|error|outputs?|summary|status|logs?|hdr|raw|results?|data?|ycsb|te?xt|json|csv|md|tar|t?gz|zip|zst"
+    r"std|(std)?(out|err)|error|outputs?|summary|status|logs?|hdr|raw|points?|results?|data?|ycsb|te?xt|json|csv|md|tar|t?gz|zip|zst"
 )
 _PHASES: Final[Mapping[str, Phase]] = {
     "load": "load",
@@ -158,7 +158,8 @@ class _Draft:
             runs = [_Run(first.position, [], first.run if not self.logs else None)]
         for item in self.logs:
             run = _owner(item, runs)
-            run.logs += [log for log in item.run.logs if log.operation not in {known.operation for known in run.logs}]
+            known = {log.operation for log in run.logs}
+            run.logs += [log for log in _named(item.run) if log.operation not in known]
             run.names.append(item.name)
         for item in self.statuses:
             run = _owner(item, runs)
@@ -188,9 +189,20 @@ def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], tuple[str, ..
             elif twin := _twin(run, drafts):
                 notes.append(f"{file.name} states exactly what {twin} states: it is counted once.")
             else:
-                draft.summaries.append(_Run(position, [file.name], run, list(run.logs)))
+                draft.summaries.append(_Run(position, [file.name], run, list(_named(run))))
     _adopt(drafts)
     return drafts, tuple(notes)
+
+
+def _named(run: ReadRun) -> Iterable[IntervalLog]:
+    """The run's logs under the names that all clients have in common: HdrREAD and RawREAD of the same values once."""
+    found: dict[str, IntervalLog] = {}
+    for log in sorted(run.logs, key=lambda log: log.operation.startswith("Raw")):
+        parsed = measurement_of(log.operation, replace(run, properties={}))
+        name = parsed.operation + (f"-{parsed.status}" if parsed.status else "")
+        name = name if parsed.kind == "service" else f"Intended-{name}"
+        found.setdefault(name, replace(log, operation=name))
+    return found.values()
 
 
 def _key(name: str, run: ReadRun) -> tuple[str, Phase | None]:
@@ -272,7 +284,6 @@ def _joined(summary: ReadRun | None, other: ReadRun) -> ReadRun:
         phase=summary.phase or other.phase,
         process={**other.process, **summary.process},
         symptoms=tuple(dict.fromkeys((*summary.symptoms, *other.symptoms))),
-        warnings=(*summary.warnings, *other.warnings),
     )
 
 
@@ -332,7 +343,13 @@ def _threads(run: ReadRun | None) -> int | None:
 def _output(client: ClientFiles) -> ClientOutput:
     run = client.summary
     summary = Summary(run.runtime_ms, run.throughput_ops_s, run.operations) if run is not None else None
-    return ClientOutput(number=client.number, logs=client.logs, summary=summary, threads=_threads(run))
+    return ClientOutput(
+        number=client.number,
+        logs=client.logs,
+        summary=summary,
+        threads=_threads(run),
+        response_only=run is not None and is_response(run),
+    )
 
 
 def _summary_client(client: ClientFiles) -> SummaryClient:

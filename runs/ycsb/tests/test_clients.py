@@ -225,3 +225,30 @@ def test_it_says_so_when_no_window_is_left():
 def test_threads_are_taken_from_the_properties():
     (merged,) = merge_files([text("1.txt", properties={"threadcount": "8"})])
     assert merged.clients[0].threads == 8
+
+
+def test_values_that_were_measured_twice_are_merged_once():
+    """measurementtype=hdrhistogram+raw leaves HdrREAD.hdr and points named RawREAD."""
+    points = steady_log("RawREAD", 5, 100)
+    both = [log("HdrREAD.hdr", "HdrREAD"), ReadFile("points.txt", runs=(ReadRun(format="ycsb-raw", logs=(points,)),))]
+    (merged,) = merge_files(both)
+    assert isinstance(merged, MergedRun)
+    assert (merged.total_operations, merged.operation("READ").ok) == (500, 500)
+
+
+def test_points_of_go_ycsb_are_operations_by_the_same_names():
+    parts = tuple(steady_log(name, 5, 100) for name in ("READ", "READ_ERROR", "UPDATE", "READ_MODIFY_WRITE"))
+    (merged,) = merge_files([ReadFile("points.csv", runs=(ReadRun(format="go-ycsb-csv", logs=parts),))])
+    assert {(entry.operation, entry.ok, entry.failed) for entry in merged.operations} == {
+        ("READ", 500, 500),
+        ("UPDATE", 500, 0),
+        ("READ-MODIFY-WRITE", 500, 0),
+    }
+    assert merged.total_operations == 1000
+
+
+def test_logs_of_response_times_under_plain_names_are_response_times():
+    (merged,) = merge_files([text("1.txt", properties={"measurement.interval": "intended"}), log("1/READ.hdr")])
+    assert isinstance(merged, MergedRun)
+    assert merged.operation("READ", "response").ok == 500
+    assert merged.operation("READ") is None

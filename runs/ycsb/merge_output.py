@@ -1,0 +1,101 @@
+"""A merged run as `read_output --merge` shows it: the shape of a single run, and what only a merge has."""
+
+from typing import Any, Final
+
+from runs.ycsb.clients import RunFiles, merge_run
+from runs.ycsb.errors import MergeError
+from runs.ycsb.histogram import Histogram
+from runs.ycsb.merged import MergedOperation, MergedRun
+from runs.ycsb.names import LatencyKind
+from runs.ycsb.summarised import SummarisedOperation, SummarisedRun
+
+PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
+BOUNDS: Final = "bounds, histograms missing"
+
+
+def as_json(run: RunFiles) -> dict[str, Any]:
+    """One run of several clients, merged over the whole of it; `error` says why it could not be."""
+    names = [list(client.names) for client in run.clients]
+    try:
+        merged = merge_run(run, entire=True)
+    except MergeError as error:
+        return {"phase": run.phase, "clients": names, "clients_merged": 0, "error": str(error), "warnings": []}
+    return {
+        "phase": run.phase,
+        "clients": names,
+        "clients_merged": merged.clients_merged,
+        "clients_expected": merged.clients_expected,
+        "merged": f"{merged.clients_merged} of {merged.clients_expected} clients merged",
+        "error": None,
+        "warnings": [
+            *(merged.notes if isinstance(merged, SummarisedRun) else run.notes),
+            *(f"client {client.number}: {client.reason}" for client in merged.missing),
+        ],
+        "percentiles": "histograms" if isinstance(merged, MergedRun) else BOUNDS,
+        "runtime_ms": max((client.runtime_ms for client in merged.clients if client.runtime_ms), default=None),
+        "throughput_ops_s": merged.throughput_ops_s,
+        "throughput_sum_ops_s": merged.throughput_sum_ops_s,
+        "throughput_wall_ops_s": merged.throughput_wall_ops_s,
+        "overlap": merged.overlap,
+        "total_operations": merged.total_operations,
+        "failed_operations": merged.failed_operations,
+        "operations": _of_histograms(merged) if isinstance(merged, MergedRun) else _of_summaries(merged),
+    }
+
+
+def _of_histograms(merged: MergedRun) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for operation in merged.operations:
+        name = _name(operation.operation, operation.kind)
+        found[name] = _of_histogram(operation.histogram) | {"returns": dict(operation.returns)}
+        if operation.failed:
+            found[f"{name}-FAILED"] = _failed(operation)
+    return found
+
+
+def _failed(operation: MergedOperation) -> dict[str, Any]:
+    return _of_histogram(operation.failed_histogram) | {"returns": dict(operation.failures)}
+
+
+def _of_histogram(histogram: Histogram) -> dict[str, Any]:
+    values = histogram.percentiles([float(name) for name in PERCENTILES])
+    return {
+        "count": histogram.count,
+        "mean_us": histogram.mean,
+        "min_us": histogram.min,
+        "max_us": histogram.max,
+        "percentiles_us": dict(zip(PERCENTILES, values, strict=True)) if histogram.count else {},
+    }
+
+
+def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for operation in merged.operations:
+        name = _name(operation.operation, operation.kind)
+        found[name] = _of_summary(operation)
+        if operation.failed:
+            found[f"{name}-FAILED"] = {
+                "count": operation.failed,
+                "mean_us": operation.failed_mean_us,
+                "returns": dict(operation.failures),
+            }
+    return found
+
+
+def _of_summary(operation: SummarisedOperation) -> dict[str, Any]:
+    """A percentile stands under `percentiles_us` only where its bounds meet."""
+    bounds = operation.percentiles_us
+    return {
+        "count": operation.ok,
+        "mean_us": operation.mean_us,
+        "min_us": operation.min_us,
+        "max_us": operation.max_us,
+        "percentiles_us": {name: one.low_us for name, one in bounds.items() if one.is_exact},
+        "percentiles_bounds_us": {name: [one.low_us, one.high_us] for name, one in bounds.items()},
+        "returns": dict(operation.returns),
+    }
+
+
+def _name(operation: str, kind: LatencyKind) -> str:
+    """As YCSB names it."""
+    return operation if kind == "service" else f"Intended-{operation}"
