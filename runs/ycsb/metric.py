@@ -97,6 +97,7 @@ class MetricDraft:
             self.rows.take_back()
         elif key.startswith("Return="):
             self.returns.pop(key[7:], None)
+            self.extra.pop(key, None)
         else:
             name, _ = _named(key)
             self._seen.discard(name or "")
