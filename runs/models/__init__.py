@@ -3,6 +3,7 @@
 from runs.models.plan import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Workload
 from runs.models.result import Artifact, Finding, Measurement, MeasurementSet, Series
 from runs.models.run import ClientRun, Deployment, Run, RunEvent, Sweep
+from runs.models.threshold import ThresholdOverride
 from runs.models.upload import Upload, UploadedFile
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "RunEvent",
     "Series",
     "Sweep",
+    "ThresholdOverride",
     "Upload",
     "UploadedFile",
     "Workload",

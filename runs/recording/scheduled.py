@@ -13,7 +13,8 @@ from runs.models.run import Phase
 from runs.recording.rows import write_intervals, write_series, write_set
 from runs.recording.surroundings import summary_of, surroundings_of
 from runs.spec import RunSpec
-from runs.validity import CheckResult, facts_of, judge_run, profile, worst
+from runs.thresholds import thresholds_of
+from runs.validity import CheckResult, facts_of, judge_run, worst
 from runs.ycsb.hdr import IntervalLog, read_log
 from runs.ycsb.merge import ClientOutput, MergedRun, merge
 from runs.ycsb.series import Series, series_of, total_rate
@@ -81,7 +82,7 @@ def judge(
     leaves of the plan.
     """
     spec = cast(RunSpec, run.spec)
-    thresholds = profile(spec["purpose"])
+    thresholds = thresholds_of(run.team_id, spec["purpose"])
     measure = run.phase == Phase.MEASURE
     facts = facts_of(
         merged,

@@ -11,7 +11,7 @@ from runs.validity.results import CheckResult, Severity, at_most
 
 TEAM_THRESHOLD: Final = "(team threshold)"
 # Shares are fractions (0.02 is 2 %) and are shown in per cent; the rest is shown as it is.
-Unit = Literal["share", "s", "count", "factor", "ops/s", "Gbit/s"]
+Unit = Literal["share", "s", "count", "factor", "ops/s"]
 
 
 def _threshold(check_id: str, unit: Unit, default: float, says: str, least: float = 0.0, most: float = 1e9) -> float:
@@ -156,14 +156,22 @@ def profile(purpose: str, overrides: Mapping[str, float] | None = None) -> Profi
     return replace(found, overridden=frozenset(overrides), **overrides)  # type: ignore[arg-type]
 
 
+def shown(name: str, value: float) -> str:
+    """A threshold's value in its unit."""
+    unit = THRESHOLDS[name].unit
+    if unit == "share":
+        return f"{value * 100:,.4g} %"
+    return f"{value:,.6g}" if unit in ("count", "factor") else f"{value:,.4g} {unit}"
+
+
 def refusal(name: str, value: float, thresholds: Profile) -> str:
     """Why `value` cannot take the place of a threshold among the others; empty where it can."""
     about = THRESHOLDS[name]
     if not about.least <= value <= about.most:
-        return f"It lies between {about.least:g} and {about.most:g}."
+        return f"It lies between {shown(name, about.least)} and {shown(name, about.most)}."
     for lower, upper in ORDERED:
-        if name == lower and value > getattr(thresholds, upper):
-            return f"It would lie above {upper}, which is {getattr(thresholds, upper):g}."
-        if name == upper and value < getattr(thresholds, lower):
-            return f"It would lie below {lower}, which is {getattr(thresholds, lower):g}."
+        if name == lower and value > (limit := getattr(thresholds, upper)):
+            return f"It would lie above {shown(upper, limit)} ({THRESHOLDS[upper].says})."
+        if name == upper and value < (limit := getattr(thresholds, lower)):
+            return f"It would lie below {shown(lower, limit)} ({THRESHOLDS[lower].says})."
     return ""

@@ -1,10 +1,11 @@
 """What the purpose of a run changes about its verdict, and what it never changes."""
 
-from dataclasses import replace
+from dataclasses import fields
 
 import pytest
 
-from runs.validity import OperationFacts, judge_run, profile, worst
+from runs.validity import THRESHOLDS, OperationFacts, judge_run, profile, worst
+from runs.validity.profile import ORDERED, refusal
 from runs.validity.tests.test_checks import both, client, facts, severity
 
 # A demo point at its worst: seconds long, one machine for everything, no CPU left, clients that hold each other up.
@@ -66,9 +67,37 @@ def test_a_soak_wants_more_time():
     assert severity("V05", facts(window_s=200.0), profile("measured")) == "pass"
 
 
-def test_a_team_may_move_a_threshold():
-    strict = replace(profile("measured"), errors_warn=0.0, errors_reject=0.00001)
-    assert severity("V07", facts(failed_operations=58), strict) == "reject"
+def test_a_team_may_move_a_threshold_and_its_findings_say_so():
+    strict = profile("measured", {"errors_warn": 0.0, "errors_reject": 0.00001})
+    found = {one.check_id: one for one in judge_run(facts(failed_operations=58), strict)}
+    assert found["V07"].severity == "reject"
+    assert found["V07"].threshold.endswith("(team threshold)")
+    assert not any("team" in one.threshold for check_id, one in found.items() if check_id != "V07")
+
+
+def test_a_team_cannot_make_a_demo_stricter_than_its_purpose():
+    assert severity("V05", POOR, profile("demo", {"duration_warn_s": 1000.0})) == "info"
+
+
+def test_thresholds_keep_their_order():
+    thresholds = profile("measured")
+    assert not refusal("setup_warn", 0.10, thresholds) and refusal("setup_warn", 0.11, thresholds)
+    assert not refusal("setup_reject", 0.02, thresholds) and refusal("setup_reject", 0.01, thresholds)
+    assert all(name in THRESHOLDS for pair in ORDERED for name in pair)
+
+
+def test_every_number_of_the_profile_is_a_threshold_of_a_check():
+    thresholds = profile("measured")
+    numbers = {one.name for one in fields(thresholds) if isinstance(getattr(thresholds, one.name), float)}
+    assert numbers == set(THRESHOLDS)
+    assert (
+        len({about.check_id for about in THRESHOLDS.values()}) == 22
+    )  # E01 and V01 to V23, but V19 and V20 know no number.
+
+
+def test_there_is_no_other_threshold():
+    with pytest.raises(ValueError, match="no threshold 'nonsense'"):
+        profile("measured", {"nonsense": 1.0})
 
 
 def test_an_unknown_purpose_is_no_profile():

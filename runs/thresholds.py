@@ -1,0 +1,57 @@
+"""The thresholds that a team's runs are judged by, and replacing one of them with a written reason."""
+
+import math
+import uuid
+
+from django.db import transaction
+
+from benchsite.teams.models import Team, User
+from runs.models import ThresholdOverride
+from runs.models.plan import Purpose
+from runs.validity import THRESHOLDS, Profile, profile
+from runs.validity.profile import refusal
+
+LONGEST_REASON = 2_000
+PURPOSES = tuple(Purpose.values)
+
+
+class ThresholdRefused(Exception):
+    """This value cannot be a threshold. The message says why."""
+
+
+def thresholds_of(team: Team | uuid.UUID, purpose: str) -> Profile:
+    """The team's thresholds of a purpose. One for the purpose outweighs one for all purposes."""
+    rows = ThresholdOverride.objects.filter(team=team, purpose__in=["", purpose]).order_by("purpose")
+    # A threshold that this release does not know any more decides nothing.
+    found = {row.threshold: row.value for row in rows if row.threshold in THRESHOLDS}
+    return profile(purpose, found)
+
+
+@transaction.atomic
+def replace_threshold(team: Team, user: User, name: str, *, purpose: str, value: float, reason: str) -> None:
+    """Put the team's value in the place of a default. Raises ThresholdRefused."""
+    reason = " ".join(reason.split())
+    if not reason:
+        raise ThresholdRefused("Write why: the reason is shown to everybody who wonders about a verdict.")
+    if len(reason) > LONGEST_REASON:
+        raise ThresholdRefused(f"A reason has at most {LONGEST_REASON:,} characters.")
+    # Two at once could together do what neither may do alone.
+    Team.objects.select_for_update().get(pk=team.pk)
+    for one in [purpose] if purpose else PURPOSES:
+        problem = refusal(name, value, thresholds_of(team, one)) if math.isfinite(value) else "It is no number."
+        if problem:
+            raise ThresholdRefused(problem if purpose else f"{problem} (purpose {one})")
+    ThresholdOverride.objects.update_or_create(
+        team=team, threshold=name, purpose=purpose, defaults={"value": value, "reason": reason, "changed_by": user}
+    )
+
+
+@transaction.atomic
+def restore_default(team: Team, name: str, *, purpose: str) -> None:
+    """Take the team's value away. Raises ThresholdRefused where the default does not fit the team's others."""
+    Team.objects.select_for_update().get(pk=team.pk)
+    ThresholdOverride.objects.filter(team=team, threshold=name, purpose=purpose).delete()
+    for one in [purpose] if purpose else PURPOSES:
+        now = thresholds_of(team, one)
+        if problem := refusal(name, getattr(now, name), now):
+            raise ThresholdRefused(f"The default does not fit your other thresholds of purpose {one}. {problem}")

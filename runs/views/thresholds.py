@@ -1,0 +1,79 @@
+"""Thresholds of the validity checks: everybody in the team sees them, its admins replace them."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
+from runs.forms.thresholds import ThresholdForm
+from runs.models.plan import Purpose
+from runs.pages.thresholds import threshold_rows
+from runs.thresholds import PURPOSES, ThresholdRefused, replace_threshold, restore_default
+from runs.validity import THRESHOLDS, profile
+from runs.validity.profile import shown
+
+
+def _purpose(text: str | None) -> str:
+    return text if text in PURPOSES else Purpose.MEASURED
+
+
+@require_GET
+@team_required
+def thresholds(request: HttpRequest) -> HttpResponse:
+    purpose = _purpose(request.GET.get("purpose"))
+    context = {
+        "rows": threshold_rows(team_of(request), purpose),
+        "purpose": purpose,
+        "purposes": Purpose.choices,
+        "may_edit": has_role(request, Role.ADMIN),
+    }
+    return render(request, "runs/thresholds/list.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.ADMIN)
+def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
+    """One threshold; "restore" in the form takes the team's value for that purpose away."""
+    if name not in THRESHOLDS:
+        raise Http404(f"There is no threshold {name}.")
+    about, team = THRESHOLDS[name], team_of(request)
+    kept = list(team.threshold_overrides.filter(threshold=name).select_related("changed_by"))
+    if request.method == "POST" and "restore" in request.POST:
+        return _restore(request, name, request.POST["restore"])
+    form = ThresholdForm(request.POST if request.method == "POST" else None, threshold=about)
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            replace_threshold(
+                team, user_of(request), name, purpose=data["purpose"], value=data["value"], reason=data["reason"]
+            )
+        except ThresholdRefused as refused:
+            form.add_error("value", str(refused))
+        else:
+            messages.success(request, "Saved: runs that are judged from now on use it.")
+            return redirect(_address(data["purpose"]))
+    context = {
+        "about": about,
+        "form": form,
+        "kept": [(one, shown(name, one.value)) for one in kept],
+        "defaults": [(label, shown(name, getattr(profile(slug), name))) for slug, label in Purpose.choices],
+    }
+    return render(request, "runs/thresholds/form.html", context, status=422 if form.is_bound else 200)
+
+
+def _restore(request: HttpRequest, name: str, purpose: str) -> HttpResponse:
+    purpose = purpose if purpose in PURPOSES else ""
+    try:
+        restore_default(team_of(request), name, purpose=purpose)
+    except ThresholdRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("threshold-edit", name=name)
+    messages.success(request, "The default counts again for runs that are judged from now on.")
+    return redirect(_address(purpose))
+
+
+def _address(purpose: str) -> str:
+    return reverse("thresholds") + (f"?purpose={purpose}" if purpose else "")
