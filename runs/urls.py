@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from runs.views import clusters, databases, listing, machines, matrices, matrix, run, systems, workloads
+from runs.views import clusters, databases, imports, listing, machines, matrices, matrix, run, systems, workloads
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -65,6 +65,14 @@ run_urls: Patterns = [
     path("<uuid:pk>/exclude/", run.run_exclude, name="run-exclude"),
 ]
 
+import_urls: Patterns = [
+    path("", imports.imports, name="imports"),
+    path("<uuid:pk>/", imports.upload, name="import"),
+    path("<uuid:pk>/progress/", imports.upload_progress, name="import-progress"),
+    path("<uuid:pk>/group/", imports.upload_group, name="import-group"),
+    path("<uuid:pk>/discard/", imports.upload_discard, name="import-discard"),
+]
+
 urlpatterns: Patterns = [
     path("machines/", include(machine_urls)),
     path("clusters/", include(cluster_urls)),
@@ -73,6 +81,7 @@ urlpatterns: Patterns = [
     path("systems/", include(system_urls)),
     path("matrices/", include(matrix_urls)),
     path("runs/", include(run_urls)),
+    path("import/", include(import_urls)),
     path("runs.csv", listing.runs_csv, name="runs-csv"),
     path("artifacts/<uuid:pk>/", run.artifact, name="artifact"),
 ]

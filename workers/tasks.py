@@ -8,6 +8,7 @@ from workers import signals  # noqa: F401 - connects what a worker does when it 
 from workers.client import run_client
 from workers.conductor import conduct_run
 from workers.standing import tidy_deployment
+from workers.uploads import read_upload
 
 
 @shared_task(name="conductor.conduct", queue="conductor")
@@ -20,6 +21,12 @@ def conduct(run_id: str) -> None:
 def tidy(deployment_id: str) -> None:
     """Stop the server of a finished matrix and remove its data."""
     tidy_deployment(UUID(deployment_id))
+
+
+@shared_task(name="conductor.read", queue="conductor")
+def read(upload_id: str) -> None:
+    """Read or save one upload that is too large for a request."""
+    read_upload(UUID(upload_id))
 
 
 @shared_task(name="load.client")

@@ -82,6 +82,7 @@ class UploadedFile(models.Model):
     redacted_lines = models.PositiveIntegerField(default=0)  # how many lines held a secret
     error = models.TextField(blank=True)  # why it could not be unpacked
     notes = models.JSONField(default=list, blank=True)  # what unpacking noticed: [{"text": ..., "line": ...}]
+    damage = models.CharField(max_length=10, blank=True)  # "cut": its end is missing; "doubtful": so may be more
 
     class Meta:
         ordering = ["position"]

@@ -46,6 +46,7 @@ class RunFilter:
     workload: str = ""
     phase: str = Phase.MEASURE.value
     purpose: str = ""
+    source: str = ""
     matrix: str = ""
     sweep: str = ""
     tag: str = ""
@@ -62,6 +63,7 @@ class RunFilter:
             verdict=asked.verdict if asked.verdict in {*Verdict.values, "none", EXCLUDED} else "",
             phase=asked.phase if asked.phase in {*Phase.values, "any"} else Phase.MEASURE.value,
             purpose=asked.purpose if asked.purpose in Purpose.values else "",
+            source=asked.source if asked.source in Run.Source.values else "",
             matrix=_uuid(asked.matrix),
             sweep=_uuid(asked.sweep),
             sort=asked.sort if asked.sort in SORTS else "newest",
@@ -88,7 +90,7 @@ class RunFilter:
         runs = Run.objects.filter(team=team)
         for column, value in (
             ("system", self.system), ("mode", self.mode), ("workload_name", self.workload), ("purpose", self.purpose),
-            ("matrix_id", self.matrix), ("sweep_id", self.sweep),
+            ("source", self.source), ("matrix_id", self.matrix), ("sweep_id", self.sweep),
         ):  # fmt: skip
             if value:
                 runs = runs.filter(**{column: value})

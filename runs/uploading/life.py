@@ -55,17 +55,19 @@ class ReadMember:
     redacted_lines: int
     error: str = ""  # why it could not be unpacked
     notes: tuple[dict[str, Any], ...] = ()  # what unpacking noticed: text and line
+    damage: str = ""  # "cut": its end is missing; "doubtful": so may be anything else
 
 
 def member_of(stored: UploadedFile) -> ReadMember:
     """A file that was read before."""
     return ReadMember(
-        stored.name, stored.size, stored.path, stored.sha256, stored.redacted_lines, stored.error, tuple(stored.notes)
-    )
+        stored.name, stored.size, stored.path, stored.sha256, stored.redacted_lines, stored.error, tuple(stored.notes),
+        stored.damage,
+    )  # fmt: skip
 
 
 def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) -> tuple[Upload, uuid.UUID]:
-    """Keep the files of a request; it holds the claim until it lets go or reads them itself."""
+    """Keep the files of a request, which holds the claim until it lets go of what is complete."""
     mine = uuid.uuid4()
     # The row comes first: a folder without one is a stray, and is dropped.
     size = sum(file.size for _, file in files)
@@ -82,18 +84,15 @@ def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) 
 
 
 def let_go(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
-    """The files have arrived and wait for a worker."""
+    """All its files have arrived."""
     Upload.objects.filter(pk=upload_id, claim=claim).update(claim=None, heartbeat_at=None)
 
 
-def begin(upload_id: uuid.UUID, arrived: uuid.UUID | None = None) -> uuid.UUID | None:
-    """RECEIVED -> READING or COMPLETED -> SAVING with a fresh claim; None where somebody else was first.
-
-    `arrived` is the claim of the request that reads its own files.
-    """
+def begin(upload_id: uuid.UUID) -> uuid.UUID | None:
+    """RECEIVED -> READING or COMPLETED -> SAVING with a fresh claim; None where somebody else was first."""
     mine = uuid.uuid4()
     for waits, works in WORK.items():
-        won = Upload.objects.filter(pk=upload_id, state=waits, claim=arrived).update(
+        won = Upload.objects.filter(pk=upload_id, state=waits, claim__isnull=True).update(
             state=works, claim=mine, heartbeat_at=Now(), began_at=Now(), attempts=F("attempts") + 1, step="",
             bytes_done=0, bytes_total=0,
         )  # fmt: skip
@@ -102,12 +101,12 @@ def begin(upload_id: uuid.UUID, arrived: uuid.UUID | None = None) -> uuid.UUID |
     return None
 
 
-def waiting() -> uuid.UUID | None:
+def waiting() -> Upload | None:
     """The upload that has waited longest for a worker; None while another is worked on, one at a time."""
     if Upload.objects.filter(state__in=WORK.values()).exists():
         return None
     unclaimed = Upload.objects.filter(state__in=WORK, claim__isnull=True)
-    return unclaimed.order_by("created_at").values_list("pk", flat=True).first()
+    return unclaimed.order_by("created_at").only("pk", "state", "attempts").first()
 
 
 def beat(upload_id: uuid.UUID, claim: uuid.UUID, **progress: Any) -> None:
@@ -129,7 +128,7 @@ def recognise(
         UploadedFile.objects.bulk_create(
             UploadedFile(
                 upload_id=upload_id, position=place, name=one.name, size=one.size, path=one.path, sha256=one.sha256,
-                redacted_lines=one.redacted_lines, error=one.error, notes=list(one.notes),
+                redacted_lines=one.redacted_lines, error=one.error, notes=list(one.notes), damage=one.damage,
             )
             for place, one in enumerate(members)
         )  # fmt: skip

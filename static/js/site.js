@@ -48,5 +48,26 @@
   // <select data-submit> sends its form at once; without JavaScript the form's own button does.
   document.addEventListener("change", function (event) {
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+    if (event.target.closest("[data-drop]")) chosen(event.target.form);
   });
+
+  // Files dropped on a form join those that were chosen before.
+  function chosen(form, more = []) {
+    const input = form.querySelector("[type=file]");
+    const all = new DataTransfer();
+    let size = 0;
+    for (const file of [...input.files, ...more]) all.items.add(file), (size += file.size);
+    input.files = all.files;
+    input.setCustomValidity(size > form.dataset.most ? "Too large together: compress them, or import fewer." : "");
+    const names = [...all.files].map((file) => Object.assign(document.createElement("li"), { textContent: file.name }));
+    form.querySelector("ul").replaceChildren(...names);
+  }
+
+  for (const type of ["dragover", "drop"])
+    document.addEventListener(type, function (event) {
+      const form = event.target.closest("[data-drop]");
+      if (!form) return;
+      event.preventDefault();
+      if (type === "drop") chosen(form, event.dataTransfer.files);
+    });
 })();

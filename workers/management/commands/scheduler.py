@@ -1,8 +1,9 @@
-"""`manage.py scheduler`: the one loop that starts runs and reaps lost ones."""
+"""`manage.py scheduler`: the one loop that starts runs, has uploads read, and reaps what was lost."""
 
 import logging
 import signal
 import time
+from collections.abc import Hashable
 from typing import Any
 from uuid import UUID
 
@@ -13,8 +14,10 @@ from django.db import OperationalError, connection
 from kombu.exceptions import OperationalError as BrokerError
 
 from runs.planning.submission import QUEUE_CHANNEL
+from runs.uploading import life
 from workers import scheduling
-from workers.tasks import conduct, tidy
+from workers.tasks import conduct, read, tidy
+from workers.uploads import measuring_here
 
 log = logging.getLogger(__name__)
 # Any number will do as long as no other use of this database has it.
@@ -22,8 +25,9 @@ ADVISORY_LOCK = 7_305_061
 TICK_S = 1.0
 # Lost runs and servers that nobody needs can wait a little; looking for them costs the machines that measure.
 LOOK_AFTER_S = 5.0
-# A deployment to be removed is named again after this time, in case the first message was lost.
-TIDY_AGAIN_S = 60.0
+# A deployment to be removed or an upload to be read is named again after this time, in case the message was lost.
+NAME_AGAIN_S = 60.0
+EXPIRE_AFTER_S = 600.0
 
 
 class Command(BaseCommand):
@@ -33,8 +37,8 @@ class Command(BaseCommand):
         self.stopping = False
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
-        self.tidied: dict[UUID, float] = {}
-        self.looked_after = -LOOK_AFTER_S
+        self.named: dict[Hashable, float] = {}
+        self.looked_after = self.expired = -EXPIRE_AFTER_S
         while not self.stopping:
             try:
                 self._serve()
@@ -74,10 +78,22 @@ class Command(BaseCommand):
             return
         self.looked_after = now
         scheduling.reap()
+        life.reap()
         for deployment_id in scheduling.tidy_deployments():
-            if now - self.tidied.get(deployment_id, -TIDY_AGAIN_S) >= TIDY_AGAIN_S:
-                self.tidied[deployment_id] = now
-                self._send(tidy, deployment_id)
+            self._name(tidy, deployment_id, deployment_id)
+        # While a run measures here, nothing is read on this machine.
+        if not measuring_here() and (upload := life.waiting()):
+            self._name(read, upload.pk, (upload.pk, upload.state, upload.attempts))
+        if now - self.expired >= EXPIRE_AFTER_S:
+            self.expired = now
+            life.expire()
+
+    def _name(self, task: Task[[str], None], row_id: UUID, work: Hashable) -> None:
+        """Send a message about work that waits, once in a while."""
+        now = time.monotonic()
+        if now - self.named.get(work, -NAME_AGAIN_S) >= NAME_AGAIN_S:
+            self.named[work] = now
+            self._send(task, row_id)
 
     def _send(self, task: Task[[str], None], row_id: UUID) -> None:
         """A message that is lost with Redis is no harm: the row goes back to the queue and is sent again."""

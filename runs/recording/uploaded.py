@@ -1,0 +1,250 @@
+"""Runs that people bring along: what an upload's files say and what was stated becomes runs, all of them or none."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final, cast
+
+from django.db import transaction
+from django.db.models import Max
+
+from runs import artifacts, lifecycle
+from runs.catalog import load_catalog
+from runs.models import ClientRun, Run, Sweep, Upload, UploadedFile
+from runs.models.plan import Matrix
+from runs.models.run import Phase
+from runs.recording.rows import write_intervals, write_series, write_set
+from runs.spec import ClientOrder, RunSpec
+from runs.uploading import incoming, life
+from runs.uploading.hints import hints_of, words_of
+from runs.uploading.life import member_of
+from runs.uploading.reading import Progress, read_members, runs_in
+from runs.uploading.stated import Stated, StatedRun, checked, spec_of
+from runs.validity import CheckResult, ClusterFacts, Surroundings, facts_of, facts_of_summary, judge_run, profile, worst
+from runs.ycsb.clients import ClientFiles, RunFiles, merge_run
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.merged import Phase as YcsbPhase
+from runs.ycsb.series import Series, series_of, total_rate
+from runs.ycsb.summarised import SummarisedRun
+
+Merged = MergedRun | SummarisedRun
+# What a file is kept as, by what it was recognised as; anything else is a summary.
+KINDS: Final = {"hdr-log": "hdr", "ycsb-raw": "raw"}
+STOCK: Final = "ycsb"
+FLAVOURS: Final = frozenset({"go-ycsb", "ycsb-cpp", "ycsb-c"})
+LONGEST_ARTIFACT: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedRun:
+    """One run of an upload, merged and judged, before anything of it is stored."""
+
+    stated: StatedRun
+    files: RunFiles
+    merged: Merged
+    series: tuple[Series, ...]
+    spec: RunSpec
+    findings: tuple[CheckResult, ...]
+
+
+def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
+    """Save the runs that were asked for, in one transaction. Raises YcsbError, or UploadGone where it was discarded."""
+    stated = cast(Stated, upload.stated)
+    kept = list(upload.files.all())
+    progress = Progress(upload.pk, claim)
+    reads = read_members([member_of(one) for one in kept], progress)
+    found = runs_in(reads, upload.grouping)
+    progress.begin("merging, judging and saving", 0)
+    runs = [_judged(upload, stated, one, found[one["index"]]) for one in stated["runs"]]
+    _keep_content(kept)
+    with transaction.atomic():
+        # First of all the fence: nobody else saves this upload, or has saved it.
+        life.saved(upload.pk, claim)
+        sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {one.stated["phase"] for one in runs}}
+        sizes = {one.name: one for one in kept}
+        formats = {one.name: one.format for one in reads}
+        return [_insert(upload, one, sweeps[one.stated["phase"]], _Files(sizes, formats)) for one in runs]
+
+
+def collect(run: Run) -> tuple[RunFiles, Merged]:
+    """An uploaded run, read and merged once more from what is kept of its upload. Raises YcsbError or OSError."""
+    assert run.upload is not None  # Every uploaded run has one.
+    reads = read_members([member_of(one) for one in run.upload.files.all()])
+    files = replace(runs_in(reads, run.upload.grouping)[run.position], phase=cast(YcsbPhase, run.phase))
+    return files, merge_run(files, warmup_s=run.spec["window"]["warmup_s"])
+
+
+def judge(spec: RunSpec, merged: Merged, series: Sequence[Series] = ()) -> list[CheckResult]:
+    """All validity checks over an uploaded run: what nobody stated is not assessed."""
+    workload = checked(spec["workload"])
+    surroundings = Surroundings(
+        client_on_database_host=spec["stated"]["client_on_database_host"],
+        cluster=_cluster(spec),
+        durability=spec["mode"]["record"],
+        made_elsewhere=True,
+    )
+    if isinstance(merged, SummarisedRun):
+        facts = facts_of_summary(
+            merged,
+            threads=spec["load"]["threads"],
+            target_ops_s=spec["load"]["target_ops_s"],
+            workload=workload,
+            phase=cast(YcsbPhase, spec["phase"]),
+            known=surroundings,
+        )
+    else:
+        facts = facts_of(
+            merged,
+            threads=spec["load"]["threads"],
+            target_ops_s=spec["load"]["target_ops_s"],
+            workload=workload,
+            rate_ops_s=[float(rate) for rate in total_rate(merged)] if spec["phase"] == "measure" else None,
+            series=series,
+            known=surroundings,
+        )
+    return judge_run(facts, profile(spec["purpose"]))
+
+
+def _cluster(spec: RunSpec) -> ClusterFacts:
+    machines = spec["cluster"]["machines"]
+    return ClusterFacts(
+        nodes=len(machines) or None,
+        replication_factor=spec["database"]["replication_factor"],
+        machines=tuple(machine["facts"] for machine in machines),
+    )
+
+
+def _judged(upload: Upload, stated: Stated, run: StatedRun, files: RunFiles) -> UploadedRun:
+    files = replace(files, phase=cast(YcsbPhase, run["phase"]))
+    measured = run["phase"] == Phase.MEASURE
+    merged = merge_run(files, warmup_s=stated["warmup_s"] if measured else 0.0)
+    series = tuple(series_of(merged)) if isinstance(merged, MergedRun) else merged.series
+    first = next((client.summary for client in files.clients if client.summary is not None), None)
+    spec = spec_of(
+        stated,
+        run,
+        catalog=load_catalog(),
+        upload_id=str(upload.pk),
+        by=upload.user.get_username() if upload.user else "",
+        files=[name for client in files.clients for name in client.names],
+        clients=len(files.clients),
+        version=(first.version or "") if first else "",
+        flavour=(first.format if first.format in FLAVOURS else STOCK) if first else STOCK,
+    )
+    return UploadedRun(run, files, merged, series, spec, tuple(judge(spec, merged, series)))
+
+
+def _keep_content(kept: Sequence[UploadedFile]) -> None:
+    """Files lie under their hash, so it does no harm when nothing comes of it."""
+    for one in kept:
+        if one.path:
+            with incoming.compressed(one.path) as compressed:
+                artifacts.keep_compressed(one.sha256, compressed)
+
+
+def _sweep(upload: Upload, stated: Stated, runs: Sequence[UploadedRun], phase: str) -> Sweep:
+    """The curve these runs are points of: the chosen one, or a new one. Loads have curves of their own."""
+    if phase == Phase.MEASURE and stated["sweep"]:
+        return Sweep.objects.select_for_update().get(pk=stated["sweep"], team=upload.team_id, matrix=None)
+    what = stated["workload"]["short_name"] if phase == Phase.MEASURE else "load"
+    throttled = any(one.stated["target_ops_s"] for one in runs if one.stated["phase"] == phase)
+    return Sweep.objects.create(
+        team_id=upload.team_id,
+        workload_id=stated["workload"]["id"] or None,
+        phase=phase,
+        name=f"{stated['database']} {stated['mode']} {what}",
+        system=stated["system"],
+        mode=stated["mode"],
+        purpose=stated["purpose"],
+        ladder=Matrix.Ladder.TARGET if throttled else Matrix.Ladder.THREADS,
+        tags=stated["tags"],
+        notes=stated["notes"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files of an upload by their names."""
+
+    stored: Mapping[str, UploadedFile]
+    formats: Mapping[str, str | None]
+
+
+def _insert(upload: Upload, one: UploadedRun, sweep: Sweep, files: _Files) -> Run:
+    """The rows of one run. The caller holds the transaction."""
+    load, stated = one.spec["load"], cast(Stated, upload.stated)
+    rung = Run.objects.filter(sweep=sweep, threads=load["threads"], target_ops_s=load["target_ops_s"])
+    repeat = one.stated["repeat"] or (rung.aggregate(most=Max("repeat"))["most"] or 0) + 1
+    target = f" @{load['target_ops_s']}" if load["target_ops_s"] else ""
+    began, ended = _times(one.merged)
+    run = Run(
+        team_id=upload.team_id,
+        sweep=sweep,
+        source=Run.Source.UPLOADED,
+        upload=upload,
+        position=one.stated["index"],
+        phase=one.stated["phase"],
+        name=f"{sweep.name} {load['threads']}t{target} r{repeat}",
+        spec=one.spec,
+        system=sweep.system,
+        mode=sweep.mode,
+        workload_name=stated["workload"]["name"],
+        purpose=sweep.purpose,
+        threads=load["threads"],
+        target_ops_s=load["target_ops_s"],
+        repeat=repeat,
+        started_at=began,
+        starts_at=began,
+        verdict=worst(one.findings),
+        throughput_ops_s=one.merged.throughput_ops_s,
+        tags=stated["tags"],
+        notes=stated["notes"],
+    )
+    lifecycle.insert_ended(run, ended_at=ended, actor=one.spec["stated"]["by"])
+    write_set(run, 1, one.merged, one.findings)
+    write_series(run, one.series, one.merged.reader_version)
+    if isinstance(one.merged, MergedRun):
+        write_intervals(run, one.merged.intervals)
+    for client in one.files.clients:
+        _insert_client(run, client, files)
+    return run
+
+
+def _insert_client(run: Run, client: ClientFiles, files: _Files) -> None:
+    said = client.summary
+    order: ClientOrder = {
+        "binding": "",
+        "digest": "",
+        "java_class": "",
+        "phase": run.phase,
+        "threads": (hints_of([said]).threads if said is not None else None) or 0,
+        "target_ops_s": None,
+        "duration_s": None,
+        "deadline_s": 0,
+        "properties": dict(said.properties) if said is not None else {},
+    }
+    row = ClientRun.objects.create(
+        run=run,
+        number=client.number,
+        process_number=client.number,
+        state=ClientRun.State.FINISHED,
+        finished_at=run.finished_at,
+        order=order,
+        command=words_of(said.command) if said is not None else [],
+    )
+    for name in dict.fromkeys(client.names):
+        stored = files.stored[name]
+        kind = KINDS.get(files.formats.get(name) or "", "summary")
+        artifacts.attach(run, kind, name[-LONGEST_ARTIFACT:], stored.sha256, stored.size, row)
+
+
+def _times(merged: Merged) -> tuple[datetime | None, datetime | None]:
+    """When its first client began and its last one ended, by their own clocks; None where nothing says so."""
+    begins = [client.started_s for client in merged.clients if client.started_s is not None]
+    ends = [client.ended_s for client in merged.clients if client.ended_s is not None]
+    return _instant(min(begins, default=None)), _instant(max(ends, default=None))
+
+
+def _instant(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,108 @@
+"""What the command line and the properties in a file say about a run, to begin a form with. Pure.
+
+Nothing here is taken for granted: a person sees it, and may say otherwise.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Final
+
+from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
+from runs.ycsb.readers.results import ReadRun
+
+_OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-P": "file"}
+_LETTER: Final = re.compile(r"workload_?([a-f])(?![a-z])", re.IGNORECASE)
+LARGEST: Final = 2_147_483_647
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """Totals over all clients. None and empty: nothing says so."""
+
+    threads: int | None = None
+    target_ops_s: int | None = None
+    records: int | None = None
+    letter: str = ""  # of YCSB's own workload
+    binding: str = ""  # "mongodb", "com.yahoo.ycsb.db.RedisClient": as the command line has it
+    connection: Mapping[str, str] = field(default_factory=dict)  # db.url, which tells what JDBC's binding drove
+    properties: Mapping[str, str] = field(default_factory=dict)  # of the workload
+
+
+def hints_of(clients: Sequence[ReadRun]) -> Hints:
+    """The plan of one run by what its clients were told."""
+    told = [_told(run) for run in clients]
+    first = told[0] if told else {}
+    properties = {name: value for name, value in first.items() if name in WORKLOAD_PROPERTIES}
+    letter = _letter(first.get("file", ""))
+    return Hints(
+        threads=_total(_threads(run, of_run) for run, of_run in zip(clients, told, strict=True)),
+        target_ops_s=_total(_whole(of_run.get("target", "")) for of_run in told) or None,
+        records=_whole(properties.get("recordcount", "")),
+        letter=letter,
+        binding=first.get("db", ""),
+        connection={name: value for name, value in first.items() if name == "db.url"},
+        properties={**_mix(letter), **properties},
+    )
+
+
+def _told(run: ReadRun) -> dict[str, str]:
+    """Every option and property of a client; what the command line says last counts, as in YCSB."""
+    found = dict(run.properties)
+    words = words_of(run.command)
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        name, equals, value = following.partition("=")
+        if word == "-p" and equals:
+            found[name] = value
+        elif word in _OPTIONS:
+            found[_OPTIONS[word]] = following
+    if "db" not in found and (binding := _binding(words)):
+        found["db"] = binding
+    return found
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command line, however it was quoted."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _binding(words: Sequence[str]) -> str:
+    """`bin/ycsb run redis -s ...` and `go-ycsb run mysql` name the binding behind the phase."""
+    for phase in ("load", "run"):
+        if phase in words[:4] and words.index(phase) + 1 < len(words):
+            return words[words.index(phase) + 1]
+    return ""
+
+
+def _threads(run: ReadRun, told: Mapping[str, str]) -> int | None:
+    stated = _whole(told.get("threadcount", ""))
+    # YCSB starts one thread unless it is told otherwise. Nobody knows where nothing was written down, or where a file
+    # that is not here may have told it.
+    elsewhere = "file" in told and not _letter(told["file"])
+    return stated or (1 if run.command and not elsewhere else None)
+
+
+def _total(parts: Iterable[int | None]) -> int | None:
+    """The sum of all clients; None where one of them says nothing."""
+    known = list(parts)
+    total = sum(part for part in known if part is not None)
+    return total if known and None not in known and total <= LARGEST else None
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[0-9]{1,10}", text, re.ASCII) and 0 < int(text) <= LARGEST else None
+
+
+def _letter(file: str) -> str:
+    found = _LETTER.search(file.rsplit("/", 1)[-1])
+    return found[1].upper() if found else ""
+
+
+def _mix(letter: str) -> dict[str, str]:
+    """What YCSB's own workload of that letter says. How many records there were it does not know."""
+    return {name: value for name, value in CORE_WORKLOADS.get(letter, {}).items() if name != "recordcount"}

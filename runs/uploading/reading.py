@@ -1,0 +1,197 @@
+"""Files to what a person is shown: unpacked, redacted, read, grouped into runs. Memory stays bounded throughout.
+
+First every file is unpacked and written again without its secrets; then only those copies are read, here and when the
+runs are saved. So nothing secret can get any further, and whatever is shown can be computed again from what is kept.
+"""
+
+import hashlib
+import itertools
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
+
+import zstandard
+
+from runs import artifacts
+from runs.models import Upload, UploadedFile
+from runs.uploading import arriving, incoming, life
+from runs.uploading.hints import hints_of
+from runs.uploading.life import ReadMember, member_of
+from runs.uploading.recognised import Recognised, file_of, run_of
+from runs.ycsb.clients import RunFiles, group, merge_run
+from runs.ycsb.errors import UnreadableFile, YcsbError
+from runs.ycsb.files import Member, open_members
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.readers import read_file
+from runs.ycsb.readers.results import Note, ReadFile
+from runs.ycsb.redact import redact
+from runs.ycsb.summarised import SummarisedRun
+
+# Of one upload, all archives unpacked.
+MOST_MEMBERS = 300
+REPORT_EVERY_S = 1.0
+# What a damaged file did to the runs in it.
+ALL_DOUBTFUL, END_MISSING = "doubtful", "cut"
+LONGEST_NAME = 280
+
+
+class Progress:
+    """Tells the upload's row how far its reader is, at most once a second. Raises UploadGone where it is gone."""
+
+    def __init__(self, upload_id: uuid.UUID, claim: uuid.UUID) -> None:
+        self.upload_id, self.claim = upload_id, claim
+        self.step, self.total, self.before, self.done = "", 0, 0, 0
+        self.told = 0.0
+
+    def begin(self, step: str, total: int) -> None:
+        """A step of so many bytes."""
+        self.step, self.total, self.before, self.done = step, total, 0, 0
+        self._tell()
+
+    def file(self, size: int) -> Callable[[int], None]:
+        """For one file of the step: what it returns is told how many bytes of it are done."""
+        self.before, self.done = self.before + self.done, 0
+
+        def within(done: int) -> None:
+            self.done = min(done, size)
+            if time.monotonic() - self.told >= REPORT_EVERY_S:
+                self._tell()
+
+        return within
+
+    def _tell(self) -> None:
+        self.told = time.monotonic()
+        life.beat(
+            self.upload_id, self.claim, step=self.step, bytes_done=self.before + self.done, bytes_total=self.total
+        )
+
+
+def read(upload: Upload, claim: uuid.UUID) -> None:
+    """READING -> RECOGNISED, whatever the files hold. Raises UploadGone."""
+    progress = Progress(upload.pk, claim)
+    stored = list(upload.files.all())
+    if any(one.sha256 or one.error for one in stored):
+        kept = [member_of(one) for one in stored]  # It was read before, and is only to be grouped otherwise.
+    else:
+        kept = _redact_all(upload.pk, stored, progress)
+    reads = read_members(kept, progress)
+    life.recognise(upload.pk, claim, kept, recognise(kept, reads, upload.grouping))
+    for one in stored:
+        if not one.sha256:
+            incoming.drop(one.path)
+
+
+def read_members(kept: Sequence[ReadMember], progress: Progress | None = None) -> list[ReadFile]:
+    """What the redacted files say, one answer for each."""
+    if progress is not None:
+        progress.begin("reading", sum(one.size for one in kept))
+    return [_read(one, progress.file(one.size) if progress is not None else None) for one in kept]
+
+
+def _read(member: ReadMember, told: Callable[[int], None] | None) -> ReadFile:
+    if member.error:
+        return ReadFile(name=member.name, error=member.error, size=member.size)
+    noticed = tuple(Note(one["text"], one["line"]) for one in member.notes)
+    # What was saved lies among the artifacts.
+    with incoming.opened(member.path) if member.path else artifacts.opened(member.sha256) as stream:
+        (read,) = read_file(member.name, stream, progress=told)
+    runs = read.runs
+    if member.damage:
+        doubtful = runs if member.damage == ALL_DOUBTFUL else runs[-1:]
+        runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
+    return replace(read, runs=runs, warnings=(*noticed, *read.warnings))
+
+
+def runs_in(reads: Sequence[ReadFile], grouping: str) -> list[RunFiles]:
+    """The runs that these files are of."""
+    if grouping == Upload.Grouping.APART:
+        return [run for one in reads for run in group([one])]
+    return list(group(reads))
+
+
+def recognise(kept: Sequence[ReadMember], reads: Sequence[ReadFile], grouping: str) -> Recognised:
+    """What a person is shown before anything is saved."""
+    hidden = {one.name: one.redacted_lines for one in kept}
+    return {
+        "files": [file_of(read, hidden.get(read.name, 0)) for read in reads],
+        "runs": [
+            run_of(files, merged_or_why(files), hints_of([c.summary for c in files.clients if c.summary is not None]))
+            for files in runs_in(reads, grouping)
+        ],
+    }
+
+
+def merged_or_why(files: RunFiles) -> MergedRun | SummarisedRun | YcsbError:
+    """The merge of a run's clients, or the reason why there is none."""
+    try:
+        return merge_run(files)
+    except YcsbError as error:
+        return error
+
+
+def _redact_all(upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress) -> list[ReadMember]:
+    """Every file unpacked, and kept without its secrets; one that cannot be unpacked keeps the reason."""
+    progress.begin("unpacking, and taking secrets out", sum(one.size for one in stored))
+    kept: list[ReadMember] = []
+    for one in stored:
+        with incoming.opened(one.path) as stream:
+            try:
+                for member in open_members(one.name, stream, progress=progress.file(one.size)):
+                    _check_room(kept)
+                    kept.append(_redacted(upload_id, len(kept), member, {other.name for other in kept}))
+            except UnreadableFile as error:
+                kept.append(ReadMember(one.name, one.size, "", "", 0, str(error)))
+    return kept
+
+
+def _check_room(kept: Sequence[ReadMember]) -> None:
+    if len(kept) >= MOST_MEMBERS:
+        raise UnreadableFile(f"There are more than {MOST_MEMBERS} files in this import; the rest was not looked at.")
+
+
+def _redacted(upload_id: uuid.UUID, position: int, member: Member, taken: Container[str]) -> ReadMember:
+    """One file without its secrets, block by block, in the storage, under a name of its own."""
+    name, digest, size, hidden = own_name(member.name, taken), hashlib.sha256(), 0, 0
+    with tempfile.TemporaryFile(dir=arriving.folder()) as draft:
+        try:
+            with zstandard.ZstdCompressor(level=3).stream_writer(draft, closefd=False) as compressed:
+                for block in member.blocks():
+                    content, lines = without_secrets(block.data)
+                    compressed.write(content)
+                    digest.update(content)
+                    size, hidden = size + len(content), hidden + lines
+        except UnreadableFile as error:
+            return ReadMember(name, member.size, "", "", 0, str(error))
+        draft.seek(0)
+        path = incoming.keep_redacted(upload_id, position, draft)
+    notes, damage = member.notes, ""
+    if member.damage is not None:
+        damage = ALL_DOUBTFUL if member.damage.is_doubtful else END_MISSING
+    return ReadMember(
+        name,
+        size,
+        path,
+        digest.hexdigest(),
+        hidden,
+        notes=tuple({"text": note.text, "line": note.line} for note in notes),
+        damage=damage,
+    )
+
+
+def own_name(name: str, taken: Container[str]) -> str:
+    """The name, shown as it is, or with a number where another file has it; the end of it tells most."""
+    plain = "".join(c for c in name if c.isprintable()).strip()[-LONGEST_NAME:] or "unnamed"
+    numbered = (f"{plain} ({number})" for number in itertools.count(2))
+    return plain if plain not in taken else next(other for other in numbered if other not in taken)
+
+
+def without_secrets(data: bytes) -> tuple[bytes, int]:
+    """Whole lines without their secrets, and how many of them held one."""
+    before = data.decode("utf-8", errors="replace")
+    after = redact(before)
+    if after == before:
+        return data, 0
+    changed = sum(old != new for old, new in zip(before.split("\n"), after.split("\n"), strict=False))
+    return after.encode(), changed

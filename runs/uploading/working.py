@@ -1,0 +1,31 @@
+"""Whatever an upload waits for, done: its files are read, or its runs saved. In the request, or in a worker."""
+
+import logging
+import uuid
+
+from runs.models import Upload
+from runs.recording.uploaded import record_upload
+from runs.uploading import life
+from runs.uploading.life import UploadGone
+from runs.uploading.reading import read
+from runs.ycsb.errors import YcsbError
+
+log = logging.getLogger(__name__)
+
+
+def work_on(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
+    """The caller has begun the work (`life.begin`). Whatever goes wrong is said on the upload's page."""
+    try:
+        upload = Upload.objects.select_related("user").get(pk=upload_id, claim=claim)
+        if upload.state == Upload.State.READING:
+            read(upload, claim)
+        else:
+            record_upload(upload, claim)
+    except (UploadGone, Upload.DoesNotExist):
+        log.info("Upload %s was discarded.", upload_id)
+    except YcsbError as error:
+        life.fail(upload_id, claim, str(error))
+    except Exception as error:
+        log.exception("Upload %s failed inside Benchsite.", upload_id)
+        why = f"Benchsite itself failed ({type(error).__name__}: {str(error)[:300]}). Tell an operator of this site."
+        life.fail(upload_id, claim, why)

@@ -1,0 +1,147 @@
+"""Import: results that people bring along, recognised, completed and saved."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
+from runs.forms.imports import ImportForm
+from runs.models import Upload
+from runs.uploading import life
+from runs.uploading.arriving import MOST_BYTES, MOST_FILES, ImportedFiles
+from runs.uploading.reading import own_name
+from runs.uploading.working import work_on
+from runs.views.paging import page_of
+
+State = Upload.State
+BUSY = frozenset({State.RECEIVED, State.READING, State.COMPLETED, State.SAVING})
+
+
+@csrf_exempt  # Only until it is settled where the files go: `_imports` checks the token, which reads the whole request.
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def imports(request: HttpRequest) -> HttpResponseBase:
+    """The page that takes files. GET shows the form and what is under way, POST takes the files."""
+    handler = ImportedFiles(request)
+    request.upload_handlers = [handler]
+    return _imports(request, handler)
+
+
+@csrf_protect
+def _imports(request: HttpRequest, handler: ImportedFiles) -> HttpResponseBase:
+    if request.method == "POST":
+        files = request.FILES.getlist("files")
+        problem = handler.refused or ("" if files else "Choose at least one file.")
+        if not problem:
+            return _received(request, files)
+        return _page(request, problem, 413 if handler.refused else 422)
+    return _page(request)
+
+
+def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpResponse:
+    rows = Upload.objects.filter(team=team_of(request)).select_related("user").defer("recognised", "stated")
+    page = page_of(request, rows.prefetch_related("files", "runs__sweep"), per_page=20)
+    context = {"page": page, "problem": problem, "most_bytes": MOST_BYTES, "most_files": MOST_FILES}
+    return render(request, "runs/imports/list.html", context, status=status)
+
+
+def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpResponseBase:
+    """A few files are read at once, many by a worker."""
+    named: dict[str, UploadedFile[bytes]] = {}
+    for file in files:
+        named[own_name(file.name or "", named)] = file
+    upload, claim = life.receive(team_of(request), user_of(request), list(named.items()))
+    life.let_go(upload.pk, claim)
+    _work_at_once(upload)
+    return redirect("import", pk=upload.pk)
+
+
+def _work_at_once(upload: Upload) -> None:
+    """What is small is done in the request; the rest waits for a worker."""
+    if upload.size <= life.MOST_IN_REQUEST and (claim := life.begin(upload.pk)):
+        work_on(upload.pk, claim)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """What was recognised, with the form that completes it; POST saves."""
+    found = owned_or_404(Upload.objects.select_related("user"), request, pk)
+    if request.method == "POST" and found.state != State.RECOGNISED:
+        return redirect("import", pk=pk)  # A second click: the first one saves, or has saved.
+    form = ImportForm(request.POST if request.method == "POST" else None, upload=found) if completable(found) else None
+    if form is not None and form.is_bound and form.is_valid():
+        return _save(request, found, form)
+    context = {"upload": found, "form": form, "busy": found.state in BUSY, **_told(found)}
+    return render(request, "runs/imports/page.html", context, status=422 if form is not None and form.is_bound else 200)
+
+
+def completable(upload: Upload) -> bool:
+    """Whether there is a run in it that could be saved."""
+    return upload.state == State.RECOGNISED and any(not found["error"] for found in upload.recognised["runs"])
+
+
+def _save(request: HttpRequest, found: Upload, form: ImportForm) -> HttpResponseBase:
+    if life.complete(found, form.stated()):
+        _work_at_once(found)
+    runs = list(found.runs.order_by("position").only("pk", "name", "sweep"))
+    if not runs:
+        return redirect("import", pk=found.pk)  # A worker saves it, or it could not be saved: that page says so.
+    messages.success(request, f"{len(runs)} run{'s' if len(runs) > 1 else ''} saved from {found}.")
+    if len(runs) == 1:
+        return redirect("run", pk=runs[0].pk)
+    return redirect("import", pk=found.pk)
+
+
+@require_GET
+@role_required(Role.RUNNER)
+def upload_progress(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """How far its reader is; once it is done the whole page is asked for again."""
+    found = owned_or_404(Upload.objects.defer("recognised", "stated"), request, pk)
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect("import", pk=pk)
+    if found.state not in BUSY:
+        response = HttpResponse()
+        response["HX-Refresh"] = "true"
+        return response
+    return render(request, "runs/imports/progress.html", {"upload": found, **_told(found)})
+
+
+def _told(found: Upload) -> dict[str, object]:
+    """How long it has been worked on, and how much of it is done."""
+    began = found.began_at if found.claim else None
+    return {
+        "elapsed_s": (timezone.now() - began).total_seconds() if began else None,
+        "share": found.bytes_done / found.bytes_total if found.bytes_total else None,
+        "kept_until": found.created_at + life.KEPT_FOR,
+    }
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """Read it once more with its files grouped otherwise."""
+    found = owned_or_404(Upload.objects.all(), request, pk)
+    grouping = request.POST.get("grouping", "")
+    if grouping in Upload.Grouping.values and life.regroup(found, grouping):
+        _work_at_once(found)
+    return redirect("import", pk=pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def upload_discard(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """Forget it, whatever it waits for; saved runs stay."""
+    found = owned_or_404(Upload.objects.all(), request, pk)
+    if life.discard(found):
+        messages.success(request, "The import was discarded: nothing of it is kept.")
+        return redirect("imports")
+    messages.info(request, "It was saved before it could be discarded.")
+    return redirect("import", pk=pk)
