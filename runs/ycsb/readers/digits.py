@@ -22,27 +22,35 @@ def digit_runs(text: bytes) -> tuple[Positions, Positions]:
 
 def values_of(text: bytes, starts: Positions, ends: Positions) -> Integers:
     """The number of each run; of a run of more than 24 digits the last ones. `text` begins with MARGIN."""
+    # Indexed in brackets, because `take` would first make a copy of all these overlapping words.
     words = np.ndarray((len(text) - _WORD + 1,), dtype="<u8", buffer=text, strides=(1,))
     lengths = ends - starts
-    values = _eight_digits(words.take(ends - _WORD), np.minimum(lengths, _WORD))
+    values = _eight_digits(words[ends - _WORD], np.minimum(lengths, _WORD))
     for already in (_WORD, 2 * _WORD):
         longer = np.flatnonzero(lengths > already)
         if longer.size == 0:
             break
-        more = _eight_digits(words.take(ends[longer] - already - _WORD), np.minimum(lengths[longer] - already, _WORD))
+        more = _eight_digits(words[ends[longer] - already - _WORD], np.minimum(lengths[longer] - already, _WORD))
         values[longer] += more * _U(10**already)
     return values
 
 
 def _eight_digits(words: Integers, lengths: Positions) -> Integers:
-    """The value of the last `lengths` bytes of each word, the first digit in the lowest byte.
+    """The value of the last `lengths` bytes of each word, the first digit in the lowest byte; in place of the words.
 
     Neighbours are joined to pairs, pairs to fours, fours to the whole: three multiplications for eight digits.
     """
     unused = (_U(_WORD) - lengths.astype(np.uint64)) * _U(8)
-    digits = ((words >> unused) << unused) & _U(0x0F0F_0F0F_0F0F_0F0F)
-    pairs = digits * _U(10) + (digits >> _U(8))
-    low = (pairs & _U(0x0000_00FF_0000_00FF)) * _U(100 + (1_000_000 << 32))
-    high = ((pairs >> _U(16)) & _U(0x0000_00FF_0000_00FF)) * _U(1 + (10_000 << 32))
-    joined: Integers = (low + high) >> _U(32)
-    return joined
+    words >>= unused
+    words <<= unused
+    words &= _U(0x0F0F_0F0F_0F0F_0F0F)
+    neighbours = words >> _U(8)
+    words *= _U(10)
+    words += neighbours
+    np.right_shift(words, _U(16), out=neighbours)
+    for part, factor in ((words, 100 + (1_000_000 << 32)), (neighbours, 1 + (10_000 << 32))):
+        part &= _U(0x0000_00FF_0000_00FF)
+        part *= _U(factor)
+    words += neighbours
+    words >>= _U(32)
+    return words

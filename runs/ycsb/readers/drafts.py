@@ -3,12 +3,15 @@
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
 from runs.ycsb.merged import Phase
 from runs.ycsb.metric import MetricDraft, Taken
 from runs.ycsb.names import KNOWN_OPERATIONS, parse_name
 from runs.ycsb.numbers import finite, ungrouped
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.completeness import sums_of, what_breaks_off
+from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
 from runs.ycsb.readers.results import Format, Note, OtherLine, ReadRun
 from runs.ycsb.readers.statuses import MOST, Statuses, StatusTable
@@ -19,7 +22,8 @@ from runs.ycsb.symptoms import SymptomCounter
 
 RUNTIME: Final = "RunTime(ms)"
 THROUGHPUT: Final = "Throughput(ops/sec)"
-_MOST_OTHERS: Final = 300  # lines kept that are no measurement
+MOST_OTHERS: Final = 300  # lines kept that are no measurement
+_TELLING: Final = 3  # so many equal status lines are no accident
 _MOST_METRICS: Final = 500
 _LONGEST_OTHER: Final = 500  # characters
 _THUMBTACK_VERSION: Final = "0.1.4"
@@ -36,6 +40,7 @@ class RunDraft:
         self.metrics: dict[str, MetricDraft] = {}
         self.process: dict[str, float] = {}
         self.symptoms = SymptomCounter()
+        self.points = Points()
         self.is_cut = False  # its last line was
         self.is_doubled = False  # every line stands there twice
         self.has_overall_last = False
@@ -58,11 +63,22 @@ class RunDraft:
 
     @property
     def has_results(self) -> bool:
-        return bool(self.overall or self._statuses) or any(draft.is_measured for draft in self.metrics.values())
+        return bool(self.overall or self._statuses or self.points) or any(
+            draft.is_measured for draft in self.metrics.values()
+        )
 
     @property
     def has_statuses(self) -> bool:
         return bool(self._statuses)
+
+    def repeats_statuses_of(self, earlier: "RunDraft") -> bool:
+        """Whether this is nothing but the status lines of another one, as printed on the other stream."""
+        if self.has_summary or self._status_count != earlier._status_count or self._status_count < _TELLING:
+            return False
+        mine, theirs = StatusTable(self._statuses), StatusTable(earlier._statuses)
+        return np.array_equal(mine.operations_done, theirs.operations_done) and np.array_equal(
+            mine.at_s, theirs.at_s, equal_nan=True
+        )
 
     @property
     def is_thumbtack(self) -> bool:
@@ -128,12 +144,8 @@ class RunDraft:
         self._statuses.append(statuses)
         self._status_count += len(statuses)
 
-    @property
-    def wants_others(self) -> bool:
-        return len(self._others) < _MOST_OTHERS
-
     def take_other(self, line: str, number: int) -> None:
-        if len(self._others) < _MOST_OTHERS:
+        if len(self._others) < MOST_OTHERS:
             self._others.append((number, line[:_LONGEST_OTHER]))
 
     def note(self, text: str, line: int | None = None) -> None:
@@ -147,7 +159,7 @@ class RunDraft:
         self.process.update(later.process)
         self._statuses += later._statuses
         self._status_count += later._status_count
-        self._others = (self._others + later._others)[:_MOST_OTHERS]
+        self._others = (self._others + later._others)[:MOST_OTHERS]
         self._notes += later._notes
         self.symptoms.adopt(later.symptoms)
         self.is_cut |= later.is_cut
@@ -189,6 +201,7 @@ class RunDraft:
             version=self._version_name(version),
             operations=operations,
             status=status,
+            logs=self.points.logs(),
             properties=properties,
             command=self.preamble.command,
             process=self._process(),

@@ -1,6 +1,7 @@
 """Kinds of status lines: those that are equal but for their digits, and where the numbers stand in them."""
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Final
 
@@ -82,8 +83,8 @@ class _Line:
         self.operations: list[str] = []
         self.named: list[tuple[int, int]] = []  # the parts of the text that name operations and fields
 
-    def runs_in(self, start: int, end: int) -> list[int]:
-        return [at for at, (first, last) in enumerate(self.runs) if first >= start and last <= end]
+    def runs_in(self, start: int, end: int) -> range:
+        return range(bisect_left(self.runs, (start, 0)), bisect_right(self.runs, (end, 0)))
 
     def place(self, start: int, end: int, *, signed: bool = False) -> Place:
         """The place of the number between two positions."""

@@ -10,13 +10,14 @@ from typing import Final
 
 import numpy as np
 
-from runs.ycsb.readers.drafts import RUNTIME, RunDraft
+from runs.ycsb.readers.drafts import MOST_OTHERS, RUNTIME, RunDraft
+from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
-from runs.ycsb.readers.statuses import Statuses, StatusReader
+from runs.ycsb.readers.statuses import Statuses, StatusReader, shape_of
 
 MOST_RUNS: Final = 1_000
 _AT_ONCE: Final = 4_000  # status lines
-_REMEMBERED: Final = 16  # status lines among which one is looked for that was printed on both streams
+_REMEMBERED: Final = 4  # status lines among which one is looked for that was printed on both streams
 _SAME: Final = 0.01  # how far the last status may be from the summary of the same run
 
 
@@ -28,7 +29,9 @@ class Segments:
         self._reader = reader
         self._ended: list[RunDraft] = []
         self._run = RunDraft()
+        self.room = MOST_OTHERS  # for lines of the run that are no measurement
         self._pending: list[bytes] = []  # status lines
+        self._pending_shapes: list[bytes] = []
         self._pending_numbers: list[int] = []
         self._recent: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._repeats_status = False  # the last status line had been there before
@@ -36,8 +39,8 @@ class Segments:
 
     # --- lines ---------------------------------------------------------------------------------------------------
 
-    def status(self, line: bytes, number: int) -> None:
-        """A status line; printed on both streams it counts once."""
+    def status(self, line: bytes, shape: bytes, number: int) -> None:
+        """A status line; printed on both streams it counts once. `shape` is the line without its digits."""
         self._repeats_status = line in self._recent
         if self._repeats_status:
             return
@@ -45,12 +48,14 @@ class Segments:
         if len(self._pending) >= _AT_ONCE:
             self.settle()
         self._pending.append(line)
+        self._pending_shapes.append(shape)
         self._pending_numbers.append(number)
 
     def continued(self, line: bytes) -> bool:
         """The next line of a status; False where there is none to go on."""
         if self._pending and not self._repeats_status:
             self._pending[-1] += b"\n" + line
+            self._pending_shapes[-1] += b"\n" + shape_of(line)
         return bool(self._pending)
 
     def measurement(self, metric: str, key: str, value: str, number: int) -> None:
@@ -96,11 +101,24 @@ class Segments:
         self._run.preamble.take_echo(line)
         self._run.last_line = number
 
+    @property
+    def points(self) -> Points:
+        """The raw points of the run at hand."""
+        return self._run.points
+
+    def begin_points(self, number: int) -> None:
+        """They come before the summary of their run."""
+        self.settle()
+        if self._run.has_summary:
+            self._next(number)
+
     def limit(self, line: str) -> None:
         self._run.preamble.take_limit(line)
 
     def other(self, line: str, number: int) -> None:
-        self._run.take_other(line, number)
+        if self.room:
+            self.room -= 1
+            self._run.take_other(line, number)
 
     def symptom(self, line: str) -> None:
         self._run.symptoms.take(line)
@@ -114,19 +132,15 @@ class Segments:
         """Whether something was measured under this name in the run at hand."""
         return metric == "OVERALL" or metric in self._run.metrics
 
-    @property
-    def wants_others(self) -> bool:
-        return self._run.wants_others
-
     # --- where a run begins --------------------------------------------------------------------------------------
 
     def settle(self) -> None:
         """Read the status lines that are waiting, and share them out over the runs."""
         if not self._pending:
             return
-        lines, numbers = self._pending, self._pending_numbers
-        self._pending, self._pending_numbers = [], []
-        statuses = self._reader.read(lines)
+        lines, shapes, numbers = self._pending, self._pending_shapes, self._pending_numbers
+        self._pending, self._pending_shapes, self._pending_numbers = [], [], []
+        statuses = self._reader.read(lines, shapes)
         # The count of operations only ever goes up; a line that is older than the one before it came late.
         is_start = (np.diff(statuses.operations_done) < 0) & ~(np.diff(statuses.at_s) < 0)
         edges = [0, *(np.flatnonzero(is_start) + 1).tolist(), len(lines)]
@@ -164,6 +178,7 @@ class Segments:
         if len(self._ended) < MOST_RUNS:
             self._ended.append(self._run)
         self._run = RunDraft(number)
+        self.room = MOST_OTHERS
 
     # --- the result ----------------------------------------------------------------------------------------------
 
@@ -173,6 +188,8 @@ class Segments:
         found: list[RunDraft] = []
         for run in self._ended:
             earlier = found[-1] if found else None
+            if earlier is not None and run.repeats_statuses_of(earlier):
+                continue
             if earlier is not None and _is_same_run(earlier, run):
                 earlier.has_overall_last |= not earlier.overall and bool(run.overall)
                 earlier.adopt(run)

@@ -173,6 +173,11 @@ def _joined(arrays: Sequence[np.ndarray], kind: type) -> np.ndarray:
     return np.concatenate([np.zeros(0, dtype=kind), *arrays])
 
 
+def shape_of(line: bytes) -> bytes:
+    """The line without its digits."""
+    return line.translate(None, _DIGITS)
+
+
 class StatusReader:
     """Reads batches of status lines of one file; it remembers the kinds that it has met."""
 
@@ -180,9 +185,13 @@ class StatusReader:
         self._kinds: dict[bytes, Kind | None] = {}
         self._irregular = 0
 
-    def read(self, lines: Sequence[bytes]) -> Statuses:
-        """Every line must match `status.HEAD`. A status of several lines comes with its line ends."""
-        batch = _Batch(lines, [self._kind(line) for line in lines])
+    def read(self, lines: Sequence[bytes], shapes: Sequence[bytes] | None = None) -> Statuses:
+        """Every line must match `status.HEAD`. A status of several lines comes with its line ends.
+
+        `shapes` are the lines without their digits, where they are at hand.
+        """
+        shapes = shapes or [shape_of(line) for line in lines]
+        batch = _Batch(lines, [self._kind(shape, line) for shape, line in zip(shapes, lines, strict=True)])
         found = batch.read()
         for at in np.flatnonzero(~batch.is_regular).tolist():
             line = self._irregular_line(lines[at])
@@ -193,14 +202,13 @@ class StatusReader:
             found.at_s[at] = np.nan if line.at_s is None else line.at_s
         return found
 
-    def _kind(self, line: bytes) -> Kind | None:
-        skeleton = line.translate(None, _DIGITS)
+    def _kind(self, shape: bytes, line: bytes) -> Kind | None:
         try:
-            return self._kinds[skeleton]
+            return self._kinds[shape]
         except KeyError:
             if len(self._kinds) == _MOST_KINDS:
                 return None
-            return self._kinds.setdefault(skeleton, kind_of(line))
+            return self._kinds.setdefault(shape, kind_of(line))
 
     def _irregular_line(self, line: bytes) -> StatusLine:
         status = read_status(line)

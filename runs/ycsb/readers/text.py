@@ -5,6 +5,7 @@ shippers and people put in front of a line. A line that is nothing known is kept
 """
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from runs.ycsb.metric import split_line
@@ -12,7 +13,7 @@ from runs.ycsb.numbers import finite
 from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
 from runs.ycsb.readers.results import Block, Format, OtherLine, ReadRun
 from runs.ycsb.readers.segments import Segments
-from runs.ycsb.readers.statuses import StatusReader
+from runs.ycsb.readers.statuses import StatusReader, shape_of
 from runs.ycsb.redact import redact
 from runs.ycsb.status import CONTINUED, HEAD
 from runs.ycsb.symptoms import WORDS
@@ -31,9 +32,16 @@ _STOCK_KEY: Final = re.compile(
 )
 # What else is looked at in a line that is neither status nor summary.
 _TOLD: Final = (b"YCSB Client ", COMMAND_LINE.encode(), b".ycsb.Client", b"Maximum execution time specified")
-_GOES_ON: Final = (b"AverageLatency(us)=", b"average latency(us): ", b": Count=")
-_SIGNS: Final = tuple(word.encode() for word in WORDS)
-_MARKS: Final = _TOLD + _GOES_ON + _SIGNS
+_GOES_ON: Final = (b"AverageLatency(us)=", b"average latency(us): ")
+_MARKS: Final = _TOLD + _GOES_ON + tuple(word.encode() for word in WORDS)
+_CHATTER: Final = 1
+_STATUS: Final = 2
+_TELLING: Final = 3
+_MOST_SHAPES: Final = 10_000
+_LONGEST_SHAPE: Final = 1_000
+_POINTS_BEGIN: Final = b" latency raw data: op, timestamp(ms), latency(us)"
+_TOTALS: Final = b"[OVERALL],"
+_ROW: Final = re.compile(rb"[A-Za-z][\w.-]{0,99},\d{10,16},\d{1,16}\n")
 _MOST_SOURCES: Final = 64
 _SHOWN: Final = 3  # lines quoted where there is no result
 _LONGEST_SHOWN: Final = 200  # characters of them
@@ -47,6 +55,8 @@ class TextReader:
         self._format: Format = run_format
         self._statuses = StatusReader()
         self._sources: dict[str, Segments] = {}
+        self._in_points = False  # the lines at hand are raw points
+        self._shapes: dict[bytes, int] = {}
         self._main = self._segments("")
         self._bracketed: list[OtherLine] = []
         self._first: list[OtherLine] = []
@@ -57,19 +67,66 @@ class TextReader:
         return tuple(self._bracketed or self._first)
 
     def feed(self, block: Block) -> None:
+        if block.first_line == 1 and _ROW.match(block.data):
+            self._in_points = True
+        if self._in_points or _POINTS_BEGIN in block.data:
+            self._feed_parts(block)
+        else:
+            self._feed_lines(block)
+
+    def _feed_parts(self, block: Block) -> None:
+        """Raw points come in stretches, each with a headline, before the totals of their run."""
+        line = block.first_line
+        cuts = _cuts(block.data)
+        for start, end in pairwise(cuts):
+            part = Block(block.data[start:end], line, block.unterminated and end == cuts[-1])
+            headline = part.data.partition(b"\n")[0]
+            if _POINTS_BEGIN in headline:
+                self._in_points = True
+                self._main.begin_points(line)
+            elif headline.startswith(_TOTALS):
+                self._in_points = False
+            if self._in_points:
+                self._feed_points(part)
+            else:
+                self._feed_lines(part)
+            line += part.data.count(b"\n")
+
+    def _feed_points(self, block: Block) -> None:
+        """What is no point is text, and so is a last line that may have been cut."""
+        end = block.data.rstrip(b"\n").rfind(b"\n") + 1 if block.unterminated else len(block.data)
+        for odd in self._main.points.feed(block.data[:end]):
+            self._feed_lines(Block(odd.text + b"\n", block.first_line + odd.number))
+        if end < len(block.data):
+            self._feed_lines(Block(block.data[end:], block.first_line + block.data.count(b"\n", 0, end), True))
+
+    def _feed_lines(self, block: Block) -> None:
         lines = block.data.split(b"\n")
         if not lines[-1]:
             lines.pop()
         last = lines.pop() if block.unterminated and lines else None
-        marks = [mark for mark in _MARKS if mark in block.data]
-        number = block.first_line
+        shapes = self._shapes
         for number, line in enumerate(lines, block.first_line):
-            if b" sec: " in line and HEAD.search(line):
-                self._of(line).status(line, number)
-            elif b"]," not in line or not self._measurement(line, number):
-                self._other(line, number, marks)
+            shape = shape_of(line)
+            looks_like = shapes.get(shape) or self._shape(shape)
+            if looks_like == _CHATTER:
+                segments = self._main if len(self._sources) == 1 else self._writer(line)
+                if segments.room and line and not line.isspace():
+                    self._keep(segments, line.decode(errors="replace"), number)
+            elif looks_like == _STATUS and HEAD.search(line):
+                self._main.status(line, shape, number)
+            else:
+                self._look_closer(line, shape, number)
         if last is not None:
-            self._last(last, block.first_line + len(lines), marks)
+            self._last(last, block.first_line + len(lines))
+
+    def measurement(self, metric: str, key: str, value: str, number: int) -> None:
+        """A measurement that was written in another way than as a line of text."""
+        self._main.measurement(metric, key, value, number)
+
+    def broke_off(self) -> None:
+        """The file ends in the middle of something."""
+        self._main.broke_off()
 
     def done(self) -> tuple[ReadRun, ...]:
         runs = [run for segments in self._sources.values() for run in segments.done(self._format)]
@@ -89,17 +146,26 @@ class TextReader:
         segments.measurement(metric, key, value, number)
         return True
 
-    def _other(self, line: bytes, number: int, marks: list[bytes]) -> None:
-        for mark in marks:
-            if mark in line:
-                self._marked(line, number)
-                return
-        segments = self._writer(line)
-        if segments.wants_others and not line.isspace() and line:
-            self._keep(segments, line.decode(errors="replace"), number)
+    def _shape(self, shape: bytes) -> int:
+        """What a line looks like that is this one without its digits. Chatter repeats itself, so it is remembered."""
+        if b" sec: " in shape and not _is_shipped(shape):
+            looks_like = _STATUS
+        elif b" sec: " in shape or b"]," in shape or any(mark in shape for mark in _MARKS):
+            looks_like = _TELLING
+        else:
+            looks_like = _CHATTER
+        if len(shape) <= _LONGEST_SHAPE and len(self._shapes) < _MOST_SHAPES:
+            self._shapes[shape] = looks_like
+        return looks_like
+
+    def _look_closer(self, line: bytes, shape: bytes, number: int) -> None:
+        if b" sec: " in line and HEAD.search(line):
+            self._of(line).status(line, shape, number)
+        elif b"]," not in line or not self._measurement(line, number):
+            self._marked(line, number)
 
     def _marked(self, line: bytes, number: int) -> None:
-        """A line with a word in it that may tell something."""
+        """A line that may tell something, or nothing."""
         text = line.decode(errors="replace")
         segments = self._of(line)
         if found := BANNER.search(text):
@@ -113,17 +179,17 @@ class TextReader:
             segments.symptom(text)
             self._keep(segments, text, number)
 
-    def _last(self, line: bytes, number: int, marks: list[bytes]) -> None:
+    def _last(self, line: bytes, number: int) -> None:
         """The last line of a file that ends without a line end: it may have been cut in its middle."""
         found = _measurement_in(line.decode(errors="replace"))
         if HEAD.search(line):
-            self._of(line).status(line, number)
+            self._of(line).status(line, shape_of(line), number)
         elif found is not None:
             self._of(line).cut(*found, number)
         else:
             if b"[" in line:
                 self._of(line).broke_off()
-            self._other(line, number, marks)
+            self._marked(line, number)
 
     def _keep(self, segments: Segments, text: str, number: int) -> None:
         segments.other(text, number)
@@ -135,9 +201,7 @@ class TextReader:
 
     def _of(self, line: bytes) -> Segments:
         """The runs of the one who wrote the line."""
-        if b"|" not in line and b"[pod/" not in line:
-            return self._main
-        return self._segments(_source_of(line))
+        return self._segments(_source_of(line)) if _is_shipped(line) else self._main
 
     def _writer(self, line: bytes) -> Segments:
         """As _of, but chatter is no proof that there is another writer."""
@@ -149,6 +213,22 @@ class TextReader:
         if source not in self._sources and len(self._sources) > _MOST_SOURCES:
             source = ""
         return self._sources.setdefault(source, Segments(source, self._statuses))
+
+
+def _cuts(data: bytes) -> list[int]:
+    """The beginnings of the lines at which raw points begin or end, with both ends of the data."""
+    found = {0, len(data)}
+    for mark in (_POINTS_BEGIN, b"\n" + _TOTALS):
+        at = data.find(mark)
+        while at >= 0:
+            found.add(data.rfind(b"\n", 0, at + 1) + 1)
+            at = data.find(mark, at + 1)
+    return sorted(found)
+
+
+def _is_shipped(line: bytes) -> bool:
+    """Whether a log shipper may have named the writer of the line."""
+    return b"|" in line or b"[pod/" in line
 
 
 def _source_of(line: bytes) -> str:
