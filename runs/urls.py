@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from runs.views import clusters, databases, imports, listing, machines, matrices, matrix, run, systems, workloads
+from runs.views import clusters, databases, imports, listing, machines, matrices, matrix, run, systems, thresholds, workloads
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -43,6 +43,11 @@ system_urls: Patterns = [
     path("<slug:slug>/", systems.system, name="system"),
 ]
 
+threshold_urls: Patterns = [
+    path("", thresholds.thresholds, name="thresholds"),
+    path("<slug:name>/", thresholds.threshold_edit, name="threshold-edit"),
+]
+
 matrix_urls: Patterns = [
     path("", matrices.matrices, name="matrices"),
     path("new/", matrices.matrix_add, name="matrix-add"),
@@ -63,6 +68,8 @@ run_urls: Patterns = [
     path("<uuid:pk>/again/", run.run_again, name="run-again"),
     path("<uuid:pk>/annotate/", run.run_annotate, name="run-annotate"),
     path("<uuid:pk>/exclude/", run.run_exclude, name="run-exclude"),
+    path("<uuid:pk>/override/", run.run_override, name="run-override"),
+    path("<uuid:pk>/cut/", run.run_cut, name="run-cut"),
 ]
 
 import_urls: Patterns = [
@@ -79,6 +86,7 @@ urlpatterns: Patterns = [
     path("databases/", include(database_urls)),
     path("workloads/", include(workload_urls)),
     path("systems/", include(system_urls)),
+    path("thresholds/", include(threshold_urls)),
     path("matrices/", include(matrix_urls)),
     path("runs/", include(run_urls)),
     path("import/", include(import_urls)),
