@@ -16,6 +16,7 @@ MAIN = (
     ("Matrices", "matrices"),
     ("Sweeps", "sweeps"),
     ("Runs", "runs"),
+    ("Import", "imports"),
     ("Compare", "compare"),
     ("Databases", "databases"),
     ("Workloads", "workloads"),

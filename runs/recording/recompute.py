@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from runs.models import Artifact, MeasurementSet, Run
-from runs.recording import differences
+from runs.recording import differences, uploaded
 from runs.recording.differences import Difference
 from runs.recording.recut import RecutRefused, adopt, cut, judge_again, locked, next_number, note, whole_run
 from runs.recording.rows import (
@@ -24,9 +24,11 @@ from runs.recording.rows import (
     write_set,
 )
 from runs.recording.scheduled import Collected, collect
+from runs.recording.uploaded import CollectedUpload
 from runs.validity import CheckResult
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.merge import MergedRun
+from runs.ycsb.summarised import SummarisedRun
 
 
 class RecomputeSkipped(Exception):
@@ -39,8 +41,8 @@ class Rebuilt:
 
     run: Run
     current: MeasurementSet
-    collected: Collected
-    merged: MergedRun  # over the window of the current set
+    collected: Collected | CollectedUpload
+    merged: MergedRun | SummarisedRun  # over the window of the current set
     findings: Sequence[CheckResult]
     numbers: Sequence[Difference] = field(default_factory=tuple)
     series: Sequence[Difference] = field(default_factory=tuple)
@@ -57,7 +59,7 @@ def rebuild(run: Run) -> Rebuilt:
     if current is None:
         raise RecomputeSkipped("it was never measured")
     try:
-        collected = collect(run)
+        collected = uploaded.collect(run) if run.source == Run.Source.UPLOADED else collect(run)
         merged, tail_s = _over_the_same_window(run, current, collected.merged)
     except (OSError, YcsbError, RecutRefused) as error:
         raise RecomputeSkipped(f"its artifacts are missing or cannot be read: {error}") from error
@@ -98,7 +100,9 @@ def apply(rebuilt: Rebuilt) -> None:
         note(run, kept, "recompute", f"{how}: {len(rebuilt.differences)} differences")
 
 
-def _over_the_same_window(run: Run, current: MeasurementSet, merged: MergedRun) -> tuple[MergedRun, float]:
+def _over_the_same_window(
+    run: Run, current: MeasurementSet, merged: MergedRun | SummarisedRun
+) -> tuple[MergedRun | SummarisedRun, float]:
     """The run over the window of its current set, and what that set leaves out at the end beyond the plan."""
     fresh = MeasurementSet(run=run, **set_fields(merged))
     if (fresh.warmup_s, fresh.tail_s) == (current.warmup_s, current.tail_s):
@@ -110,7 +114,9 @@ def _over_the_same_window(run: Run, current: MeasurementSet, merged: MergedRun) 
     return again, current.tail_s
 
 
-def _numbers(current: MeasurementSet, merged: MergedRun, findings: Sequence[CheckResult]) -> Iterator[Difference]:
+def _numbers(
+    current: MeasurementSet, merged: MergedRun | SummarisedRun, findings: Sequence[CheckResult]
+) -> Iterator[Difference]:
     fresh = MeasurementSet(run=current.run, **set_fields(merged))
     yield from differences.of_sets(current, fresh)
     yield from differences.of_measurements(current.measurements.all(), measurement_rows(fresh, merged))

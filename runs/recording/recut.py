@@ -17,6 +17,7 @@ from runs import artifacts
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status
+from runs.recording import uploaded
 from runs.recording.rows import INTERVALS, write_set
 from runs.recording.scheduled import clients_of, judge
 from runs.spec import RunSpec
@@ -27,6 +28,7 @@ from runs.ycsb.intervals import Intervals
 from runs.ycsb.merge import ClientOutput, MergedClient, MergedRun, merge_intervals
 from runs.ycsb.readers.results import ReadOperation
 from runs.ycsb.series import Series, unpack
+from runs.ycsb.summarised import SummarisedRun
 from runs.ycsb.summary import Summary
 
 LONGEST_REASON = 2_000
@@ -134,9 +136,15 @@ def stored_series(run: Run) -> list[Series]:
         raise RecutRefused(f"The stored series of this run cannot be read: {error}. Recompute the run.") from error
 
 
-def judge_again(run: Run, merged: MergedRun, series: Sequence[Series], *, tail_s: float) -> list[CheckResult]:
+def judge_again(
+    run: Run, merged: MergedRun | SummarisedRun, series: Sequence[Series], *, tail_s: float
+) -> list[CheckResult]:
     """The checks over another cut, whose window was to be as long as the cut leaves of what was planned."""
-    window = cast(RunSpec, run.spec)["window"]
+    spec = cast(RunSpec, run.spec)
+    if run.source == Run.Source.UPLOADED:
+        return uploaded.judge(run.team_id, spec, merged, series)
+    assert isinstance(merged, MergedRun)  # Benchsite's own clients always leave histograms.
+    window = spec["window"]
     planned_s = window["min_measure_s"]
     asked_s = None
     if planned_s is not None and run.phase == Phase.MEASURE:

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from django.db import transaction
 from django.db.models import Max
@@ -16,12 +16,14 @@ from runs.models.plan import Matrix
 from runs.models.run import Phase
 from runs.recording.rows import write_intervals, write_series, write_set
 from runs.spec import ClientOrder, RunSpec
+from runs.thresholds import thresholds_of
 from runs.uploading import incoming, life
 from runs.uploading.hints import hints_of, words_of
 from runs.uploading.life import member_of
 from runs.uploading.reading import Progress, read_members, runs_in
 from runs.uploading.stated import Stated, StatedRun, checked, spec_of
-from runs.validity import CheckResult, ClusterFacts, Surroundings, facts_of, facts_of_summary, judge_run, profile, worst
+from runs.validity import CheckResult, Surroundings, facts_of, facts_of_summary, judge_run, worst
+from runs.validity.stated import cluster_facts, shared_machine
 from runs.ycsb.clients import ClientFiles, RunFiles, merge_run
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.merged import Phase as YcsbPhase
@@ -67,59 +69,53 @@ def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
         return [_insert(upload, one, sweeps[one.stated["phase"]], _Files(sizes, formats)) for one in runs]
 
 
-def collect(run: Run) -> tuple[RunFiles, Merged]:
+@dataclass(frozen=True, slots=True)
+class CollectedUpload:
+    """An uploaded run merged once more."""
+
+    merged: Merged
+    series: tuple[Series, ...]
+
+
+def collect(run: Run) -> CollectedUpload:
     """An uploaded run, read and merged once more from what is kept of its upload. Raises YcsbError or OSError."""
     assert run.upload is not None  # Every uploaded run has one.
     reads = read_members([member_of(one) for one in run.upload.files.all()])
-    files = replace(runs_in(reads, run.upload.grouping)[run.position], phase=cast(YcsbPhase, run.phase))
-    return files, merge_run(files, warmup_s=run.spec["window"]["warmup_s"])
+    files = runs_in(reads, run.upload.grouping)[run.position]
+    merged, series = _merged(files, cast(RunSpec, run.spec))
+    return CollectedUpload(merged, series)
 
 
-def judge(spec: RunSpec, merged: Merged, series: Sequence[Series] = ()) -> list[CheckResult]:
-    """All validity checks over an uploaded run: what nobody stated is not assessed."""
-    workload = checked(spec["workload"])
-    surroundings = Surroundings(
-        client_on_database_host=spec["stated"]["client_on_database_host"],
-        cluster=_cluster(spec),
-        durability=spec["mode"]["record"],
-        made_elsewhere=True,
-    )
+def judge(team_id: uuid.UUID, spec: RunSpec, merged: Merged, series: Sequence[Series]) -> list[CheckResult]:
+    """All validity checks over an uploaded run, with its team's thresholds: what nobody stated is not assessed."""
+    thresholds = thresholds_of(team_id, spec["purpose"])
+    phase, measured = cast(YcsbPhase, spec["phase"]), spec["phase"] == Phase.MEASURE
+    stated: Any = {
+        "threads": spec["load"]["threads"],
+        "target_ops_s": spec["load"]["target_ops_s"],
+        "workload": checked(spec["workload"]),
+        "known": Surroundings(
+            client_on_database_host=shared_machine(spec),
+            cluster=cluster_facts(spec),
+            durability=spec["mode"]["record"],
+            made_elsewhere=True,
+        ),
+    }
     if isinstance(merged, SummarisedRun):
-        facts = facts_of_summary(
-            merged,
-            threads=spec["load"]["threads"],
-            target_ops_s=spec["load"]["target_ops_s"],
-            workload=workload,
-            phase=cast(YcsbPhase, spec["phase"]),
-            known=surroundings,
-        )
+        facts = facts_of_summary(merged, phase=phase, **stated)
     else:
-        facts = facts_of(
-            merged,
-            threads=spec["load"]["threads"],
-            target_ops_s=spec["load"]["target_ops_s"],
-            workload=workload,
-            rate_ops_s=[float(rate) for rate in total_rate(merged)] if spec["phase"] == "measure" else None,
-            series=series,
-            known=surroundings,
-        )
-    return judge_run(facts, profile(spec["purpose"]))
+        rate = [float(rate) for rate in total_rate(merged)] if measured else None
+        facts = facts_of(merged, rate_ops_s=rate, series=series if measured else (), **stated)
+    return judge_run(facts, thresholds)
 
 
-def _cluster(spec: RunSpec) -> ClusterFacts:
-    machines = spec["cluster"]["machines"]
-    return ClusterFacts(
-        nodes=len(machines) or None,
-        replication_factor=spec["database"]["replication_factor"],
-        machines=tuple(machine["facts"] for machine in machines),
-    )
+def _merged(files: RunFiles, spec: RunSpec) -> tuple[Merged, tuple[Series, ...]]:
+    """The clients of a run merged as its uploader stated it, with its series. Raises YcsbError."""
+    merged = merge_run(replace(files, phase=cast(YcsbPhase, spec["phase"])), warmup_s=spec["window"]["warmup_s"])
+    return merged, tuple(series_of(merged)) if isinstance(merged, MergedRun) else merged.series
 
 
 def _judged(upload: Upload, stated: Stated, run: StatedRun, files: RunFiles) -> UploadedRun:
-    files = replace(files, phase=cast(YcsbPhase, run["phase"]))
-    measured = run["phase"] == Phase.MEASURE
-    merged = merge_run(files, warmup_s=stated["warmup_s"] if measured else 0.0)
-    series = tuple(series_of(merged)) if isinstance(merged, MergedRun) else merged.series
     first = next((client.summary for client in files.clients if client.summary is not None), None)
     spec = spec_of(
         stated,
@@ -132,7 +128,8 @@ def _judged(upload: Upload, stated: Stated, run: StatedRun, files: RunFiles) -> 
         version=(first.version or "") if first else "",
         flavour=(first.format if first.format in FLAVOURS else STOCK) if first else STOCK,
     )
-    return UploadedRun(run, files, merged, series, spec, tuple(judge(spec, merged, series)))
+    merged, series = _merged(files, spec)
+    return UploadedRun(run, files, merged, series, spec, tuple(judge(upload.team_id, spec, merged, series)))
 
 
 def _keep_content(kept: Sequence[UploadedFile]) -> None:

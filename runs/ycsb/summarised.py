@@ -9,11 +9,12 @@ is always the successful ones.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
+from runs.ycsb.intervals import Intervals
 from runs.ycsb.merged import MissingClient, Phase, Window
 from runs.ycsb.names import LatencyKind
 from runs.ycsb.operation import Bucket, ReadOperation
@@ -108,6 +109,11 @@ class SummarisedRun:
     algorithm_version: int = ALGORITHM_VERSION
 
     @property
+    def intervals(self) -> tuple[Intervals, ...]:
+        """None: that is why it is only a summary."""
+        return ()
+
+    @property
     def clients_expected(self) -> int:
         return len(self.clients) + len(self.missing)
 
@@ -148,7 +154,7 @@ def summarise(
         throughput_wall_ops_s=total / whole.length_s if whole is not None and total is not None else None,
         overlap=None if whole is None else window.length_s / whole.length_s if window is not None else 0.0,
         window=window,
-        series=series_of_clients([part.source for part in found]),
+        series=series_of_clients([part.source for part in found], progress),
         notes=tuple(notes),
     )
 
@@ -163,11 +169,11 @@ class _Part:
 
     @classmethod
     def of(cls, client: SummaryClient) -> "_Part":
-        operations = operations_of(client.run)
-        if not operations and client.run.throughput_ops_s is None:
+        operations, progress = operations_of(client.run), progress_of(client)
+        if not operations and client.run.throughput_ops_s is None and progress is not None:
             # It was killed before its summary: its status lines still count and add.
-            operations = operations_of(_with_operations(client.run))
-        return cls(client, operations, progress_of(client))
+            operations = operations_of(replace(client.run, operations=counted_so_far(progress)))
+        return cls(client, operations, progress)
 
     @property
     def run(self) -> ReadRun:
@@ -262,10 +268,6 @@ class _Part:
             cleanup_s=bookkeeping_s(run.operations),
             complete=run.complete,
         )
-
-
-def _with_operations(run: ReadRun) -> ReadRun:
-    return ReadRun(format=run.format, phase=run.phase, properties=run.properties, operations=counted_so_far(run.status))
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
