@@ -14,6 +14,7 @@ from runs.models import Series as StoredSeries
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.intervals import Intervals
 from runs.ycsb.series import Series, unpack
+from runs.ycsb.stored import unpack_intervals
 
 # Sums of floats in another order differ in their last digits, which is no difference.
 TOLERANCE: Final = 1e-9
@@ -86,7 +87,7 @@ def of_intervals(old: Mapping[str, Artifact], new: Sequence[Intervals]) -> Itera
             yield Difference(name, *(("stored" if name in side else None) for side in (old, fresh)))
             continue
         try:
-            before = Intervals.from_bytes(open_artifact(old[name]))
+            before = unpack_intervals(open_artifact(old[name]))
         except (OSError, YcsbError) as error:
             yield Difference(name, str(error), f"{len(fresh[name])} intervals")
             continue

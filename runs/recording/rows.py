@@ -18,6 +18,7 @@ from runs.ycsb.intervals import Intervals
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
 from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import pack
+from runs.ycsb.stored import pack_intervals
 from runs.ycsb.summarised import Bounds, SummarisedClient, SummarisedOperation, SummarisedRun
 
 # The kind of their artifacts.
@@ -123,7 +124,7 @@ def write_series(run: Run, series: Iterable[UnpackedSeries], reader_version: int
 
 def write_intervals(run: Run, intervals: Iterable[Intervals]) -> None:
     """Replace the stored interval histograms of every measurement, from which the run can be cut again."""
-    kept = [artifacts.store(run, INTERVALS, f"{one.name}.intervals", one.to_bytes()).pk for one in intervals]
+    kept = [artifacts.store(run, INTERVALS, f"{one.name}.intervals", pack_intervals(one)).pk for one in intervals]
     run.artifacts.filter(kind=INTERVALS).exclude(pk__in=kept).delete()
 
 

@@ -1,28 +1,20 @@
 """The interval histograms of one measurement of a run, of all its clients, kept sparse.
 
 An `Intervals` holds for every interval which client wrote it, when it began (seconds since the epoch on the reference
-clock), how long it lasted (s), and the counts by histogram index. It is stored as one artifact per measurement name,
-so a run can be cut again with another warm-up without reading its logs again.
+clock), how long it lasted (s), and the counts by histogram index. `runs.ycsb.stored` keeps them, so a run can be cut
+again with another warm-up without reading its logs again.
 """
 
-import json
-import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import zstandard
 
-from runs.ycsb.errors import PackedDataError
+from runs.ycsb.encoded import Counts
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Floats, Histogram, Ints, median_values
 from runs.ycsb.names import MeasurementName, as_response, parse_name
-
-MAGIC: Final = b"BSIV"
-FORMAT_VERSION: Final = 1
-_PREFIX: Final = struct.Struct(">4sHI")  # magic, version of the format, length of the JSON header
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,67 +92,12 @@ class Intervals(Timeline):
         """The sum of all latencies in microseconds."""
         return float(np.dot(median_values(self.index).astype(np.float64), self.count.astype(np.float64)))
 
-    def to_bytes(self) -> bytes:
-        header = json.dumps(
-            {"name": self.name, "intervals": len(self), "counts": int(self.index.size)}, sort_keys=True
-        ).encode()
-        body = b"".join(
-            [
-                self.client.astype("<i4").tobytes(),
-                self.start_s.astype("<f8").tobytes(),
-                self.length_s.astype("<f8").tobytes(),
-                np.diff(self.offsets).astype("<i8").tobytes(),
-                # Differences of neighbouring indices are small numbers, which compress several times better.
-                np.diff(self.index, prepend=0).astype("<i4").tobytes(),
-                self.count.astype("<i8").tobytes(),
-            ]
-        )
-        packed = zstandard.ZstdCompressor(level=3).compress(body)
-        return _PREFIX.pack(MAGIC, FORMAT_VERSION, len(header)) + header + packed
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "Intervals":
-        """Raises PackedDataError when the bytes are not of a version known here."""
-        _, header, body = unwrap(data, MAGIC, FORMAT_VERSION)
-        try:
-            name, number, counts = str(header["name"]), int(header["intervals"]), int(header["counts"])
-            if len(body) != number * 28 + counts * 12:
-                raise ValueError("the lengths disagree")
-            at = 0
-            columns: list[npt.NDArray[np.generic]] = []
-            for dtype, size in (("<i4", number), ("<f8", number), ("<f8", number), ("<i8", number)):
-                columns.append(np.frombuffer(body, dtype=dtype, count=size, offset=at))
-                at += columns[-1].nbytes
-            index = np.cumsum(np.frombuffer(body, dtype="<i4", count=counts, offset=at))
-            count = np.frombuffer(body, dtype="<i8", count=counts, offset=at + counts * 4)
-        except (KeyError, TypeError, ValueError) as error:
-            raise PackedDataError(f"the stored intervals are damaged: {error}") from error
-        return cls(
-            name=name,
-            client=columns[0].astype(np.int32),
-            start_s=columns[1].astype(np.float64),
-            length_s=columns[2].astype(np.float64),
-            offsets=np.concatenate([[0], np.cumsum(columns[3].astype(np.int64))]).astype(np.int64),
-            index=index.astype(np.int32),
-            count=count.astype(np.int64),
-        )
-
-
-def unwrap(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str, Any], bytes]:
-    """The version, the JSON header and the decompressed body of stored bytes. Raises PackedDataError."""
-    try:
-        found, found_version, length = _PREFIX.unpack_from(data)
-        if found != magic:
-            raise PackedDataError(f"stored data begins with {found!r} instead of {magic!r}")
-        if not 1 <= found_version <= newest:
-            raise PackedDataError(f"stored data has version {found_version}; this Benchsite reads up to {newest}")
-        header = json.loads(data[_PREFIX.size : _PREFIX.size + length])
-        body = zstandard.ZstdDecompressor().decompress(data[_PREFIX.size + length :])
-    except (struct.error, json.JSONDecodeError, UnicodeDecodeError, zstandard.ZstdError) as error:
-        raise PackedDataError(f"the stored data is damaged: {error}") from error
-    if not isinstance(header, dict):
-        raise PackedDataError("the stored data is damaged: its header is not an object")
-    return found_version, header, body
+    def counts_of(self, some: Ints) -> Counts:
+        """The histograms of some intervals, one after the other."""
+        sizes = np.diff(self.offsets)[some]
+        within = np.arange(int(sizes.sum()), dtype=np.int64) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        at = np.repeat(self.offsets[:-1][some], sizes) + within
+        return Counts(sizes, self.index[at], self.count[at])
 
 
 def collect(

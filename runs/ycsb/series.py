@@ -5,23 +5,20 @@ Coarser levels are for long runs that are looked at from afar: their percentiles
 beside the mean of the throughput stand its least and its greatest second.
 """
 
-import json
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import zstandard
 
-from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.grid import Grid, make_grid, references
-from runs.ycsb.histogram import Floats, Ints
-from runs.ycsb.intervals import Intervals, Timeline, unwrap
+from runs.ycsb.histogram import Floats
+from runs.ycsb.intervals import Intervals, Timeline
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import LatencyKind
+from runs.ycsb.packed import compressed, decompressed, heading, read_heading
 from runs.ycsb.pyramid import COLUMNS as LATENCIES
 from runs.ycsb.pyramid import LEVELS, Columns, Pyramid
 from runs.ycsb.window import workload_kind
@@ -46,7 +43,6 @@ POINT: Final = np.dtype(
 _SINCE_VERSION_2: Final = ("rate_min_ops_s", "rate_max_ops_s")
 MAGIC: Final = b"BSSE"
 FORMAT_VERSION: Final = 2
-_PREFIX: Final = struct.Struct(">4sHI")
 _TOGETHER: Final = 64  # intervals that are added together
 
 Points = npt.NDArray[Any]
@@ -167,18 +163,11 @@ def _coarser(seconds: Points, level: int) -> Points:
 def _latencies(entry: Intervals, grid: Grid) -> Mapping[int, Columns]:
     """Of every level. The intervals are added in the order of time, since clients come one after the other."""
     pyramid = Pyramid(grid, grid.place(entry))
-    sizes = np.diff(entry.offsets)
-    for some in _together(np.argsort(pyramid.blocks(), kind="stable")):
-        size = sizes[some]
-        within = np.arange(int(size.sum()), dtype=np.int64) - np.repeat(np.cumsum(size) - size, size)
-        at = np.repeat(entry.offsets[:-1][some], size) + within
-        pyramid.add(some, Counts(size, entry.index[at], entry.count[at]))
-    return pyramid.columns()
-
-
-def _together(order: Ints) -> Iterator[Ints]:
+    order = np.argsort(pyramid.blocks(), kind="stable")
     for begin in range(0, order.size, _TOGETHER):
-        yield order[begin : begin + _TOGETHER]
+        some = order[begin : begin + _TOGETHER]
+        pyramid.add(some, entry.counts_of(some))
+    return pyramid.columns()
 
 
 def pack(series: Series) -> bytes:
@@ -191,19 +180,17 @@ def pack(series: Series) -> bytes:
         "clients": series.clients,
         "points": int(series.points.size),
     }
-    head = json.dumps(header, sort_keys=True).encode()
     body = b"".join(np.ascontiguousarray(series.points[name]).tobytes() for name in POINT.names or ())
-    return _PREFIX.pack(MAGIC, FORMAT_VERSION, len(head)) + head + zstandard.ZstdCompressor(level=3).compress(body)
+    return heading(MAGIC, FORMAT_VERSION, header) + compressed(body)
 
 
 def unpack(data: bytes) -> Series:
     """Raises PackedDataError when the bytes are not of a version known here."""
-    version, header, body = unwrap(data, MAGIC, FORMAT_VERSION)
+    version, header, at = read_heading(data, MAGIC, FORMAT_VERSION)
     names = [name for name in POINT.names or () if version > 1 or name not in _SINCE_VERSION_2]
     try:
         number = int(header["points"])
-        if len(body) != number * sum(POINT[name].itemsize for name in names):
-            raise ValueError("the lengths disagree")
+        body = decompressed(data[at:], number * sum(POINT[name].itemsize for name in names))
         points = np.zeros(number, dtype=POINT)
         at = 0
         for name in names:
