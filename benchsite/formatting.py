@@ -63,6 +63,19 @@ def latency(microseconds: Number) -> str:
     return NOTHING  # The last step takes everything; this line satisfies the type checker.
 
 
+def latency_between(low_us: Number, high_us: Number) -> str:
+    """Bounds of a latency in one unit; "≥ 10.0 ms" without an upper one, and where both are equal that value alone."""
+    if low_us is None or is_missing(low_us):
+        return NOTHING
+    if high_us is None or is_missing(high_us):
+        return f"≥{THIN}{latency(low_us)}"
+    if low_us == high_us:
+        return latency(low_us)
+    number, unit = latency(high_us).split(THIN)
+    per_unit = next(least for least, name in LATENCY_STEPS if name == unit)
+    return f"{significant(low_us / per_unit)}\N{EN DASH}{number}{THIN}{unit}"
+
+
 def size(number_of_bytes: Number) -> str:
     """A size in binary units: "1.50 GiB"."""
     if number_of_bytes is None or is_missing(number_of_bytes):

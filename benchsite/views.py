@@ -112,7 +112,8 @@ def latest_sweeps(team: Team) -> tuple[Sweep, ...]:
         if sweep_id is not None:
             newest.setdefault(sweep_id)
     keys = list(newest)[:LATEST]
-    counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="") & ~Q(runs__verdict="reject")
+    rejected = Q(runs__verdict="reject", runs__verdict_override="")
+    counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="") & ~rejected
     highest = Max("runs__throughput_ops_s", filter=counting)
     found = Sweep.objects.filter(pk__in=keys).select_related("matrix").annotate(highest=highest).in_bulk()
     return tuple(found[key] for key in keys if key in found)

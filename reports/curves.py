@@ -74,6 +74,7 @@ class Point:
     run_ids: tuple[uuid.UUID, ...]
     excluded: tuple[str, ...] = ()  # the reasons of the repeats that were left out
     rejected: int = 0  # repeats that were rejected
+    overridden: tuple[str, ...] = ()  # why repeats count although they were rejected
     worst_finding: str = ""
 
     @property

@@ -1,7 +1,7 @@
 """Template filters for numbers with units, times and states. The full value is in the title, for a look on hover."""
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django import template
 from django.utils import timezone
@@ -54,6 +54,14 @@ def short(value: object) -> SafeString:
 def latency(value: object) -> SafeString:
     """Microseconds: 1.20 ms."""
     return with_full_value(value, formatting.latency, "µs")
+
+
+@register.filter
+def latency_between(bounds: Sequence[float | None]) -> SafeString:
+    """Bounds in microseconds, the upper one None where there is none: from 10.0 to 100 ms."""
+    low, high = bounds
+    full = f"{formatting.grouped(low)}{formatting.THIN}µs to {formatting.grouped(high)}{formatting.THIN}µs"
+    return format_html('<span class="nowrap" title="{}">{}</span>', full, formatting.latency_between(low, high))
 
 
 @register.filter(name="bytes")

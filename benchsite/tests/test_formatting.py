@@ -102,3 +102,18 @@ def test_it_never_writes_a_hyphen_for_a_minus():
 
 def test_it_groups_thousands():
     assert f.grouped(1_234_567) == f"1{SPACE}234{SPACE}567"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (10_000, 100_000, "10.0\N{EN DASH}100 ms"),
+        (800, 1_200, "0.800\N{EN DASH}1.20 ms"),
+        (1_000, 1_000, "1.00 ms"),
+        (100_000, None, "≥ 100 ms"),
+        (None, 100, "\N{EN DASH}"),
+        (0, 256, "0\N{EN DASH}256 µs"),
+    ],
+)
+def test_bounds_of_a_latency_share_a_unit(low, high, text):
+    assert f.latency_between(low, high).replace(SPACE, " ") == text

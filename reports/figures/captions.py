@@ -101,6 +101,8 @@ def _left_out(points: Sequence[Point]) -> str:
         said.append(f"{_runs(rejected)} rejected")
     if excluded:
         said.append(f"{_runs(excluded)} left out by a person")
+    if overridden := sum(len(point.overridden) for point in points):
+        said.append(f"{_runs(overridden)} rejected but counted with a written reason")
     return " and ".join(said) if said else "nothing left out"
 
 

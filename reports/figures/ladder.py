@@ -23,7 +23,9 @@ def ladder_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "")
     layout["xaxis"] = _load_axis(frame, rungs, targets)
     highest = max((point.throughput_ops_s.high for curve in drawn for point in curve.points), default=1.0)
     layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s", range=[0, (highest or 1.0) * 1.14])
-    layout["showlegend"] = len(drawn) > 1 or any(not point.counts for curve in drawn for point in curve.points)
+    layout["showlegend"] = len(drawn) > 1 or any(
+        not point.counts or point.overridden for curve in drawn for point in curve.points
+    )
     if 1 < len(drawn) <= MOST_LABELS and not frame.narrow:
         _label_ends(drawn, appearance, layout)
     traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets)) for curve in drawn]
@@ -65,7 +67,8 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
         low = [rounded(point.throughput_ops_s.low) for point in counted]
         high = [rounded(point.throughput_ops_s.high) for point in counted]
         found.append(marks.band(look, x=xs, low=low, high=high))
-    found.append(marks.line(look, x=xs, y=ys, hover=[marks.hover_of(curve, look, point) for point in counted]))
+    hover = [marks.hover_of(curve, look, point) for point in counted]
+    found.append(marks.line(look, x=xs, y=ys, hover=hover, overridden=[bool(point.overridden) for point in counted]))
     if others:
         found.append(
             marks.hollow(
@@ -103,9 +106,7 @@ def _keys(drawn: Sequence[Curve], frame: Frame) -> list[Trace]:
     found = []
     if any(curve.ceiling and not curve.progress.going for curve in drawn):
         found.append(marks.key(frame, "circle-open", "ceiling"))
-    if any(not point.counts for curve in drawn for point in curve.points):
-        found.append(marks.key(frame, "hexagon-open", "hollow: not counted"))
-    return found
+    return found + marks.standing_keys([point for curve in drawn for point in curve.points], frame)
 
 
 def _label_ends(drawn: Sequence[Curve], appearance: Mapping[UUID, Look], layout: Layout) -> None:

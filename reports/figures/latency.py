@@ -132,7 +132,8 @@ def _traces(one: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     xs, ys = [d.x for d in counted], [d.y for d in counted]
     if any(d.repeats > 1 for d in counted):
         found.append(marks.band(look, x=xs, low=[d.low_y for d in counted], high=[d.high_y for d in counted]))
-    found.append(marks.line(look, x=xs, y=ys, hover=hover(counted)))
+    overridden = [bool(d.point.overridden) for d in counted]
+    found.append(marks.line(look, x=xs, y=ys, hover=hover(counted), overridden=overridden))
     if one.hollow:
         hollow = one.hollow
         found.append(marks.hollow(look, x=[d.x for d in hollow], y=[d.y for d in hollow], hover=hover(hollow)))
@@ -169,9 +170,7 @@ def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], frame: Fram
         found.append(marks.key(frame, "circle-open", "ceiling"))
     if any(one.curve.knee and one.curve.knee.reached for one in ringed):
         found.append(marks.key(frame, "diamond-open", "knee"))
-    if any(one.hollow for one in drawn):
-        found.append(marks.key(frame, "hexagon-open", "hollow: not counted"))
-    return found
+    return found + marks.standing_keys([d.point for one in drawn for d in (*one.counted, *one.hollow)], frame)
 
 
 def _range(drawn: Sequence[DrawnCurve], which: str, log: bool) -> dict[str, Any]:

@@ -49,6 +49,8 @@ def hover_of(
     lines.append(f"{point.clients_merged} of {point.clients_expected} clients merged")
     if not point.counts:
         lines.append(f"<b>{STANDING_SAYS[point.standing]}</b>")
+    if point.overridden:
+        lines.append(escaped(f"rejected, counted: {point.overridden[0]}")[:120])
     if point.excluded:
         lines.append(escaped(f"left out: {point.excluded[0]}")[:120])
     if point.worst_finding:
@@ -56,8 +58,22 @@ def hover_of(
     return "<br>".join(lines)
 
 
-def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], hover: Sequence[str]) -> Trace:
-    """The points that count, joined in the order of the ladder."""
+def line(
+    look: Look,
+    *,
+    x: Sequence[float | None],
+    y: Sequence[float | None],
+    hover: Sequence[str],
+    overridden: Sequence[bool] = (),
+) -> Trace:
+    """The points that count, joined in the order of the ladder; one that counts although rejected has a dot in it."""
+    marker: Trace = {"color": look.colour, "symbol": look.symbol, "size": MARKER_PX, "line": {"width": 0}}
+    if any(overridden):
+        marker |= {
+            "symbol": [f"{look.symbol}-open-dot" if one else look.symbol for one in overridden],
+            "size": [MARKER_PX + 3 if one else MARKER_PX for one in overridden],
+            "line": {"width": [1.75 if one else 0 for one in overridden], "color": look.colour},
+        }
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -67,7 +83,7 @@ def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], ho
         "legendgroup": escaped(look.label),
         "showlegend": True,
         "line": {"color": look.colour, "width": 1.5 if look.faded else 2.25, "dash": look.dash},
-        "marker": {"color": look.colour, "symbol": look.symbol, "size": MARKER_PX, "line": {"width": 0}},
+        "marker": marker,
         "opacity": 0.75 if look.faded else 1.0,
         "connectgaps": False,
         "text": list(hover),
@@ -171,6 +187,16 @@ def fold_legend(lines: Sequence[tuple[Trace, str, bool]]) -> None:
         trace["showlegend"] = group not in seen
         trace["name"] = shortened(group, 40)
         seen.add(group)
+
+
+def standing_keys(points: Sequence[Point], frame: Frame) -> list[Trace]:
+    """What the marks of points that do not count, or count by a written reason, mean: as far as they occur."""
+    found = []
+    if any(not point.counts for point in points):
+        found.append(key(frame, "hexagon-open", "hollow: not counted"))
+    if any(point.overridden for point in points):
+        found.append(key(frame, "hexagon-open-dot", "dot: rejected, counted with a reason"))
+    return found
 
 
 def key(frame: Frame, symbol: str, text: str) -> Trace:

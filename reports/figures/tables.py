@@ -99,6 +99,7 @@ POINT_COLUMNS = (
     "clients",
     "verdict",
     "not counted because",
+    "rejected, counted because",
 )
 
 
@@ -124,6 +125,7 @@ def points_table(curves: Sequence[Curve], *, operation: str = "", kind: str = ""
                 point.clients_expected,
                 point.verdict,
                 STANDING_SAYS[point.standing],
+                "; ".join(point.overridden),
             )
             for curve in in_order(curves)
             for point in curve.points
@@ -145,6 +147,7 @@ LADDER_COLUMNS = (
     "repeats",
     "verdict",
     "not counted because",
+    "rejected, counted because",
 )
 
 
@@ -164,6 +167,7 @@ def ladder_table(curves: Sequence[Curve]) -> Table:
                 point.throughput_ops_s.n,
                 point.verdict,
                 STANDING_SAYS[point.standing],
+                "; ".join(point.overridden),
             )
             for curve in in_order(curves)
             for point in curve.points

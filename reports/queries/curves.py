@@ -52,7 +52,13 @@ class Repeat:
 
     @property
     def rejected(self) -> bool:
-        return self.run["verdict"] == "reject" and not self.run["verdict_override"]
+        return self.run["verdict"] == "reject" and not self.overridden
+
+    @property
+    def overridden(self) -> str:
+        """The written reason for which it counts although it was rejected; empty where that is not so."""
+        reason: str = self.run["verdict_override"]
+        return reason if self.run["verdict"] == "reject" else ""
 
     @property
     def counts(self) -> bool:
@@ -183,6 +189,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         run_ids=tuple(one.run["id"] for one in used),
         excluded=tuple(one.run["excluded_reason"] for one in repeats if one.run["excluded_reason"]),
         rejected=sum(one.rejected for one in repeats),
+        overridden=tuple(one.overridden for one in counted if one.overridden),
         worst_finding=worst[0].worst_finding if worst else "",
     )
 

@@ -215,6 +215,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def counts_although_rejected(self) -> bool:
+        """Whether somebody wrote down why it counts although a check rejects it."""
+        return self.verdict == Verdict.REJECT and bool(self.verdict_override)
+
 
 class ClientRun(models.Model):
     """One YCSB process of a run, on one load generator."""

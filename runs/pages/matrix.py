@@ -50,7 +50,7 @@ class GridCell:
     @property
     def accepted_ops_s(self) -> float | None:
         """The same over the repeats that were not rejected: a rejected point is shown, but is no part of a ceiling."""
-        accepted = [run for run in self.counting if run.verdict != Verdict.REJECT or run.verdict_override]
+        accepted = [run for run in self.counting if run.verdict != Verdict.REJECT or run.counts_although_rejected]
         values = [run.throughput_ops_s for run in accepted if run.throughput_ops_s is not None]
         return statistics.median(values) if values else None
 
@@ -197,6 +197,8 @@ def mark_of(run: Run) -> Mark:
     """An ended run shows what it is worth: its verdict, that it is excluded, or why there is none."""
     if run.excluded_reason:
         return Mark(run, "none", "excluded")
+    if run.counts_although_rejected:
+        return Mark(run, run.verdict, "rejected, counted")
     if run.status == Status.SUCCEEDED:
         return Mark(run, run.verdict or "succeeded", run.verdict or "not judged")
     return Mark(run, run.status, run.get_status_display())

@@ -14,10 +14,13 @@ from runs.catalog import Durability
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Reason, Stage, Status
+from runs.pages.window import WindowPanel, window_panel
+from runs.recording.rows import INTERVALS
 from runs.remedies import remedy
 from runs.ycsb.redact import is_secret
 
 LAST_LINES = 24
+STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max")
 SERVER_REASONS = frozenset({Reason.SERVER_DID_NOT_START, Reason.SERVER_LOST, Reason.MODE_NOT_IN_FORCE})
 NOT_SHOWN = "(not shown)"
 BAD_FIRST = (
@@ -118,6 +121,7 @@ class Step:
 class RunPage:
     run: Run
     cut: MeasurementSet | None
+    window: WindowPanel | None
     operations: tuple[Operation, ...]
     returns: tuple[ReturnCode, ...]
     findings: tuple[Finding, ...]
@@ -137,8 +141,34 @@ class RunPage:
         return [f for f in self.findings if f.severity not in ("pass", "not_assessed")]
 
     @property
-    def quiet(self) -> list[Finding]:
-        return [f for f in self.findings if f.severity in ("pass", "not_assessed")]
+    def passed(self) -> list[Finding]:
+        return [f for f in self.findings if f.severity == Finding.Severity.PASS]
+
+    @property
+    def not_assessed(self) -> list[Finding]:
+        """What nobody could look at, which is no pass; each message says what is missing."""
+        return [f for f in self.findings if f.severity == Finding.Severity.NOT_ASSESSED]
+
+    @property
+    def override(self) -> Moment | None:
+        """When and by whom a rejected run was counted."""
+        if not self.run.counts_although_rejected:
+            return None
+        return next((m for m in reversed(self.moments) if m.event.kind == "override"), None)
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The columns of the table of latencies."""
+        return STATISTICS
+
+    @property
+    def from_summaries(self) -> bool:
+        """Whether its clients left no histograms that Benchsite could merge."""
+        return self.run.source == Run.Source.UPLOADED and not any(one.kind == INTERVALS for one in self.artifacts)
+
+    @property
+    def has_bounds(self) -> bool:
+        return any(line.bounds for operation in self.operations for line in operation.lines)
 
     @property
     def headline(self) -> str:
@@ -147,10 +177,13 @@ class RunPage:
         checked = sum(count.values()) - count[Finding.Severity.NOT_ASSESSED]
         if not self.findings:
             return "No check has looked at this run."
-        if count[Finding.Severity.REJECT]:
-            return (
-                f"{count[Finding.Severity.REJECT]} of {checked} checks reject this run: do not compare it as it stands."
+        if rejecting := count[Finding.Severity.REJECT]:
+            stands = (
+                "it counts by a written reason"
+                if self.run.counts_although_rejected
+                else "do not compare it as it stands"
             )
+            return f"{rejecting} of {checked} checks reject this run: {stands}."
         if count[Finding.Severity.WARN]:
             return f"{count[Finding.Severity.WARN]} of {checked} checks warn: read them before you quote this run."
         return f"All {checked} checks passed."
@@ -172,13 +205,16 @@ class RunPage:
 
 def run_page(run: Run) -> RunPage:
     """Everything the page of an ended run shows, in a constant number of queries."""
-    cut = run.measurement_sets.filter(is_current=True).first()
+    sets = list(run.measurement_sets.select_related("created_by"))
+    cut = next((one for one in sets if one.is_current), None)
     measurements = list(cut.measurements.all()) if cut else []
     artifacts = tuple(run.artifacts.select_related("client_run__load_generator").order_by("client_run__number", "kind"))
+    has_intervals = any(artifact.kind == INTERVALS for artifact in artifacts)
     clients = clients_of(run, cut)
     return RunPage(
         run=run,
         cut=cut,
+        window=window_panel(run, sets, has_intervals=has_intervals),
         operations=_operations(measurements),
         returns=_returns(measurements),
         findings=_findings(cut),

@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from benchsite import formatting
-from runs.models import RunEvent
+from runs.models import Measurement, RunEvent
 from runs.models.run import Stage
 
 register = template.Library()
@@ -26,7 +26,7 @@ def common_unit(latencies_us: Iterable[float | None]) -> str:
 def latency_unit(operations: object) -> str:
     """The unit for a table of `runs.pages.run.Operation`s: that of their 99th percentiles."""
     lines = [line for operation in operations for line in operation.lines]  # type: ignore[attr-defined]
-    return common_unit(line.p99_us for line in lines)
+    return common_unit(line.p99_us or (line.bounds.get("p99") or [None])[0] for line in lines)
 
 
 @register.filter
@@ -36,6 +36,31 @@ def latency_in(value_us: float | None, unit: str) -> SafeString:
         return format_html('<span class="muted">{}</span>', formatting.NOTHING)
     full = formatting.grouped(value_us, 0 if float(value_us).is_integer() else 1)
     return format_html('<span title="{} µs">{}</span>', full, formatting.significant(value_us / UNITS[unit]))
+
+
+# A statistic's name, and its key in `Measurement.bounds` -> its column.
+COLUMNS = {
+    "mean": "mean_us", "min": "min_us", "p50": "p50_us", "p90": "p90_us", "p95": "p95_us", "p99": "p99_us",
+    "p99.9": "p999_us", "p99.99": "p9999_us", "max": "max_us",
+}  # fmt: skip
+
+
+@register.simple_tag
+def statistic_in(line: Measurement, name: str, unit: str) -> SafeString:
+    """A statistic as a bare number of `unit`, or the range in which it is known to lie."""
+    bounds = line.bounds.get(name)
+    if bounds is None:
+        return latency_in(getattr(line, COLUMNS[name]), unit)
+    low, high = (None if value is None else formatting.significant(value / UNITS[unit]) for value in bounds)
+    text = f"≥{formatting.THIN}{low}" if high is None else f"{low}\N{EN DASH}{high}"
+    return format_html('<span title="bounds: histograms missing">{}</span>', text)
+
+
+@register.filter
+def bounds_of(line: Measurement, name: str) -> list[float | None] | None:
+    """The bounds between which a statistic lies; None where its value is known."""
+    found: list[float | None] | None = line.bounds.get(name)
+    return found
 
 
 CLIENT_TONES = {

@@ -20,9 +20,9 @@ from runs.models.run import Phase, Status, Verdict
 from runs.pages.listing import HEAVY, MOST_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilter, choices
 
 CSV_COLUMNS = (
-    "id", "name", "source", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads", "target_ops_s",
-    "repeat", "status", "reason", "verdict", "throughput_ops_s", "excluded_reason", "tags", "created_at", "started_at",
-    "finished_at", "notes",
+    "id", "name", "source", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads",
+    "target_ops_s", "repeat", "status", "reason", "verdict", "verdict_override", "throughput_ops_s",
+    "excluded_reason", "tags", "created_at", "started_at", "finished_at", "notes",
 )  # fmt: skip
 
 
@@ -109,9 +109,10 @@ def _csv_lines(runs: Iterator[Run]) -> Iterator[str]:
 def _csv_row(run: Run) -> list[Any]:
     times = [moment.isoformat() if moment else "" for moment in (run.created_at, run.started_at, run.finished_at)]
     return [
-        run.pk, run.name, run.source, run.matrix.name if run.matrix else "", run.sweep_id, run.system, run.mode, run.workload_name,
-        run.phase, run.purpose, run.threads, run.target_ops_s, run.repeat, run.status, run.reason, run.verdict,
-        run.throughput_ops_s, run.excluded_reason, ", ".join(run.tags), *times, run.notes,
+        run.pk, run.name, run.source, run.matrix.name if run.matrix else "", run.sweep_id, run.system, run.mode,
+        run.workload_name, run.phase, run.purpose, run.threads, run.target_ops_s, run.repeat, run.status, run.reason,
+        run.verdict, run.verdict_override, run.throughput_ops_s, run.excluded_reason, ", ".join(run.tags), *times,
+        run.notes,
     ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.text import get_valid_filename
 from django.views.decorators.http import require_GET, require_POST
 
@@ -17,6 +18,7 @@ from runs.models import Artifact, Run
 from runs.models.run import Status
 from runs.pages.queue import queue
 from runs.pages.run import clients_of, moments_of, run_page, way_of
+from runs.recording.recut import RecutRefused, choose_set, recut
 
 RUNS = Run.objects.select_related(
     "team", "matrix", "sweep", "cluster", "needs", "rerun_of", "excluded_by"
@@ -129,6 +131,53 @@ def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     except annotating.AnnotationRefused as refused:
         messages.error(request, str(refused))
     return redirect("run", pk=pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def run_override(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Count a rejected run with a written reason, or let the verdict decide again."""
+    found = owned_or_404(Run.objects.all(), request, pk)
+    try:
+        if "withdraw" in request.POST:
+            annotating.withdraw_override(found, user_of(request))
+            messages.success(request, f"The verdict decides again: “{found.name}” does not count.")
+        else:
+            annotating.override(found, user_of(request), request.POST.get("reason", ""))
+            messages.success(request, f"“{found.name}” counts, marked and with your reason.")
+    except annotating.AnnotationRefused as refused:
+        messages.error(request, str(refused))
+    return redirect("run", pk=pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def run_cut(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Cut the run's window again, or make an older cut the current one."""
+    found = owned_or_404(Run.objects.all(), request, pk)
+    sent, user = request.POST, user_of(request)
+    try:
+        if "number" in sent:
+            kept = choose_set(found, _whole(sent["number"]), user)
+            messages.success(request, f"Cut {kept.number} is the current one.")
+        else:
+            warmup_s, tail_s = _seconds(sent.get("warmup_s", "")), _seconds(sent.get("tail_s", ""))
+            kept = recut(found, warmup_s=warmup_s, tail_s=tail_s, user=user, reason=sent.get("reason", "").strip())
+            messages.success(request, f"Cut {kept.number} is the current one; the others stay as they are.")
+    except RecutRefused as refused:
+        messages.error(request, str(refused))
+    return redirect(reverse("run", args=[pk]) + "#window")
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        raise RecutRefused(f"“{text[:40]}” is no number of seconds.") from None
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 5 else 0  # No cut has the number 0.
 
 
 @require_GET

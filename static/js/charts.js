@@ -139,6 +139,19 @@
     }
   }
 
+  // Zooming into a run's series fills in the form that cuts it; zooming out again brings back what was there.
+  function fill(figure, plot) {
+    const form = document.querySelector(figure.dataset.fills);
+    if (!form) return;
+    plot.on("plotly_relayout", function (event) {
+      if (event["xaxis.autorange"]) return form.reset();
+      const from = event["xaxis.range[0]"], to = event["xaxis.range[1]"];
+      if (from === undefined) return;
+      form.warmup_s.value = Math.max(from - form.dataset.begin, 0).toFixed(1);
+      form.tail_s.value = Math.max(form.dataset.end - to, 0).toFixed(1);
+    });
+  }
+
   async function show(figure, state, json) {
     const drawing = json.figure;
     if (json.caption !== undefined) state.caption.textContent = json.caption;
@@ -152,6 +165,7 @@
     // A fixed uirevision keeps the reader's zoom while a live figure grows.
     layout.uirevision ??= "kept";
     await Plotly.react(state.plot, drawing.data, layout, CONFIG);
+    if (!state.drawn && figure.dataset.fills) fill(figure, state.plot);
     state.drawn = true;
     state.plot.setAttribute("role", "img");
     state.plot.setAttribute("aria-label", json.caption || "Figure");

@@ -1,0 +1,112 @@
+"""Rejected points leave ceilings and knees and stay hollow; counted by a written reason they are back, and marked."""
+
+import pytest
+
+from benchsite.views import latest_sweeps
+from reports.curves import Standing
+from reports.figures.captions import caption
+from reports.figures.ladder import ladder_figure
+from reports.figures.latency import Choice, latency_figure
+from reports.figures.layout import Frame
+from reports.figures.tables import ladder_table, points_table
+from reports.figures.theme import theme_named
+from reports.queries import curves
+from reports.tests.curves import curve, point
+from runs.models import Run
+from runs.pages.matrix import mark_of
+from runs.tests.factories import make_run, make_sweep
+
+WHY = "the client <machine> was small on purpose"
+FRAME = Frame(theme_named("light"), False, ())
+
+
+def with_points(*changes):
+    """Four rungs of which the highest is what the changes say."""
+    points = [point(2, 1000.0), point(4, 1900.0), point(8, 3300.0), point(16, 9000.0, **dict(changes))]
+    return curve(points=points)
+
+
+@pytest.fixture
+def rejected():
+    return with_points(("standing", Standing.REJECTED), ("verdict", "reject"), ("rejected", 1))
+
+
+@pytest.fixture
+def counted():
+    return with_points(("verdict", "reject"), ("overridden", (WHY,)))
+
+
+def traces_of(figure, what):
+    return [trace for trace in figure["data"] if what in trace.get("name", "")]
+
+
+def test_a_rejected_point_is_no_ceiling_and_no_knee(rejected):
+    assert rejected.ceiling.throughput_ops_s == 3300.0
+    assert all(rung.threads != 16 for rung in (rejected.knee,) if rung)
+
+
+@pytest.mark.parametrize("draw", [ladder_figure, lambda c, f: latency_figure(c, f, Choice("READ"))])
+def test_it_stays_visible_hollow_and_named(rejected, draw):
+    (hollow,) = traces_of(draw([rejected], FRAME), "not counted")[:1]
+    assert hollow["marker"]["symbol"].endswith("-open")
+    assert "rejected by the validity checks" in hollow["text"][0]
+
+
+def test_a_counted_one_is_the_ceiling_again(counted):
+    assert counted.ceiling.throughput_ops_s == 9000.0
+
+
+@pytest.mark.parametrize("draw", [ladder_figure, lambda c, f: latency_figure(c, f, Choice("READ"))])
+def test_a_counted_one_is_drawn_apart_with_its_reason(counted, draw):
+    figure = draw([counted], FRAME)
+    line = next(trace for trace in figure["data"] if trace["mode"] == "lines+markers")
+    assert line["marker"]["symbol"][-1].endswith("-open-dot")
+    assert not line["marker"]["symbol"][0].endswith("-open-dot")
+    assert "rejected, counted: the client &lt;machine&gt; was small" in line["text"][-1]
+    assert traces_of(figure, "rejected, counted with a reason")  # the legend says what the dot means
+
+
+def test_without_one_nothing_is_marked():
+    figure = ladder_figure([curve()], FRAME)
+    line = next(trace for trace in figure["data"] if trace["mode"] == "lines+markers")
+    assert isinstance(line["marker"]["symbol"], str)
+    assert not traces_of(figure, "counted with a reason")
+
+
+def test_tables_and_captions_carry_the_reason(counted):
+    for table in (points_table([counted]), ladder_table([counted])):
+        column = table.columns.index("rejected, counted because")
+        assert table.rows[-1][column] == WHY
+        assert table.rows[0][column] == ""
+    assert "1 run rejected but counted with a written reason" in caption([counted])
+
+
+@pytest.mark.django_db
+def test_a_rejected_repeat_counts_by_its_reason(team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, throughput=1000.0)
+    run = make_run(sweep, throughput=3000.0, repeat=2, verdict="reject")
+    (found,) = curves([sweep])
+    assert (found.points[0].throughput_ops_s.n, found.points[0].overridden) == (1, ())
+    Run.objects.filter(pk=run.pk).update(verdict_override=WHY)
+    (found,) = curves([sweep])
+    assert (found.points[0].throughput_ops_s.n, found.points[0].overridden) == (2, (WHY,))
+
+
+@pytest.mark.django_db
+def test_a_reason_that_is_left_over_marks_nothing(team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, verdict="warn", verdict_override=WHY)
+    assert curves([sweep])[0].points[0].overridden == ()
+
+
+@pytest.mark.django_db
+def test_home_and_matrix_follow(team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, threads=2, throughput=1000.0)
+    run = make_run(sweep, threads=4, throughput=9000.0, verdict="reject")
+    assert latest_sweeps(team)[0].highest == 1000.0
+    run.verdict_override = WHY
+    run.save()
+    assert latest_sweeps(team)[0].highest == 9000.0
+    assert mark_of(run).word == "rejected, counted"

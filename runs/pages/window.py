@@ -1,0 +1,166 @@
+"""The window of an ended run: its cuts, what a steady state suggests, and what the form needs."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Max
+
+from runs.measures.suggestion import Suggestion, suggest
+from runs.models import Finding, Measurement, MeasurementSet, Run, Series
+from runs.models.result import LatencyKind
+from runs.models.run import Phase
+from runs.recording.recut import WholeRun, whole_run
+from runs.validity.results import worst_of
+from runs.ycsb.names import COMPOSITE
+from runs.ycsb.series import Series as UnpackedSeries
+from runs.ycsb.series import unpack
+
+# Of a longer run a coarser level of its series says the same in less time.
+MOST_POINTS = 7_200
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One measurement set in the list."""
+
+    row: MeasurementSet
+    verdict: str
+    service: tuple[Measurement, ...]  # by operation
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The clients' common time as shares of 100: what is left out, what is measured."""
+
+    warmup: float
+    measured: float
+    tail: float
+    suggested: float | None  # where the suggested cut would begin to measure
+
+    @property
+    def tail_from(self) -> float:
+        return self.warmup + self.measured
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPanel:
+    """Seconds; `begin_s` and `end_s` are the common time on the axis of the run's figure."""
+
+    cuts: tuple[Cut, ...]
+    common_s: float
+    begin_s: float
+    end_s: float
+    bar: Bar
+    can_be_cut: bool
+    suggestion: Suggestion | None
+    rate_now_ops_s: float  # by the series, over the current window
+    rate_suggested_ops_s: float  # the same with the suggested warm-up
+
+    @property
+    def current(self) -> MeasurementSet:
+        return next(cut.row for cut in self.cuts if cut.row.is_current)
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether the current warm-up already leaves out what is suggested."""
+        return self.suggestion is not None and self.suggestion.cut_s <= self.current.warmup_s
+
+
+def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: bool) -> WindowPanel | None:
+    """Four queries; None for a run that was not measured. A run without intervals has one cut and no way to another."""
+    current = next((one for one in sets if one.is_current), None)
+    if current is None:
+        return None
+    cuts = _cuts(sets)
+    whole = whole_run(current, ())
+    if whole is None or run.phase == Phase.LOAD or not has_intervals:
+        return WindowPanel(cuts, current.window_s, 0.0, 0.0, Bar(0.0, 100.0, 0.0, None), False, None, 0.0, 0.0)
+    series = _series(run)
+    base_s = min((one.base_s for one in series), default=whole.from_s)
+    found = Rates.of(series, whole)
+    suggestion = suggest(found.rate_ops_s, found.p95_us, interval_s=found.interval_s) if found else None
+    to_s = whole.length_s - current.tail_s
+    return WindowPanel(
+        cuts=cuts,
+        common_s=whole.length_s,
+        begin_s=whole.from_s - base_s,
+        end_s=whole.to_s - base_s,
+        bar=_bar(current, whole, suggestion),
+        can_be_cut=True,
+        suggestion=suggestion,
+        rate_now_ops_s=found.mean(current.warmup_s, to_s) if found else 0.0,
+        rate_suggested_ops_s=found.mean(suggestion.cut_s, to_s) if found and suggestion else 0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The run's series over the clients' common time, one value for each interval that lies in it whole."""
+
+    interval_s: int
+    rate_ops_s: list[float]  # all operations; a read-modify-write once
+    p95_us: Mapping[str, list[float]]  # by operation
+
+    @classmethod
+    def of(cls, series: Sequence[UnpackedSeries], whole: WholeRun) -> "Rates | None":
+        """None without series. Where a read-modify-write was measured, so were its read and its update."""
+        if not series:
+            return None
+        interval_s = series[0].interval_s
+        base_s = min(one.base_s for one in series)
+        first = int(np.ceil((whole.from_s - base_s) / interval_s - 0.01))
+        size = max(int((whole.to_s - base_s) / interval_s + 0.01) - first, 0)
+        rate, p95 = np.zeros(size), {}
+        for one in series:
+            at = one.points["second"] // interval_s + round((one.base_s - base_s) / interval_s) - first
+            inside = (at >= 0) & (at < size)
+            values = np.full(size, np.nan)
+            values[at[inside]] = one.points["p95_us"][inside]
+            p95[one.operation] = values.tolist()
+            sign = -1.0 if one.operation == COMPOSITE else 1.0
+            rate[at[inside]] += sign * np.nan_to_num(one.points["rate_ops_s"][inside])
+        return cls(interval_s, rate.tolist(), p95)
+
+    def mean(self, from_s: float, to_s: float) -> float:
+        """Of the throughput over this part of the common time."""
+        part = self.rate_ops_s[round(from_s / self.interval_s) : round(to_s / self.interval_s)]
+        return float(np.mean(part)) if part else 0.0
+
+
+def _series(run: Run) -> list[UnpackedSeries]:
+    """The service times of the finest level that is not too long; two queries."""
+    rows = Series.objects.filter(run=run, latency_kind=LatencyKind.SERVICE)
+    levels = rows.order_by().values("interval_s").annotate(most=Max("points")).values_list("interval_s", "most")
+    short = [interval_s for interval_s, most in levels if most <= MOST_POINTS]
+    if not short:
+        return []
+    return [unpack(bytes(data)) for data in rows.filter(interval_s=min(short)).values_list("data", flat=True)]
+
+
+def _cuts(sets: Sequence[MeasurementSet]) -> tuple[Cut, ...]:
+    keys = [one.pk for one in sets]
+    severities: dict[UUID, list[str]] = defaultdict(list)
+    for key, severity in Finding.objects.filter(measurement_set__in=keys).values_list("measurement_set_id", "severity"):
+        severities[key].append(severity)
+    service: dict[UUID, list[Measurement]] = defaultdict(list)
+    for row in Measurement.objects.filter(measurement_set__in=keys, latency_kind=LatencyKind.SERVICE):
+        service[row.measurement_set_id].append(row)
+    return tuple(Cut(one, _verdict(severities[one.pk]), tuple(service[one.pk])) for one in sets)
+
+
+def _verdict(severities: Sequence[str]) -> str:
+    """The verdict of a set by its stored findings, as recording copies it onto the run."""
+    if not severities:
+        return ""
+    worst = worst_of(severities)  # type: ignore[arg-type]  # the column's own choices
+    return worst if worst in ("warn", "reject") else "pass"
+
+
+def _bar(current: MeasurementSet, whole: WholeRun, suggestion: Suggestion | None) -> Bar:
+    share = 100 / whole.length_s
+    warmup, tail = min(current.warmup_s * share, 100.0), min(current.tail_s * share, 100.0)
+    suggested = suggestion.cut_s * share if suggestion and not suggestion.at_limit else None
+    return Bar(warmup, max(100.0 - warmup - tail, 0.0), tail, suggested)
