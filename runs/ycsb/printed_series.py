@@ -15,10 +15,9 @@ from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.intervals import Intervals
 from runs.ycsb.names import LatencyKind, MeasurementName
 from runs.ycsb.operation import SeriesPoint
-from runs.ycsb.progress import Progress, progress_of, times_of
+from runs.ycsb.progress import Columns, Progress
 from runs.ycsb.series import POINT, Points, Series
 from runs.ycsb.stated import SummaryClient, measurement_of
-from runs.ycsb.status import StatusOperation
 
 # The name under which all operations together are shown where no line tells them apart.
 ALL_OPERATIONS: Final = "TOTAL"
@@ -39,13 +38,12 @@ class _Rows:
 Key = tuple[str, LatencyKind, bool]  # operation, kind, whether these are failed ones
 
 
-def series_of_clients(clients: Sequence[SummaryClient]) -> tuple[Series, ...]:
+def series_of_clients(clients: Sequence[SummaryClient], known: Sequence[Progress]) -> tuple[Series, ...]:
     """The series of every operation that any client's lines tell of, on one grid of seconds."""
-    known = [progress for progress in map(progress_of, clients) if progress is not None]
     base_s = min((progress.started_s for progress in known), default=0.0)
     rows: dict[Key, list[_Rows]] = {}
     for client in clients:
-        for key, part in _rows_of(client, next((one for one in known if one.number == client.number), None)):
+        for key, part in _rows_of(client, next((one for one in known if one.number == client.number), None)).items():
             rows.setdefault(key, []).append(part)
     if not any((part.count >= 0).any() for parts in rows.values() for part in parts):
         rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in known]} if known else {}
@@ -57,51 +55,34 @@ def series_of_clients(clients: Sequence[SummaryClient]) -> tuple[Series, ...]:
     )
 
 
-def _rows_of(client: SummaryClient, progress: Progress | None) -> Iterable[tuple[Key, _Rows]]:
-    printed: set[Key] = set()
+def _rows_of(client: SummaryClient, progress: Progress | None) -> dict[Key, _Rows]:
+    """One client's rows; a printed time series is told by its status lines only less finely."""
+    rows: dict[Key, _Rows] = {}
     start_s = progress.started_s if progress is not None else 0.0
     for name, operation in client.run.operations.items():
         key = _key(measurement_of(name, client.run))
-        if key is not None and operation.series and key not in printed:
-            printed.add(key)
-            yield key, _of_points(client.number, start_s, operation.series)
-    if progress is None:
-        return
-    for key, by_line in _told(client).items():
-        if key not in printed:
-            yield key, _of_lines(client, progress, by_line)
+        if key is not None and operation.series:
+            rows.setdefault(key, _of_points(client.number, start_s, operation.series))
+    for name, columns in progress.operations.items() if progress is not None else ():
+        key = _key(measurement_of(name, client.run))
+        if key is not None and progress is not None:
+            rows.setdefault(key, _of_lines(progress, columns))
+    return rows
 
 
 def _key(name: MeasurementName) -> Key | None:
     return (name.operation, name.kind, bool(name.status)) if name.is_operation else None
 
 
-def _told(client: SummaryClient) -> dict[Key, dict[int, StatusOperation]]:
-    """For every operation what each line (by its position) says."""
-    told: dict[Key, dict[int, StatusOperation]] = {}
-    for position, line in enumerate(client.run.status):
-        for name, operation in line.operations.items():
-            key = _key(measurement_of(name, client.run))
-            if key is not None:
-                told.setdefault(key, {}).setdefault(position, operation)
-    return told
-
-
-def _of_lines(client: SummaryClient, progress: Progress, by_line: Mapping[int, StatusOperation]) -> _Rows:
-    lines = client.run.status
-    end_s = times_of(lines, client.clock_offset_s)
-    said = [by_line.get(position, StatusOperation(count=0)) for position in range(len(lines))]
+def _of_lines(progress: Progress, columns: Columns) -> _Rows:
+    # Lines of measurementtype=histogram and timeseries state a mean and no count; without a mean there was nothing.
+    uncounted = np.where(np.isnan(columns["avg"]), 0, -1)
     return _Rows(
-        client=client.number,
-        start_s=np.concatenate([[min(progress.started_s, end_s[0])], end_s[:-1]]),
-        end_s=end_s,
-        count=np.array([-1 if operation.count is None else operation.count for operation in said], dtype=np.int64),
-        columns={
-            "mean_us": _numbers(operation.avg for operation in said),
-            "p50_us": _numbers(operation.p50 for operation in said),
-            "p99_us": _numbers(operation.p99 for operation in said),
-            "max_us": _numbers(operation.max for operation in said),
-        },
+        client=progress.number,
+        start_s=np.concatenate([[min(progress.started_s, progress.at_s[0])], progress.at_s[:-1]]),
+        end_s=progress.at_s,
+        count=np.where(np.isnan(columns["count"]), uncounted, np.nan_to_num(columns["count"])).astype(np.int64),
+        columns={"mean_us": columns["avg"], **{name: columns[name.removesuffix("_us")] for name in _LATENCIES}},
     )
 
 

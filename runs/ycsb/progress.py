@@ -1,4 +1,7 @@
-"""What status lines tell: when a client worked, how far it had come, and what it had counted when it was killed."""
+"""What status lines tell: when a client worked, how far it had come, and what it had counted when it was killed.
+
+A client of half a day leaves tens of thousands of lines, so they are looked at as columns.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,11 +12,15 @@ import numpy as np
 from runs.ycsb.histogram import Floats
 from runs.ycsb.merged import Window
 from runs.ycsb.operation import ReadOperation
+from runs.ycsb.readers.statuses import StatusTable
 from runs.ycsb.stated import SummaryClient
-from runs.ycsb.status import StatusLine, StatusOperation
+from runs.ycsb.status import StatusLine
 
 # The printed times have three decimals: nothing is shorter.
 _SHORTEST_S: Final = 0.001
+FIELDS: Final = ("count", "avg", "min", "max", "p50", "p99")
+
+Columns = Mapping[str, Floats]  # by field; NaN where a line does not state it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +36,12 @@ class Progress:
     ended_s: float  # when its last operation was counted
     at_s: Floats
     done: Floats
+    operations: Mapping[str, Columns]  # of the intervals, by measurement name
+
+    @property
+    def interval_s(self) -> float | None:
+        """How far apart the lines are, but for the last one, which comes when the client ends."""
+        return float(np.median(np.diff(self.at_s))) if self.at_s.size > 1 else None
 
     def done_in(self, window: Window) -> float:
         """Operations in the window, the status intervals at its borders taken as even."""
@@ -43,29 +56,51 @@ def progress_of(client: SummaryClient) -> Progress | None:
     lines = client.run.status
     if not lines or lines[-1].operations_done <= 0:
         return None
-    at_s = times_of(lines, client.clock_offset_s)
-    is_dated = lines[0].at_s is not None
-    # The lines cut their seconds off, but the first one is written as the clock starts to run.
-    started_s = at_s[0] - max(lines[0].elapsed_s, 0) if is_dated else 0.0
-    done = np.maximum.accumulate(np.array([line.operations_done for line in lines], dtype=np.float64))
+    elapsed_s, done, dates = _table(lines)
+    is_dated = not np.isnan(dates).any()
+    at_s = _ascending(dates + client.clock_offset_s if is_dated else np.maximum(elapsed_s, 0.0))
+    done = np.maximum.accumulate(done)
     return Progress(
         number=client.number,
         is_dated=is_dated,
-        started_s=float(started_s),
+        # The lines cut their seconds off, but the first one is written as the clock starts to run.
+        started_s=float(at_s[0] - max(elapsed_s[0], 0.0)) if is_dated else 0.0,
         ended_s=float(at_s[np.searchsorted(done, done[-1])]),
         at_s=at_s,
         done=done,
+        operations=_operations(lines),
     )
 
 
-def times_of(lines: Sequence[StatusLine], clock_offset_s: float) -> Floats:
-    """When each line was written, ascending even where the client's clock was set back."""
-    if all(line.at_s is not None for line in lines):
-        times = [line.at_s + clock_offset_s for line in lines if line.at_s is not None]
-    else:
-        times = [float(max(line.elapsed_s, 0)) for line in lines]
-    steps = np.arange(len(times)) * _SHORTEST_S
-    ascending: Floats = np.maximum.accumulate(np.array(times, dtype=np.float64) - steps) + steps
+def _table(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
+    """Elapsed seconds, operations done, and when each line was written (NaN without a date)."""
+    if isinstance(lines, StatusTable):
+        return lines.elapsed_s.astype(np.float64), lines.operations_done.astype(np.float64), lines.at_s
+    return (
+        np.array([line.elapsed_s for line in lines], dtype=np.float64),
+        np.array([line.operations_done for line in lines], dtype=np.float64),
+        np.array([np.nan if line.at_s is None else line.at_s for line in lines], dtype=np.float64),
+    )
+
+
+def _operations(lines: Sequence[StatusLine]) -> Mapping[str, Columns]:
+    if isinstance(lines, StatusTable):
+        return {name: {field: lines.column(name, field) for field in FIELDS} for name in lines.names}
+    names = sorted({name for line in lines for name in line.operations})
+    found = {name: {field: np.full(len(lines), np.nan) for field in FIELDS} for name in names}
+    for position, line in enumerate(lines):
+        for name, operation in line.operations.items():
+            for field in FIELDS:
+                value = getattr(operation, field)
+                if value is not None:
+                    found[name][field][position] = value
+    return found
+
+
+def _ascending(times: Floats) -> Floats:
+    """The times, ascending even where the client's clock was set back."""
+    steps = np.arange(times.size) * _SHORTEST_S
+    ascending: Floats = np.maximum.accumulate(times - steps) + steps
     return ascending
 
 
@@ -84,27 +119,30 @@ def whole_window(clients: Sequence[Progress]) -> Window | None:
     return Window(min(client.started_s for client in clients), max(client.ended_s for client in clients))
 
 
-def counted_so_far(lines: Sequence[StatusLine]) -> dict[str, ReadOperation]:
+def counted_so_far(progress: Progress) -> dict[str, ReadOperation]:
     """The operations of a client that left no summary, by the status lines it did leave. They have no percentiles."""
-    parts: dict[str, list[StatusOperation]] = {}
-    for line in lines:
-        for name, operation in line.operations.items():
-            if operation.count:
-                parts.setdefault(name, []).append(operation)
-    return {name: _added(operations) for name, operations in parts.items()}
+    found: dict[str, ReadOperation] = {}
+    for name, columns in progress.operations.items():
+        counted = np.nan_to_num(columns["count"]) > 0
+        if counted.any():
+            found[name] = _added({field: column[counted] for field, column in columns.items()})
+    return found
 
 
-def _added(operations: Sequence[StatusOperation]) -> ReadOperation:
-    counts = [operation.count or 0 for operation in operations]
-    means = [operation.avg for operation in operations]
-    least = [operation.min for operation in operations]
-    most = [operation.max for operation in operations]
+def _added(columns: Columns) -> ReadOperation:
+    """A value that one of the intervals does not state makes that of all unknown."""
+    count, mean, least, most = (columns[field] for field in ("count", "avg", "min", "max"))
+    total = float(count.sum())
     return ReadOperation(
-        count=sum(counts),
-        mean_us=weighted_mean(means, counts),
-        min_us=None if None in least else min(value for value in least if value is not None),
-        max_us=None if None in most else max(value for value in most if value is not None),
+        count=int(total),
+        mean_us=_known(float(np.dot(count, mean)) / total),
+        min_us=_known(float(least.min())),
+        max_us=_known(float(most.max())),
     )
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def weighted_mean(means: Sequence[float | None], counts: Sequence[int | None]) -> float | None:

@@ -140,6 +140,13 @@ class StatusTable(Sequence[StatusLine]):
         fields = {place.field for part in self._parts for kind in set(part.kinds) if kind for place in kind.fields}
         return "p50" in fields
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every operation that a line names, those of the process among them."""
+        kinds = [name for part in self._parts for kind in set(part.kinds) if kind for name in kind.operations]
+        irregular = [line for part in self._parts for line in part.irregular.values()]
+        return tuple(sorted({*kinds, *(name for line in irregular for name in (*line.operations, *line.process))}))
+
     def column(self, operation: str, name: str) -> Floats:
         """One field of one operation ("READ", "avg") in every line; NaN where the line states none."""
         found = []
