@@ -9,6 +9,7 @@ client's. Runs of different clients are one run where the times of their status 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from runs.ycsb.hdr import IntervalLog
@@ -122,7 +123,7 @@ class _Run:
         operations = {name for name in operations if parse_name(name).is_operation}
         return None if not operations else "load" if operations == {"INSERT"} else "measure"
 
-    @property
+    @cached_property
     def span(self) -> Window | None:
         """When it worked, on its own clock."""
         progress = progress_of(SummaryClient(0, self.summary)) if self.summary is not None else None

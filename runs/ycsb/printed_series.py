@@ -63,7 +63,7 @@ def _rows_of(client: SummaryClient, progress: Progress | None) -> dict[Key, _Row
         key = _key(measurement_of(name, client.run))
         if key is not None and operation.series:
             rows.setdefault(key, _of_points(client.number, start_s, operation.series))
-    for name, columns in progress.operations.items() if progress is not None else ():
+    for name, columns in progress.operations().items() if progress is not None else ():
         key = _key(measurement_of(name, client.run))
         if key is not None and progress is not None:
             rows.setdefault(key, _of_lines(progress, columns))

@@ -68,7 +68,7 @@ def progress_of(client: SummaryClient) -> Progress | None:
         ended_s=float(at_s[np.searchsorted(done, done[-1])]),
         at_s=at_s,
         done=done,
-        operations=_operations(lines),
+        lines=lines,
     )
 
 
@@ -81,20 +81,6 @@ def _table(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
         np.array([line.operations_done for line in lines], dtype=np.float64),
         np.array([np.nan if line.at_s is None else line.at_s for line in lines], dtype=np.float64),
     )
-
-
-def _operations(lines: Sequence[StatusLine]) -> Mapping[str, Columns]:
-    if isinstance(lines, StatusTable):
-        return {name: {field: lines.column(name, field) for field in FIELDS} for name in lines.names}
-    names = sorted({name for line in lines for name in line.operations})
-    found = {name: {field: np.full(len(lines), np.nan) for field in FIELDS} for name in names}
-    for position, line in enumerate(lines):
-        for name, operation in line.operations.items():
-            for field in FIELDS:
-                value = getattr(operation, field)
-                if value is not None:
-                    found[name][field][position] = value
-    return found
 
 
 def _ascending(times: Floats) -> Floats:
@@ -122,7 +108,7 @@ def whole_window(clients: Sequence[Progress]) -> Window | None:
 def counted_so_far(progress: Progress) -> dict[str, ReadOperation]:
     """The operations of a client that left no summary, by the status lines it did leave. They have no percentiles."""
     found: dict[str, ReadOperation] = {}
-    for name, columns in progress.operations.items():
+    for name, columns in progress.operations().items():
         counted = np.nan_to_num(columns["count"]) > 0
         if counted.any():
             found[name] = _added({field: column[counted] for field, column in columns.items()})
