@@ -36,7 +36,20 @@ class Progress:
     ended_s: float  # when its last operation was counted
     at_s: Floats
     done: Floats
-    operations: Mapping[str, Columns]  # of the intervals, by measurement name
+    lines: Sequence[StatusLine]
+
+    def operations(self) -> Mapping[str, Columns]:
+        """What the intervals say of each measurement name."""
+        if isinstance(self.lines, StatusTable):
+            return {name: {field: self.lines.column(name, field) for field in FIELDS} for name in self.lines.names}
+        names = sorted({name for line in self.lines for name in line.operations})
+        found = {name: {field: np.full(len(self.lines), np.nan) for field in FIELDS} for name in names}
+        for position, line in enumerate(self.lines):
+            for name, operation in line.operations.items():
+                for field in FIELDS:
+                    value = getattr(operation, field)
+                    found[name][field][position] = np.nan if value is None else value
+        return found
 
     @property
     def interval_s(self) -> float | None:
