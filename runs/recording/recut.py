@@ -28,6 +28,7 @@ from runs.ycsb.intervals import Intervals
 from runs.ycsb.merge import ClientOutput, MergedClient, MergedRun, merge_intervals
 from runs.ycsb.readers.results import ReadOperation
 from runs.ycsb.series import Series, unpack
+from runs.ycsb.stored import unpack_intervals
 from runs.ycsb.summarised import SummarisedRun
 from runs.ycsb.summary import Summary
 
@@ -119,7 +120,7 @@ def stored_intervals(run: Run) -> tuple[Intervals, ...]:
     """The interval histograms of the whole run. Raises RecutRefused where they are not there any more."""
     try:
         return tuple(
-            Intervals.from_bytes(artifacts.open_artifact(artifact))
+            unpack_intervals(artifacts.open_artifact(artifact))
             for artifact in run.artifacts.filter(kind=INTERVALS).order_by("name")
         )
     except (OSError, YcsbError) as error:
