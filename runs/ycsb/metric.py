@@ -25,6 +25,7 @@ _RAW_HEADLINE: Final = "Below is a summary of latency in microseconds:"
 _TAG: Final = re.compile(r"</?[a-z]{1,10}>", re.IGNORECASE)
 _US: Final = {"us": 1.0, "ms": 1000.0}
 _BUCKET_US: Final = 1000.0  # of the measurement types histogram and timeseries: YCSB counts by whole milliseconds
+_MOST_KEYS: Final = 1_000  # of one metric: a client that prints more prints something else as well
 _SIGNIFICANT_BITS: Final = 11  # HdrHistogram with three significant digits keeps 2048 values apart
 
 
@@ -76,6 +77,8 @@ class MetricDraft:
         """Keep one line. Of what is stated twice the first counts."""
         if _ROW_KEY.fullmatch(key):
             return "known" if self.rows.take(key, value) else "unknown"
+        if len(self.returns) + len(self.extra) + len(self.percentiles) >= _MOST_KEYS:
+            return "unknown"
         if key.startswith("Return="):
             return self._take_return(key[7:], value)
         name, unit = _named(key)

@@ -320,6 +320,8 @@ class _Table:
         """Which lines have the names of the kind."""
         is_good = np.ones(len(self.values), dtype=bool)
         for run, text in kind.fixed:
+            if len(text) > LONGEST:  # of which no value is read
+                return np.zeros(len(self.values), dtype=bool)
             is_good &= (self.values[:, run] == int(text)) & (self.lengths[:, run] == len(text))
         return is_good
 
