@@ -58,13 +58,16 @@ class RunFiles:
     notes: tuple[str, ...] = ()
 
 
-def group(files: Sequence[ReadFile]) -> tuple[RunFiles, ...]:
-    """The runs in these files, in the order in which they first occur; files without any result are left out."""
+def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFiles, ...]:
+    """The runs in these files, in the order in which they first occur; files without any result are left out.
+
+    `together`: somebody said that the files are of one run, so neither times nor operations are held against it.
+    """
     drafts, notes = _drafts(files)
     runs: list[list[tuple[str, _Run]]] = []
     for key in sorted(drafts, key=_natural):
         for run in drafts[key].runs():
-            home = next((members for members in runs if _is_one_run(run, key, members)), None)
+            home = next((members for members in runs if _is_one_run(run, key, members, together=together)), None)
             if home is None:
                 runs.append([(key, run)])
             else:
@@ -88,7 +91,9 @@ def merge_run(
     """
     lacking = [reason for client in run.clients if (reason := _lacks(client))]
     if lacking:
-        notes = (f"The percentiles are bounds: {'; '.join(lacking)}.", *run.notes)
+        # What a single client states of itself is no bound.
+        bounds = (f"The percentiles are bounds: {'; '.join(lacking)}.",) if len(run.clients) > 1 else ()
+        notes = (*bounds, *run.notes)
         return summarise([_summary_client(client) for client in run.clients], notes=notes)
     outputs = [_output(client) for client in run.clients]
     phase: Phase = run.phase or "measure"
@@ -291,10 +296,10 @@ def _joined(summary: ReadRun | None, other: ReadRun) -> ReadRun:
 # --- Which clients are one run's ---
 
 
-def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]]) -> bool:
+def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]], *, together: bool) -> bool:
     """Whether the run is another client of those: of the same phase, at the same time or, undated, of the same kind."""
-    return all(key != other_key and run.phase == other.phase for other_key, other in members) and any(
-        _are_together(run, other) for _, other in members
+    return all(key != other_key and run.phase == other.phase for other_key, other in members) and (
+        together or any(_are_together(run, other) for _, other in members)
     )
 
 

@@ -10,6 +10,8 @@ from runs.ycsb.names import LatencyKind
 from runs.ycsb.summarised import SummarisedOperation, SummarisedRun
 
 PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
+EXACT: Final = "exact, histograms added"
+STATED: Final = "as the client states them"
 BOUNDS: Final = "bounds, histograms missing"
 
 
@@ -31,7 +33,7 @@ def as_json(run: RunFiles) -> dict[str, Any]:
             *(merged.notes if isinstance(merged, SummarisedRun) else run.notes),
             *(f"client {client.number}: {client.reason}" for client in merged.missing),
         ],
-        "percentiles": "histograms" if isinstance(merged, MergedRun) else BOUNDS,
+        "percentiles": EXACT if isinstance(merged, MergedRun) else BOUNDS if len(merged.clients) > 1 else STATED,
         "runtime_ms": max((client.runtime_ms for client in merged.clients if client.runtime_ms), default=None),
         "throughput_ops_s": merged.throughput_ops_s,
         "throughput_sum_ops_s": merged.throughput_sum_ops_s,

@@ -156,6 +156,11 @@ def test_files_of_different_times_are_different_runs():
     assert told(files) == [("measure", [["first.txt"], ["third.txt"]]), ("measure", [["second.txt"]])]
 
 
+def test_files_are_one_run_where_somebody_says_so():
+    files = [text("first.txt", 500, status=lines(T0)), text("second.txt", 501, status=lines(T0 + 3600))]
+    assert [len(run.clients) for run in group(files, together=True)] == [2]
+
+
 def test_files_of_different_operations_are_different_runs():
     files = [text("workloadc.txt"), text("workloade.txt", 400, operation="SCAN")]
     assert [len(run.clients) for run in group(files)] == [1, 1]
@@ -202,7 +207,12 @@ def test_it_gives_bounds_where_a_log_of_an_operation_is_missing():
     summary = replace(summary, operations={**summary.operations, "UPDATE": ReadOperation(count=7)})
     (merged,) = merge_files([ReadFile("out.txt", runs=(summary,)), log("READ.hdr")])
     assert isinstance(merged, SummarisedRun)
-    assert merged.notes == ("The percentiles are bounds: client 0 left no histograms of UPDATE.",)
+    assert merged.operation("UPDATE").ok == 7
+    other = replace(text("2.txt", 3), runs=(replace(one(3), operations={"READ": ReadOperation(count=3)}),))
+    (merged,) = merge_files([ReadFile("1/out.txt", runs=(summary,)), log("1/READ.hdr"), other])
+    assert merged.notes == (
+        "The percentiles are bounds: client 0 left no histograms of UPDATE; client 1 left no histograms.",
+    )
 
 
 def test_a_killed_clients_histograms_count_where_another_has_none():

@@ -49,6 +49,12 @@ def test_summaries_give_bounds_and_say_so():
     assert "client 0 left no histograms; client 1 left no histograms" in found["warnings"][0]
 
 
+def test_a_single_client_states_points():
+    found = merged(FAST)
+    assert found["operations"]["READ"]["percentiles_us"] == {"50": 1e3, "95": 1e3, "99": 1e4}
+    assert (found["percentiles"], found["warnings"]) == ("as the client states them", [])
+
+
 def test_failed_operations_stand_apart():
     found = merged(FAST, SLOW)
     assert found["operations"]["READ-FAILED"] == {"count": 10, "mean_us": 7.0, "returns": {"FAILED": 10}}
@@ -63,7 +69,7 @@ def test_histograms_give_points():
     assert read["percentiles_us"]["50"] == 1000
     assert read["percentiles_us"]["99"] == 3001
     assert "percentiles_bounds_us" not in read
-    assert (found["percentiles"], found["clients_merged"]) == ("histograms", 2)
+    assert (found["percentiles"], found["clients_merged"]) == ("exact, histograms added", 2)
     assert found["clients"] == [["a/READ.hdr"], ["b/READ.hdr"]]
 
 
