@@ -12,13 +12,13 @@ from runs.tests.world import browser, make_world
 pytestmark = pytest.mark.django_db
 
 # Which thing of the world an address names, by the beginning of the address' name.
-THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run", "artifact")
+THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run", "artifact", "import")
 READ = ("machine", "cluster", "database", "workload", "matrix", "run")
 LISTS = ("machines", "clusters", "databases", "workloads", "systems", "matrices", "runs")
 # What viewers must not reach, and what only operators or admins may.
-WRITE = tuple(f"{thing}-{verb}" for thing in ("database", "workload") for verb in ("edit", "delete"))
+WRITE = (*(f"{thing}-{verb}" for thing in ("database", "workload") for verb in ("edit", "delete")), "import")
 OPERATED = ("machine-edit", "machine-delete", "cluster-edit", "cluster-delete")
-ADDED = ("database-add", "workload-add", "matrix-add")
+ADDED = ("database-add", "workload-add", "matrix-add", "imports")
 
 
 def named(patterns) -> list[tuple[str, tuple[str, ...]]]:
@@ -36,7 +36,7 @@ NAMES = sorted(name for name, arguments in named(urls.urlpatterns) if arguments 
 
 def address(name, world):
     thing = next(t for t in THINGS if name == t or name.startswith(f"{t}-"))
-    return reverse(name, args=[getattr(world, thing).pk])
+    return reverse(name, args=[getattr(world, {"import": "upload"}.get(thing, thing)).pk])
 
 
 def test_it_walks_every_address():

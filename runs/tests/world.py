@@ -6,7 +6,18 @@ from typing import Any
 from django.test import Client
 
 from benchsite.teams.models import Role, Team
-from runs.models import Artifact, Cluster, Database, LoadGenerator, Machine, Matrix, Run, Sweep, Workload
+from runs.models import (
+    Artifact,
+    Cluster,
+    Database,
+    LoadGenerator,
+    Machine,
+    Matrix,
+    Run,
+    Sweep,
+    Upload,
+    Workload,
+)
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -36,6 +47,7 @@ class World:
     sweep: Sweep
     run: Run
     artifact: Artifact
+    upload: Upload
 
 
 def make_world(team: Team, name: str = "") -> World:
@@ -52,7 +64,8 @@ def make_world(team: Team, name: str = "") -> World:
     sweep = make_sweep(team=team, matrix=matrix, database=database, workload=workload, mode="always")
     run = make_run(sweep)
     artifact = Artifact.objects.create(team=team, run=run, kind="stdout", name="stdout.txt", sha256="0" * 64, size=1)
-    return World(team, machine, cluster, database, workload, generator, matrix, sweep, run, artifact)
+    upload = Upload.objects.create(team=team, state="recognised", recognised={"files": [], "runs": []})
+    return World(team, machine, cluster, database, workload, generator, matrix, sweep, run, artifact, upload)
 
 
 def browser(team: Team | None, role: str = Role.RUNNER, **fields: Any) -> Client:

@@ -32,12 +32,15 @@ class NoFiles(FileUploadHandler):
 
 def folder() -> Path:
     """Where files lie while they arrive: beside where they are kept, so that keeping one is a rename."""
-    return Path(settings.INCOMING_DIR) / "arriving"
+    base = Path(settings.INCOMING_DIR)
+    for private in (base, base / "arriving"):
+        private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return base / "arriving"
 
 
 def drop_strays(older_than_s: float) -> None:
     """Files that were still arriving when their server was killed."""
-    for path in folder().glob("*.upload") if folder().is_dir() else ():
+    for path in folder().glob("*.upload"):
         if time.time() - path.stat().st_mtime > older_than_s:
             path.unlink(missing_ok=True)
 
@@ -46,7 +49,6 @@ class ArrivingFile(TemporaryUploadedFile):
     """A file that is gone when its request ends, unless it was moved elsewhere."""
 
     def __init__(self, name: str, content_type: str, charset: str | None) -> None:
-        folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         file = tempfile.NamedTemporaryFile(suffix=".upload", dir=folder())  # noqa: SIM115 - closed with the request
         UploadedFile.__init__(self, file, name, content_type, 0, charset)
 

@@ -23,6 +23,8 @@ def work_on(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
             record_upload(upload, claim)
     except (UploadGone, Upload.DoesNotExist):
         log.info("Upload %s was discarded.", upload_id)
+    except MemoryError:
+        life.fail(upload_id, claim, "These files need more memory than reading them may take: import fewer at a time.")
     except YcsbError as error:
         life.fail(upload_id, claim, str(error))
     except Exception as error:

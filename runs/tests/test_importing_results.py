@@ -1,0 +1,244 @@
+"""From files to runs that compare like scheduled ones: recognised, completed, saved, shown."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from benchsite import formatting
+from runs.models import Run, Sweep
+from runs.tests.factories import make_run, make_sweep, make_workload
+from runs.tests.importing import DATA, answers, bring, corpus, import_folder, save, sent, summary, zipped
+from runs.tests.pages import text_of
+
+__all__ = ["import_folder"]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
+
+
+def test_it_shows_what_was_recognised_before_anything_is_saved(client_in):
+    upload = bring(client_in, corpus("024"))
+    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "YCSB text" in page
+    assert "READ-MODIFY-WRITE" in page
+    assert formatting.throughput(9717.22864639005) in page
+    assert not Run.objects.exists()
+
+
+def test_it_saves_a_published_result_as_a_run(client_in, user):
+    upload = save(client_in, bring(client_in, corpus("024")), mode="mongodb:unknown", database="MongoDB")
+    run = Run.objects.get()
+    assert (upload.state, run.upload, run.source, run.status) == ("saved", upload, "uploaded", "succeeded")
+    assert run.throughput_ops_s == pytest.approx(9717.22864639005)
+    read = run.measurement_sets.get().measurements.get(operation="READ")
+    assert (read.ok, read.mean_us, read.p95_us, read.p99_us) == (100_000, 632.21264, 1519, 7847)
+    assert run.spec["stated"]["by"] == user.get_username()
+    assert (run.system, run.mode, run.spec["mode"]["record"]) == ("mongodb", "unknown", {})
+    assert run.verdict
+
+
+def test_it_merges_clients_with_histograms_exactly(client_in):
+    upload = bring(client_in, zipped(DATA / "two_clients"))
+    (found,) = upload.recognised["runs"]
+    assert found["exact"]
+    assert [len(names) for names in found["clients"]] == [5, 5]  # three logs, a summary, status lines
+    run = save(client_in, upload, warmup_s="1").runs.get()
+    kept = run.measurement_sets.get()
+    assert (kept.clients_merged, kept.warmup_s, kept.basis) == (2, 1, "window")
+    assert run.starts_at.year >= 2024
+    assert run.series.count() >= 2
+    assert run.artifacts.filter(kind="intervals").count() >= 2
+    assert run.artifacts.filter(kind="hdr").count() == 6
+    assert list(run.client_runs.values_list("state", flat=True)) == ["finished", "finished"]
+
+
+def test_it_bounds_percentiles_of_several_summaries(client_in):
+    upload = bring(client_in, sent("client-1.txt", summary()), sent("client-2.txt", summary(p95=900, p99=2000)))
+    (found,) = upload.recognised["runs"]
+    assert (found["exact"], len(found["clients"]), found["hints"]["threads"]) == (False, 2, 16)
+    run = save(client_in, upload).runs.get()
+    read = run.measurement_sets.get().measurements.get(operation="READ")
+    assert (read.ok, read.p99_us) == (100_000, None)
+    assert read.bounds["p99"][0] >= 1200
+    assert read.bounds["p99"][1] <= 2000
+    assert run.threads == 16
+
+
+def test_it_makes_runs_of_several_runs_in_one_file(client_in):
+    upload = save(client_in, bring(client_in, corpus("018")))
+    runs = list(upload.runs.order_by("position"))
+    assert [run.phase for run in runs] == ["load", "measure"] * 3
+    assert {run.sweep.phase for run in runs} == {"load", "measure"}
+    assert Sweep.objects.count() == 2
+    assert [run.repeat for run in runs if run.phase == "measure"] == [1, 2, 3]
+
+
+def test_it_saves_only_the_runs_that_are_ticked(client_in):
+    upload = bring(client_in, corpus("018"))
+    filled = answers(upload)
+    for number in (0, 2, 3, 4, 5):
+        del filled[f"run-{number}-keep"]
+    assert client_in.post(f"/import/{upload.pk}/", filled).status_code == 302
+    assert [(run.phase, run.position) for run in Run.objects.all()] == [("measure", 1)]
+
+
+def test_it_takes_every_file_for_a_run_of_its_own_when_told(client_in):
+    upload = bring(client_in, sent("a-8.txt", summary()), sent("a-16.txt", summary(reads=60_000)))
+    assert len(upload.recognised["runs"]) == 1
+    client_in.post(f"/import/{upload.pk}/group/", {"grouping": "apart"})
+    upload.refresh_from_db()
+    assert [found["clients"] for found in upload.recognised["runs"]] == [[["a-8.txt"]], [["a-16.txt"]]]
+    save(client_in, upload, **{"run-1-threads": "16"})
+    sweep = Sweep.objects.get()
+    assert sorted(sweep.runs.values_list("threads", "throughput_ops_s")) == [(8, 10_000), (16, 11_000)]
+
+
+def test_it_adds_a_rung_to_a_curve_that_was_uploaded_before(client_in):
+    first = save(client_in, bring(client_in, sent("a.txt", summary())))
+    sweep = first.runs.get().sweep
+    second = bring(client_in, sent("b.txt", summary(reads=90_000)))
+    save(client_in, second, sweep=str(sweep.pk), **{"run-0-threads": "16"})
+    save(client_in, bring(client_in, sent("c.txt", summary(reads=91_000))), sweep=str(sweep.pk))
+    assert sorted(sweep.runs.values_list("threads", "repeat")) == [(8, 1), (8, 2), (16, 1)]
+    assert len(text_of(client_in.get(reverse("sweep", args=[sweep.pk])))) > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"mode": "redis:everysec"}, "is of redis in mode always"),
+        ({"purpose": "tuning"}, "purpose is measured"),
+        ({"workload_name": "other"}, "is of the workload “YCSB A”"),
+    ],
+)
+def test_it_keeps_a_curve_of_one_kind(client_in, changes, says):
+    sweep = save(client_in, bring(client_in, sent("a.txt", summary()))).runs.get().sweep
+    upload = bring(client_in, sent("b.txt", summary(reads=90_000)))
+    response = client_in.post(f"/import/{upload.pk}/", answers(upload, sweep=str(sweep.pk), **changes))
+    assert response.status_code == 422
+    assert says in response.content.decode()
+
+
+def test_it_begins_the_form_with_what_the_command_line_says(client_in):
+    upload = bring(client_in, sent("a.txt", summary()))
+    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert '<option value="redis:unknown" selected>' in page
+    assert 'value="8"' in page  # threads
+    assert "readproportion=0.5" in page
+    assert 'value="YCSB A"' in page
+
+
+def test_it_says_what_is_wrong_and_keeps_what_was_typed(client_in):
+    upload = bring(client_in, sent("a.txt", summary()))
+    wrong = {"mode": "", "database": "", "properties": "readproportion=0.5\nnonsense=1", "hardware": "eight cores",
+             "run-0-threads": ""}  # fmt: skip
+    response = client_in.post(f"/import/{upload.pk}/", answers(upload, **wrong))
+    page = response.content.decode()
+    assert response.status_code == 422
+    for words in ("Choose the system", "nonsense", "State the client threads", "eight cores"):
+        assert words in page
+    assert not Run.objects.exists()
+
+
+def test_it_asks_for_at_least_one_run(client_in):
+    upload = bring(client_in, sent("a.txt", summary()))
+    filled = answers(upload)
+    del filled["run-0-keep"]
+    response = client_in.post(f"/import/{upload.pk}/", filled)
+    assert response.status_code == 422
+    assert "Tick at least one run" in response.content.decode()
+
+
+def test_it_makes_one_run_of_two_clicks(client_in):
+    upload = bring(client_in, sent("a.txt", summary()))
+    filled = answers(upload)
+    for _ in range(2):
+        assert client_in.post(f"/import/{upload.pk}/", filled).status_code == 302
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_makes_one_run_of_two_clicks_at_once(race, user):
+    client = Client()
+    client.force_login(user)
+    upload = bring(client, sent("a.txt", summary()))
+    filled = answers(upload)
+
+    def click():
+        one = Client()
+        one.force_login(user)
+        return one.post(f"/import/{upload.pk}/", filled).status_code
+
+    assert race(click, 3) == [302, 302, 302]
+    assert Run.objects.count() == Sweep.objects.count() == 1
+
+
+def test_it_takes_a_workload_of_the_team(client_in, team):
+    workload = make_workload(team=team, name="Our A")
+    upload = bring(client_in, sent("a.txt", summary()))
+    run = save(client_in, upload, workload=str(workload.pk), workload_name="", properties="").runs.get()
+    assert (run.workload_name, run.sweep.workload) == ("Our A", workload)
+
+
+def test_it_names_a_system_that_the_catalog_does_not_know(client_in):
+    upload = bring(client_in, sent("a.txt", summary()))
+    refused = client_in.post(f"/import/{upload.pk}/", answers(upload, mode="other:unknown"))
+    assert "Write which system it was" in refused.content.decode()
+    run = save(client_in, upload, mode="other:unknown", system_name="OurBase").runs.get()
+    assert (run.system, run.mode, run.spec["system_name"]) == ("other", "unknown", "OurBase")
+
+
+def test_it_shows_where_a_run_comes_from(client_in, user):
+    upload = bring(client_in, sent("one.txt", summary()))
+    run = save(client_in, upload, hardware="two racks of boxes", nodes="3", cores="8", memory_gib="64").runs.get()
+    page = text_of(client_in.get(reverse("run", args=[run.pk])))
+    for words in ("Where it comes from", "one.txt", "two racks of boxes", "3 nodes", "ycsb 0.17.0",
+                  user.get_username(), "where they ran is not stated"):  # fmt: skip
+        assert words in page
+
+
+def test_it_compares_uploaded_with_scheduled_runs(client_in, team):
+    sweep = make_sweep(team=team, purpose="measured")
+    make_run(sweep, threads=8, throughput=8000)
+    uploaded = save(client_in, bring(client_in, sent("a.txt", summary()))).runs.get().sweep
+    page = text_of(client_in.get(f"{reverse('compare')}?v=1&sweep={sweep.pk}&sweep={uploaded.pk}", follow=True))
+    assert "Redis · always" in page
+    assert "2 sweeps" in page
+
+
+@pytest.mark.parametrize("name", ["runs", "sweeps", "compare", "home", "imports", "queue", "matrices"])
+def test_it_shows_every_list_with_nothing_but_uploads(client_in, name):
+    run = save(client_in, bring(client_in, corpus("018"))).runs.first()
+    page = text_of(client_in.get(reverse(name), follow=True))
+    if name in ("runs", "sweeps"):
+        assert run.sweep.name in page
+        assert "uploaded" in page
+
+
+def test_it_filters_runs_by_their_source(client_in, team):
+    make_run(make_sweep(team=team, name="ours"))
+    save(client_in, bring(client_in, sent("a.txt", summary())))
+    both, theirs, ours = (text_of(client_in.get(f"/runs/{q}")) for q in ("", "?source=uploaded", "?source=scheduled"))
+    assert "ours 2t r1" in both
+    assert "Redis always" in both
+    assert "ours 2t r1" not in theirs
+    assert "Redis always" not in ours
+
+
+def test_it_finds_an_uploaded_curve_by_its_described_workload(client_in):
+    save(client_in, bring(client_in, sent("a.txt", summary())), workload_name="Our own mix")
+    for address in ("/sweeps/?workload=Our+own+mix", "/compare/?v=1&matrix=all&workload=Our+own+mix", "/sweeps/?q=mix"):
+        assert "Redis always" in text_of(client_in.get(address, follow=True)).replace(" · ", " "), address
+
+
+def test_it_cuts_an_uploaded_run_again(client_in):
+    run = save(client_in, bring(client_in, zipped(DATA / "two_clients"))).runs.get()
+    client_in.post(reverse("run-cut", args=[run.pk]), {"warmup_s": "1", "tail_s": "0"})
+    assert list(run.measurement_sets.values_list("number", "warmup_s")) == [(1, 0), (2, 1)]
+
+
+@pytest.mark.parametrize("what", ["histograms", "summaries"])
+def test_it_recomputes_an_uploaded_run_to_the_same(client_in, what):
+    from runs.recording.recompute import rebuild
+
+    files = [zipped(DATA / "two_clients")] if what == "histograms" else [corpus("018")]
+    for run in save(client_in, bring(client_in, *files)).runs.all():
+        assert list(rebuild(Run.objects.get(pk=run.pk)).differences) == []

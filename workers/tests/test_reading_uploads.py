@@ -1,0 +1,186 @@
+"""Large uploads: a child of the conductor's reads them, out of the way of what is measured, and may be killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+from django.db import connections
+from django.test import Client
+
+from benchsite.tests.live_site import database_url
+from runs.models import Upload
+from runs.tests.factories import make_machine, make_run, make_sweep, make_team, make_user
+from runs.tests.importing import answers, bring, import_folder, sent, summary
+from runs.uploading import life
+from workers import uploads
+from workers.models import Lease
+from workers.presence import host_key
+
+__all__ = ["import_folder"]
+pytestmark = [pytest.mark.usefixtures("import_folder")]
+
+
+@pytest.fixture
+def waiting(db, monkeypatch):
+    """A browser with an upload that waits for a worker."""
+    monkeypatch.setattr(life, "MOST_IN_REQUEST", 0)
+    client = Client()
+    client.force_login(make_user(team=make_team()))
+    return client, bring(client, sent("a.txt", summary()))
+
+
+def measure_here():
+    """A run that holds this machine."""
+    return Lease.objects.create(machine=make_machine(host_key=host_key()), run=make_run(make_sweep(), status="running"))
+
+
+@pytest.mark.django_db
+def test_it_reads_nothing_while_a_run_measures_on_this_machine(waiting):
+    _, upload = waiting
+    measure_here()
+    uploads.read_upload(upload.pk)
+    upload.refresh_from_db()
+    assert (upload.state, upload.attempts) == ("received", 0)
+
+
+@pytest.mark.django_db
+def test_a_second_delivery_does_nothing(waiting):
+    _, upload = waiting
+    claim = life.begin(upload.pk)
+    uploads.read_upload(upload.pk)
+    upload.refresh_from_db()
+    assert (upload.state, upload.claim) == ("reading", claim)
+
+
+@pytest.fixture
+def children(settings, import_folder, tmp_path, monkeypatch):
+    """Children of this test see its database and its folders."""
+    (tmp_path / "log").mkdir()
+    settings.VAR_DIR = tmp_path
+    settings.GUARDED_DIR = tmp_path / "guarded"
+    for name, value in (
+        ("DATABASE_URL", database_url()), ("BENCHSITE_INCOMING", str(import_folder / "incoming")),
+        ("BENCHSITE_ARTIFACTS", str(import_folder / "artifacts")),
+    ):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_child_reads_and_saves(waiting, children):
+    client, upload = waiting
+    uploads.read_upload(upload.pk)
+    upload.refresh_from_db()
+    assert upload.state == "recognised", (upload.error, (children / "log" / "reader.log").read_text())
+    client.post(f"/import/{upload.pk}/", answers(upload))
+    uploads.read_upload(upload.pk)
+    upload.refresh_from_db()
+    assert upload.state == "saved", upload.error
+    assert upload.runs.get().throughput_ops_s == 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_child_leaves_the_upload_to_be_read_once_more(waiting, children, monkeypatch):
+    _, upload = waiting
+    start = uploads.start_child
+
+    def killed(upload_id, claim):
+        child = start(upload_id, claim)
+        os.kill(child.pid, signal.SIGKILL)
+        return child
+
+    monkeypatch.setattr(uploads, "start_child", killed)
+    for state in ("received", "failed"):
+        uploads.read_upload(upload.pk)
+        upload.refresh_from_db()
+        assert upload.state == state
+    assert "lost twice" in upload.error
+
+
+@pytest.fixture
+def reading(waiting, children, monkeypatch):
+    """An upload with the process that has begun to read it, and the thread that watches that process.
+
+    Django alone takes it a second to start: time enough for what these tests do.
+    """
+    _, upload = waiting
+    monkeypatch.setattr(uploads, "LOOK_S", 0.05)
+    monkeypatch.setattr(uploads, "BEAT_S", 0.05)
+    seen = threading.Event()
+    start = uploads.start_child
+
+    def started(upload_id, claim):
+        child = start(upload_id, claim)
+        process.append(psutil.Process(child.pid))
+        seen.set()
+        return child
+
+    process: list[psutil.Process] = []
+    monkeypatch.setattr(uploads, "start_child", started)
+    watch = threading.Thread(target=closing(uploads.read_upload), args=(upload.pk,))
+    watch.start()
+    assert seen.wait(30)
+    yield upload, process[0], watch
+    watch.join(30)
+
+
+def closing(function):
+    def run(*args):
+        try:
+            function(*args)
+        finally:
+            connections.close_all()
+
+    return run
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_child_stands_still_while_a_run_measures(reading):
+    upload, process, watch = reading
+    lease = measure_here()
+    until(lambda: process.status() == psutil.STATUS_STOPPED)
+    until(lambda: Upload.objects.filter(pk=upload.pk, step="held while a run measures").exists())
+    lease.delete()
+    watch.join(30)
+    upload.refresh_from_db()
+    assert upload.state == "recognised", upload.error
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_child_ends_when_its_upload_is_discarded(reading):
+    upload, process, watch = reading
+    measure_here()
+    until(lambda: process.status() == psutil.STATUS_STOPPED)  # so that it cannot be done before it is discarded
+    assert life.discard(upload)
+    watch.join(30)
+    assert not psutil.pid_exists(process.pid)
+    assert not Upload.objects.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_child_may_use_only_so_much_memory(children):
+    code = (
+        "import uuid, django; django.setup(); from workers.management.commands import read_upload as command; "
+        "command.work_on = lambda *_: bytearray(3 * 1024**3); "
+        "command.Command().handle(upload=uuid.uuid4(), claim=uuid.uuid4())"
+    )
+    env = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert "MemoryError" in done.stderr
