@@ -24,8 +24,6 @@ class Surroundings:
     cpu_percent: Mapping[int, float] = field(default_factory=dict)
     clock_offsets_s: Mapping[int, float] = field(default_factory=dict)
     gc_shares: Mapping[int, float] = field(default_factory=dict)  # of their run times, collecting garbage
-    status_interval_s: float | None = None  # how far apart the clients' status lines are
-    format: str = ""  # of the output, `runs.ycsb.readers.results.Format`
     low_latency_us: float | None = None
     probe: ClientProbe | None = None
     cluster: ClusterFacts = field(default_factory=ClusterFacts)
@@ -89,7 +87,10 @@ def facts_of_summary(
     phase = summarised.phase or phase
     window = summarised.window
     lasted = [client.runtime_ms / 1000 for client in summarised.clients if client.runtime_ms and client.runtime_ms > 0]
-    series = over_time(summarised.series, window, 0.0, resolution_s=known.status_interval_s) if window else None
+    apart = [client.status_interval_s for client in summarised.clients]
+    resolution_s = max((one for one in apart if one is not None), default=None) if None not in apart else None
+    series = over_time(summarised.series, window, 0.0, resolution_s=resolution_s) if window else None
+    formats = {client.format for client in summarised.clients}
     return RunFacts(
         phase=phase,
         threads=threads,
@@ -99,7 +100,10 @@ def facts_of_summary(
         missing=tuple(f"client {entry.number}: {entry.reason}" for entry in summarised.missing),
         window_s=window.length_s if window else min(lasted, default=None),
         window_asked_s=measure_s,
-        operations=tuple(_summarised_operation(operation, known.format) for operation in summarised.operations),
+        operations=tuple(
+            _summarised_operation(operation, whole=formats <= _WHOLE_MICROSECONDS)
+            for operation in summarised.operations
+        ),
         total_operations=summarised.total_operations,
         ok_operations=summarised.ok_operations,
         failed_operations=summarised.failed_operations,
@@ -116,7 +120,7 @@ def facts_of_summary(
 
 
 # Formats whose percentiles are whole microseconds: a fraction there is an average of several.
-_WHOLE_MICROSECONDS: Final = ("ycsb-text", "ycsb-json", "thumbtack")
+_WHOLE_MICROSECONDS: Final = frozenset({"ycsb-text", "ycsb-json", "thumbtack"})
 
 
 def _merged_client(client: MergedClient, known: Surroundings) -> ClientFacts:
@@ -155,7 +159,7 @@ def _summarised_client(client: SummarisedClient, known: Surroundings) -> ClientF
         printed_counts=client.printed_counts,
         cleanup_s=client.cleanup_s,
         truncated=not client.complete,
-        **_beside(client.number, known),
+        **{**_beside(client.number, known), "gc_share": client.gc_share},
     )
 
 
@@ -221,8 +225,9 @@ def _expected_interval_us(merged: MergedRun, threads: int | None, target_ops_s: 
     return threads / target_ops_s * 1e6
 
 
-def _summarised_operation(operation: SummarisedOperation, format: str) -> OperationFacts:
-    exact = {float(name): bounds.low_us for name, bounds in operation.percentiles_us.items() if bounds.is_exact}
+def _summarised_operation(operation: SummarisedOperation, *, whole: bool) -> OperationFacts:
+    # The lower bounds of percentiles ascend as the percentiles themselves do.
+    lowest = {float(name): bounds.low_us for name, bounds in operation.percentiles_us.items()}
     ends = [end for bounds in operation.percentiles_us.values() for end in (bounds.low_us, bounds.high_us)]
     return OperationFacts(
         operation=operation.operation,
@@ -233,25 +238,11 @@ def _summarised_operation(operation: SummarisedOperation, format: str) -> Operat
         mean_us=operation.mean_us,
         min_us=operation.min_us,
         max_us=operation.max_us,
-        percentiles_us=exact,
+        percentiles_us=lowest,
         resolution_us=operation.resolution_us,
-        contradiction=_bucket_contradiction(operation),
-        averaged=format in _WHOLE_MICROSECONDS and any(end is not None and not end.is_integer() for end in ends),
+        contradiction=operation.contradiction,
+        averaged=whole and any(end is not None and not end.is_integer() for end in ends),
     )
-
-
-def _bucket_contradiction(operation: SummarisedOperation) -> str:
-    """What the buckets say against the counts and the maximum, or nothing."""
-    counted = sum(bucket.count for bucket in operation.buckets)
-    if not operation.buckets or operation.ok is None:
-        return ""
-    # Older versions count failed operations in the same buckets.
-    if counted not in (operation.ok, operation.ok + (operation.failed or 0)):
-        return f"its buckets hold {counted:,} values of {operation.ok + (operation.failed or 0):,}"
-    last = max((bucket.from_us for bucket in operation.buckets if bucket.count), default=0.0)
-    if operation.max_us is not None and last > operation.max_us:
-        return "a bucket above its maximum is not empty"
-    return ""
 
 
 def _added(parts: Sequence[Mapping[str, int]]) -> dict[str, int] | None:

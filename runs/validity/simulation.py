@@ -4,6 +4,7 @@ Every case draws runs from a seeded generator and asks the check itself, with th
 `manage.py false_alarms` prints the table that docs/how-results-are-judged.md quotes.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -40,7 +41,10 @@ class Rate:
 
     @property
     def is_kept(self) -> bool:
-        return self.share <= self.case.limit if self.case.healthy else self.share >= self.case.limit
+        """Whether it is within its limit, but for three standard deviations of so few runs."""
+        limit = self.case.limit
+        chance = 3 * math.sqrt(limit * (1 - limit) / self.runs)
+        return self.share <= limit + chance if self.case.healthy else self.share >= limit - chance
 
 
 def rates(runs: int, seed: int = SEED) -> Iterator[Rate]:
@@ -176,14 +180,14 @@ CASES: Final[tuple[Case, ...]] = (
     Case("V09", "target reached but for start and end", True, 0.01, lambda random: _offered(random, 1.0)),
     Case("V09", "93 % of the target reached", False, 0.99, lambda random: _offered(random, 0.93)),
     Case("V10", "target kept, pauses of up to 200 ms", True, 0.01, _answering),
-    Case("V10", "3 % more offered than can be done, 180 s", False, 0.95, lambda random: _overloaded(random, 0.03)),
-    Case("V11", "warm after 20 of 60 s, 180 s, CV 5 %", True, 0.03, lambda random: _warming(random, 60, 180, 0.05, 20)),
-    Case("V11", "warm at once, 60 s, CV 5 %", True, 0.10, lambda random: _warming(random, 5, 60, 0.05, 1)),
-    Case("V11", "warm after 20 of 60 s, 180 s, CV 8 %", True, 0.05, lambda random: _warming(random, 60, 180, 0.08, 20)),
-    Case("V11", "warm after 150 s, 60 s cut off", False, 0.95, lambda random: _warming(random, 60, 180, 0.02, 150)),
-    Case("V11", "drifts by 10 % in 180 s, CV 5 %", False, 0.90, lambda random: _drifting(random, 0.10)),
+    Case("V10", "3 % more offered than can be done, 180 s", False, 0.99, lambda random: _overloaded(random, 0.03)),
+    Case("V11", "warm after 20 of 60 s, 180 s, CV 5 %", True, 0.02, lambda random: _warming(random, 60, 180, 0.05, 20)),
+    Case("V11", "warm at once, 60 s, CV 5 %", True, 0.06, lambda random: _warming(random, 5, 60, 0.05, 1)),
+    Case("V11", "warm after 20 of 60 s, 180 s, CV 8 %", True, 0.04, lambda random: _warming(random, 60, 180, 0.08, 20)),
+    Case("V11", "warm after 150 s, 60 s cut off", False, 0.99, lambda random: _warming(random, 60, 180, 0.02, 150)),
+    Case("V11", "drifts by 10 % in 180 s, CV 5 %", False, 0.95, lambda random: _drifting(random, 0.10)),
     Case("V12", "180 s, CV 2 %", True, 0.01, lambda random: _over_time(0, noise(random, 180, 0.02))),
-    Case("V12", "180 s, CV 5 %", True, 0.10, lambda random: _over_time(0, noise(random, 180, 0.05))),
+    Case("V12", "180 s, CV 5 %", True, 0.05, lambda random: _over_time(0, noise(random, 180, 0.05))),
     Case("V12", "180 s, CV 15 %", False, 0.99, lambda random: _over_time(0, noise(random, 180, 0.15))),
     Case("V12", "3 s in 30 at half, CV 2 %", False, 0.99, _dips),
     Case("V13", "300 s, 20 ops/s by chance", True, 0.01, lambda random: _counted(random, 20.0, 0)),

@@ -136,9 +136,10 @@ def stalls(facts: RunFacts, profile: Profile) -> CheckResult:
     if slow and longest_us is not None:
         complaints.append(f"one operation took {latency(longest_us)}")
     sentence = " and ".join(complaints)
-    if not complaints and facts.over_time and not facts.over_time.is_by_second:
+    by_second = facts.over_time is None or facts.over_time.is_by_second
+    if not complaints and not by_second:
         return not_assessed("V13", title, limits, "Only means over several seconds are known: they hide short stalls.")
-    shown = [f"{empty} s empty"] if enough else []
+    shown = [f"{empty} s empty"] if stalled or (enough and by_second) else []
     shown += [f"longest operation {latency(longest_us)}"] if longest_us is not None else []
     return CheckResult(
         "V13", "warn" if complaints else "pass", title, ", ".join(shown), limits,

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
+from runs.ycsb.contradictions import bucket_contradiction
 from runs.ycsb.intervals import Intervals
 from runs.ycsb.merged import MissingClient, Phase, Window
 from runs.ycsb.names import LatencyKind
@@ -28,7 +29,7 @@ from runs.ycsb.progress import (
     weighted_mean,
     whole_window,
 )
-from runs.ycsb.readers.results import ReadRun
+from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.series import Series
 from runs.ycsb.stated import (
     Operations,
@@ -65,6 +66,7 @@ class SummarisedOperation:
     buckets: tuple[Bucket, ...] = ()  # of all clients, where all have the same
     mean_bounds_us: Bounds | None = None  # by those buckets
     failed_mean_us: float | None = None
+    contradiction: str = ""  # what a client's buckets say against its other numbers, in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,9 @@ class SummarisedClient:
     ended_s: float | None = None
     cleanup_s: float | None = None
     complete: bool = True
+    format: Format | None = None
+    gc_share: float | None = None  # of its run time, collecting garbage
+    status_interval_s: float | None = None  # how far apart its status lines are
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,8 @@ class SummarisedRun:
         return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
 
 
+# What a client's JVM prints of itself, in percent of its run time.
+_COLLECTING: Final = "TOTAL_GC_TIME_% Time(%)"
 _NO_RESULT: Final = "it left neither a result nor a status line that counts an operation"
 
 
@@ -252,6 +259,7 @@ class _Part:
 
     def client(self) -> SummarisedClient:
         run, progress = self.run, self.progress
+        collecting = run.process.get(_COLLECTING)
         dated = progress if progress is not None and progress.is_dated else None
         return SummarisedClient(
             number=self.number,
@@ -267,6 +275,9 @@ class _Part:
             ended_s=dated.ended_s if dated is not None else None,
             cleanup_s=bookkeeping_s(run.operations),
             complete=run.complete,
+            format=run.format,
+            gc_share=None if collecting is None else collecting / 100,
+            status_interval_s=progress.interval_s if progress is not None else None,
         )
 
 
@@ -321,6 +332,7 @@ def _operation(stated: Sequence[StatedOperation], percentiles: Sequence[str]) ->
         buckets=buckets,
         mean_bounds_us=mean_bounds(buckets, least, most),
         failed_mean_us=_mean(failed_values),
+        contradiction=next(filter(None, map(bucket_contradiction, values)), ""),
     )
 
 
