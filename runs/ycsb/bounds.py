@@ -112,19 +112,29 @@ def _between_the_clients(operations: Sequence[ReadOperation], name: str) -> Boun
 
 
 def _stated(operation: ReadOperation) -> dict[str, Bounds]:
-    """One client's percentiles: between the borders of a bucket where only its lower one was printed.
+    """One client's percentiles: between the borders of a bucket where only one of them was printed.
 
     What its own counts by bucket contradict is left out: they are nearer to what was measured.
     """
     found: dict[str, Bounds] = {}
-    buckets, most = buckets_of(operation), operation.max_us
-    for name, low in operation.percentiles_us.items():
-        high = low + (operation.resolution_us or 0.0)
-        stated = Bounds(low, most if most is not None and low < most < high else high)
-        holding = _holding(buckets, float(name))
+    buckets = buckets_of(operation)
+    for name, value in operation.percentiles_us.items():
+        stated, holding = _bucket(operation, value), _holding(buckets, float(name))
         if holding is None or not _excludes(stated, holding):
             found[name] = stated
     return found
+
+
+def _bucket(operation: ReadOperation, value: float) -> Bounds:
+    """What a printed percentile stands for; no value lies beyond the extremes."""
+    least, most = operation.min_us or 0.0, operation.max_us
+    width = operation.resolution_us
+    if operation.rounds_up:
+        low, high = least if width is None else value - width, value
+    else:
+        low, high = value, value + (width or 0.0)
+    low = max(low, min(least, high))
+    return Bounds(low, most if most is not None and low < most < high else high)
 
 
 def _holding(buckets: Sequence[Bucket], percentile: float) -> Bounds | None:

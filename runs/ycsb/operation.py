@@ -48,6 +48,7 @@ class ReadOperation:
     percentiles_us: Mapping[str, float] = field(default_factory=dict)  # "99.9" -> µs
     # How coarse the percentiles are: 1000 where each is the floor of a bucket of 1 ms. None: as fine as HdrHistogram.
     resolution_us: float | None = None
+    rounds_up: bool = False  # the percentiles are the upper ends of buckets instead
     returns: Mapping[str, int] = field(default_factory=dict)
     buckets: tuple[Bucket, ...] = ()  # those with a value in them, and the overflow wherever it is stated
     series: tuple[SeriesPoint, ...] = ()

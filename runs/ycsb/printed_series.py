@@ -1,7 +1,7 @@
-"""Series of clients without histograms: what their status lines and printed time series say second by second.
+"""Series of clients without histograms: what their status lines and printed time series say, on every level.
 
-Counts add up and means are weighted by them. A percentile is shown only where one single client states it: several
-clients' percentiles of the same second are never averaged.
+Counts add up and means are weighted by them. A percentile is shown only where one single interval states it: several
+percentiles, of clients or of seconds, are never averaged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +10,15 @@ from typing import Final
 
 import numpy as np
 
+from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import Grid, make_grid
 from runs.ycsb.histogram import Floats, Ints
-from runs.ycsb.intervals import Intervals
+from runs.ycsb.intervals import Timeline
 from runs.ycsb.names import LatencyKind, MeasurementName
 from runs.ycsb.operation import SeriesPoint
 from runs.ycsb.progress import Columns, Progress
-from runs.ycsb.series import POINT, Points, Series
+from runs.ycsb.pyramid import LEVELS
+from runs.ycsb.series import POINT, Points, Series, coarser
 from runs.ycsb.stated import SummaryClient, measurement_of
 
 # The name under which all operations together are shown where no line tells them apart.
@@ -38,8 +40,13 @@ class _Rows:
 Key = tuple[str, LatencyKind, bool]  # operation, kind, whether these are failed ones
 
 
-def series_of_clients(clients: Sequence[SummaryClient], known: Sequence[Progress]) -> tuple[Series, ...]:
-    """The series of every operation that any client's lines tell of, on one grid of seconds."""
+def series_of_clients(
+    clients: Sequence[SummaryClient], known: Sequence[Progress]
+) -> tuple[tuple[Series, ...], tuple[str, ...]]:
+    """The series of every operation that any client's lines tell of, on one grid of seconds; and why there are none.
+
+    `known` is the progress of those clients that have status lines.
+    """
     base_s = min((progress.started_s for progress in known), default=0.0)
     rows: dict[Key, list[_Rows]] = {}
     for client in clients:
@@ -47,12 +54,18 @@ def series_of_clients(clients: Sequence[SummaryClient], known: Sequence[Progress
             rows.setdefault(key, []).append(part)
     if not any((part.count >= 0).any() for parts in rows.values() for part in parts):
         rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in known]} if known else {}
+    try:
+        return tuple(_series(rows, base_s, len(clients))), ()
+    except MergeError as error:
+        return (), (f"There are no series: {error}",)
+
+
+def _series(rows: Mapping[Key, Sequence[_Rows]], base_s: float, clients: int) -> Iterable[Series]:
     grid = _grid([part for parts in rows.values() for part in parts], base_s)
-    names = sorted({(operation, kind) for operation, kind, _ in rows}, key=lambda key: (key[0], key[1] != "service"))
-    return tuple(
-        Series(operation, kind, base_s, 1, len(clients), _points(rows, operation, kind, grid))
-        for operation, kind in names
-    )
+    for operation, kind in sorted({key[:2] for key in rows}, key=lambda key: (key[0], key[1] != "service")):
+        plain, failed = rows.get((operation, kind, False), ()), rows.get((operation, kind, True), ())
+        for level, points in _levels(plain, failed, grid):
+            yield Series(operation, kind, base_s, level, clients, points)
 
 
 def _rows_of(client: SummaryClient, progress: Progress | None) -> dict[Key, _Rows]:
@@ -63,10 +76,12 @@ def _rows_of(client: SummaryClient, progress: Progress | None) -> dict[Key, _Row
         key = _key(measurement_of(name, client.run))
         if key is not None and operation.series:
             rows.setdefault(key, _of_points(client.number, start_s, operation.series))
-    for name, columns in progress.operations().items() if progress is not None else ():
+    told = progress.operations() if progress is not None else {}
+    # Of two kinds of measurement of the same values the one that counts them.
+    for name in sorted(told, key=lambda name: name.startswith(("Bucket", "Raw"))):
         key = _key(measurement_of(name, client.run))
         if key is not None and progress is not None:
-            rows.setdefault(key, _of_lines(progress, columns))
+            rows.setdefault(key, _of_lines(progress, told[name]))
     return rows
 
 
@@ -126,17 +141,14 @@ def _numbers(values: Iterable[float | None]) -> Floats:
 # --- On the grid ---
 
 
-def _intervals(rows: _Rows) -> Intervals:
-    """The rows as intervals, so that the grid can place them; they have no latencies to merge."""
-    size = rows.start_s.size
-    return Intervals(
+def _timeline(rows: _Rows) -> Timeline:
+    """The rows as the grid places them."""
+    return Timeline(
         name=ALL_OPERATIONS,
-        client=np.full(size, rows.client, dtype=np.int32),
+        client=np.full(rows.start_s.size, rows.client, dtype=np.int32),
         start_s=rows.start_s,
         length_s=rows.end_s - rows.start_s,
-        offsets=np.arange(size + 1, dtype=np.int64),
-        index=np.zeros(size, dtype=np.int32),
-        count=np.maximum(rows.count, 0),
+        totals=np.maximum(rows.count, 0),
     )
 
 
@@ -146,33 +158,44 @@ def _grid(parts: Sequence[_Rows], base_s: float) -> Grid:
         if part.client not in longest or _length(part) > _length(longest[part.client]):
             longest[part.client] = part
     ended = {number: float(part.end_s[-1]) for number, part in longest.items()}
-    return make_grid({number: _intervals(part) for number, part in longest.items()}, ended, base_s)
+    return make_grid({number: _timeline(part) for number, part in longest.items()}, ended, base_s)
 
 
 def _length(part: _Rows) -> float:
     return float(part.end_s[-1] - part.start_s[0])
 
 
-def _points(rows: Mapping[Key, Sequence[_Rows]], operation: str, kind: LatencyKind, grid: Grid) -> Points:
+def _levels(plain: Sequence[_Rows], failed: Sequence[_Rows], grid: Grid) -> Iterable[tuple[int, Points]]:
+    """The points of one operation on every level that has at least two of them."""
+    seconds = _points(plain, failed, grid)
+    for level in LEVELS:
+        points = coarser(seconds, level) if level > 1 else seconds
+        if level > 1 and points.size < 2:
+            return
+        _add_latencies(points, plain, grid, level)
+        yield level, points
+
+
+def _points(plain: Sequence[_Rows], failed: Sequence[_Rows], grid: Grid) -> Points:
+    """Counts and rates per second. Without counts there is no rate, not a rate of nothing."""
     points = np.zeros(grid.seconds.size, dtype=POINT)
     for name in POINT.names or ():
         if POINT[name].kind == "f":
             points[name] = np.nan
     points["second"] = grid.seconds
     points["covered_s"] = sum(grid.covered_s.values(), np.zeros(grid.seconds.size))
-    plain, failed = rows.get((operation, kind, False), ()), rows.get((operation, kind, True), ())
     points["count"] = _counts(plain, grid)
     points["failed"] = _counts(failed, grid)
     if plain and all((part.count >= 0).all() for part in plain):
-        points["rate_ops_s"] = grid.rate_ops_s(_by_client(plain, grid))
-    _add_latencies(points, plain, grid)
+        rate = grid.rate_ops_s(_by_client(plain, grid))
+        points["rate_ops_s"] = points["rate_min_ops_s"] = points["rate_max_ops_s"] = rate
     return points
 
 
 def _by_client(parts: Sequence[_Rows], grid: Grid) -> dict[int, Ints]:
     counts = {number: np.zeros(grid.seconds.size, dtype=np.int64) for number in grid.covered_s}
     for part in parts:
-        counts[part.client] = counts[part.client] + grid.counts(_intervals(part))[part.client]
+        counts[part.client] = counts[part.client] + grid.counts(_timeline(part))[part.client]
     return counts
 
 
@@ -180,22 +203,19 @@ def _counts(parts: Sequence[_Rows], grid: Grid) -> Ints:
     return sum(_by_client(parts, grid).values(), np.zeros(grid.seconds.size, dtype=np.int64))
 
 
-def _add_latencies(points: Points, parts: Sequence[_Rows], grid: Grid) -> None:
-    """Means weighted by counts, the largest maximum, and what a single interval alone states."""
-    size = grid.seconds.size
+def _add_latencies(points: Points, parts: Sequence[_Rows], grid: Grid, level: int) -> None:
+    """Means weighted by counts, the largest maximum, and what a single interval alone states of the whole row."""
+    size = points.size
     stating, weight, total = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size)
     alone = {name: np.full(size, np.nan) for name in ("mean_us", *_LATENCIES)}
     most = np.full(size, -np.inf)
     for part in parts:
-        placed = grid.place(_intervals(part))
-        # A line that counts nothing says nothing about latencies.
-        says = (part.count != 0)[placed.interval] & ~np.isnan(part.columns["mean_us"][placed.interval])
-        at, interval, share = grid.rows(placed)[says], placed.interval[says], placed.weight[says]
+        at, interval, share = _shares(part, points, grid, level)
         np.add.at(stating, at, 1)
         counted = np.where(part.count[interval] > 0, part.count[interval] * share, np.nan)
         np.add.at(weight, at, counted)
         np.add.at(total, at, counted * part.columns["mean_us"][interval])
-        # An unknown maximum makes that of its second unknown.
+        # An unknown maximum makes that of its row unknown.
         np.maximum.at(most, at, np.nan_to_num(part.columns["max_us"][interval], nan=np.inf))
         for name, column in alone.items():
             column[at] = part.columns[name][interval]
@@ -204,3 +224,16 @@ def _add_latencies(points: Points, parts: Sequence[_Rows], grid: Grid) -> None:
     points["max_us"] = np.where(np.isfinite(most), most, np.nan)
     for name in ("p50_us", "p99_us"):
         points[name] = np.where(stating == 1, alone[name], np.nan)
+
+
+def _shares(part: _Rows, points: Points, grid: Grid, level: int) -> tuple[Ints, Ints, Floats]:
+    """Which intervals state latencies of which rows, each once, and which part of the interval lies there."""
+    placed = grid.place(_timeline(part))
+    # A line that counts nothing says nothing about latencies.
+    says = (part.count != 0)[placed.interval] & ~np.isnan(part.columns["mean_us"][placed.interval])
+    seconds = grid.seconds[grid.rows(placed)[says]]
+    row, interval = np.searchsorted(points["second"], seconds // level * level), placed.interval[says]
+    pairs, inverse = np.unique((row * part.count.size + interval).astype(np.int64), return_inverse=True)
+    share = np.zeros(pairs.size)
+    np.add.at(share, inverse, placed.weight[says])
+    return pairs // part.count.size, pairs % part.count.size, share

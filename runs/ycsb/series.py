@@ -83,7 +83,7 @@ def levels_of(
         entries = [one for one in merged.timelines if (one.parsed.operation, one.parsed.kind) == key]
         seconds = _points(entries, grid)
         for level in LEVELS:
-            points = _coarser(seconds, level) if level > 1 else seconds
+            points = coarser(seconds, level) if level > 1 else seconds
             if level > 1 and points.size < 2:
                 break
             for column, values in latencies.get(key, {}).get(level, {}).items():
@@ -140,7 +140,7 @@ def _points(entries: Sequence[Timeline], grid: Grid) -> Points:
     return points
 
 
-def _coarser(seconds: Points, level: int) -> Points:
+def coarser(seconds: Points, level: int) -> Points:
     """Counts added, and the mean, the least and the greatest of the rates; every second weighs the same."""
     begins, first = np.unique(seconds["second"] // level * level, return_index=True)
     points = np.zeros(begins.size, dtype=POINT)

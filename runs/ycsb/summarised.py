@@ -146,6 +146,7 @@ def summarise(
     window = common_window(progress) if complete else None
     whole = whole_window(progress) if complete else None
     throughput, basis = _throughput(found, window)
+    series, complaints = series_of_clients([part.source for part in found], progress)
     total = _sum(part.total for part in found)
     return SummarisedRun(
         phase=found[0].run.phase if len({part.run.phase for part in found}) == 1 else None,
@@ -161,8 +162,8 @@ def summarise(
         throughput_wall_ops_s=total / whole.length_s if whole is not None and total is not None else None,
         overlap=None if whole is None else window.length_s / whole.length_s if window is not None else 0.0,
         window=window,
-        series=series_of_clients([part.source for part in found], progress),
-        notes=tuple(notes),
+        series=series,
+        notes=(*notes, *complaints),
     )
 
 

@@ -92,6 +92,15 @@ def test_a_printed_bucket_border_stands_for_the_whole_bucket():
     assert percentile_bounds([operation]) == {"95": Bounds(80.0, 1000.0), "99": Bounds(5000.0, 5400.0)}
 
 
+def test_an_upper_border_stands_for_its_bucket_too():
+    """go-ycsb printed (bucket + 1) milliseconds until 2021, so that p99 may exceed the maximum."""
+    operation = ReadOperation(count=1000, min_us=80.0, max_us=5400.0, percentiles_us={"95": 1000.0, "99": 6000.0},
+                              resolution_us=1000.0, rounds_up=True)  # fmt: skip
+    assert percentile_bounds([operation]) == {"95": Bounds(80.0, 1000.0), "99": Bounds(5000.0, 5400.0)}
+    unknown = ReadOperation(count=1000, min_us=80.0, max_us=5400.0, percentiles_us={"95": 2000.0}, rounds_up=True)
+    assert percentile_bounds([unknown]) == {"95": Bounds(80.0, 2000.0)}
+
+
 VARI = (
     (0, 256, 732_757), (256, 512, 1_071_121), (512, 1024, 159_357), (1024, 2000, 22_602), (2000, 4000, 2699),
     (4000, 8000, 10_831), (8000, 16_000, 403), (16_000, 32_000, 38), (64_000, 128_000, 160),

@@ -267,12 +267,36 @@ def test_a_single_clients_percentiles_are_shown():
 
 
 def test_a_long_interval_covers_its_seconds():
-    lines = [StatusLine(at, at * 10, 10.0, {"READ": StatusOperation(count=at and 100, avg=7.0)}, at_s=T0 + at)
+    lines = [StatusLine(at, at * 10, 10.0, {"READ": StatusOperation(count=at and 100, avg=7.0, p99=8.0)}, at_s=T0 + at)
              for at in (0, 10, 20)]  # fmt: skip
-    (series,) = of(run({}, status=tuple(lines))).series
+    series, tens = of(run({}, status=tuple(lines))).series
     assert series.points["second"].tolist() == list(range(20))
     assert series.points["count"].sum() == 200
     assert series.points["mean_us"].tolist() == [7.0] * 20
+    assert (tens.interval_s, tens.points["count"].tolist()) == (10, [100, 100])
+    assert tens.points["p99_us"].tolist() == [8.0, 8.0], "each is what its line states"
+
+
+def test_percentiles_of_seconds_are_not_averaged_on_coarser_levels():
+    lines = steady(T0, 30, 10, READ={"count": 10, "avg": 5.0, "p99": 9.0, "max": 20.0})
+    seconds, tens = of(run({}, status=lines)).series
+    assert (seconds.interval_s, tens.interval_s) == (1, 10)
+    assert np.isnan(tens.points["p99_us"]).all()
+    assert (tens.points["mean_us"].tolist(), tens.points["max_us"].tolist()) == ([5.0] * 3, [20.0] * 3)
+    assert (tens.points["count"].tolist(), tens.points["rate_ops_s"].tolist()) == ([100] * 3, [10.0] * 3)
+
+
+def test_values_measured_twice_are_shown_once():
+    lines = steady(T0, 3, 10, HdrREAD={"count": 10, "avg": 5.0}, BucketREAD={"avg": 4.0})
+    (series,) = of(run({}, status=lines)).series
+    assert (series.operation, series.points["count"].tolist()) == ("READ", [10] * 3)
+
+
+def test_dates_that_cannot_be_give_no_series():
+    lines = (*steady(T0, 3, 10, READ={"count": 10, "avg": 5.0}), StatusLine(4, 40, 1.0, at_s=T0 + 9e8))
+    found = of(run({"READ": operation(40)}, throughput=10.0, status=lines))
+    assert (found.series, found.throughput_ops_s) == ((), 10.0)
+    assert "lie more than" in found.notes[0]
 
 
 def test_failed_operations_have_their_own_column():
