@@ -47,9 +47,11 @@ class Operation:
 
     operation: str
     kind: str
-    ok: int
-    failed: int
+    ok: int | None  # None: an uploaded summary does not say
+    failed: int | None
     latencies_us: Mapping[str, Spread]
+    # By statistic, between which values it lies where nobody knows it better; the upper one None: without bound.
+    bounds_us: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
 
     def median_us(self, statistic: str) -> float | None:
         found = self.latencies_us.get(statistic)
@@ -93,7 +95,7 @@ class Point:
         done, took = 0, 0.0
         for one in self.operations:
             mean = one.median_us("mean")
-            if one.kind != "service" or mean is None:
+            if one.kind != "service" or mean is None or one.ok is None:
                 continue
             done += -one.ok if one.operation == COMPOSITE else one.ok
             took += 0.0 if one.operation == COMPOSITE else one.ok * mean

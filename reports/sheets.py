@@ -125,18 +125,25 @@ def distributions_of(point: Point | None) -> list[Distribution]:
             count=one.ok,
             steps=tuple((share, value) for name, share in SHARES.items() if (value := one.median_us(name)) is not None),
             max_us=one.median_us("max"),
+            bounds=tuple((share, *one.bounds_us[name]) for name, share in SHARES.items() if name in one.bounds_us),
         )
         for one in point.operations
     ]
 
 
 def percentiles_sheet(name: str, point: Point | None) -> Sheet:
-    distributions = [one for one in distributions_of(point) if one.steps]
+    distributions = [one for one in distributions_of(point) if one.steps or one.bounds]
+    bounded = any(one.bounds for one in distributions)
     merged = f"{point.clients_merged} of {point.clients_expected} clients merged" if point else ""
     return Sheet(
         name=name,
         draw=lambda frame: percentiles_figure(distributions, frame),
-        caption=_sentences("Percentiles of the measured window from the merged histograms", merged),
+        caption=_sentences(
+            "Percentiles as the clients' summaries allow; bars are bounds, histograms missing"
+            if bounded
+            else "Percentiles of the measured window from the merged histograms",
+            merged,
+        ),
         table=percentiles_table(distributions),
         empty="" if distributions else "No latency of this run is stored.",
     )

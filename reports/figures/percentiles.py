@@ -13,13 +13,17 @@ TICKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The latencies of one operation: (share of operations that were at most so slow, latency in µs), ascending."""
+    """The latencies of one operation: (share of operations that were at most so slow, latency in µs), ascending.
+
+    `bounds` are of the shares whose latency is only known to lie between two values, the upper one None: without bound.
+    """
 
     operation: str
     kind: str
-    count: int
+    count: int | None  # None: nobody says
     steps: tuple[tuple[float, float], ...]
     max_us: float | None
+    bounds: tuple[tuple[float, float, float | None], ...] = ()
 
 
 def percentiles_figure(distributions: Sequence[Distribution], frame: Frame) -> Figure:
@@ -40,7 +44,9 @@ def percentiles_figure(distributions: Sequence[Distribution], frame: Frame) -> F
     layout["yaxis"] = axis(frame, "latency (ms)", type="log", tickformat="~g", dtick="D2")
     operations = sorted({one.operation for one in distributions})
     colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
-    return {"data": [_trace(one, colours[one.operation]) for one in distributions], "layout": layout}
+    data = [_trace(one, colours[one.operation]) for one in distributions]
+    data += [_bars(one, colours[one.operation]) for one in distributions if one.bounds]
+    return {"data": data, "layout": layout}
 
 
 def _place(share: float) -> float:
@@ -50,6 +56,8 @@ def _place(share: float) -> float:
 
 def _steps(one: Distribution) -> list[tuple[float, float]]:
     """The steps that this many operations can show; the greatest latency stands at its own share."""
+    if one.count is None:
+        return [(share, value) for share, value in one.steps if value > 0]
     if one.count < 1:
         return []
     last = 1 - 1 / (one.count + 1)
@@ -64,7 +72,8 @@ def _trace(one: Distribution, colour: str) -> Trace:
     label = one.operation if one.kind == "service" else f"{one.operation}, response time"
     return {
         "type": "scatter",
-        "mode": "lines+markers",
+        # No line leads through what is not known.
+        "mode": "markers" if one.bounds else "lines+markers",
         "x": [rounded(_place(share)) for share, _ in steps],
         "y": [rounded(value / 1e3) for _, value in steps],
         "name": escaped(label),
@@ -72,4 +81,29 @@ def _trace(one: Distribution, colour: str) -> Trace:
         "marker": {"color": colour, "size": 6},
         "text": [f"{share * 100:.6g} %: {formatting.latency(value)}" for share, value in steps],
         "hovertemplate": f"%{{text}}<extra>{escaped(label)}</extra>",
+    }
+
+
+def _bars(one: Distribution, colour: str) -> Trace:
+    """A bar from bound to bound for each percentile that is only known so; without an upper one to the maximum."""
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    texts: list[str] = []
+    for share, low, high in one.bounds:
+        top = high if high is not None else max(one.max_us or low, low)
+        said = f"{share * 100:.6g} %: {formatting.latency_between(low, high)} (bounds, histograms missing)"
+        xs += [rounded(_place(share))] * 2 + [None]
+        ys += [rounded(max(low, 1.0) / 1e3), rounded(max(top, 1.0) / 1e3), None]
+        texts += [said, said, ""]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": xs,
+        "y": ys,
+        "name": escaped(f"{one.operation}, bounds"),
+        "line": {"color": colour, "width": 5},
+        "marker": {"color": colour, "size": 9, "symbol": "line-ew-open", "line": {"color": colour, "width": 2}},
+        "opacity": 0.55,
+        "text": texts,
+        "hovertemplate": f"%{{text}}<extra>{escaped(one.operation)}</extra>",
     }

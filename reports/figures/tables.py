@@ -193,10 +193,17 @@ def _cells(array: Any) -> list[Cell]:
 
 def percentiles_table(distributions: Sequence[Distribution]) -> Table:
     return Table(
-        ("operation", "latency", "operations", "percentile (%)", "latency (µs)"),
+        ("operation", "latency", "operations", "percentile (%)", "latency (µs)", "at most, where it is a bound (µs)"),
         tuple(
-            (one.operation, one.kind, one.count, share * 100, value)
+            (one.operation, one.kind, one.count, share * 100, low, high)
             for one in distributions
-            for share, value in (*one.steps, *(((1.0, one.max_us),) if one.max_us else ()))
+            for share, low, high in sorted(
+                [
+                    *((share, value, None) for share, value in one.steps),
+                    *one.bounds,
+                    *([(1.0, one.max_us, None)] if one.max_us else []),
+                ],
+                key=lambda row: row[0],
+            )
         ),
     )

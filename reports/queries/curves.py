@@ -9,7 +9,7 @@ from typing import Any, cast
 from django.db.models import BooleanField, Case, ExpressionWrapper, Q, QuerySet, Value, When
 
 from reports.analysis.points import Spread, spread
-from reports.curves import Curve, MachineFacts, Operation, Point, Progress, Setup, Standing
+from reports.curves import STATISTICS, Curve, MachineFacts, Operation, Point, Progress, Setup, Standing
 from runs.models import Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Status
 from runs.spec import MachineSpec, RunSpec
@@ -39,6 +39,8 @@ COLUMNS = {
     "p9999": "p9999_us",
     "max": "max_us",
 }
+# The same -> key in `Measurement.bounds`.
+BOUNDS = {name: STATISTICS[name] for name in COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def _repeats(runs: Sequence[Mapping[str, Any]]) -> dict[uuid.UUID, Repeat]:
     set_ids = [cut["id"] for cut in cuts.values()]
     measurements: dict[uuid.UUID, list[Mapping[str, Any]]] = defaultdict(list)
     for row in Measurement.objects.filter(measurement_set__in=set_ids).values(
-        "measurement_set_id", "operation", "latency_kind", "ok", "failed", *COLUMNS.values()
+        "measurement_set_id", "operation", "latency_kind", "ok", "failed", "bounds", *COLUMNS.values()
     ):
         measurements[row["measurement_set_id"]].append(row)
     worst = _worst_findings(set_ids)
@@ -203,12 +205,28 @@ def _operations(repeats: Sequence[Repeat]) -> tuple[Operation, ...]:
         Operation(
             operation=operation,
             kind=kind,
-            ok=sum(row["ok"] or 0 for row in same),
-            failed=sum(row["failed"] or 0 for row in same),
+            ok=_counted(same, "ok"),
+            failed=_counted(same, "failed"),
             latencies_us=_latencies(same),
+            bounds_us=_bounds(same),
         )
         for (operation, kind), same in sorted(rows.items())
     )
+
+
+def _counted(rows: Sequence[Mapping[str, Any]], column: str) -> int | None:
+    """None where one of the repeats does not say."""
+    return None if any(row[column] is None for row in rows) else sum(row[column] for row in rows)
+
+
+def _bounds(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float | None]]:
+    """The widest of the repeats' bounds."""
+    found = {}
+    for name, key in BOUNDS.items():
+        if some := [row["bounds"][key] for row in rows if key in row["bounds"]]:
+            highs = [high for _, high in some if high is not None]
+            found[name] = (min(low for low, _ in some), max(highs) if len(highs) == len(some) else None)
+    return found
 
 
 def _latencies(rows: Sequence[Mapping[str, Any]]) -> dict[str, Spread]:

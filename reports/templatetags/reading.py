@@ -1,7 +1,9 @@
 """What templates read off curves: words about ceilings, single statistics."""
 
 from django import template
+from django.utils.safestring import SafeString
 
+from benchsite.templatetags.units import latency, latency_between
 from reports.analysis.ceiling import Ceiling
 from reports.curves import Operation
 from reports.figures.ceilings import LADDER_SAYS
@@ -18,6 +20,7 @@ def ladder_words(found: Ceiling) -> str:
 
 
 @register.filter
-def statistic(operation: Operation, name: str) -> float | None:
-    """The median over the repeats of one statistic, in µs."""
-    return operation.median_us(name)
+def latency_of(operation: Operation, name: str) -> SafeString:
+    """One statistic with its unit: the median over the repeats, or the bounds between which it lies."""
+    bounds = operation.bounds_us.get(name)
+    return latency_between(bounds) if bounds else latency(operation.median_us(name))

@@ -16,6 +16,7 @@ from reports.figures.latency import Choice, latency_figure
 from reports.figures.layout import Frame
 from reports.figures.percentiles import Distribution, percentiles_figure
 from reports.figures.run_series import OverTime, Window, run_series_figure, total_rate
+from reports.figures.tables import percentiles_table
 from reports.figures.theme import DARK, LIGHT, labels_of, looks
 from reports.tests.curves import DISK, MEMORY, curve, one, operation, point
 
@@ -293,3 +294,19 @@ def test_equal_values_and_modes_without_a_record_are_drawn():
     for figure in every_figure(same, FRAMES[0]).values():
         go.Figure(figure)
     assert one(3.0).median == 3.0 and MEMORY["loss_window_s"] is None
+
+
+def test_a_percentile_that_is_only_known_as_bounds_is_a_bar_and_no_line_leads_through_it():
+    bounded = distribution(steps=((0.5, 800.0),), bounds=((0.99, 10_000.0, 100_000.0), (0.999, 100_000.0, None)))
+    points, bars = percentiles_figure([bounded], FRAMES[0])["data"]
+    assert points["mode"] == "markers"
+    assert bars["y"] == [10.0, 100.0, None, 100.0, 100.0, None]
+    assert "10.0\N{EN DASH}100" in bars["text"][0]
+    assert "bounds, histograms missing" in bars["text"][0]
+    rows = percentiles_table([bounded]).rows
+    assert ("READ", "service", 100_000, 99.0, 10_000.0, 100_000.0) in rows
+
+
+def test_percentiles_of_operations_that_nobody_counted_are_shown_as_stated():
+    (trace,) = percentiles_figure([distribution(count=None, max_us=None)], FRAMES[0])["data"]
+    assert len(trace["x"]) == 5

@@ -113,3 +113,13 @@ def test_checks_that_were_not_assessed_are_a_group_of_their_own(client_in, run):
     assert "1 of 2 checks warn" in page  # what was not assessed is not counted
     shown = response.context["page"]
     assert [len(group) for group in (shown.telling, shown.not_assessed, shown.passed)] == [1, 1, 1]
+
+
+def test_figures_and_tables_of_comparisons_show_the_bounds(client_in, run):
+    run.sweep.runs.exclude(pk=run.pk).update(excluded_reason="another")
+    write_set(run, 1, summarised(), [])
+    figure = client_in.get(f"/figures/runs/{run.pk}/percentiles/").json()
+    assert "bars are bounds" in figure["caption"]
+    assert [trace["mode"] for trace in figure["figure"]["data"]] == ["markers", "lines+markers"]
+    page = text_of(client_in.get(f"/sweeps/{run.sweep_id}/")).replace(formatting.THIN, " ")
+    assert "10.0\N{EN DASH}100 ms" in page
