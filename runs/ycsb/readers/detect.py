@@ -1,44 +1,100 @@
-"""Which format a file is in, by the first line that only one of them has."""
+"""Which format a file is in: told by the first line that only one of them has.
+
+A signature is some bytes that are quickly found, and a pattern that the line around them must match.
+"""
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from runs.ycsb.readers.results import Format
 
-# Each pattern begins at a line's first sign, which may be indented or stand behind what a log shipper put in front.
-_FRONT: Final = rb"^(?:[^\n\[#]{0,200}[ \t|:])?"
-_SIGNATURES: Final[tuple[tuple[Format, bytes], ...]] = (
-    ("hdr-log", _FRONT + rb'(?:#\[Logging for: |#\[Histogram log format version |"StartTimestamp","Interval_Length")'),
-    ("hdr-log", rb"^(?:Tag=[^,\n]{1,200},)?[-+0-9.eE]{1,40},[0-9.eE]{1,40},[-+0-9.eE]{1,40},HIST[A-Za-z0-9+/]"),
-    ("ycsb-json", rb'"metric"\s{0,8}:\s{0,8}"[^"\n]{1,200}"\s{0,8},\s{0,80}"measurement"\s{0,8}:'),
-    ("go-ycsb-json", _FRONT + rb'\[\{(?="[^\n]{0,2000}"Operation":")(?="[^\n]{0,2000}"(?:Takes\(s\)|Count)":")'),
-    ("go-ycsb-csv", rb"^operation,timestamp_us,latency_us"),
-    ("go-ycsb-table", _FRONT + rb"\|[ \t]+OPERATION[ \t]+\|[ \t]+(?:TAKES|COUNT)"),
-    ("go-ycsb", _FRONT + rb"[A-Z][A-Z_]{0,60} {1,8}- (?:Takes\(s\)|Count): [0-9]"),
-    ("go-ycsb", rb"^Using request distribution '|^\*{9,} properties \*{9,}|^(?:Run|Load) finished, takes [0-9]"),
-    ("go-ycsb", rb"^[A-Z][A-Z_]{0,60}:\r?\nOperations {1,8}: [0-9]"),
-    ("load-generator", rb"^\s{0,8}\[[A-Z]{1,40}\] [A-Za-z0-9/()]{1,80} {0,8}, {0,8}[0-9]"),
-    ("ycsb-cpp", rb"^(?:Load|Run) (?:runtime\(sec\)|operations\(ops\)|throughput\(ops/sec\)): "),
-    ("ycsb-c", rb"^# (?:Loading records:|Transaction throughput \(KTPS\))"),
-    ("ycsb-text", rb"-?\d{1,12} sec: \d{1,18} operations; "),
-    ("ycsb-text", rb"^(?:[^\n]{0,400}[ \t|:])?\[[A-Za-z][A-Za-z0-9_%-]{0,80}\],[ \t]{0,4}[^\s,][^,\n]{0,80}, {0,4}\S"),
-    (
-        "ycsb-text",
-        rb"YCSB Client \d|\bCommand line:|(?:com\.yahoo|site)\.ycsb\.|^Raw data measurement: will output to ",
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    format: Format
+    literal: bytes
+    line: re.Pattern[bytes]
+
+
+def _signature(name: Format, literal: bytes, line: bytes) -> _Signature:
+    return _Signature(name, literal, re.compile(line))
+
+
+# Lines may be indented, or stand behind what a log shipper put in front.
+_FRONT: Final = rb"(?:[^\[#\"]{0,200}[ \t|:>`])?\s{0,80}"
+_METRIC: Final = _FRONT + rb"\[[A-Za-z][\w.%-]{0,79}\],[ \t]{0,4}[^\s,]"
+_SIGNATURES: Final = (
+    _signature("hdr-log", b"#[Logging for: ", _FRONT + rb"#\[Logging for: "),
+    _signature("hdr-log", b"#[Histogram log format version", _FRONT + rb"#\[Histogram log format version"),
+    _signature("hdr-log", b'"StartTimestamp"', _FRONT + rb'"StartTimestamp","Interval_Length"'),
+    _signature("hdr-log", b",HIST", rb"(?:Tag=[^,]{1,200},)?[-+0-9.eE]{1,40},[0-9.eE]{1,40},[-+0-9.eE]{1,40},HIST"),
+    _signature("ycsb-json", b'"metric"', rb'.{0,2000}"metric"\s{0,8}:\s{0,8}"'),
+    _signature("go-ycsb-json", b'"Operation":', rb'.{0,2000}\[\{.{0,2000}"(?:Takes\(s\)|Count)":'),
+    _signature("go-ycsb-csv", b"operation,timestamp_us", rb"operation,timestamp_us,latency_us"),
+    _signature("go-ycsb-table", b"OPERATION", _FRONT + rb"(?:\||\xe2\x94[\x82\x83])[ \t]{1,80}OPERATION[ \t]"),
+    _signature("go-ycsb", b"- Takes(s): ", rb".{0,400}[A-Za-z] {1,40}- Takes\(s\): \d"),
+    _signature("go-ycsb", b"- Count: ", rb".{0,400}[A-Za-z] {1,40}- Count: \d"),
+    _signature("go-ycsb", b"Using request distribution '", _FRONT + rb"Using request distribution '"),
+    _signature("go-ycsb", b"* properties *", _FRONT + rb"\*{9,} properties \*{9,}"),
+    _signature("go-ycsb", b" finished, takes ", _FRONT + rb"(?:Run|Load) finished, takes \d"),
+    _signature("go-ycsb", b"Lan(us)", rb"\s{0,80}(?:Avg|Min|Max|\d{2}th) {1,4}Lan\(us\) {0,8}:"),
+    _signature("load-generator", b"[OVERALL] ", _FRONT + rb"\[OVERALL\] (?:RunTime|Throughput)"),
+    _signature("load-generator", b"] AverageLatency, ", _FRONT + rb"\[\w{1,80}\] AverageLatency, [\d.]{1,40}[mu]?s"),
+    _signature("ycsb-cpp", b" runtime(sec): ", _FRONT + rb"(?:Load|Run) runtime\(sec\): "),
+    _signature("ycsb-cpp", b" operations(ops): ", _FRONT + rb"(?:Load|Run) operations\(ops\): "),
+    _signature("ycsb-cpp", b" throughput(ops/sec): ", _FRONT + rb"(?:Load|Run) throughput\(ops/sec\): "),
+    _signature("ycsb-cpp", b": Count=", rb".{0,400}\d sec: \d{1,18} operations; \[[\w-]{1,80}: Count=\d{1,18} Max="),
+    _signature("ycsb-c", b"# Loading records:", _FRONT + rb"# Loading records:"),
+    _signature("ycsb-c", b" throughput (KTPS)", _FRONT + rb"# (?:Load|Transaction) throughput \(KTPS\)"),
+    _signature(
+        "ycsb-raw", b" latency raw data: op, ", rb"\S{1,80} latency raw data: op, timestamp\(ms\), latency\(us\)"
     ),
-    (
-        "ycsb-raw",
-        rb"^(?:\S{1,80} latency raw data: op, timestamp\(ms\), latency\(us\)|[A-Z][A-Z_-]{1,60},\d{12,14},\d{1,10}$)",
-    ),
+    _signature("ycsb-text", b" sec: ", rb".{0,1000}(?<!\d)\d{1,12} sec: \d{1,18} operations;"),
+    _signature("ycsb-text", b"], ", _METRIC),
+    _signature("ycsb-text", b"[OVERALL],", _METRIC),
+    _signature("ycsb-text", b"YCSB Client ", rb".{0,400}YCSB Client \d"),
+    _signature("ycsb-text", b"Command line:", rb".{0,400}Command line:"),
+    _signature("ycsb-text", b".ycsb.", rb".{0,20000}\b(?:com\.yahoo|site)\.ycsb\.[A-Za-z]"),
+    _signature("ycsb-text", b"Raw data measurement: ", rb".{0,400}Raw data measurement: will output to "),
 )
-_KNOWN: Final = tuple((name, re.compile(pattern, re.MULTILINE)) for name, pattern in _SIGNATURES)
+_RAW_ROWS: Final = re.compile(rb"(?:[A-Za-z][\w.-]{0,99},\d{12,14},\d{1,10}\n){1,2}", re.ASCII)
+_SPAN: Final = 64 * 1024  # bytes looked at together: most files show what they are within the first
+_MOST_TRIES: Final = 100  # lines of one span with the same bytes that are something else
 
 
-def detect(text: bytes) -> Format | None:
-    """The format whose signature comes first in the text; None where there is none of any."""
-    found: tuple[int, Format] | None = None
-    for name, pattern in _KNOWN:
-        match = pattern.search(text)
-        if match is not None and (found is None or match.start() < found[0]):
-            found = match.start(), name
-    return found[1] if found else None
+def detect(text: bytes, *, is_beginning: bool = False) -> Format | None:
+    """The format whose signature comes first in these lines; None where there is none of any."""
+    if is_beginning and _RAW_ROWS.match(text):
+        return "ycsb-raw"
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", min(start + _SPAN, len(text) - 1)) + 1 or len(text)
+        if found := _detect(text[start:end]):
+            return found
+        start = end
+    return None
+
+
+def _detect(text: bytes) -> Format | None:
+    first: tuple[int, Format] | None = None
+    for signature in _SIGNATURES:
+        at = _find(signature, text, len(text) if first is None else first[0])
+        if at is not None:
+            first = at, signature.format
+    return first[1] if first else None
+
+
+def _find(signature: _Signature, text: bytes, end: int) -> int | None:
+    """Where the first line with this signature begins, if before `end`."""
+    at = text.find(signature.literal, 0, end)
+    for _ in range(_MOST_TRIES):
+        if at < 0:
+            return None
+        start = text.rfind(b"\n", 0, at) + 1
+        until = text.find(b"\n", at)
+        line_end = until if until >= 0 else len(text)
+        if signature.line.match(text, start, line_end):
+            return start if start < end else None
+        at = text.find(signature.literal, line_end, end)
+    return None

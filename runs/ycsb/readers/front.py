@@ -1,14 +1,24 @@
 """From any file to what was read of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, assert_never
 
+from runs.ycsb.block import Block
 from runs.ycsb.errors import LimitExceeded, UnreadableFile
 from runs.ycsb.files import Limits, Member, open_members
 from runs.ycsb.files.limits import MIB
+from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.detect import detect
-from runs.ycsb.readers.results import Block, Format, Reader, ReadFile, ReadRun
+from runs.ycsb.readers.exporters import ExporterReader
+from runs.ycsb.readers.goycsb import GoYcsbReader
+from runs.ycsb.readers.hdrlog import HdrReader
+from runs.ycsb.readers.loadgenerator import LoadGeneratorReader
+from runs.ycsb.readers.raw import RawReader
+from runs.ycsb.readers.refusal import closest_lines, kind_of_binary, refusal
+from runs.ycsb.readers.results import Format, Reader, ReadFile, ReadRun
+from runs.ycsb.readers.text import TextReader
+from runs.ycsb.readers.totals import TotalsReader
 
 _HELD: Final = 4 * MIB  # of a file in which nothing was recognised yet
 
@@ -32,11 +42,14 @@ def read_file(
         return (ReadFile(name, error=str(error)),)
     except UnreadableFile as error:
         files.append(ReadFile(name, error=str(error)))
-    return tuple(files) or (ReadFile(name, error="The archive is empty."),)
+    return tuple(files) or (ReadFile(name, error="The archive has no files in it."),)
 
 
 def _read(member: Member) -> ReadFile:
-    front = Front(member.name)
+    binary = kind_of_binary(member.head)
+    if binary is not None:
+        return ReadFile(member.name, error=binary, size=len(member.head))
+    front = _Front(member.name)
     try:
         for block in member.blocks():
             front.feed(block)
@@ -50,16 +63,16 @@ def _read(member: Member) -> ReadFile:
         runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
     return ReadFile(
         name=member.name,
-        format=front.format,
+        format=runs[0].format if runs else front.format,
         version=next((run.version for run in runs if run.version), None),
-        error=None if runs else front.reason(),
+        error=None if runs else refusal(front.lines, front.closest, front.format),
         warnings=member.notes,
         runs=runs,
         size=member.size,
     )
 
 
-class Front:
+class _Front:
     """Holds the beginning of a file until its format is seen, then hands it all to that format's reader."""
 
     def __init__(self, name: str) -> None:
@@ -67,34 +80,54 @@ class Front:
         self._held: list[Block] = []
         self._held_size = 0
         self._reader: Reader | None = None
+        self._closest: Sequence[OtherLine] = ()
         self.format: Format | None = None
+        self.lines = 0
 
     def feed(self, block: Block) -> None:
+        self.lines = block.first_line + block.data.count(b"\n") - 1 if self._reader is None else self.lines
         if self._reader is not None:
             self._reader.feed(block)
             return
         self._held.append(block)
         self._held_size += len(block.data)
-        self.format = detect(block.data)
+        self.format = detect(block.data, is_beginning=block.first_line == 1)
         if self.format is not None:
             self._reader = reader_of(self.format, self._name)
             for held in self._held:
                 self._reader.feed(held)
             self._held = []
-        while self._held_size > _HELD and len(self._held) > 1:
+        # Of endless chatter the first lines and the last ones are enough.
+        while self._held_size > _HELD and len(self._held) > 2:
             self._held_size -= len(self._held.pop(1).data)
 
     def done(self) -> tuple[ReadRun, ...]:
         return self._reader.done() if self._reader is not None else ()
 
-    def reason(self) -> str:
-        """Why there is no run."""
-        return "Nothing in the file is an output of YCSB."
+    @property
+    def closest(self) -> Sequence[OtherLine]:
+        """Without a run: the lines that looked most like a result."""
+        if self._reader is not None:
+            return self._reader.closest
+        return closest_lines(self._held[0]) if self._held else ()
 
 
 def reader_of(name: Format, file_name: str) -> Reader:
     """A fresh reader for the format."""
-    from runs.ycsb.readers.exporters import ExporterReader
-    from runs.ycsb.readers.text import TextReader
-
-    return ExporterReader() if name == "ycsb-json" else TextReader()
+    match name:
+        case "ycsb-text" | "thumbtack":
+            return TextReader()
+        case "ycsb-json":
+            return ExporterReader()
+        case "ycsb-raw":
+            return RawReader()
+        case "hdr-log":
+            return HdrReader(file_name)
+        case "go-ycsb" | "go-ycsb-table" | "go-ycsb-json" | "go-ycsb-csv":
+            return GoYcsbReader()
+        case "load-generator":
+            return LoadGeneratorReader()
+        case "ycsb-cpp" | "ycsb-c":
+            return TotalsReader(name)
+        case _:
+            assert_never(name)

@@ -47,6 +47,11 @@ Format = Literal[
 class Reader(Protocol):
     """One format's reader. It is fed the blocks of one file in order and keeps no more than its result."""
 
+    @property
+    def closest(self) -> tuple[OtherLine, ...]:
+        """Without a run: the first lines that looked most like a result, redacted."""
+        ...
+
     def feed(self, block: Block) -> None: ...
 
     def done(self) -> "tuple[ReadRun, ...]": ...

@@ -1,0 +1,146 @@
+"""The lines of go-ycsb's reports: plain of every age, tables, JSON. Each is one operation, counted from the start."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from runs.ycsb.numbers import NO_MINIMUM, finite, whole
+from runs.ycsb.operation import ReadOperation
+
+# `READ   - Takes(s): 10.0, Count: 216563, ...`, from February 2018 on; `Count` came first then.
+PLAIN: Final = re.compile(r"(?:^|[\s|>`])([A-Za-z][\w-]{0,60}) {1,40}- ((?:Takes\(s\)|Count): \d.*)", re.ASCII)
+_PAIR: Final = re.compile(r"([\w.]{1,20}(?:\([a-z]{1,2}\))?): {0,4}([^\s,]{1,40})", re.ASCII)
+_PERCENTILE: Final = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)(?:st|nd|rd|th)\((us|ms)\)", re.ASCII)
+_LATENCY: Final = re.compile(r"(avg|min|max)\((us|ms)\)")
+_US: Final = {"us": 1.0, "ms": 1000.0}
+# The first layout of all, a block of lines: `READ:`, `Operations  : 1000`, `Avg  Lan(us): 100`.
+_BLOCK_NAME: Final = re.compile(r"([A-Z][A-Z0-9_]{0,60}):", re.ASCII)
+_BLOCK_ROW: Final = re.compile(
+    r"([A-Z0-9][\w.]{1,15})(?: {1,4}Lan)?(\([a-z]{1,2}\))? {0,8}: {0,8}(\d\S{0,40})", re.ASCII
+)
+# Columns that only reports of exact histograms have.
+_FINE: Final = ("50th(us)", "90th(us)")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLine:
+    """One operation of one report: its columns by name in lower case, as printed."""
+
+    operation: str
+    columns: Mapping[str, str]
+
+    @property
+    def count(self) -> int:
+        return whole(self.columns.get("count", "")) or 0
+
+    @property
+    def takes_s(self) -> float:
+        """Since the operation was first done."""
+        return finite(self.columns.get("takes(s)", "")) or 0.0
+
+    def read(self) -> ReadOperation:
+        latencies: dict[str, float] = {}
+        percentiles: dict[str, float] = {}
+        extra: dict[str, str] = {}
+        for name, text in self.columns.items():
+            number = finite(text)
+            if (found := _LATENCY.fullmatch(name)) and number is not None:
+                latencies[found[1]] = number * _US[found[2]]
+            elif (found := _PERCENTILE.fullmatch(name)) and number is not None:
+                percentiles[found[1]] = number * _US[found[2]]
+            elif name not in ("count", "ops", "qps"):
+                extra[name] = text
+        least = latencies.get("min")
+        return ReadOperation(
+            count=whole(self.columns.get("count", "")),
+            mean_us=latencies.get("avg"),
+            min_us=None if least is not None and least >= NO_MINIMUM else least,
+            max_us=latencies.get("max"),
+            percentiles_us=percentiles,
+            rate_ops_s=finite(self.columns.get("ops", self.columns.get("qps", ""))),
+            extra=extra,
+        )
+
+    @property
+    def is_fine(self) -> bool:
+        return any(name in self.columns for name in _FINE)
+
+
+def plain_line(text: str, *, may_be_cut: bool = False) -> ReportLine | None:
+    """A line of the plain style. Of the very last line of a file the last value may lack digits."""
+    found = PLAIN.search(text)
+    if found is None:
+        return None
+    pairs = _PAIR.findall(found[2])
+    if may_be_cut:
+        pairs = pairs[:-1]
+    columns = {name.lower(): value for name, value in pairs}
+    return ReportLine(found[1], columns) if "count" in columns else None
+
+
+def json_lines(text: str) -> tuple[ReportLine, ...]:
+    """A report of the style json: an array of objects whose values are all strings."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    if not isinstance(found, list):
+        return ()
+    lines = []
+    for entry in found:
+        if isinstance(entry, dict) and isinstance(entry.get("Operation"), str):
+            columns = {str(name).lower(): str(value) for name, value in entry.items() if name != "Operation"}
+            if "count" in columns:
+                lines.append(ReportLine(entry["Operation"], columns))
+    return tuple(lines)
+
+
+def cells(text: str) -> list[str]:
+    """The cells of a row of a table, whatever its lines are drawn with; none where the text is no row."""
+    row = text.strip().replace("│", "|").replace("┃", "|")
+    if len(row) < 2 or not (row.startswith("|") and row.endswith("|")):
+        return []
+    return [cell.strip() for cell in row[1:-1].split("|")]
+
+
+def is_heading(row: Sequence[str]) -> bool:
+    """Whether the row names the columns of a report."""
+    names = [cell.lower() for cell in row]
+    return names[:1] == ["operation"] and "count" in names
+
+
+def row_line(heading: Sequence[str], row: Sequence[str]) -> ReportLine | None:
+    """One row of a table under its heading."""
+    if len(row) != len(heading) or not row[0] or is_heading(row):
+        return None
+    columns = {name.lower(): cell for name, cell in zip(heading[1:], row[1:], strict=True)}
+    return ReportLine(row[0], columns) if whole(columns.get("count", "")) is not None else None
+
+
+class BlockLines:
+    """The reports of go-ycsb's first weeks: a line with the name, then one for each number."""
+
+    def __init__(self) -> None:
+        self._operation = ""
+        self._columns: dict[str, str] = {}
+
+    def take(self, text: str) -> bool:
+        """Whether the line goes on with the block at hand, or begins one while there is none."""
+        name = _BLOCK_NAME.fullmatch(text)
+        if name and not self._operation:
+            self._operation = name[1]
+            return True
+        row = _BLOCK_ROW.fullmatch(text) if self._operation else None
+        if row is None:
+            return False
+        key = row[1].lower()
+        self._columns["count" if key == "operations" else key + (row[2] or "")] = row[3]
+        return True
+
+    def end(self) -> ReportLine | None:
+        """The block that was read, unless it was none."""
+        line = ReportLine(self._operation, self._columns) if "count" in self._columns else None
+        self._operation, self._columns = "", {}
+        return line

@@ -1,0 +1,132 @@
+"""Interval histogram logs among the files of a run; `runs.ycsb.hdr` decodes them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from runs.ycsb.block import Block, Note
+from runs.ycsb.encoded import Counts
+from runs.ycsb.errors import HistogramError
+from runs.ycsb.hdr import Batch, IntervalLog, LogDecoder, logs_of
+from runs.ycsb.operation import OtherLine
+from runs.ycsb.readers.results import ReadRun
+
+# Of 12 bytes each, of one file: twelve hours at 1 s of one operation. Of more, longer intervals are kept.
+MOST_COUNTS: Final = 12_000_000
+_LENGTHS_S: Final = (10, 60, 600)
+_INDEX_BITS: Final = 16
+_INDEX_MASK: Final = (1 << _INDEX_BITS) - 1
+_SUFFIXES: Final = (".hdr", ".log", ".txt", ".gz", ".zst")
+
+
+def operation_of(name: str) -> str | None:
+    """The measurement that a log's file is named after: READ of `client-1/READ.hdr.gz`."""
+    stem = name.rpartition("/")[2]
+    while (found := next((suffix for suffix in _SUFFIXES if stem.endswith(suffix)), None)) is not None:
+        stem = stem.removesuffix(found)
+    return stem or None
+
+
+class HdrReader:
+    """Reads the blocks of one file. Of a damaged log it gives what stands before the damage."""
+
+    def __init__(self, name: str) -> None:
+        self._decoder = LogDecoder(operation_of(name))
+        self._kept = _Kept()
+        self._damage: HistogramError | None = None
+        self._lines = 0
+
+    def feed(self, block: Block) -> None:
+        self._lines = block.first_line + block.data.count(b"\n") - 1
+        if self._damage is None:
+            # The line end of an unterminated line is not its own: the log may have been cut in that line.
+            self._take(self._decoder.feed(block.data[:-1] if block.unterminated else block.data))
+
+    def done(self) -> tuple[ReadRun, ...]:
+        self._take(self._decoder.done())  # what was taken apart before any damage still waits to be decoded
+        truncated = self._decoder.truncated or self._damage is not None
+        logs = logs_of(self._kept.batches, truncated=truncated)
+        if not logs:
+            return ()
+        run = ReadRun(
+            format="hdr-log",
+            complete=not truncated and any(len(log) for log in logs),
+            logs=logs,
+            warnings=tuple(self._warnings(logs)),
+            last_line=max(self._lines, 1),
+        )
+        return (run,)
+
+    @property
+    def closest(self) -> tuple[OtherLine, ...]:
+        """Why there is no run."""
+        return (OtherLine(self._damage.line_number or 1, str(self._damage)),) if self._damage is not None else ()
+
+    def _take(self, batches: Iterator[Batch]) -> None:
+        try:
+            for batch in batches:
+                self._kept.add(batch)
+        except HistogramError as error:
+            self._damage = self._damage or error
+
+    def _warnings(self, logs: Sequence[IntervalLog]) -> Iterator[Note]:
+        if self._damage is not None:
+            yield Note(f"The log is damaged: {self._damage}. What follows was not read.", self._damage.line_number)
+        elif self._decoder.truncated:
+            yield Note("The last line of the log broke off and was left out.", self._lines)
+        if not any(len(log) for log in logs):
+            yield Note("There is no interval in the log.")
+        if self._kept.length_s:
+            yield Note(f"The log is long: its intervals were put together to {self._kept.length_s} s.")
+
+
+class _Kept:
+    """What was decoded, in intervals as long as they must be for all of it to stay in memory."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self.length_s = 0
+        self._size = 0
+
+    def add(self, batch: Batch) -> None:
+        if self.length_s:
+            batch = joined([batch], self.length_s)
+        self.batches.append(batch)
+        self._size += batch.counts.index.size
+        if self._size > MOST_COUNTS and self.length_s < _LENGTHS_S[-1]:
+            self.length_s = next(length for length in _LENGTHS_S if length > self.length_s)
+            by_name: dict[str, list[Batch]] = {}
+            for known in self.batches:
+                by_name.setdefault(known.operation, []).append(known)
+            self.batches = [joined(batches, self.length_s) for batches in by_name.values()]
+            self._size = sum(known.counts.index.size for known in self.batches)
+
+
+def joined(batches: Sequence[Batch], length_s: int) -> Batch:
+    """One batch of them all, in which the intervals that began within the same `length_s` are one."""
+    start_time_s = batches[0].start_time_s
+    start = np.concatenate([batch.start_s + (batch.start_time_s - start_time_s) for batch in batches])
+    end = start + np.concatenate([batch.length_s for batch in batches])
+    group = np.unique(start // length_s, return_inverse=True)[1]
+    sizes = np.concatenate([batch.counts.sizes for batch in batches])
+    index = np.concatenate([batch.counts.index for batch in batches]).astype(np.int64)
+    count = np.concatenate([batch.counts.count for batch in batches])
+    keys, order = np.unique((np.repeat(group, sizes) << _INDEX_BITS) | index, return_inverse=True)
+    groups = int(group.max(initial=-1)) + 1
+    firsts, lasts, longest = np.full(groups, np.inf), np.full(groups, -np.inf), np.zeros(groups)
+    np.minimum.at(firsts, group, start)
+    np.maximum.at(lasts, group, end)
+    np.maximum.at(longest, group, np.concatenate([batch.max_us for batch in batches]))
+    counts = np.zeros(keys.size, dtype=np.int64)
+    np.add.at(counts, order, count)
+    return Batch(
+        operation=batches[0].operation,
+        start_time_s=start_time_s,
+        start_s=firsts,
+        length_s=lasts - firsts,
+        max_us=longest,
+        counts=Counts(
+            np.bincount(keys >> _INDEX_BITS, minlength=groups), (keys & _INDEX_MASK).astype(np.int32), counts
+        ),
+    )

@@ -1,0 +1,176 @@
+"""The output of LoadGenerator, a fork of YCSB for memcached and Couchbase of about 2013.
+
+There is no comma behind the bracket, every latency carries its unit, and the buckets of the histogram double in width.
+What is left of it are copies in web pages, so entities and tags are undone.
+"""
+
+import html
+import re
+from typing import Final
+
+from runs.ycsb.block import Block, Note
+from runs.ycsb.numbers import finite, ungrouped, whole
+from runs.ycsb.operation import Bucket, OtherLine, ReadOperation
+from runs.ycsb.readers.results import ReadRun
+from runs.ycsb.redact import redact
+
+_LINE: Final = re.compile(r"\[([A-Za-z][\w-]{0,79})\],? +(.{1,200}?) *, *(\S+)", re.ASCII)
+_LATENCY: Final = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?(us|µs|ms|s)", re.ASCII)
+_BUCKET: Final = re.compile(r"(\d+(?:us|ms|s)) *- *(\d+(?:us|ms|s))|> *(\d+(?:us|ms|s))", re.ASCII)
+_PERCENTILE: Final = re.compile(r"(\d{1,3}(?:\.\d{1,10})?)(?:st|nd|rd|th)?PercentileLatency", re.ASCII)
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_US: Final = {"us": 1.0, "µs": 1.0, "ms": 1000.0, "s": 1_000_000.0}
+_NAMED: Final = {"AverageLatency": "mean", "MinLatency": "min", "MaxLatency": "max"}
+_RUNTIME: Final = "RunTime(ms)"
+_THROUGHPUT: Final = "Throughput(ops/sec)"
+_MOST_OPERATIONS: Final = 200
+_MOST_OTHERS: Final = 300
+_LONGEST_OTHER: Final = 1_000
+
+
+def latency_us(text: str) -> float | None:
+    """A latency with its unit: `401.87us`, `2ms`, `2.11s`."""
+    found = _LATENCY.fullmatch(text.strip())
+    return float(found[1]) * _US[found[2]] if found else None
+
+
+class LoadGeneratorReader:
+    """Reads the blocks of one file."""
+
+    def __init__(self) -> None:
+        self._runs: list[ReadRun] = []
+        self._draft = _Draft(1)
+        self._others: list[OtherLine] = []
+        self._last_line = 0
+
+    @property
+    def closest(self) -> tuple[OtherLine, ...]:
+        """The lines that looked most like a result."""
+        return tuple(self._others[:3])
+
+    def feed(self, block: Block) -> None:
+        lines = block.data.split(b"\n")[:-1]
+        for number, line in enumerate(lines, block.first_line):
+            self._last_line = number
+            may_be_cut = block.unterminated and number == block.first_line + len(lines) - 1
+            if line and not (b"[" in line and self._take(line.decode(errors="replace"), number, may_be_cut=may_be_cut)):
+                self._other(line, number)
+
+    def done(self) -> tuple[ReadRun, ...]:
+        self._close(self._last_line)
+        return tuple(self._runs)
+
+    def _take(self, line: str, number: int, *, may_be_cut: bool) -> bool:
+        text = _TAG.sub("", html.unescape(line)) if "&" in line or "<" in line else line
+        found = _LINE.fullmatch(text.strip())
+        if found is None:
+            return False
+        metric, key, value = found.groups()
+        if metric == "OVERALL" and key == _RUNTIME and self._draft.has_runtime:
+            self._close(number - 1)
+            self._draft = _Draft(number)
+        # Before a tag nothing is missing.
+        if may_be_cut and not line.rstrip().endswith(">"):
+            self._draft.is_cut = True
+            return True
+        return self._draft.take(metric, key, value)
+
+    def _other(self, line: bytes, number: int) -> None:
+        if len(self._others) < _MOST_OTHERS and not line.isspace():
+            text = redact(line[:_LONGEST_OTHER].decode(errors="replace"))
+            self._others.append(OtherLine(number, text))
+
+    def _close(self, last_line: int) -> None:
+        run = self._draft.done(last_line, tuple(self._others))
+        if run is not None:
+            self._runs.append(run)
+            self._others = []
+
+
+class _Draft:
+    """One run while its lines are read."""
+
+    def __init__(self, first_line: int) -> None:
+        self.is_cut = False
+        self._first_line = first_line
+        self._overall: dict[str, float | None] = {}
+        self._operations: dict[str, _Operation] = {}
+
+    @property
+    def has_runtime(self) -> bool:
+        return _RUNTIME in self._overall
+
+    def take(self, metric: str, key: str, value: str) -> bool:
+        if metric == "OVERALL":
+            if key not in (_RUNTIME, _THROUGHPUT):
+                return False
+            self._overall[key] = finite(value)
+            return True
+        if metric not in self._operations and len(self._operations) == _MOST_OPERATIONS:
+            return False
+        return self._operations.setdefault(metric, _Operation()).take(key, value)
+
+    def done(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
+        operations = {name: draft.done() for name, draft in self._operations.items() if draft.is_measured}
+        if not operations and not self._overall:
+            return None
+        notes = [Note("Percentiles are the upper ends of buckets whose width doubles.")] if operations else []
+        return ReadRun(
+            format="load-generator",
+            runtime_ms=self._overall.get(_RUNTIME),
+            throughput_ops_s=self._overall.get(_THROUGHPUT),
+            complete=bool(operations) and self.has_runtime and not self.is_cut,
+            operations=operations,
+            others=others,
+            warnings=tuple(notes),
+            first_line=self._first_line,
+            last_line=last_line,
+        )
+
+
+class _Operation:
+    """One metric while its lines are read."""
+
+    def __init__(self) -> None:
+        self._count: int | None = None
+        self._latencies: dict[str, float] = {}
+        self._percentiles: dict[str, float] = {}
+        self._returns: dict[str, int] = {}
+        self._buckets: dict[float, Bucket] = {}
+        self._extra: dict[str, str] = {}
+
+    @property
+    def is_measured(self) -> bool:
+        return bool(self._latencies or self._percentiles or self._returns or self._buckets) or self._count is not None
+
+    def take(self, key: str, value: str) -> bool:
+        count = whole(ungrouped(value, is_whole=True) or "")
+        latency = latency_us(value)
+        if key == "Operations" and count is not None:
+            self._count = count
+        elif key.startswith("Return=") and count is not None:
+            self._returns[key[7:]] = self._returns.get(key[7:], 0) + count
+        elif key in _NAMED and latency is not None:
+            self._latencies[_NAMED[key]] = latency
+        elif (found := _PERCENTILE.fullmatch(key)) and latency is not None:
+            self._percentiles[found[1]] = latency
+        elif (found := _BUCKET.fullmatch(key)) and count is not None:
+            from_us, to_us = latency_us(found[1] or found[3]) or 0.0, latency_us(found[2] or "")
+            self._buckets[from_us] = Bucket(from_us, to_us, count)
+        else:
+            self._extra.setdefault(key, value)
+        return True
+
+    def done(self) -> ReadOperation:
+        buckets = [self._buckets[start] for start in sorted(self._buckets)]
+        return ReadOperation(
+            count=self._count,
+            mean_us=self._latencies.get("mean"),
+            min_us=self._latencies.get("min"),
+            max_us=self._latencies.get("max"),
+            percentiles_us=self._percentiles,
+            rounds_up=True,
+            returns=self._returns,
+            buckets=tuple(bucket for bucket in buckets if bucket.count or bucket.to_us is None),
+            extra=self._extra,
+        )

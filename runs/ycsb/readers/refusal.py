@@ -1,0 +1,87 @@
+"""Why a file gave no result, and what in it came closest to one: for the person who brought it."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from runs.ycsb.block import Block
+from runs.ycsb.operation import OtherLine
+from runs.ycsb.readers.results import Format
+from runs.ycsb.redact import redact
+
+_SHOWN: Final = 3  # lines
+_LONGEST: Final = 160  # characters of one
+_LOOKED_AT: Final = 5_000  # lines of the beginning
+_UNPACK: Final = "It is packed in a way that is not read here: unpack it, or pack it with gzip, zstd or zip."
+_TEXT: Final = "Bring the text that the client printed, its exporter's file, or its histogram logs."
+
+# How files begin that are no text. Only what people mix up with results, or pack them in, is named.
+_BINARY: Final[tuple[tuple[bytes, str, str], ...]] = (
+    (b"BZh", "a bzip2 file", _UNPACK),
+    (b"\xfd7zXZ\x00", "an xz file", _UNPACK),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+    (b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
+    (b"\x04\x22\x4d\x18", "an lz4 file", _UNPACK),
+    (b"%PDF-", "a PDF", _TEXT),
+    (b"\x89PNG\r\n", "an image", _TEXT),
+    (b"\xff\xd8\xff", "an image", _TEXT),
+    (b"GIF8", "an image", _TEXT),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1", "an office document", _TEXT),
+    (b"\x7fELF", "a program", _TEXT),
+    (b"MZ\x90\x00", "a program", _TEXT),
+    (b"\xca\xfe\xba\xbe", "a Java class", _TEXT),
+    (b"SQLite format 3\x00", "an SQLite database", _TEXT),
+    (b"PAR1", "a Parquet file", _TEXT),
+    (b"\x1c\x84\x93", "a bare encoded histogram", _TEXT),
+)
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\f\r\x08\x1b\0"))
+_MOST_CONTROLS: Final = 0.02  # of the bytes of a text
+_SCRIPTED: Final = re.compile(r"\[[A-Z][\w-]*\][ _.]+(?:AverageLatency|Operations|Throughput|RunTime)")
+_PROPERTY: Final = re.compile(r"\s*[#!]|\s*[A-Za-z][\w.]*\s*[=:]")
+# What a line has that may be part of a result, the more telling first.
+_HINTS: Final = (
+    re.compile(r"^\s*\[[A-Za-z]"),
+    re.compile(r"ycsb|throughput|latency|percentile|ops/sec|runtime", re.IGNORECASE),
+    re.compile(r"\b(?:read|update|insert|scan|operations?|ops)\b.*\d", re.IGNORECASE),
+    re.compile(r"\d"),
+)
+
+
+def kind_of_binary(head: bytes) -> str | None:
+    """Why a file that begins like this is not read; None where it may be a text."""
+    for magic, what, instead in _BINARY:
+        if head.startswith(magic):
+            return f"This is {what}. {instead}"
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    if len(head) >= 32 and controls > _MOST_CONTROLS * len(head):
+        return f"This is a binary file. {_TEXT}"
+    return None
+
+
+def closest_lines(block: Block) -> tuple[OtherLine, ...]:
+    """The lines of the beginning of a file that have most of a result, in their order."""
+    lines = block.data.decode(errors="replace").split("\n")[:_LOOKED_AT]
+    found: list[tuple[int, int, str]] = []
+    for number, line in enumerate(lines, block.first_line):
+        if line.strip():
+            rank = next((rank for rank, hint in enumerate(_HINTS) if hint.search(line[:1_000])), len(_HINTS))
+            found.append((rank, number, line))
+    best = sorted(sorted(found)[:_SHOWN], key=lambda entry: entry[1])
+    return tuple(OtherLine(number, redact(line)) for _, number, line in best)
+
+
+def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> str:
+    """One sentence for the reason, and the lines that looked closest."""
+    if not closest and name is None:
+        return "The file is empty: the client was killed, or ended before it could write anything."
+    if any(_SCRIPTED.search(entry.text) for entry in closest):
+        reason = "This is a table that was made of outputs of YCSB, and not an output itself: bring those."
+    elif closest and all(_PROPERTY.match(entry.text) for entry in closest):
+        reason = "These are properties for a client, and not what it printed."
+    elif name is None:
+        number = "its only line" if lines == 1 else f"its {lines:,} lines"
+        reason = f"This is not an output of YCSB or of its relatives: nothing of one is in {number}."
+    else:
+        reason = "The client printed no result: it was killed, or ended before it could write one."
+    quoted = " | ".join(f"line {entry.line_number}: {entry.text.strip()[:_LONGEST]}" for entry in closest[:_SHOWN])
+    return f"{reason} What comes closest: {quoted}" if quoted else reason

@@ -1,0 +1,182 @@
+"""YCSB-cpp and YCSB-C: relatives of YCSB that print the totals of a phase and little else.
+
+YCSB-cpp prints three lines for each phase. Its status lines count from the start of the phase, so the last one before
+the totals states the latencies of every operation. YCSB-C prints how many records it loaded and one throughput.
+"""
+
+import re
+from typing import Final
+
+from runs.ycsb.block import Block
+from runs.ycsb.merged import Phase
+from runs.ycsb.numbers import finite, whole
+from runs.ycsb.operation import OtherLine, ReadOperation
+from runs.ycsb.readers.reports import Reports
+from runs.ycsb.readers.results import Format, ReadRun
+from runs.ycsb.redact import redact
+from runs.ycsb.status import StatusHead, read_head
+
+_PHASES: Final[dict[str, Phase]] = {"Load": "load", "Run": "measure", "Transaction": "measure"}
+_TOTAL: Final = re.compile(r"(Load|Run) (runtime\(sec\)|operations\(ops\)|throughput\(ops/sec\)): *(\S+)")
+_OPERATION: Final = re.compile(r"\[([A-Za-z][\w-]{0,79}): (Count=[^\[\]]{1,2000})\]", re.ASCII)
+_PAIR: Final = re.compile(r"(?:^|[ ,])(Count|Max|Min|Avg|\d{1,3}(?:\.\d{1,6})?)=(\S+)", re.ASCII)
+_LOADED: Final = re.compile(r"# Loading records:\s*(\d{1,18})", re.ASCII)
+_COUNTED: Final = re.compile(r"# Transaction count:\s*(\d{1,18})", re.ASCII)
+_THROUGHPUT: Final = re.compile(r"# (Load|Transaction) throughput \(KTPS\):?\s*(\S+)?")
+_MOST_OTHERS: Final = 300
+_LONGEST_OTHER: Final = 1_000
+# Totals are of all operations, whatever they were called.
+_ALL: Final = "TOTAL"
+_INSERT: Final = "INSERT"
+
+
+class TotalsReader:
+    """Reads the blocks of one file."""
+
+    def __init__(self, run_format: Format) -> None:
+        self._format = run_format
+        self._runs: list[ReadRun] = []
+        self._draft = _Draft(run_format, 1)
+        self._others: list[OtherLine] = []
+        self._awaited: Phase | None = None  # the throughput that the next line states
+        self._last_line = 0
+
+    @property
+    def closest(self) -> tuple[OtherLine, ...]:
+        """The lines that looked most like a result."""
+        return tuple(self._others[:3])
+
+    def feed(self, block: Block) -> None:
+        lines = block.data.split(b"\n")[:-1]
+        for number, line in enumerate(lines, block.first_line):
+            self._last_line = number
+            may_be_cut = block.unterminated and number == block.first_line + len(lines) - 1
+            if b"):" in line or b"# " in line or b" sec: " in line or self._awaited:
+                self._take(line, number, may_be_cut=may_be_cut)
+            elif line:
+                self._other(line, number)
+
+    def done(self) -> tuple[ReadRun, ...]:
+        self._close(self._last_line)
+        return tuple(self._runs)
+
+    def _take(self, line: bytes, number: int, *, may_be_cut: bool) -> None:
+        text = line.decode(errors="replace")
+        phase, self._awaited = self._awaited, None
+        if found := _TOTAL.search(text):
+            self._of(_PHASES[found[1]], number).total(found[2].partition("(")[0], "" if may_be_cut else found[3])
+        elif (head := read_head(line)) is not None:
+            self._of(None, number).status(head, text, is_whole=not may_be_cut)
+        elif found := _LOADED.search(text):
+            self._of("load", number).counted("" if may_be_cut else found[1])
+        elif found := _COUNTED.search(text):
+            self._of("measure", number).counted("" if may_be_cut else found[1])
+        elif found := _THROUGHPUT.search(text):
+            run = self._of(_PHASES[found[1]], number)
+            if found[2]:
+                run.thousands("" if may_be_cut else found[2])
+            else:
+                self._awaited = run.phase
+        elif phase is not None and len(columns := text.split("\t")) >= 2:
+            self._of(phase, number).row(columns, is_whole=not may_be_cut)
+        else:
+            self._other(line, number)
+
+    def _of(self, phase: Phase | None, number: int) -> "_Draft":
+        """The run that a line of this phase belongs to; None is of whatever runs at the time."""
+        if self._draft.is_ended or (phase is not None and self._draft.phase not in (None, phase)):
+            self._close(number - 1)
+            self._draft = _Draft(self._format, number)
+        self._draft.phase = self._draft.phase or phase
+        return self._draft
+
+    def _other(self, line: bytes, number: int) -> None:
+        if len(self._others) < _MOST_OTHERS and not line.isspace():
+            text = redact(line[:_LONGEST_OTHER].decode(errors="replace"))
+            self._others.append(OtherLine(number, text))
+
+    def _close(self, last_line: int) -> None:
+        run = self._draft.done(last_line, tuple(self._others))
+        if run is not None:
+            self._runs.append(run)
+            self._others = []
+
+
+class _Draft:
+    """One phase while its lines are read."""
+
+    def __init__(self, run_format: Format, first_line: int) -> None:
+        self.phase: Phase | None = None
+        self._format = run_format
+        self._first_line = first_line
+        self._totals: dict[str, float | None] = {}
+        self._count: int | None = None
+        self._operations: dict[str, ReadOperation] = {}
+        self._reports = Reports()
+        self._properties: dict[str, str] = {}
+
+    @property
+    def is_ended(self) -> bool:
+        return "throughput" in self._totals
+
+    def total(self, name: str, value: str) -> None:
+        if name == "operations":
+            self._count = whole(value)
+        else:
+            self._totals[name] = finite(value)
+
+    def counted(self, value: str) -> None:
+        self._count = whole(value)
+
+    def thousands(self, value: str) -> None:
+        """A throughput in thousands of operations per second."""
+        number = finite(value)
+        self._totals["throughput"] = number * 1000.0 if number is not None else None
+
+    def row(self, columns: list[str], *, is_whole: bool) -> None:
+        """What stands under YCSB-C's heading: database, workload, threads and the throughput."""
+        names = ("db", "workload", "threadcount")
+        self._properties |= {name: redact(value.strip()) for name, value in zip(names, columns[:-1], strict=False)}
+        self.thousands(columns[-1] if is_whole else "")
+
+    def status(self, head: StatusHead, text: str, *, is_whole: bool) -> None:
+        if not is_whole and not text.rstrip().endswith("]"):
+            return
+        found = {name: dict(_PAIR.findall(pairs)) for name, pairs in _OPERATION.findall(text)}
+        self._operations |= {name: _operation(pairs) for name, pairs in found.items()}
+        counts = {name: whole(pairs["Count"]) or 0 for name, pairs in found.items()}
+        self._reports.add(head.elapsed_s, head.operations_done, counts, head.at_s)
+
+    def done(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
+        status = self._reports.lines()
+        throughput = self._totals.get("throughput")
+        if not self._totals and self._count is None and not self._operations:
+            return None
+        operations = dict(self._operations)
+        if not operations and self._count is not None:
+            operations[_INSERT if self.phase == "load" else _ALL] = ReadOperation(count=self._count)
+        runtime = self._totals.get("runtime")
+        return ReadRun(
+            format=self._format,
+            phase=self.phase,
+            runtime_ms=runtime * 1000.0 if runtime is not None else None,
+            throughput_ops_s=throughput,
+            complete=throughput is not None or (self._format == "ycsb-c" and self.phase == "load"),
+            operations=operations,
+            status=status,
+            properties=self._properties,
+            others=others,
+            first_line=self._first_line,
+            last_line=last_line,
+        )
+
+
+def _operation(pairs: dict[str, str]) -> ReadOperation:
+    numbers = {name: finite(value) for name, value in pairs.items()}
+    return ReadOperation(
+        count=whole(pairs["Count"]),
+        mean_us=numbers.get("Avg"),
+        min_us=numbers.get("Min"),
+        max_us=numbers.get("Max"),
+        percentiles_us={name: value for name, value in numbers.items() if value is not None and name[:1].isdigit()},
+    )
