@@ -12,7 +12,11 @@ from django.urls import reverse
 
 from runs.catalog import load_catalog
 from runs.tests.factories import make_load_generator, make_run, make_user
+from runs.tests.pages import artifact_folder
+from runs.tests.recorded import recorded_run
 from runs.tests.world import make_world
+
+__all__ = ["artifact_folder"]
 
 playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -98,6 +102,42 @@ def test_it_says_so_when_a_figure_cannot_be_fetched(site):
     page.route("**/figures/**", lambda route: route.fulfill(status=503, body="{}"))
     page.goto(f"{site.url}{reverse('sweep', args=[site.world.sweep.pk])}", wait_until="networkidle")
     assert "could not be drawn" in page.locator("figure [role=alert]").first.inner_text()
+
+
+def test_zooming_into_a_run_fills_in_its_next_cut(site, team, artifact_folder):
+    run = recorded_run(team)
+    page = site.open(viewport={"width": 1280, "height": 900})
+    page.goto(f"{site.url}{reverse('run', args=[run.pk])}", wait_until="networkidle")
+    warmup, tail = page.locator("#cut [name=warmup_s]"), page.locator("#cut [name=tail_s]")
+    planned = (warmup.input_value(), tail.input_value())
+    area = page.locator("figure[data-fills] .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.45, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, middle, steps=5)
+    page.mouse.up()
+    page.wait_for_function("planned => document.querySelector('#cut').warmup_s.value !== planned", arg=planned[0])
+    assert float(warmup.input_value()) > 1.5
+    assert float(tail.input_value()) > 0
+    page.mouse.dblclick(box["x"] + box["width"] / 2, middle)
+    page.wait_for_function("planned => document.querySelector('#cut').warmup_s.value === planned", arg=planned[0])
+    assert tail.input_value() == planned[1]
+    warmup.fill("2")
+    page.get_by_role("button", name="Cut again").click()
+    page.get_by_text("Cut 2 is the current one").wait_for()
+    assert not site.complaints
+
+
+def test_a_run_is_cut_again_without_javascript(site, team, artifact_folder):
+    run = recorded_run(team)
+    page = site.open(java_script_enabled=False)
+    page.goto(f"{site.url}{reverse('run', args=[run.pk])}")
+    page.locator("#cut [name=warmup_s]").fill("2")
+    page.get_by_role("button", name="Cut again").click()
+    page.get_by_role("button", name="Make current").click()
+    page.get_by_text("Cut 1 is the current one").wait_for()
 
 
 def test_it_keeps_the_chosen_theme_and_redraws(site):
