@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from benchsite.views import latest_sweeps
 from runs import live
 from runs.tests.factories import (
     make_cluster,
@@ -131,3 +132,13 @@ def test_the_number_of_queries_does_not_grow(client_in, team):
     busy_matrix(team, sweeps=5)
     busy_matrix(team, sweeps=5)
     assert queries_of(client_in, "/") == few
+
+
+def test_a_rejected_run_is_a_sweeps_highest_only_by_a_written_reason(team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, threads=2, throughput=1000.0)
+    run = make_run(sweep, threads=4, throughput=9000.0, verdict="reject")
+    assert latest_sweeps(team)[0].highest == 1000.0
+    run.verdict_override = "its client was small on purpose"
+    run.save()
+    assert latest_sweeps(team)[0].highest == 9000.0

@@ -2,7 +2,6 @@
 
 import pytest
 
-from benchsite.views import latest_sweeps
 from reports.curves import Standing
 from reports.figures.captions import caption
 from reports.figures.ladder import ladder_figure
@@ -13,7 +12,7 @@ from reports.figures.theme import theme_named
 from reports.queries import curves
 from reports.tests.curves import curve, point
 from runs.models import Run
-from runs.pages.matrix import mark_of
+from runs.pages.matrix import GridCell, mark_of
 from runs.tests.factories import make_run, make_sweep
 
 WHY = "the client <machine> was small on purpose"
@@ -101,12 +100,7 @@ def test_a_reason_that_is_left_over_marks_nothing(team):
 
 
 @pytest.mark.django_db
-def test_home_and_matrix_follow(team):
-    sweep = make_sweep(team=team)
-    make_run(sweep, threads=2, throughput=1000.0)
-    run = make_run(sweep, threads=4, throughput=9000.0, verdict="reject")
-    assert latest_sweeps(team)[0].highest == 1000.0
-    run.verdict_override = WHY
-    run.save()
-    assert latest_sweeps(team)[0].highest == 9000.0
+def test_a_matrix_follows(team):
+    run = make_run(make_sweep(team=team), verdict="reject", verdict_override=WHY)
     assert mark_of(run).word == "rejected, counted"
+    assert GridCell(rung=2, runs=(run,)).accepted_ops_s == run.throughput_ops_s
