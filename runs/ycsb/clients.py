@@ -332,7 +332,7 @@ def _natural(key: str) -> list[tuple[int, int | str]]:
 
 def _lacks(client: ClientFiles) -> str:
     """Why the client's histograms do not say everything; empty when they do."""
-    if not client.logs:
+    if not any(log.total for log in client.logs):
         return f"client {client.number} left no histograms"
     measured = {parse_name(log.operation) for log in client.logs}
     operations = client.summary.operations if client.summary is not None else {}
@@ -370,6 +370,8 @@ def stated_by_logs(logs: Iterable[IntervalLog]) -> dict[str, ReadOperation]:
     found: dict[str, ReadOperation] = {}
     for log in logs:
         histogram = log.histogram()
+        if not histogram.count:
+            continue
         values = zip(_PERCENTILES, histogram.percentiles(_PERCENTILES), strict=True)
         found[log.operation] = ReadOperation(
             count=histogram.count,

@@ -22,16 +22,17 @@ def as_json(run: RunFiles) -> dict[str, Any]:
         merged = merge_run(run, entire=True)
     except MergeError as error:
         return {"phase": run.phase, "clients": names, "clients_merged": 0, "error": str(error), "warnings": []}
+    missing = [f"client {client.number}: {client.reason}" for client in merged.missing]
     return {
         "phase": run.phase,
         "clients": names,
         "clients_merged": merged.clients_merged,
         "clients_expected": merged.clients_expected,
         "merged": f"{merged.clients_merged} of {merged.clients_expected} clients merged",
-        "error": None,
+        "error": None if merged.clients else f"Nothing can be merged: {'; '.join(missing)}.",
         "warnings": [
             *(merged.notes if isinstance(merged, SummarisedRun) else run.notes),
-            *(f"client {client.number}: {client.reason}" for client in merged.missing),
+            *missing,
         ],
         "percentiles": EXACT if isinstance(merged, MergedRun) else BOUNDS if len(merged.clients) > 1 else STATED,
         "runtime_ms": max((client.runtime_ms for client in merged.clients if client.runtime_ms), default=None),

@@ -62,6 +62,8 @@ def series_of_clients(
 
 def _series(rows: Mapping[Key, Sequence[_Rows]], base_s: float, clients: int) -> Iterable[Series]:
     grid = _grid([part for parts in rows.values() for part in parts], base_s)
+    if not grid.seconds.size:
+        return
     for operation, kind in sorted({key[:2] for key in rows}, key=lambda key: (key[0], key[1] != "service")):
         plain, failed = rows.get((operation, kind, False), ()), rows.get((operation, kind, True), ())
         for level, points in _levels(plain, failed, grid):

@@ -292,6 +292,11 @@ def test_values_measured_twice_are_shown_once():
     assert (series.operation, series.points["count"].tolist()) == ("READ", [10] * 3)
 
 
+def test_a_single_line_at_the_very_start_gives_no_series():
+    line = StatusLine(0, 1000, 1.0, {"READ": StatusOperation(count=1000, avg=5.0)})
+    assert of(run({"READ": operation(1000)}, throughput=9.0, status=(line,))).series == ()
+
+
 def test_dates_that_cannot_be_give_no_series():
     lines = (*steady(T0, 3, 10, READ={"count": 10, "avg": 5.0}), StatusLine(4, 40, 1.0, at_s=T0 + 9e8))
     found = of(run({"READ": operation(40)}, throughput=10.0, status=lines))
