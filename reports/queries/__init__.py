@@ -9,6 +9,7 @@ from reports.queries.curves import curves, run_point
 from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
 from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
 from reports.queries.series import StoredSeries, stored_series
+from reports.queries.sides import sides_of
 
 __all__ = [
     "Compared",
@@ -24,6 +25,7 @@ __all__ = [
     "last_evidence",
     "run_point",
     "rung_rows",
+    "sides_of",
     "stored_series",
     "sweep_choices",
     "sweeps_of",

@@ -127,6 +127,14 @@ def test_what_the_sides_differ_in_is_said(client_in, team):
     assert "these sides differ in workload" in page(client_in, f"?sweep={first.pk}&sweep={second.pk}")
 
 
+def test_what_speaks_against_comparing_is_said(client_in, team):
+    study(team)
+    html = page(client_in)
+    assert "May these be compared?" in html and "A write waits for" in html
+    # One side alone is compared with nothing.
+    assert "May these be compared?" not in page(client_in, "?mode=always")
+
+
 def test_names_are_escaped(client_in, team):
     database = make_database(team=team, name=HOSTILE)
     make_run(make_sweep(database=database))
@@ -150,7 +158,7 @@ def test_more_sweeps_ask_no_more_queries(client_in, team):
             assert client_in.get(COMPARE).status_code == 200
         return len(context)
 
-    study(team, modes=("off",), rungs=(2,))
+    study(team, modes=("off", "always"), rungs=(2,))
     few = queries()
     study(team, modes=[f"mode-{number}" for number in range(20)], rungs=(2, 4))
     assert "20 sweeps" in page(client_in)

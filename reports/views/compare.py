@@ -8,15 +8,19 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from benchsite.teams.models import Team
 from benchsite.teams.permissions import team_of, team_required
 from reports.analysis.differences import differences
+from reports.analysis.pairs import PairFinding, pair_findings
 from reports.curves import STATISTICS, Curve, operations_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.ceilings import height_px
 from reports.figures.theme import LIGHT, databases_of
-from reports.queries import Compared, Facets, compared, facets
+from reports.queries import Compared, Facets, compared, facets, sides_of
 from reports.selection import KINDS, Selection, read
 from runs.models import Sweep
+from runs.models.plan import Purpose
+from runs.thresholds import thresholds_of
 
 # Two pictures stand side by side without anybody's asking; more are a choice.
 MOST_OPERATIONS = 2
@@ -83,6 +87,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
         "latencies": latency_links(pinned(selection, found), found),
         "rows": ceiling_rows(found.curves),
         "differences": differences(found.curves) if len(found.curves) > 1 else [],
+        "pairs": pairs(team, found.curves),
         "warnings": warnings(found.curves),
         "permalink": reverse("compare") + pinned(selection, found).query(),
         "nothing_at_all": not found.curves and not Sweep.objects.filter(team=team).exists(),
@@ -133,6 +138,16 @@ def latency_links(selection: Selection, found: Compared) -> list[FigureLink]:
         figure_link(f"{one} {statistic} against throughput", "figure-latency", replace(selection, operation=one), found)
         for one in operations
     ]
+
+
+def pairs(team: Team, curves: Sequence[Curve]) -> list[PairFinding]:
+    """The checks of every two sides, by the thresholds of their purpose, or of measured runs where they differ."""
+    if len(curves) < 2:
+        return []
+    purposes = {curve.purpose for curve in curves}
+    return pair_findings(
+        sides_of(curves), thresholds_of(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)
+    )
 
 
 def kinds_of(curves: Sequence[Curve]) -> list[str]:

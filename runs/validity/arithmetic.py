@@ -6,7 +6,7 @@ from typing import Final
 
 from runs.validity.facts import ClientFacts, OperationFacts, RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, not_assessed
+from runs.validity.results import TITLES, CheckResult, not_assessed
 from runs.validity.words import count, latency, percent
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import parse_name
@@ -16,7 +16,7 @@ _TOTAL: Final = "TOTAL"
 
 def measurement(facts: RunFacts, profile: Profile) -> CheckResult:
     """V22: latencies as a distribution can have them, finely enough, from the moment that the load asks for."""
-    title = "Latencies"
+    title = TITLES["V22"]
     limits = "min <= mean <= max, percentiles ascending, buckets add up; response times with a target"
     shown = f"distributions: {len(facts.operations)}"
     wrong = [
@@ -92,7 +92,7 @@ def _disorder(entry: OperationFacts) -> str:
 
 def arithmetic(facts: RunFacts, profile: Profile) -> CheckResult:
     """V23: every client's summary agrees with itself, and its histogram log with the summary to the last operation."""
-    title, limits = "Arithmetic", f"throughput within {percent(profile.arithmetic_reject)}, counts equal"
+    title, limits = TITLES["V23"], f"throughput within {percent(profile.arithmetic_reject)}, counts equal"
     wrong = [
         f"client {client.number}: {problem}"
         for client in facts.clients

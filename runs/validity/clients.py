@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 from runs.validity.facts import ClientFacts, RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, Severity, graded, not_assessed, worst_of
+from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed, worst_of
 from runs.validity.words import clients, count, percent, rate, seconds
 
 
 def client_cpu(facts: RunFacts, profile: Profile) -> CheckResult:
     """V03: a client that has no CPU left measures itself. Clients on one machine are added."""
-    title = "Client CPU"
+    title = TITLES["V03"]
     limits = (
         f"above {percent(profile.cpu_warn)} warn, above {percent(profile.cpu_reject)} reject; "
         f"collecting garbage above {percent(profile.gc_warn)} warn"
@@ -61,7 +61,7 @@ def client_count(facts: RunFacts, profile: Profile) -> CheckResult | None:
     gain = probe.throughput_ops_s / facts.throughput_ops_s - 1
     bound = gain > profile.probe_gain
     return CheckResult(
-        "V04", "warn" if bound else "pass", "Number of clients",
+        "V04", "warn" if bound else "pass", TITLES["V04"],
         f"{rate(facts.throughput_ops_s)} by {clients(facts.clients_expected)}, "
         f"{rate(probe.throughput_ops_s)} by {probe.clients}",
         f"{percent(profile.probe_gain)} more with {profile.probe_clients:g} x the clients",
@@ -76,7 +76,7 @@ def start_skew(facts: RunFacts, profile: Profile) -> CheckResult | None:
     """V14: all clients at the same time. One client alone has nothing to be late for."""
     if facts.clients_expected < 2 or len(facts.clients) < 2:
         return None
-    title = "Clients together"
+    title = TITLES["V14"]
     limits = (
         f"{seconds(profile.skew_warn_s)} apart and {percent(profile.overlap_warn)} in common warn; "
         f"{percent(profile.skew_reject_share)} of the window reject"
@@ -109,7 +109,7 @@ def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
     """V15: clients of equal strength do equal work, thread by thread."""
     if len(facts.clients) < 2:
         return None
-    title = "Clients balanced"
+    title = TITLES["V15"]
     limits = f"above {profile.imbalance_warn:g} warn, above {profile.imbalance_reject:g} reject"
     speeds = {
         client.number: client.throughput_ops_s / (client.threads or 1)
@@ -134,7 +134,7 @@ def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
 
 def clocks(facts: RunFacts, profile: Profile) -> CheckResult:
     """V16: intervals of several clients are laid upon each other by their clocks, set right by the offsets measured."""
-    title, limits = "Clocks", f"{count(profile.clock_warn_s * 1000)} ms off"
+    title, limits = TITLES["V16"], f"{count(profile.clock_warn_s * 1000)} ms off"
     unknown = [client.number for client in facts.clients if client.clock_offset_s is None]
     if unknown or not facts.clients:
         who = f"client {unknown[0]}" if unknown else "any client"

@@ -3,7 +3,7 @@
 from runs.measures.little import edge_allowance, explained_share
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, Severity, at_most, not_assessed
+from runs.validity.results import TITLES, CheckResult, Severity, at_most, not_assessed
 from runs.validity.words import count, latency, percent
 
 
@@ -18,7 +18,7 @@ def busy_share(facts: RunFacts) -> float | None:
 
 def little(facts: RunFacts, profile: Profile) -> CheckResult:
     """V01: the operations' service times must add up to the time that the threads had, and can never exceed it."""
-    title = "Threads accounted for"
+    title = TITLES["V01"]
     share = busy_share(facts)
     most = profile.little_reject_above
     if facts.threads and facts.window_s:
@@ -63,7 +63,7 @@ def thread_limit(facts: RunFacts, profile: Profile) -> CheckResult | None:
     """V02: a target that was missed because every thread was waiting, while the database was as quick as ever."""
     if not facts.target_ops_s:
         return None
-    title = "Threads for the target"
+    title = TITLES["V02"]
     limits = f"{percent(profile.threads_busy)} busy, latency under {profile.latency_risen:g} x the lowest rung's"
     share, mean_us = busy_share(facts), mean_service_us(facts)
     if share is None or mean_us is None or facts.throughput_ops_s is None:

@@ -2,13 +2,13 @@
 
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, Severity, graded, not_assessed
+from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed
 from runs.validity.words import count, percent, seconds
 
 
 def duration(facts: RunFacts, profile: Profile) -> CheckResult:
     """V05: a window that is long enough, and enough operations for the percentiles that are shown."""
-    title = "Duration"
+    title = TITLES["V05"]
     limits = (
         f"{seconds(profile.duration_warn_s)} and {count(profile.operations_least)} operations; "
         f"under {seconds(profile.duration_reject_s)} reject"
@@ -53,7 +53,7 @@ def set_up(facts: RunFacts, profile: Profile) -> CheckResult | None:
     """
     if facts.phase == "load" and not facts.whole_runs:
         return None
-    title = "Set-up and clean-up"
+    title = TITLES["V06"]
     limits = f"above {percent(profile.setup_warn)} warn, above {percent(profile.setup_reject)} reject"
     shares = [
         ((client.init_s or 0.0) + (client.cleanup_s or 0.0)) / (client.runtime_ms / 1000)

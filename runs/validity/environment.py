@@ -5,7 +5,7 @@ from typing import Final
 
 from runs.validity.facts import ClusterFacts, RunFacts, fact, number_of
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, Severity, not_assessed
+from runs.validity.results import TITLES, CheckResult, Severity, not_assessed
 from runs.validity.words import percent, rate
 
 # Families of virtual machines whose CPU is rationed: what they do in the first minutes they do not do for long.
@@ -31,7 +31,7 @@ def unacknowledged(facts: RunFacts, profile: Profile) -> CheckResult | None:
     if facts.durability.get("ack") != "none" or not writes:
         return None
     return CheckResult(
-        "V20", "warn", "Durability", "acknowledged: nothing", "writes are acknowledged",
+        "V20", "warn", TITLES["V20"], "acknowledged: nothing", "writes are acknowledged",
         "Writes count as done when they are sent: their latency is that of sending, and lost ones are not noticed.",
         "Compare it with nothing that waits for an answer, or choose a mode that does.",
     )  # fmt: skip
@@ -41,7 +41,7 @@ def plausibility(facts: RunFacts, profile: Profile) -> CheckResult | None:
     """V21: what the reads carried must fit through the network. Within one machine there is none."""
     if facts.phase == "load" or facts.client_on_database_host:
         return None
-    title, limits = "Physically possible", f"{percent(profile.network_usable)} of the nodes' network"
+    title, limits = TITLES["V21"], f"{percent(profile.network_usable)} of the nodes' network"
     link, nodes = facts.cluster.least("nic_bits_per_s"), facts.cluster.nodes
     reads_ops_s, read_bytes = _reads_per_second(facts), _bytes_per_read(facts)
     if link is None or not nodes or reads_ops_s is None or read_bytes is None:
@@ -82,7 +82,7 @@ def _bytes_per_read(facts: RunFacts) -> float | None:
 
 def environment(facts: RunFacts, profile: Profile) -> CheckResult:
     """V24: what else the machines did, and whether they are what they seem."""
-    title, limits = "Environment", "machines of its own, not rationed, as many nodes as copies"
+    title, limits = TITLES["V24"], "machines of its own, not rationed, as many nodes as copies"
     complaints = ["clients and database ran on one machine"] if facts.client_on_database_host else []
     complaints += complaints_about(facts.cluster)
     if facts.client_on_database_host is None and not complaints:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, Severity, graded, not_assessed, worst_of
+from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed, worst_of
 from runs.validity.words import clients, count, percent, seconds
 from runs.ycsb.stated import SUCCESSES
 
@@ -13,7 +13,7 @@ NOT_FOUND = "NOT_FOUND"
 
 def evidence_of_success(facts: RunFacts, profile: Profile) -> CheckResult:
     """E01: every client merged, operations that succeeded, return codes, and the window as long as planned."""
-    title, limits = "Evidence of success", "all clients, successful operations and return codes, the whole window"
+    title, limits = TITLES["E01"], "all clients, successful operations and return codes, the whole window"
     complaints = list(_gaps(facts))
     short = []
     if facts.window_asked_s and (facts.window_s or 0.0) < facts.window_asked_s * profile.window_least:
@@ -60,7 +60,7 @@ def _tells_success(facts: RunFacts) -> bool:
 
 def errors(facts: RunFacts, profile: Profile) -> CheckResult:
     """V07: failed operations of the window. Not finding a record is told apart by the return codes of the run."""
-    title = "Errors"
+    title = TITLES["V07"]
     limits = f"above {percent(profile.errors_warn)} warn, above {percent(profile.errors_reject)} reject"
     if not facts.total_operations:
         known = "There are no operations to have failed." if facts.total_operations == 0 else "No count is known."
@@ -96,7 +96,7 @@ def key_space(facts: RunFacts, profile: Profile) -> CheckResult:
 
     A workload that inserts makes more of them; fewer are always wrong.
     """
-    title, limits = "Key space", "as many rows as recordcount"
+    title, limits = TITLES["V19"], "as many rows as recordcount"
     if facts.rows_loaded is None or facts.recordcount is None:
         missing = "rows were not counted" if facts.rows_loaded is None else "recordcount is not known"
         return not_assessed("V19", title, limits, f"The {missing}, so nobody knows whether keys exist.")

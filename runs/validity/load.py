@@ -4,7 +4,7 @@ import math
 
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, Severity, not_assessed
+from runs.validity.results import TITLES, CheckResult, Severity, not_assessed
 from runs.validity.words import percent, rate
 
 
@@ -13,7 +13,7 @@ def mix(facts: RunFacts, profile: Profile) -> CheckResult | None:
 
     A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more.
     """
-    title, limits = "Mix of operations", f"{profile.mix_points * 100:g} points or {profile.mix_sigmas:g} sigma"
+    title, limits = TITLES["V08"], f"{profile.mix_points * 100:g} points or {profile.mix_sigmas:g} sigma"
     if facts.proportions is None:
         if facts.made_elsewhere and facts.phase != "load":
             return not_assessed("V08", title, limits, "The workload's proportions are not known.")
@@ -61,7 +61,7 @@ def target(facts: RunFacts, profile: Profile) -> CheckResult | None:
     """V09: what was offered and what was reached."""
     if not facts.target_ops_s:
         return None
-    title = "Target"
+    title = TITLES["V09"]
     limits = f"under {percent(profile.target_info)} marginal, under {percent(profile.target_warn)} not sustained"
     if facts.throughput_ops_s is None:
         return not_assessed("V09", title, limits, "The throughput is not known.")

@@ -8,7 +8,7 @@ from runs.catalog.durability import Durability
 from runs.validity.environment import complaints_about
 from runs.validity.facts import ClusterFacts, fact
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, not_assessed
+from runs.validity.results import TITLES, CheckResult, not_assessed
 from runs.validity.words import percent
 
 # What subtracting two shares leaves of their last digits.
@@ -67,7 +67,7 @@ def fit_of(ratio: float, profile: Profile) -> Fit:
 
 def memory(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V17: a data set in memory is not compared with one on disk."""
-    title = "Data set and memory"
+    title = TITLES["V17"]
     limits = f"both under {profile.fits_memory:g}, both between, or both over {profile.exceeds_memory:g} of the memory"
     ratios = [memory_ratio(side) for side in (a, b)]
     known = [ratio for ratio in ratios if ratio is not None]
@@ -90,7 +90,7 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
 
 def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V18: how many reads memory answers, which says more than any setting."""
-    title, limits = "Hit ratio", f"{percent(profile.hit_ratio_points)} apart, or changing by that"
+    title, limits = TITLES["V18"], f"{percent(profile.hit_ratio_points)} apart, or changing by that"
     unknown = [side for side in (a, b) if side.hit_ratio is None]
     if a.hit_ratio is None or b.hit_ratio is None:
         return not_assessed("V18", title, limits, f"No hit ratio of {_labels(unknown)} was recorded.")
@@ -111,7 +111,7 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
 
 def durability(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V20: what a write waits for. An unknown promise equals nothing, not even another unknown one."""
-    title, limits = "Durability", "the same acknowledgement, copies and loss"
+    title, limits = TITLES["V20"], "the same acknowledgement, copies and loss"
     classes = [durability_class(side.durability) for side in (a, b)]
     unknown = [side for side, found in zip((a, b), classes, strict=True) if not found]
     if unknown:
@@ -150,13 +150,13 @@ def durability_class(record: Mapping[str, object]) -> str:
         text += f", {copies} copies ({_WAITS_FOR[mode.replica_ack]})"
     if mode.ack != "disk":
         lost = "any" if mode.loss_window_s is None else "none" if not mode.loss_window_s else "the last seconds"
-        text += f", may lose {lost}"
+        text += f" (may lose {lost})"
     return text
 
 
 def environments(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V24: versions, machines and their neighbours."""
-    title, limits = "Environment", "same versions of one system and of YCSB, same hardware, clients apart on both"
+    title, limits = TITLES["V24"], "same versions of one system and of YCSB, same hardware, clients apart on both"
     complaints: list[str] = []
     unknown: list[str] = []
     if a.system and a.system == b.system:

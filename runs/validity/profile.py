@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, Literal
 
-from runs.validity.results import CheckResult, Severity, at_most
+from runs.validity.results import TITLES, CheckResult, Severity, at_most
 
 TEAM_THRESHOLD: Final = "(team threshold)"
 # Shares are fractions (0.02 is 2 %) and are shown in per cent; the rest is shown as it is.
@@ -103,6 +103,11 @@ class Threshold:
     says: str  # after its value: "5 % of the operations failed warns"
     least: float
     most: float
+
+    @property
+    def title(self) -> str:
+        """What its check is called."""
+        return TITLES[self.check_id]
 
 
 THRESHOLDS: Final[Mapping[str, Threshold]] = {

@@ -1,12 +1,40 @@
 """What a check says, and how the findings of a run become its verdict."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 Severity = Literal["pass", "info", "warn", "reject", "not_assessed"]
 Verdict = Literal["pass", "warn", "reject"]
 
+# What each check is called.
+TITLES: Final[Mapping[str, str]] = {
+    "E01": "Evidence of success",
+    "V01": "Threads accounted for",
+    "V02": "Threads for the target",
+    "V03": "Client CPU",
+    "V04": "Number of clients",
+    "V05": "Duration",
+    "V06": "Set-up and clean-up",
+    "V07": "Errors",
+    "V08": "Mix of operations",
+    "V09": "Target",
+    "V10": "Backlog",
+    "V11": "Steady state",
+    "V12": "Stability",
+    "V13": "Stalls",
+    "V14": "Clients together",
+    "V15": "Clients balanced",
+    "V16": "Clocks",
+    "V17": "Data set and memory",
+    "V18": "Hit ratio",
+    "V19": "Key space",
+    "V20": "Durability",
+    "V21": "Physically possible",
+    "V22": "Latencies",
+    "V23": "Arithmetic",
+    "V24": "Environment",
+}
 _ORDER: Final[tuple[Severity, ...]] = ("not_assessed", "pass", "info", "warn", "reject")
 
 

@@ -7,7 +7,7 @@ from runs.measures.steady import drift_of, mser5
 from runs.measures.sustained import backlog_growth
 from runs.validity.facts import OverTime, RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import CheckResult, not_assessed
+from runs.validity.results import TITLES, CheckResult, not_assessed
 from runs.validity.words import latency, percent, rate, seconds
 
 
@@ -15,7 +15,7 @@ def backlog(facts: RunFacts, profile: Profile) -> CheckResult | None:
     """V10: a target that the database cannot keep up with makes every operation later than the one before it."""
     if not facts.target_ops_s:
         return None
-    title = "Backlog"
+    title = TITLES["V10"]
     limits = (
         f"growth of {percent(profile.backlog_share)} of the mean, at least {latency(profile.backlog_least_s * 1e6)}"
     )
@@ -43,7 +43,7 @@ def backlog(facts: RunFacts, profile: Profile) -> CheckResult | None:
 
 def warm_up(facts: RunFacts, profile: Profile) -> CheckResult:
     """V11: the window begins after the warm-up, by MSER-5 over the whole run, and does not drift."""
-    title = "Steady state"
+    title = TITLES["V11"]
     limits = f"no longer warm-up than planned, drift {percent(profile.drift_warn)}"
     known = facts.over_time
     window = known.rate_ops_s[known.warmup_s :] if known else ()
@@ -92,7 +92,7 @@ def _too_short(known: OverTime | None, length: int, least: float) -> str:
 
 def instability(facts: RunFacts, profile: Profile) -> CheckResult:
     """V12: the throughput of every second of the window."""
-    title = "Stability"
+    title = TITLES["V12"]
     limits = f"variation {percent(profile.cv_warn)}, slow seconds {percent(profile.slow_seconds_warn)}"
     series = facts.rate_ops_s or ()
     found = stability(series)
@@ -120,7 +120,7 @@ def instability(facts: RunFacts, profile: Profile) -> CheckResult:
 
 def stalls(facts: RunFacts, profile: Profile) -> CheckResult:
     """V13: seconds in a row in which nothing was done at all, or one operation that took far too long."""
-    title = "Stalls"
+    title = TITLES["V13"]
     limits = f"{seconds(profile.stall_s)} without operations, {seconds(profile.stall_latency_s)} for one"
     series = facts.rate_ops_s or ()
     longest_us = max((entry.max_us for entry in facts.service if entry.max_us is not None), default=None)

@@ -59,9 +59,17 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
         "about": about,
         "form": form,
         "kept": [(one, shown(name, one.value)) for one in kept],
-        "defaults": [(label, shown(name, getattr(profile(slug), name))) for slug, label in Purpose.choices],
+        "defaults": _defaults(name),
     }
     return render(request, "runs/thresholds/form.html", context, status=422 if form.is_bound else 200)
+
+
+def _defaults(name: str) -> dict[str, list[str]]:
+    """Each default value, with the purposes under which it is the one."""
+    found: dict[str, list[str]] = {}
+    for slug, label in Purpose.choices:
+        found.setdefault(shown(name, getattr(profile(slug), name)), []).append(str(label))
+    return found
 
 
 def _restore(request: HttpRequest, name: str, purpose: str) -> HttpResponse:

@@ -114,7 +114,7 @@ def test_it_agrees_with_a_published_cluster(record_bytes, ratio):
 
 def test_a_mode_is_told_in_words():
     assert durability_class(DISK) == "the disk"
-    assert durability_class(MEMORY) == "the server's memory, may lose any"
-    assert durability_class({**MEMORY, "loss_window_s": 1.0}) == "the server's memory, may lose the last seconds"
+    assert durability_class(MEMORY) == "the server's memory (may lose any)"
+    assert durability_class({**MEMORY, "loss_window_s": 1.0}) == "the server's memory (may lose the last seconds)"
     copies = {**DISK, "replicas_acked": "quorum", "replica_ack": "disk"}
     assert durability_class(copies) == "the disk, quorum of the copies (the disk)"

@@ -1,0 +1,55 @@
+"""Whether sides may be compared: the checks of every two of them, gathered by check."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from runs.validity import CheckResult, Profile, Severity, SideFacts, judge_pair
+from runs.validity.results import worst_of
+
+
+@dataclass(frozen=True, slots=True)
+class PairFinding:
+    """What one check says of a comparison: of those pairs that it says the worst of."""
+
+    check_id: str
+    title: str
+    severity: Severity
+    pairs: int  # that are so
+    of: int
+    messages: tuple[str, ...]  # each once, in the order of the sides
+    remedy: str
+
+    @property
+    def tells(self) -> bool:
+        """Whether a reader has to know it before comparing."""
+        return self.severity not in ("pass", "not_assessed")
+
+
+def pair_findings(sides: Sequence[SideFacts], profile: Profile) -> list[PairFinding]:
+    """One finding for each check, in their order; none for fewer than two sides.
+
+    What could not be assessed of one pair does not hide what is wrong with another, and is never a pass.
+    """
+    found: dict[str, list[CheckResult]] = defaultdict(list)
+    for a, b in combinations(sides, 2):
+        for result in judge_pair(a, b, profile):
+            found[result.check_id].append(result)
+    return [_gathered(results) for _, results in sorted(found.items())]
+
+
+def _gathered(results: Sequence[CheckResult]) -> PairFinding:
+    severity = worst_of(one.severity for one in results)
+    if severity == "pass" and any(one.severity == "not_assessed" for one in results):
+        severity = "not_assessed"
+    same = [one for one in results if one.severity == severity]
+    return PairFinding(
+        check_id=same[0].check_id,
+        title=same[0].title,
+        severity=severity,
+        pairs=len(same),
+        of=len(results),
+        messages=tuple(dict.fromkeys(one.message for one in same)),
+        remedy=same[0].remedy,
+    )

@@ -1,0 +1,45 @@
+"""The checks of every two sides of a comparison, gathered by check."""
+
+from reports.analysis.pairs import pair_findings
+from reports.tests.curves import DISK, MEMORY
+from runs.validity import ClusterFacts, SideFacts, profile
+
+MEASURED = profile("measured")
+NODE = {"memory_bytes": 10**10, "cores": 8}
+
+
+def side(label, **changes):
+    known = {
+        "durability": DISK, "records": 1_000_000, "record_bytes": 1000.0, "client_on_database_host": False,
+        "system": "redis", "version": "7.0", "client_version": "ycsb 0.17.0",
+        "cluster": ClusterFacts(nodes=1, replication_factor=1, machines=(NODE,)),
+    }  # fmt: skip
+    return SideFacts(label, **{**known, **changes})
+
+
+def by_id(*sides):
+    return {one.check_id: one for one in pair_findings(sides, MEASURED)}
+
+
+def test_equal_sides_may_be_compared():
+    found = by_id(side("a"), side("b"), side("c"))
+    assert {check_id: one.severity for check_id, one in found.items()} == {
+        "V17": "pass", "V18": "not_assessed", "V20": "pass", "V24": "pass",
+    }  # fmt: skip
+    assert all(one.of == one.pairs == 3 and not one.tells for one in found.values())
+
+
+def test_it_counts_the_pairs_that_differ_and_says_each_thing_once():
+    found = by_id(side("a"), side("b"), side("c", durability=MEMORY))["V20"]
+    assert (found.severity, found.pairs, found.of, len(found.messages)) == ("warn", 2, 3, 2)
+    assert found.tells and found.remedy
+
+
+def test_one_unknown_side_is_no_pass_and_hides_nothing():
+    assert by_id(side("a"), side("b"), side("c", durability={}))["V20"].severity == "not_assessed"
+    found = by_id(side("a"), side("b", durability=MEMORY), side("c", durability={}))["V20"]
+    assert (found.severity, found.pairs) == ("warn", 1)
+
+
+def test_one_side_is_compared_with_nothing():
+    assert pair_findings([side("a")], MEASURED) == []
