@@ -38,7 +38,7 @@ class Sum:
 
 
 @pytest.fixture(scope="module")
-def tagged(tmp_path_factory) -> Path:
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """READ and UPDATE of the clients of a run in one log, told apart by tags."""
     path = tmp_path_factory.mktemp("tagged") / "all.hdr"
     lines = [line for line in (DATA / "v2_target/0/READ.hdr").read_text().splitlines() if line.startswith("#[S")]
@@ -50,7 +50,7 @@ def tagged(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def java(tagged) -> Mapping[str, Sum]:
+def java(tagged: Path) -> Mapping[str, Sum]:
     """The sums by run and measurement ("load/INSERT"), of both encodings ("mixed"), and by tag ("tags/READ")."""
     jars = list((Path(os.environ["BENCHSITE_YCSB"])).glob("*/lib/HdrHistogram-*.jar"))
     if not jars or shutil.which("java") is None:
