@@ -12,13 +12,13 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.histogram import SIGNIFICANT_DIGITS, Ints, indices_of
+from runs.ycsb.histogram import MAX_INDEX, SIGNIFICANT_DIGITS, Ints, indices_of
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -61,6 +61,14 @@ class Layout:
 OURS: Final = Layout(SIGNIFICANT_DIGITS, 0)
 
 
+def _most_bytes(layout: Layout) -> int:
+    """No histogram is longer inflated: a word for every index."""
+    return 8 * (layout.most_index + 1) + _INNER.size
+
+
+_OUR_MOST_BYTES: Final = _most_bytes(OURS)
+
+
 class Payload(NamedTuple):
     """The counts of one inflated histogram. `word_size` is 0 for V2."""
 
@@ -85,7 +93,7 @@ def inflate(encoded: bytes, line_number: int) -> Payload:
         outer = binascii.a2b_base64(encoded, strict_mode=True)
         cookie, length = _OUTER.unpack_from(outer)
         inflater = zlib.decompressobj()
-        inner = inflater.decompress(outer[_OUTER.size : _OUTER.size + length], _most_bytes(OURS))
+        inner = inflater.decompress(outer[_OUTER.size : _OUTER.size + length], _OUR_MOST_BYTES)
         inner_cookie, size, _, digits, lowest, _, ratio = _INNER.unpack_from(inner)
         layout = OURS if digits == SIGNIFICANT_DIGITS and lowest <= 1 else _layout(digits, lowest, line_number)
         if not inflater.eof:
@@ -98,9 +106,7 @@ def inflate(encoded: bytes, line_number: int) -> Payload:
     if kinds not in (_V1, _V2):
         raise HistogramError(f"the histogram has an unknown encoding (cookie {cookie & 0xFFFFFFFF:#x})", line_number)
     if ratio != 1.0:
-        raise HistogramError(
-            f"the histogram's values are scaled by {ratio:g}: not read", line_number
-        )
+        raise HistogramError(f"the histogram's values are scaled by {ratio:g}: not read", line_number)
     if size < 0 or len(inner) - _INNER.size < size:
         raise HistogramError(f"the histogram holds {len(inner) - _INNER.size} of its {size} bytes", line_number)
     word_size = 0 if kinds == _V2 else (inner_cookie & _WORD_SIZE_BITS) >> 4
@@ -112,18 +118,13 @@ def inflate(encoded: bytes, line_number: int) -> Payload:
 def decode(payloads: Sequence[Payload]) -> Counts:
     """The sparse counts of some histograms, in order."""
     if all(payload.word_size == 0 and payload.layout is OURS for payload in payloads):
-        return _decode_v2(payloads, OURS.most_index)
+        return _decode_v2(payloads, MAX_INDEX)
     parts = [_decode_one(payload) for payload in payloads]
     return Counts(
         np.concatenate([part.sizes for part in parts]),
         np.concatenate([part.index for part in parts]),
         np.concatenate([part.count for part in parts]),
     )
-
-
-def _most_bytes(layout: Layout) -> int:
-    """No histogram is longer inflated: a word for every index."""
-    return 8 * (layout.most_index + 1) + _INNER.size
 
 
 def _layout(digits: int, lowest: int, line_number: int) -> Layout:
@@ -169,26 +170,27 @@ def _decode_v2(payloads: Sequence[Payload], most_index: int) -> Counts:
     """All numbers of all payloads in one pass: find their ends, see how far each leads, keep those that count."""
     data = np.frombuffer(b"".join(payload.data for payload in payloads), dtype=np.uint8)
     borders = np.concatenate([[0], np.cumsum([len(payload.data) for payload in payloads])]).astype(np.int64)
-    ends = _number_ends(data, borders, payloads)
+    ends, longer, before = _number_ends(data, borders, payloads)
     firsts = np.searchsorted(ends, borders)  # the number with which each payload begins
     last = data.take(ends)
     steps, counts = _STEPS.take(last), _COUNTS.take(last)
     # Nearly all numbers are a single byte; the others are put together and take their places.
-    longer = np.flatnonzero(np.diff(ends, prepend=-1) > 1)
-    numbers = _unzigzag(data, np.where(longer > 0, ends[longer - 1] + 1, 0), ends[longer])
+    numbers = _unzigzag(data, before + 1, ends[longer])
     steps[longer], counts[longer] = np.where(numbers < 0, -numbers, 1), numbers > 0
-    if steps.size and (int(steps.min()) < 1 or int(steps.max()) > most_index + 1):
+    longest = int(steps.max(initial=0))
+    if steps.size and (int(steps.min()) < 1 or longest > most_index + 1):
         # Runs of zeros so absurd that their sum would turn negative and look harmless.
         raise _beyond(payloads, firsts, (steps < 1) | (steps > most_index + 1))
     counted = np.flatnonzero(counts)
     count = (last.take(counted) >> 1).astype(np.int64)
     count[np.searchsorted(counted, longer[numbers > 0])] = numbers[numbers > 0]
-    after = np.concatenate([[0], np.cumsum(steps)])
+    after = np.zeros(steps.size + 1, dtype=np.int32 if longest * steps.size < 2**31 else np.int64)
+    np.cumsum(steps, out=after[1:])
     sizes = np.diff(np.searchsorted(counted, firsts)).astype(np.int64)
-    index = after.take(counted) - np.repeat(after[firsts[:-1]], sizes)
+    index: npt.NDArray[Any] = after.take(counted) - np.repeat(after[firsts[:-1]], sizes)
     if index.size and int(index.max()) > most_index:
         raise _beyond(payloads, np.concatenate([[0], np.cumsum(sizes)]), index > most_index)
-    return Counts(sizes, index.astype(np.int32), count)
+    return Counts(sizes, index.astype(np.int32, copy=False), count)
 
 
 def _beyond(payloads: Sequence[Payload], firsts: Ints, bad: npt.NDArray[np.bool_]) -> HistogramError:
@@ -197,18 +199,33 @@ def _beyond(payloads: Sequence[Payload], firsts: Ints, bad: npt.NDArray[np.bool_
     return HistogramError("the histogram's counts run past the end of every histogram", payloads[owner].line_number)
 
 
-def _number_ends(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> Ints:
-    """The position of the last byte of every number: one without the high bit, or the ninth in a row."""
-    ends = np.flatnonzero(data < 0x80).astype(np.int64)
+def _number_ends(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> tuple[Ints, Ints, Ints]:
+    """Where the last byte of every number is: one without the high bit, or the ninth in a row.
+
+    And which numbers have several bytes, and the position before each of those.
+    """
+    ends = np.flatnonzero(data < 0x80)
+    longer, before = _longer(data, ends)
     lasts = borders[1:][np.diff(borders) > 0] - 1
     broken = data[lasts] >= 0x80
-    if broken.any() or (ends.size and int(np.diff(ends, prepend=-1).max()) >= _LEB_LONGEST):
+    if broken.any() or int((ends[longer] - before).max(initial=0)) >= _LEB_LONGEST:
         ends = _number_ends_slowly(data, borders)
+        longer, before = _longer(data, ends)
         broken = ~np.isin(lasts, ends)
     if broken.any():
         owner = int(np.searchsorted(borders, lasts[broken.argmax()], side="right")) - 1
         raise HistogramError("the histogram's last count is cut off", payloads[owner].line_number)
-    return ends
+    return ends, longer, before
+
+
+def _longer(data: Bytes, ends: Ints) -> tuple[Ints, Ints]:
+    """The numbers of several bytes: those that have a byte before their last one."""
+    longer = np.unique(np.searchsorted(ends, np.flatnonzero(data >= 0x80)))
+    longer = longer[longer < ends.size]
+    before: Ints = np.where(longer > 0, ends[longer - 1], -1)
+    length: Ints = ends[longer] - before
+    several = length > 1
+    return longer[several], before[several]
 
 
 def _number_ends_slowly(data: Bytes, borders: Ints) -> Ints:

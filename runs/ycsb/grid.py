@@ -129,3 +129,9 @@ def references(intervals: Sequence[Timeline]) -> dict[int, Timeline]:
     return {
         number: by_name[name].select(by_name[name].client == number) for number, (_, _, name) in sorted(first.items())
     }
+
+
+def grid_of(timelines: Sequence[Timeline], ended_s: Mapping[int, float], base_s: float) -> Grid:
+    """The grid of the clients that were merged; `ended_s` tells when each did its last operation."""
+    reference = {number: entry for number, entry in references(timelines).items() if number in ended_s}
+    return make_grid(reference, ended_s, base_s)

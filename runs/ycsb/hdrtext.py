@@ -137,7 +137,7 @@ class LogText:
             start, length, longest = float(columns[0]), float(columns[1]), float(columns[2])
         except ValueError:
             start = length = longest = math.nan
-        if not (math.isfinite(start) and math.isfinite(longest) and 0 <= length < math.inf):
+        if not (-math.inf < start < math.inf and 0 <= length < math.inf and -math.inf < longest < math.inf):
             raise HistogramError("the times of the interval are not numbers", self._line_number)
         name, origin_s = self._measurement(tag, start)
         return Row(name, origin_s, start, length, longest, columns[3].rstrip(), self._line_number)

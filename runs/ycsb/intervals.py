@@ -58,7 +58,7 @@ class Intervals(Timeline):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parsed", parse_name(self.name))
-        object.__setattr__(self, "totals", _sums_by_interval(self.offsets, self.count))
+        object.__setattr__(self, "totals", sums_by_interval(np.diff(self.offsets), self.count))
 
     def owner(self) -> Ints:
         """For every stored count the number of its interval."""
@@ -129,7 +129,9 @@ def _gather(name: str, parts: Sequence[tuple[int, float, IntervalLog]]) -> Inter
     )
 
 
-def _sums_by_interval(offsets: Ints, count: Ints) -> Ints:
-    """The sum of `count` between neighbouring offsets; unlike reduceat this is 0 for an empty interval."""
-    running = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-    return running[offsets[1:]] - running[offsets[:-1]]
+def sums_by_interval(sizes: Ints, count: Ints) -> Ints:
+    """The sum of each interval's counts; unlike reduceat this is 0 for an empty one."""
+    running: Ints = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    ends: Ints = np.cumsum(sizes)
+    sums: Ints = running[ends] - running[ends - sizes]
+    return sums

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runs.ycsb.errors import PackedDataError
-from runs.ycsb.grid import Grid, make_grid, references
+from runs.ycsb.grid import Grid, grid_of
 from runs.ycsb.histogram import Floats
 from runs.ycsb.intervals import Intervals, Timeline
 from runs.ycsb.merged import MergedRun
@@ -113,10 +113,9 @@ def total_rate(merged: MergedRun) -> Floats:
 
 def run_grid(merged: MergedRun, base_s: float | None = None) -> Grid:
     """The grid of the clients that were merged; `base_s` defaults to the first client's start."""
-    numbers = {client.number: client.ended_s for client in merged.clients}
-    reference = {number: entry for number, entry in references(merged.timelines).items() if number in numbers}
     began_s = min(client.started_s for client in merged.clients)
-    return make_grid(reference, numbers, began_s if base_s is None else base_s)
+    ended_s = {client.number: client.ended_s for client in merged.clients}
+    return grid_of(merged.timelines, ended_s, began_s if base_s is None else base_s)
 
 
 def _points(entries: Sequence[Timeline], grid: Grid) -> Points:

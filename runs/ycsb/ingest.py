@@ -1,0 +1,248 @@
+"""From the interval logs of a run's clients to its merged numbers, series and stored intervals, in bounded memory.
+
+A first look at the logs (`runs.ycsb.logscan`) finds the window and the grid of seconds. Then one measurement after the
+other is decoded, all clients side by side in the order of time, and every histogram is added where it belongs: to the
+counts of its client in the window, to its second of the series, and to the intervals that are kept for cutting again.
+What stays in memory is a minute of histograms, the sums, and two dozen bytes for each interval.
+
+The numbers are those of `runs.ycsb.merge` and `runs.ycsb.series` for the same logs in memory.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from runs.ycsb.encoded import Counts, Payload, decode, inflate
+from runs.ycsb.errors import HistogramError
+from runs.ycsb.grid import Grid, grid_of
+from runs.ycsb.hdr import BATCH, BATCH_BYTES
+from runs.ycsb.hdrtext import LogText
+from runs.ycsb.histogram import Histogram, Ints
+from runs.ycsb.intervals import Timeline, sums_by_interval
+from runs.ycsb.logscan import LogSource, ScannedLog, scan
+from runs.ycsb.merge import Counted, assemble
+from runs.ycsb.merged import ClientStatement, MergedRun
+from runs.ycsb.names import LatencyKind, as_response
+from runs.ycsb.pyramid import BLOCK_S, Columns, Pyramid
+from runs.ycsb.series import Series, levels_of
+from runs.ycsb.stored import IntervalWriter, Write
+from runs.ycsb.summary import Summary
+from runs.ycsb.window import Cut, Windowed, windowed
+
+# Up to here every interval is kept by itself; of longer runs those of ten seconds together.
+LONGEST_FINE_S: Final = 3_600
+COARSE_S: Final = 10
+
+# Opens the place of one measurement's stored intervals; what is written there is one artifact.
+Keep = Callable[[str], AbstractContextManager[Write]]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLogs:
+    """What one client left behind, its logs unread. Times are seconds since the epoch on that client's own clock."""
+
+    number: int
+    logs: Sequence[LogSource]
+    summary: Summary | None = None
+    clock_offset_s: float = 0.0  # the reference clock minus this client's
+    threads: int | None = None
+    response_only: bool = False  # measurement.interval=intended alone: plain names are response times
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """A run's numbers; its interval histograms are where `keep` put them."""
+
+    merged: MergedRun
+    series: tuple[Series, ...]
+
+
+def ingest(
+    clients: Sequence[ClientLogs], cut: Cut, *, base_s: float | None = None, keep: Keep | None = None
+) -> Ingested:
+    """Merge the clients of one run. `base_s` is second 0 of the series, by default the first client's start.
+
+    A client without usable logs is named in `missing`; MergeError is raised when nothing at all can be merged, and
+    HistogramError where a log is damaged.
+    """
+    _reuse_memory()
+    measurements = _measurements(clients)
+    timelines = [measurement.timeline() for measurement in measurements]
+    found = windowed(timelines, [client.number for client in clients], cut)
+    grid = grid_of(timelines, found.ended_s(), found.began_s if base_s is None else base_s)
+    resolution_s = COARSE_S if max(found.ended_s().values()) - found.began_s > LONGEST_FINE_S else 1
+    counted: list[Counted] = []
+    latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
+    for measurement, timeline in zip(measurements, timelines, strict=True):
+        with keep(measurement.name) if keep is not None else nullcontext(_nowhere) as write:
+            reading = _Reading(measurement, timeline, found, grid)
+            counted.append(reading.read(write, resolution_s))
+        if reading.pyramid is not None:
+            latencies[timeline.parsed.operation, timeline.parsed.kind] = reading.pyramid.columns()
+    merged = assemble(found, counted, [_statement(client, measurements) for client in clients], timelines=timelines)
+    return Ingested(merged, levels_of(merged, grid, latencies))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One log's share of a measurement: its intervals are the rows from `first` on."""
+
+    client: ClientLogs
+    log: ScannedLog
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurement:
+    """One measurement name in the logs of all clients."""
+
+    name: str
+    parts: Sequence[_Part]
+
+    def timeline(self) -> Timeline:
+        """With 1 at the last interval of each log that counts anything, since nothing else is known yet."""
+        rows = [len(part.log.start_s) for part in self.parts]
+        totals = np.zeros(sum(rows), dtype=np.int64)
+        totals[[part.first + part.log.last_counted for part in self.parts if part.log.last_counted >= 0]] = 1
+        clocks = [part.log.start_time_s + part.client.clock_offset_s for part in self.parts]
+        return Timeline(
+            name=self.name,
+            client=np.repeat([part.client.number for part in self.parts], rows).astype(np.int32),
+            start_s=np.concatenate([part.log.start_s + clock for part, clock in zip(self.parts, clocks, strict=True)]),
+            length_s=np.concatenate([part.log.length_s for part in self.parts]),
+            totals=totals,
+        )
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Some neighbouring intervals of one log, decoded. They begin in the same block of seconds."""
+
+    block: int
+    client: int
+    first: int
+    counts: Counts
+
+
+class _Reading:
+    """Decodes one measurement and adds it up."""
+
+    def __init__(self, measurement: _Measurement, timeline: Timeline, found: Windowed, grid: Grid) -> None:
+        self._measurement = measurement
+        self._timeline = timeline
+        self._found = found
+        self._inside = found.inside(timeline)
+        self._window: dict[int, Histogram] = {}
+        placed = grid.place(timeline)
+        self._second = placed.second[placed.nth == 0]
+        has_latencies = timeline.parsed.is_operation and not timeline.parsed.status
+        self.pyramid = Pyramid(grid, placed) if has_latencies else None
+
+    def read(self, write: Write, resolution_s: int) -> Counted:
+        writer = IntervalWriter(write, self._measurement.name, resolution_s)
+        blocks = (self._second // BLOCK_S).tolist()
+        units = (_units(part, blocks) for part in self._measurement.parts)
+        for unit in heapq.merge(*units, key=lambda unit: unit.block):
+            rows = np.arange(unit.first, unit.first + unit.counts.sizes.size)
+            self._timeline.totals[rows] = sums_by_interval(unit.counts.sizes, unit.counts.count)
+            self._add_to_window(unit.client, rows, unit.counts)
+            if self.pyramid is not None:
+                self.pyramid.add(rows, unit.counts)
+            group = rows if resolution_s == 1 else self._second[rows] // resolution_s
+            writer.add(unit.client, *_grouped(rows, group, unit.counts))
+        writer.finish(self._timeline)
+        return self._counted()
+
+    def _add_to_window(self, client: int, rows: Ints, counts: Counts) -> None:
+        inside = self._inside[rows]
+        if not inside.all():
+            chosen = np.repeat(inside, counts.sizes)
+            counts = Counts(counts.sizes[inside], counts.index[chosen], counts.count[chosen])
+        self._window.setdefault(client, Histogram()).add_sparse(counts.index, counts.count)
+
+    def _counted(self) -> Counted:
+        whole = {}
+        for number in self._found.ranges:
+            mine = self._timeline.client == number
+            if mine.any():
+                whole[number] = int(self._timeline.totals[mine].sum())
+        window = {number: self._window.get(number, Histogram()) for number in whole}
+        return Counted(self._timeline.parsed, self._timeline.name, whole, window)
+
+
+def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:
+    """The intervals of one log, some at a time."""
+    text = LogText(part.log.source.operation)
+    waiting: list[Payload] = []
+    size, first, end = 0, part.first, part.first + len(part.log.start_s)
+    for row in part.log.source.rows(text):
+        if row.name != part.log.operation:
+            continue
+        try:
+            payload = inflate(row.payload, row.line_number)
+        except HistogramError as error:
+            text.damaged(error)
+            continue
+        at = first + len(waiting)
+        if at >= end:
+            raise HistogramError("the log grew while it was read: read it again", row.line_number)
+        if waiting and (blocks[at] != blocks[first] or len(waiting) >= BATCH or size >= BATCH_BYTES):
+            yield _Unit(blocks[first], part.client.number, first, decode(waiting))
+            waiting, size, first = [], 0, at
+        waiting.append(payload)
+        size += len(payload.data)
+    if waiting:
+        yield _Unit(blocks[first], part.client.number, first, decode(waiting))
+    if first + len(waiting) != end:
+        raise HistogramError("the log shrank while it was read: read it again")
+
+
+def _grouped(rows: Ints, group: Ints, counts: Counts) -> tuple[Ints, Ints, Counts]:
+    """Neighbours of the same group added up: the first row and the number of rows of each, and their counts."""
+    begins = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+    number = np.diff(np.append(begins, rows.size))
+    if begins.size == rows.size:
+        return rows, number, counts
+    width = int(counts.index.max(initial=0)) + 1
+    total = np.zeros(begins.size * width, dtype=np.int64)
+    owner = np.repeat(np.repeat(np.arange(begins.size) * width, number), counts.sizes)
+    np.add.at(total, owner + counts.index, counts.count)
+    used = np.flatnonzero(total)
+    sizes = np.bincount(used // width, minlength=begins.size).astype(np.int64)
+    return rows[begins], number, Counts(sizes, (used % width).astype(np.int32), total[used])
+
+
+def _measurements(clients: Sequence[ClientLogs]) -> tuple[_Measurement, ...]:
+    """All measurements of all clients by name; within one, clients come in the order of their numbers."""
+    found: dict[str, list[_Part]] = {}
+    for client in sorted(clients, key=lambda client: client.number):
+        for source in client.logs:
+            for log in scan(source):
+                name = as_response(log.operation) if client.response_only else log.operation
+                parts = found.setdefault(name, [])
+                first = parts[-1].first + len(parts[-1].log.start_s) if parts else 0
+                parts.append(_Part(client, log, first))
+    return tuple(_Measurement(name, parts) for name, parts in sorted(found.items()))
+
+
+def _statement(client: ClientLogs, measurements: Sequence[_Measurement]) -> ClientStatement:
+    mine = (part for one in measurements for part in one.parts if part.client.number == client.number)
+    truncated = any(part.log.truncated for part in mine)
+    return ClientStatement(client.number, client.summary, client.threads, truncated, client.response_only)
+
+
+def _nowhere(data: bytes) -> None:
+    """Where stored intervals go that nobody keeps."""
+
+
+def _reuse_memory() -> None:
+    """Have the C library keep freed memory of up to 32 MB for the next array.
+
+    It gives larger pieces than 128 KB back to the system each time and asks for them anew, until it has seen a larger
+    one freed. With arrays of a few hundred KB that come and go that would cost as much as the decoding.
+    """
+    np.empty(31 << 20, dtype=np.uint8)

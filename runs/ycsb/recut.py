@@ -1,0 +1,32 @@
+"""A run cut again from its stored intervals, with another warm-up or another end, without its logs.
+
+The window is found on the log's own intervals. Where those of ten seconds are kept together, the cut takes whole tens:
+each client's covered length is that of what is taken, so its throughput stays exact.
+"""
+
+from collections.abc import Sequence
+
+from runs.ycsb.merge import Counted, assemble
+from runs.ycsb.merged import ClientStatement, MergedRun
+from runs.ycsb.stored import StoredIntervals
+from runs.ycsb.window import Cut, Windowed, regrouped, windowed
+
+
+def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientStatement], cut: Cut) -> MergedRun:
+    """Every number of the run over another window. Raises MergeError where nothing is left of it."""
+    timelines = [entry.timeline for entry in stored]
+    found = windowed(timelines, [client.number for client in clients], cut)
+    if any(len(entry.kept) != len(entry.timeline) for entry in stored):
+        found = regrouped(found, [entry.kept for entry in stored])
+    return assemble(found, [_counted(entry, found) for entry in stored], clients, timelines=timelines)
+
+
+def _counted(entry: StoredIntervals, found: Windowed) -> Counted:
+    inside = found.inside(entry.kept)
+    whole = {}
+    for number in found.ranges:
+        mine = entry.timeline.client == number
+        if mine.any():
+            whole[number] = int(entry.timeline.totals[mine].sum())
+    window = {number: entry.histogram(number, inside) for number in whole}
+    return Counted(entry.timeline.parsed, entry.timeline.name, whole, window)

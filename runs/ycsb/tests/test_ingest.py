@@ -1,0 +1,302 @@
+"""Logs that are read as streams give the numbers, series and intervals of the same logs in memory."""
+
+import contextlib
+import dataclasses
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runs.ycsb import ingest as ingesting
+from runs.ycsb.errors import HistogramError, MergeError
+from runs.ycsb.hdr import IntervalLog, read_logs
+from runs.ycsb.ingest import ClientLogs, Ingested, ingest
+from runs.ycsb.logscan import LogSource
+from runs.ycsb.merge import ClientOutput, merge
+from runs.ycsb.merged import ClientStatement, MergedRun
+from runs.ycsb.recut import recut
+from runs.ycsb.series import series_of
+from runs.ycsb.stored import StoredIntervals, Write
+from runs.ycsb.summary import parse_summary
+from runs.ycsb.tests.hdrlogs import file_of, lines_of
+from runs.ycsb.tests.samples import DATA, made_log, steady_log
+from runs.ycsb.window import Cut
+
+
+class Kept(dict[str, BytesIO]):
+    """Where stored intervals go."""
+
+    @contextlib.contextmanager
+    def __call__(self, name: str) -> Iterator[Write]:
+        self[name] = BytesIO()
+        yield self[name].write
+
+    def stored(self) -> list[StoredIntervals]:
+        return [StoredIntervals.from_bytes(kept.getvalue()) for kept in self.values()]
+
+
+def source(content: bytes, piece: int = 1000) -> LogSource:
+    return LogSource(lambda: (content[at : at + piece] for at in range(0, len(content), piece)))
+
+
+def recorded(name: str, number: int, **more) -> ClientLogs:
+    """One recorded client; `name` is its folder below data."""
+    logs = [source(path.read_bytes()) for path in sorted((DATA / name).glob("*.hdr"))]
+    summary = DATA / name / "summary.txt"
+    stated = parse_summary(summary.read_text()) if summary.exists() else None
+    return ClientLogs(number, logs, summary=stated, threads=2, **more)
+
+
+def made(number: int, *logs: IntervalLog, **more) -> ClientLogs:
+    return ClientLogs(number, [source(file_of(lines_of(log))) for log in logs], **more)
+
+
+def in_memory(clients: Sequence[ClientLogs]) -> list[ClientOutput]:
+    return [
+        ClientOutput(
+            number=one.number,
+            logs=[log for source in one.logs for log in read_logs(source.open())],
+            summary=one.summary,
+            clock_offset_s=one.clock_offset_s,
+            threads=one.threads,
+            response_only=one.response_only,
+        )
+        for one in clients
+    ]
+
+
+def statements(clients: Sequence[ClientLogs]) -> list[ClientStatement]:
+    return [one.statement() for one in in_memory(clients)]
+
+
+def merged_in_memory(clients: Sequence[ClientLogs], cut: Cut) -> MergedRun:
+    return merge(in_memory(clients), warmup_s=cut.warmup_s, measure_s=cut.measure_s, tail_s=cut.tail_s, phase=cut.phase)
+
+
+def assert_same_numbers(found: MergedRun, expected: MergedRun) -> None:
+    for field in dataclasses.fields(MergedRun):
+        if field.name not in ("timelines", "intervals"):
+            assert getattr(found, field.name) == getattr(expected, field.name), field.name
+    for mine, theirs in zip(found.timelines, expected.timelines, strict=True):
+        assert mine.name == theirs.name
+        for column in ("client", "start_s", "length_s", "totals"):
+            assert np.array_equal(getattr(mine, column), getattr(theirs, column)), (mine.name, column)
+
+
+def assert_same(clients: Sequence[ClientLogs], cut: Cut) -> tuple[Ingested, Kept]:
+    kept = Kept()
+    found = ingest(clients, cut, keep=kept)
+    expected = merged_in_memory(clients, cut)
+    assert_same_numbers(found.merged, expected)
+    series = series_of(expected)
+    assert [(one.operation, one.kind, one.interval_s) for one in found.series] == [
+        (one.operation, one.kind, one.interval_s) for one in series
+    ]
+    for mine, theirs in zip(found.series, series, strict=True):
+        assert mine.points.tobytes() == theirs.points.tobytes()
+    for mine, theirs in zip(kept.stored(), expected.intervals, strict=True):
+        stored = mine.intervals()
+        for column in ("client", "start_s", "length_s", "offsets", "index", "count"):
+            assert np.array_equal(getattr(stored, column), getattr(theirs, column)), (theirs.name, column)
+    return found, kept
+
+
+def lively(seed: int, seconds: int, *, first_s: float = 0.0, per_second: int = 40) -> IntervalLog:
+    """Seconds of random latencies whose borders wander."""
+    dice = np.random.default_rng(seed)
+    starts = np.round(first_s + np.arange(seconds + 1) + dice.uniform(-0.02, 0.02, seconds + 1), 3)
+    rows = [
+        (float(start), round(float(end - start), 3), dice.lognormal(6, 1, per_second).astype(int).tolist())
+        for start, end in zip(starts[:-1], starts[1:], strict=True)
+    ]
+    return made_log("READ", rows)
+
+
+@pytest.mark.parametrize(
+    ("names", "cut"),
+    [
+        (["two_clients/0", "two_clients/1"], Cut(1, 3)),
+        (["two_clients/0", "two_clients/1"], Cut(0.5, None, 1.5)),
+        (["load/0", "load/1"], Cut(phase="load")),
+        (["target/0"], Cut(1)),
+        (["stock_v1/0"], Cut()),
+        (["killed/0"], Cut(1)),
+        (["not_loaded/0"], Cut()),
+    ],
+)
+def test_it_gives_the_numbers_of_recorded_clients_to_the_last_bit(names, cut):
+    clients = [recorded(name, number, clock_offset_s=0.25 * number) for number, name in enumerate(names)]
+    assert_same(clients, cut)
+
+
+def test_it_gives_the_numbers_of_long_and_late_intervals_and_of_failures():
+    long = [(0.0, 1.0, [5] * 10), (1.0, 130.0, [7] * 400), (131.0, 1.0, [5] * 10), (132.0, 10.0, []), (142, 1, [9])]
+    clients = [
+        made(0, made_log("READ", long), steady_log("READ-FAILED", 140, 2), steady_log("CLEANUP", 1, 4, first_s=143)),
+        made(3, lively(1, 150, first_s=0.4), steady_log("UPDATE", 60, 5, first_s=20.2), threads=4),
+        made(7, steady_log("Intended-READ", 9, 3)),
+        made(8),
+    ]
+    found, _ = assert_same(clients, Cut(3.0, None, 7.0))
+    assert [entry.number for entry in found.merged.missing] == [7, 8]
+    assert_same(clients[:2], Cut(phase="load"))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_it_gives_the_numbers_of_any_logs(data):
+    rows = st.lists(
+        st.tuples(st.floats(0.001, 30), st.lists(st.integers(0, 10**8), max_size=4)), min_size=1, max_size=8
+    )
+    clients = []
+    for number in range(data.draw(st.integers(1, 3))):
+        logs = []
+        for name in data.draw(st.sets(st.sampled_from(["READ", "READ-FAILED", "UPDATE", "Intended-READ"]), min_size=1)):
+            start, intervals = 0.0, []
+            for length, values in data.draw(rows):
+                intervals.append((start, length, values))
+                start += length
+            logs.append(made_log(name, intervals))
+        clients.append(made(number, *logs))
+    cut = Cut(phase=data.draw(st.sampled_from(["load", "measure"])))
+    try:
+        merged_in_memory(clients, cut)
+    except MergeError as error:
+        with pytest.raises(MergeError) as caught:
+            ingest(clients, cut)
+        assert str(caught.value) == str(error)
+    else:
+        assert_same(clients, cut)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 4096, 1 << 20])
+def test_it_does_not_matter_in_which_pieces_a_log_comes(piece):
+    paths = sorted((DATA / "two_clients/0").glob("*.hdr"))
+    one = recorded("two_clients/0", 0)
+    other = dataclasses.replace(one, logs=[source(path.read_bytes(), piece) for path in paths])
+    assert_same_numbers(ingest([other], Cut()).merged, ingest([one], Cut()).merged)
+
+
+def test_it_keeps_several_measurements_of_one_file_apart():
+    reads, updates = lively(1, 20), lively(2, 20)
+    lines = [*lines_of(reads)[:4], *(row for pair in zip(lines_of(reads, tag="READ"), lines_of(updates, tag="UPDATE"), strict=True) for row in pair)]  # fmt: skip  # noqa: E501
+    together = ClientLogs(0, [source(file_of(lines))])
+    apart = made(0, reads, dataclasses.replace(updates, operation="UPDATE"))
+    assert_same_numbers(ingest([together], Cut(2)).merged, ingest([apart], Cut(2)).merged)
+    put_together = ClientLogs(0, [source(file_of([*lines_of(reads), *lines_of(dataclasses.replace(updates, operation="UPDATE", start_time_s=reads.start_time_s))]))])  # fmt: skip  # noqa: E501
+    assert_same_numbers(ingest([put_together], Cut(2)).merged, ingest([apart], Cut(2)).merged)
+
+
+def test_it_takes_plain_names_for_response_times_where_nothing_else_was_measured():
+    clients = [made(0, lively(1, 20), steady_log("READ-FAILED", 20, 1), response_only=True)]
+    found, kept = assert_same(clients, Cut(2))
+    (read,) = found.merged.operations
+    assert (read.operation, read.kind, read.failed) == ("READ", "response", 18)
+    assert found.merged.throughput_ops_s == pytest.approx(40, rel=0.02)
+    assert found.merged.clients[0].busy_us == 0
+    assert list(kept) == ["Intended-READ", "Intended-READ-FAILED"]
+
+
+def test_it_leaves_a_last_line_out_that_broke_off():
+    whole = file_of(lines_of(lively(1, 30)))
+    last = whole.rindex(b"\n", 0, -1) + 1
+    before = ingest([ClientLogs(0, [source(whole[:last])])], Cut()).merged
+    for cut in range(last + 1, len(whole) - 1, 97):
+        found = ingest([ClientLogs(0, [source(whole[:cut])])], Cut()).merged
+        assert found.clients[0].truncated
+        assert found.operations == before.operations
+        assert found.clients[0].ended_s == before.clients[0].ended_s
+
+
+def test_it_names_the_line_that_is_damaged():
+    lines = lines_of(lively(1, 30))
+    lines[20] = lines[20][:-30] + "AAAA" + lines[20][-26:]
+    with pytest.raises(HistogramError, match="line 21"):
+        ingest([ClientLogs(0, [source(file_of(lines))])], Cut())
+
+
+def test_it_finds_the_last_operation_behind_empty_intervals_of_any_length():
+    busy, idle = lively(1, 5), [(5.0 + second, 1.0, []) for second in range(300)]
+    log = made_log(
+        "READ", [*((i.start_s, i.length_s, [7, 7]) for i in busy), *idle, (305.0, 1.0, [5]), (306.0, 1.0, [])]
+    )
+    found, _ = assert_same([made(0, log)], Cut())
+    assert found.merged.clients[0].ended_s == log.start_time_s + 306
+
+
+@pytest.mark.parametrize("cut", [Cut(), Cut(10), Cut(12.5, 20), Cut(3, None, 30), Cut(phase="load")])
+def test_it_is_cut_again_as_if_it_had_been_cut_so_at_first(cut):
+    clients = [
+        made(0, lively(1, 150), steady_log("READ-FAILED", 150, 2)),
+        made(1, lively(2, 149, first_s=0.6), threads=4),
+    ]
+    kept = Kept()
+    ingest(clients, Cut(5), keep=kept)
+    assert_same_numbers(recut(kept.stored(), statements(clients), cut), merged_in_memory(clients, cut))
+
+
+def test_it_cuts_a_long_run_at_whole_tens(monkeypatch):
+    monkeypatch.setattr(ingesting, "LONGEST_FINE_S", 100)
+    clients = [made(0, lively(1, 300), lively_updates(300)), made(1, lively(2, 290, first_s=3.3))]
+    kept = Kept()
+    whole = ingest(clients, Cut(5), keep=kept).merged
+    assert_same_numbers(whole, merged_in_memory(clients, Cut(5)))
+    stored = kept.stored()
+    assert all(len(entry.kept) < len(entry.timeline) / 8 for entry in stored)
+    assert (
+        recut(stored, statements(clients), Cut(phase="load")).operations
+        == merged_in_memory(clients, Cut(phase="load")).operations
+    )
+    cut = Cut(40, None, 60)
+    again, fine = recut(stored, statements(clients), cut), merged_in_memory(clients, cut)
+    assert again.window == fine.window
+    for one, other in zip(again.clients, fine.clients, strict=True):
+        assert (one.started_s, one.ended_s, one.log_counts) == (other.started_s, other.ended_s, other.log_counts)
+        assert one.covered_s == pytest.approx(other.covered_s, abs=10.1)
+        assert one.throughput_ops_s == pytest.approx(other.throughput_ops_s, rel=0.01)
+        middle = [
+            sum(
+                entry.totals[(entry.client == one.number) & inside(entry, again, one)].sum() for entry in fine.timelines
+            )
+        ]
+        assert one.operations == pytest.approx(middle[0], rel=0.06)
+
+
+def lively_updates(seconds: int) -> IntervalLog:
+    return dataclasses.replace(lively(9, seconds, first_s=0.004), operation="UPDATE")
+
+
+def inside(entry, run: MergedRun, client):
+    return (entry.midpoint_s >= run.window.from_s) & (entry.midpoint_s < run.window.to_s)
+
+
+def test_its_memory_does_not_grow_with_the_length_of_the_logs():
+    lines = lines_of(lively(1, 1, per_second=3000))
+    payload = lines[4].partition(",")[2].partition(",")[2]
+
+    def opened(seconds: int) -> LogSource:
+        def pieces() -> Iterator[bytes]:
+            yield file_of(lines[:4])
+            for second in range(seconds):
+                yield f"{second}.000,1.000,{payload}\n".encode()
+
+        return LogSource(pieces)
+
+    @contextlib.contextmanager
+    def nowhere(name: str) -> Iterator[Write]:
+        yield lambda data: None
+
+    def peak(seconds: int) -> int:
+        tracemalloc.start()
+        ingest([ClientLogs(0, [opened(seconds)])], Cut(), keep=nowhere)
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return used
+
+    peak(10)
+    # Columns of some bytes for each second stay; the histograms, 10 kB for each, do not.
+    assert peak(3000) - peak(300) < 2700 * 1500
