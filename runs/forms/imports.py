@@ -6,11 +6,13 @@ from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 
 from benchsite.teams.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
 from runs.forms.fields import DescribedForm, PropertiesField, TagsField, name_field, notes_field
 from runs.forms.matrices import PURPOSES
+from runs.forms.workloads import in_order
 from runs.models import Sweep, Upload, Workload
 from runs.models.plan import Purpose
 from runs.models.run import Phase
@@ -115,9 +117,10 @@ class ImportForm(DescribedForm):
     tags = TagsField(required=False, max_length=1_000, help_text="Commas between several.")
     notes = notes_field()
 
-    def __init__(self, posted: Mapping[str, Any] | None, *, upload: Upload) -> None:
+    def __init__(self, posted: QueryDict | None, *, upload: Upload) -> None:
         self.team: Team = upload.team
         recognised = cast(Recognised, upload.recognised)
+        posted = _as_above(posted, len(recognised["runs"]))
         self.runs = [
             FoundRunForm(posted, found=found, number=number) for number, found in enumerate(recognised["runs"])
         ]
@@ -220,6 +223,18 @@ class ImportForm(DescribedForm):
         }
 
 
+def _as_above(posted: QueryDict | None, runs: int) -> QueryDict | None:
+    """Threads that were left empty are those of the run above that is kept."""
+    if posted is None:
+        return None
+    filled, above = posted.copy(), ""
+    for prefix in (f"run-{number}" for number in range(runs)):
+        if f"{prefix}-keep" in filled:
+            above = filled.get(f"{prefix}-threads", "").strip() or above
+            filled[f"{prefix}-threads"] = above
+    return filled
+
+
 def mode_choices() -> list[Any]:
     """Every mode of every system of the catalog, by system; last what the catalog does not know."""
     systems = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
@@ -249,6 +264,6 @@ def _initial(recognised: Recognised) -> dict[str, Any]:
         "mode": f"{system}:{UNKNOWN_MODE}" if system else "",
         "database": load_catalog().system(system).name if system else "",
         "workload_name": f"YCSB {letter}" if letter else "",
-        "properties": {name: value for name, value in first["properties"].items() if name != "recordcount"},
+        "properties": in_order({name: value for name, value in first["properties"].items() if name != "recordcount"}),
         "records": first["records"],
     }
