@@ -75,6 +75,8 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
     Raises RecutRefused. Two at once make two sets, of which the later one is current.
     """
     whole = _cuttable(run, warmup_s, tail_s)
+    # The logs' own times have three decimals, and a cut that is kept with fewer digits could not be made again.
+    warmup_s, tail_s = round(warmup_s, 3), round(tail_s, 3)
     merged = cut(run, stored_intervals(run), whole, warmup_s=warmup_s, tail_s=tail_s)
     findings = judge_again(run, merged, stored_series(run), tail_s=tail_s)
     with transaction.atomic():

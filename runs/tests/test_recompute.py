@@ -58,8 +58,9 @@ def test_unchanged_code_changes_nothing_and_writes_nothing(run):
     assert everything_stored() == before
 
 
-def test_nor_does_it_for_a_run_that_was_cut_again(run, team):
-    recut(run, warmup_s=1.5, tail_s=0.5, user=make_user(team=team))
+@pytest.mark.parametrize(("warmup_s", "tail_s"), [(1.5, 0.5), (0, 0), (1.23456789, 0.3456789), (0.1, 1e-9)])
+def test_nor_does_it_for_a_run_that_was_cut_again(run, team, warmup_s, tail_s):
+    recut(run, warmup_s=warmup_s, tail_s=tail_s, user=make_user(team=team))
     before = everything_stored()
     assert call("--all")[0] == 0
     assert everything_stored() == before
