@@ -83,10 +83,15 @@ def opened(digest: str) -> Iterator[BinaryIO]:
 
 
 def chunks(digest: str) -> Iterator[bytes]:
-    """The content piece by piece. Raises OSError before the first piece where it is gone."""
-    with opened(digest) as content:
-        while piece := content.read(CHUNK):
-            yield piece
+    """The content piece by piece, so that it may be large. Raises OSError at once where it is gone."""
+    stored = storage().open(_path(digest))
+
+    def pieces() -> Iterator[bytes]:
+        with stored, zstandard.ZstdDecompressor().stream_reader(cast(BinaryIO, stored)) as content:
+            while piece := content.read(CHUNK):
+                yield piece
+
+    return pieces()
 
 
 def _path(digest: str) -> str:

@@ -287,7 +287,7 @@ def test_a_lost_artifact_does_not_hide_the_failure(client_in, sweep, artifact_fo
 def test_an_artifact_comes_as_a_download_and_is_never_shown(client_in, ended, artifact_folder):
     kept = artifacts.store(ended, "summary", "../su mm<ary>.html", b"<script>alert(1)</script>")
     response = client_in.get(f"/artifacts/{kept.pk}/")
-    assert response.content == b"<script>alert(1)</script>"
+    assert response.getvalue() == b"<script>alert(1)</script>"
     assert response["Content-Type"] == "application/octet-stream"
     assert response["X-Content-Type-Options"] == "nosniff"
     assert response["Content-Disposition"].startswith("attachment")

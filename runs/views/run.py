@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.text import get_valid_filename
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_required, user_of
 from runs import annotating, lifecycle, live
-from runs.artifacts import open_artifact
+from runs.artifacts import chunks
 from runs.generators import waited_for_in_vain
 from runs.models import Artifact, Run
 from runs.models.run import Status
@@ -186,11 +186,11 @@ def artifact(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """One artifact as a download, whatever it holds: never shown by the browser, never guessed at."""
     found = owned_or_404(Artifact.objects.select_related("run"), request, pk)
     try:
-        content = open_artifact(found)
+        content = chunks(found.sha256)
     except OSError:
         context = {"artifact": found}
         return render(request, "runs/artifact_gone.html", context, status=404)
-    response = HttpResponse(content, content_type="application/octet-stream")
+    response = StreamingHttpResponse(content, content_type="application/octet-stream")
     name = get_valid_filename(f"{found.run.name} {found.name}")
     response["Content-Disposition"] = f'attachment; filename="{name.encode("ascii", "replace").decode()}"'
     response["X-Content-Type-Options"] = "nosniff"
