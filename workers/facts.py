@@ -35,6 +35,8 @@ def machine_facts(folder: Path | None = None) -> Facts:
         "os": os_name,
         "architecture": platform.machine,
         "virtualised": virtualised,
+        "nic_bits_per_s": network_bits_per_s,
+        "transparent_huge_pages": transparent_huge_pages,
     }
     if folder is not None:
         observers |= {
@@ -94,6 +96,19 @@ def virtualised() -> str | None:
     if not flags:
         return None
     return "yes" if "hypervisor" in flags.split() else "no"
+
+
+def network_bits_per_s() -> int | None:
+    """The rate of the fastest network interface that is up; None where none states one, as virtual ones do."""
+    found = psutil.net_if_stats()
+    speeds = [one.speed for name, one in found.items() if one.isup and name != "lo" and 0 < one.speed < 65_535]
+    return max(speeds) * 1_000_000 if speeds else None
+
+
+def transparent_huge_pages() -> str:
+    """Which memory gets them: always, madvise or never; nothing where the system does not say."""
+    _, bracket, rest = _read("/sys/kernel/mm/transparent_hugepage/enabled").partition("[")
+    return rest.partition("]")[0] if bracket else ""
 
 
 def disk_device(folder: Path) -> str:

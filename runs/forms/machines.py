@@ -26,7 +26,9 @@ class MachineForm(DescribedForm):
     facts = PropertiesField(
         label="Stated facts",
         help_text=(
-            "One per line, such as memory_bytes=68719476736 or disk=NVMe 1.9 TB. What a worker observed itself stays."
+            "One per line, such as memory_bytes=68719476736 or disk=NVMe 1.9 TB. The checks also know nic_bits_per_s, "
+            "cache_bytes (what the database may cache in), instance_type and burstable=yes. What a worker observed "
+            "itself stays."
         ),
     )
     teams = forms.ModelMultipleChoiceField(
