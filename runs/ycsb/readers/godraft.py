@@ -26,6 +26,7 @@ _FAILED: Final = "_ERROR"
 _DURATION_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|µs|μs|us|ns)", re.ASCII)
 _NS: Final = {"h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "µs": 1000, "μs": 1000, "us": 1000, "ns": 1}
 _BUCKET_US: Final = 1000.0
+_NEARLY: Final = 0.98
 
 
 def duration_ms(text: str) -> float | None:
@@ -104,7 +105,8 @@ class GoDraft:
         self._report = {}
 
     def done(self, last_line: int) -> ReadRun:
-        self._end_report()
+        if self._covers_all(self._report):
+            self._end_report()  # else it broke off, and what it lacks would count as not done
         lines = self._final or self._latest
         total = lines.get(_TOTAL)
         has_points = bool(self.points)
@@ -125,6 +127,18 @@ class GoDraft:
             last_line=last_line,
         )
 
+    def _covers_all(self, report: Mapping[str, ReportLine]) -> bool:
+        """Whether a report has all operations: those of earlier ones, and what its total counts.
+
+        The lines of a report in the middle of a run are not of the same moment, so their sum may miss a little.
+        """
+        total = report.get(_TOTAL)
+        if report.keys() != self._latest.keys() or total is None:
+            return bool(self._reports) and report.keys() == self._latest.keys()
+        counted = sum(line.count for name, line in report.items() if not name.endswith(_FAILED))
+        counted -= total.count + (report[_COMPOSITE].count if _COMPOSITE in report else 0)
+        return counted >= total.count * (1 if self.is_finished else _NEARLY)
+
     @property
     def _is_complete(self) -> bool:
         """Points may be in a file of their own: then that has nothing else, and what the client printed no report."""
@@ -133,7 +147,9 @@ class GoDraft:
         if bool(self.points) and not self._properties:
             return True
         elsewhere = "measurement.output_file" in self._properties
-        return self.is_finished and (bool(self._final) or bool(self.points) or elsewhere)
+        if self._final:
+            return self.is_finished and (_TOTAL not in self._latest or self._covers_all(self._final))
+        return self.is_finished and (bool(self.points) or elsewhere)
 
     def _phase(self, lines: Mapping[str, ReportLine]) -> Phase | None:
         """As stated; else only what a load never does tells that it was none."""

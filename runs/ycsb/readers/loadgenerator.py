@@ -115,17 +115,26 @@ class _Draft:
         if not operations and not self._overall:
             return None
         notes = [Note("Percentiles are the upper ends of buckets whose width doubles.")] if operations else []
+        is_whole = all(_is_whole(operation) for operation in operations.values())
+        if not is_whole:
+            notes.append(Note(f"The results of {list(operations)[-1]} break off."))
         return ReadRun(
             format="load-generator",
             runtime_ms=self._overall.get(_RUNTIME),
             throughput_ops_s=self._overall.get(_THROUGHPUT),
-            complete=bool(operations) and self.has_runtime and not self.is_cut,
+            complete=bool(operations) and self.has_runtime and is_whole and not self.is_cut,
             operations=operations,
             others=others,
             warnings=tuple(notes),
             first_line=self._first_line,
             last_line=last_line,
         )
+
+
+def _is_whole(operation: ReadOperation) -> bool:
+    """Whether the return codes and the buckets, which come last, count every operation."""
+    counted = (sum(operation.returns.values()), sum(bucket.count for bucket in operation.buckets))
+    return operation.count is not None and operation.mean_us is not None and min(counted) >= operation.count
 
 
 class _Operation:

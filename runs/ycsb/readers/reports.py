@@ -16,6 +16,9 @@ class Reports:
         self._step = 1
         self._seen = 0
 
+    def __bool__(self) -> bool:
+        return bool(self._reports)
+
     def add(self, elapsed_s: float, done: int, counts: Mapping[str, int], at_s: float | None = None) -> None:
         """`counts` and `done` are from the start on; `done` counts what the workload asked for."""
         if self._seen % self._step == 0:
