@@ -7,6 +7,7 @@ client's. Runs of different clients are one run where the times of their status 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,12 +16,12 @@ from typing import Final
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merge import merge
 from runs.ycsb.merged import ClientOutput, MergedRun, Phase, Window
-from runs.ycsb.names import parse_name
+from runs.ycsb.names import MeasurementName, parse_name
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.progress import progress_of
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.stated import is_response, measurement_of, operations_of
+from runs.ycsb.stated import counts_operations, is_response, measurement_of, operations_of
 from runs.ycsb.summarised import SummarisedRun, SummaryClient, summarise
 from runs.ycsb.summary import Summary
 
@@ -61,9 +62,10 @@ class RunFiles:
 def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFiles, ...]:
     """The runs in these files, in the order in which they first occur; files without any result are left out.
 
-    `together`: somebody said that the files are of one run, so neither times nor operations are held against it.
+    What was brought twice counts once. `together`: somebody said that the files are of one run, so neither times nor
+    operations nor equal numbers are held against it.
     """
-    drafts, notes = _drafts(files)
+    drafts, notes = _drafts(files, once=not together)
     runs: list[list[tuple[str, _Run]]] = []
     for key in sorted(drafts, key=_natural):
         for run in drafts[key].runs():
@@ -95,7 +97,7 @@ def merge_run(
         bounds = (f"The percentiles are bounds: {'; '.join(lacking)}.",) if len(run.clients) > 1 else ()
         notes = (*bounds, *run.notes)
         return summarise([_summary_client(client) for client in run.clients], notes=notes)
-    outputs = [_output(client) for client in run.clients]
+    outputs = [output_of(client) for client in run.clients]
     phase: Phase = run.phase or "measure"
     if not entire:
         return merge(outputs, warmup_s=warmup_s, measure_s=measure_s, phase=phase)
@@ -114,19 +116,33 @@ class _Run:
     summary: ReadRun | None = None
     logs: list[IntervalLog] = field(default_factory=list)
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """By measurement name, in the words of histogram logs."""
+    @cached_property
+    def counts(self) -> dict[MeasurementName, int]:
+        """What the summary counted."""
         operations = self.summary.operations if self.summary else {}
-        return {name: entry.count for name, entry in operations.items() if entry.count is not None}
+        return {parse_name(name): entry.count for name, entry in operations.items() if entry.count is not None}
 
-    @property
+    @cached_property
+    def done(self) -> int:
+        """Operations by the summary, a read-modify-write once."""
+        stated = operations_of(self.summary).values() if self.summary is not None else ()
+        return sum(
+            (-1 if entry.name.is_composite else 1) * (entry.count or 0)
+            for entry in stated
+            if self.summary is not None and counts_operations(entry.name, self.summary)
+        )
+
+    @cached_property
+    def operations(self) -> frozenset[str]:
+        """The operations of the workload that summary or logs name."""
+        names = {parse_name(log.operation) for log in self.logs} | set(self.counts)
+        return frozenset(name.operation for name in names if name.is_operation)
+
+    @cached_property
     def phase(self) -> Phase | None:
         if self.summary is not None and self.summary.phase is not None:
             return self.summary.phase
-        operations = {parse_name(log.operation).operation for log in self.logs} | set(self.counts)
-        operations = {name for name in operations if parse_name(name).is_operation}
-        return None if not operations else "load" if operations == {"INSERT"} else "measure"
+        return None if not self.operations else "load" if self.operations == {"INSERT"} else "measure"
 
     @cached_property
     def span(self) -> Window | None:
@@ -147,6 +163,11 @@ class _Item:
     name: str
     run: ReadRun
     phase: Phase | None  # by a word of the file's name
+
+    @cached_property
+    def totals(self) -> dict[MeasurementName, int]:
+        """What the logs count."""
+        return {parse_name(log.operation): log.total for log in self.run.logs}
 
 
 @dataclass
@@ -174,30 +195,47 @@ class _Draft:
         return runs
 
 
-def _drafts(files: Sequence[ReadFile]) -> tuple[dict[str, _Draft], tuple[str, ...]]:
+def _drafts(files: Sequence[ReadFile], *, once: bool) -> tuple[dict[str, _Draft], tuple[str, ...]]:
     """The clients by what their files' names have in common."""
     drafts: dict[str, _Draft] = {}
     notes: list[str] = []
-    seen: dict[str, int] = {}
+    names: Counter[str] = Counter()
+    known: dict[object, str] = {}
     position = 0
     for file in files:
-        again = seen.get(file.name, 0)
-        seen[file.name] = again + 1
         for run in file.runs:
             position += 1
+            twin = known.setdefault(_fingerprint(run) or position, file.name)
+            if twin != file.name:
+                notes.append(f"{file.name} states exactly what {twin} states{': it is counted once.' if once else '.'}")
+                if once:
+                    continue
             key, phase = _key(file.name, run)
             item = _Item(position, file.name, run, phase)
-            draft = drafts.setdefault(" ".join(part for part in (key, run.source, str(again or "")) if part), _Draft())
+            again = str(names[file.name] or "")
+            draft = drafts.setdefault(" ".join(part for part in (key, run.source, again) if part), _Draft())
             if run.logs and run.throughput_ops_s is None:
                 draft.logs.append(item)
             elif not run.operations and run.throughput_ops_s is None:
                 draft.statuses.append(item)
-            elif twin := _twin(run, drafts):
-                notes.append(f"{file.name} states exactly what {twin} states: it is counted once.")
             else:
                 draft.summaries.append(_Run(position, [file.name], run, list(_named(run))))
+        names[file.name] += 1
     _adopt(drafts)
     return drafts, tuple(notes)
+
+
+def _fingerprint(run: ReadRun) -> object | None:
+    """Equal for two runs only where one is a copy of the other; None where there is too little to tell."""
+    if run.throughput_ops_s is not None and run.operations:
+        numbers = [(name, entry.count, entry.mean_us, entry.max_us) for name, entry in sorted(run.operations.items())]
+        return run.runtime_ms, run.throughput_ops_s, tuple(numbers)
+    logs = [
+        (log.operation, log.start_time_s, log.total, float(log.start_s.sum()), int(log.index.sum()))
+        for log in run.logs
+        if log.total
+    ]
+    return tuple(logs) or None
 
 
 def _named(run: ReadRun) -> Iterable[IntervalLog]:
@@ -223,18 +261,6 @@ def _key(name: str, run: ReadRun) -> tuple[str, Phase | None]:
     return " ".join(word for word in words if not _ROLES.fullmatch(word) and word not in _PHASES), phase
 
 
-def _twin(run: ReadRun, drafts: Mapping[str, _Draft]) -> str | None:
-    """The file that already stated this run to the last digit: its output was kept twice."""
-    for draft in drafts.values():
-        for known in draft.summaries:
-            if known.summary is not None and run.operations and (
-                (run.runtime_ms, run.throughput_ops_s, run.operations)
-                == (known.summary.runtime_ms, known.summary.throughput_ops_s, known.summary.operations)
-            ):  # fmt: skip
-                return known.names[0]
-    return None
-
-
 def _adopt(drafts: dict[str, _Draft]) -> None:
     """Logs and status lines whose names lead to no summary go to the one that states the same counts.
 
@@ -256,16 +282,8 @@ def _adopt(drafts: dict[str, _Draft]) -> None:
 def _fits(item: _Item, run: _Run) -> bool:
     """Whether the file counts exactly what the run states."""
     if item.run.logs:
-        totals = {log.operation: log.total for log in item.run.logs}
-        counts = {parse_name(name): count for name, count in run.counts.items()}
-        return all(counts.get(parse_name(name), 0) == total for name, total in totals.items())
-    stated = operations_of(run.summary) if run.summary else {}
-    total = sum(
-        (-1 if entry.name.is_composite else 1) * (entry.count or 0)
-        for (_, kind), entry in stated.items()
-        if kind == "service"
-    )
-    return bool(item.run.status) and item.run.status[-1].operations_done == total
+        return all(run.counts.get(name, 0) == total for name, total in item.totals.items())
+    return bool(item.run.status) and item.run.status[-1].operations_done == run.done
 
 
 def _owner(item: _Item, runs: Sequence[_Run]) -> _Run:
@@ -307,11 +325,7 @@ def _are_together(one: _Run, other: _Run) -> bool:
     mine, theirs = one.span, other.span
     if mine is not None and theirs is not None:
         return mine.from_s < theirs.to_s and theirs.from_s < mine.to_s
-    names = [
-        {parse_name(name).operation for name in (*run.counts, *(log.operation for log in run.logs))}
-        for run in (one, other)
-    ]
-    return not all(names) or bool({name for name in names[0] & names[1] if parse_name(name).is_operation})
+    return not one.operations or not other.operations or bool(one.operations & other.operations)
 
 
 def _run_files(runs: Sequence[_Run], notes: tuple[str, ...]) -> RunFiles:
@@ -346,7 +360,8 @@ def _threads(run: ReadRun | None) -> int | None:
     return stated if stated is not None and stated > 0 else None
 
 
-def _output(client: ClientFiles) -> ClientOutput:
+def output_of(client: ClientFiles) -> ClientOutput:
+    """What the client left, as it goes into the merge."""
     run = client.summary
     summary = Summary(run.runtime_ms, run.throughput_ops_s, run.operations) if run is not None else None
     return ClientOutput(

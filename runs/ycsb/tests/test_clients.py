@@ -1,5 +1,6 @@
 """Which files are one client's, which clients are one run's, and their merge."""
 
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,8 @@ T0 = 1_700_000_000.0
 
 
 def log(name, operation="READ", seconds=5, per_second=100, *, start_time_s=T0, latency_us=1000):
+    # No two clients start in the same millisecond.
+    start_time_s += zlib.crc32(name.encode()) % 1000 / 1e4
     made = replace(steady_log(operation, seconds, per_second, latency_us=latency_us), start_time_s=start_time_s)
     return ReadFile(name=name, format="hdr-log", runs=(ReadRun(format="hdr-log", logs=(made,)),))
 
@@ -170,6 +173,19 @@ def test_an_output_that_was_kept_twice_counts_once():
     (run,) = group([text("out.txt"), text("copy-of-out.txt")])
     assert len(run.clients) == 1
     assert run.notes == ("copy-of-out.txt states exactly what out.txt states: it is counted once.",)
+
+
+def test_a_log_that_was_brought_twice_counts_once():
+    same = log("a/READ.hdr")
+    (run,) = group([same, replace(same, name="copy/of/READ.hdr")])
+    assert len(run.clients) == 1
+    assert "it is counted once" in run.notes[0]
+
+
+def test_copies_count_where_somebody_says_that_they_are_clients():
+    (run,) = group([text("out.txt"), text("copy-of-out.txt")], together=True)
+    assert len(run.clients) == 2
+    assert run.notes == ("copy-of-out.txt states exactly what out.txt states.",)
 
 
 def test_refused_files_are_left_out():
