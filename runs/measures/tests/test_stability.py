@@ -37,6 +37,22 @@ def test_it_counts_stalls_as_zero():
     assert found.down_spike_share == 1
 
 
+@pytest.mark.parametrize(
+    ("series", "grade"),
+    [([100.0, 101.0] * 30, "flat"), ([100.0, 95.0] * 30, "variable"), ([100.0, 70.0] * 30, "erratic")],
+)
+def test_it_grades_in_one_word(series, grade):
+    found = stability(series)
+    assert found is not None and found.grade == grade
+
+
+def test_published_swings_are_spikes_of_most_of_the_throughput():
+    """A published run swung by 85,000 and 83,000 of about 100,000 ops/s late in it."""
+    for swing, share in ((85_000, 0.85), (83_000, 0.83)):
+        found = stability([100_000.0] * 99 + [100_000.0 - swing])
+        assert found is not None and found.down_spike_share == pytest.approx(share)
+
+
 def test_it_says_nothing_about_nothing():
     assert stability([]) is None
     assert stability([5.0]) is None

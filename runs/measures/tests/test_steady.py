@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.measures.steady import mser5
+from runs.measures.steady import drift_of, mser5
 from runs.ycsb.tests.samples import golden
 
 
@@ -14,6 +14,10 @@ def test_it_agrees_with_values_computed_elsewhere():
     assert [round(value, 5) for value in found.statistics] == expected["stat"]
     assert found.mean_kept == pytest.approx(expected["mean_kept"], abs=0.005)
     assert not found.is_trending
+
+
+def test_its_mean_differs_from_that_of_the_whole_run():
+    assert sum(golden("mser5")["series"]) / 60 == pytest.approx(94.717, abs=5e-4)
 
 
 def test_it_finds_no_steady_state_in_a_trend():
@@ -38,3 +42,23 @@ def test_it_survives_a_run_without_operations():
     found = mser5([0.0] * 30)
     assert found is not None
     assert (found.drift, found.halves) == (0, 0)
+
+
+def test_a_drift_of_a_published_run_is_seen():
+    """Throughput that grew from 15,000 to 100,000 ops/s within a run."""
+    drift = drift_of([15_000 + 85_000 * second / 599 for second in range(600)])
+    assert drift.exceeds(0.05, 3)
+    assert drift.halves == pytest.approx(1.17, abs=0.01)
+
+
+def test_a_drift_counts_only_beyond_chance():
+    wild = [100.0, 100.0, 100.0, 100.0, 100.0, 160.0, 160.0, 160.0, 160.0, 160.0] * 4
+    uneven = drift_of([*wild, *[160.0] * 5])
+    assert abs(uneven.slope) > 0.05 and not uneven.exceeds(0.05, 3)
+    even = drift_of([100.0 + second / 10 for second in range(120)])
+    assert even.slope_error < 0.01 and even.exceeds(0.05, 3)
+
+
+def test_a_drift_of_a_few_seconds_is_chance():
+    assert not drift_of([1.0, 2.0, 3.0, 4.0] * 4).exceeds(0.0, 3)
+    assert not drift_of([0.0] * 60).exceeds(0.0, 3)

@@ -19,6 +19,11 @@ def test_it_judges_a_ladder_of_targets(target, reached, outcome):
     assert judge_target(reached, target, 0.0).outcome == outcome
 
 
+def test_it_tells_by_how_much_a_target_was_missed():
+    ratios = [judge_target(reached, target, 0.0).ratio for target, reached in ((75, 74.9), (100, 93.0), (125, 94.2))]
+    assert ratios == pytest.approx([0.9987, 0.930, 0.7536], abs=1e-4)
+
+
 def test_it_refuses_a_target_that_was_reached_with_errors():
     assert judge_target(1000, 1000, 0.002).outcome == "failed"
 
