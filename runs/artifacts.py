@@ -1,9 +1,11 @@
 """Artifacts: content-addressed, zstd-compressed files behind Django's storage API, redacted before they are hashed."""
 
 import hashlib
+import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 import zstandard
 from django.core.exceptions import ImproperlyConfigured
@@ -16,6 +18,7 @@ from runs.ycsb.redact import redact
 # A worker that does not find this file sees another folder than the site does.
 MARKER = "benchsite-artifacts"
 CHUNK = 256 * 1024  # bytes
+_IN_MEMORY = 1 << 20  # bytes; more goes to disk
 TEXT_KINDS = frozenset({"summary", "stdout", "stderr", "properties", "server_config", "server_log"})
 
 
@@ -45,6 +48,41 @@ def store(run: Run, kind: str, name: str, content: bytes, client_run: ClientRun 
     digest = hashlib.sha256(content).hexdigest()
     keep_compressed(digest, ContentFile(zstandard.ZstdCompressor(level=3).compress(content)))
     return attach(run, kind, name, digest, len(content), client_run)
+
+
+class Compressing:
+    """Content that is written piece by piece: hashed, and compressed into a temporary file. Nothing is stored by it.
+
+    Not for the kinds of `TEXT_KINDS`: what is written here is not redacted.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with this object
+        weakref.finalize(self, self._file.close)
+        self._writer = zstandard.ZstdCompressor(level=3).stream_writer(self._file, closefd=False)
+        self._hash = hashlib.sha256()
+
+    def write(self, piece: bytes) -> None:
+        self.size += len(piece)
+        self._hash.update(piece)
+        self._writer.write(piece)
+
+    def close(self) -> None:
+        """Everything is written."""
+        self._writer.flush(zstandard.FLUSH_FRAME)
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    def compressed(self) -> "File[bytes]":
+        self._file.seek(0)
+        return File(self._file)
+
+    def content(self) -> bytes:
+        self._file.seek(0)
+        return zstandard.ZstdDecompressor().stream_reader(self._file).read()
 
 
 def keep_compressed(digest: str, compressed: "File[bytes]") -> None:

@@ -1,6 +1,6 @@
 """From a run's stored output to rows: measurement sets, series, intervals, findings. Each verb is one transaction."""
 
-from runs.recording.rows import write_intervals, write_series, write_set
+from runs.recording.rows import write_series, write_set
 from runs.recording.scheduled import Collected, collect, judge, record
 
-__all__ = ["Collected", "collect", "judge", "record", "write_intervals", "write_series", "write_set"]
+__all__ = ["Collected", "collect", "judge", "record", "write_series", "write_set"]

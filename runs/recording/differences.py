@@ -8,13 +8,11 @@ from typing import Any, Final
 import numpy as np
 from django.db.models import Model
 
-from runs.artifacts import open_artifact
 from runs.models import Artifact, Finding, Measurement, MeasurementSet
 from runs.models import Series as StoredSeries
+from runs.recording.intervals import FreshIntervals, read_artifact
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.intervals import Intervals
 from runs.ycsb.series import Series, unpack
-from runs.ycsb.stored import unpack_intervals
 
 # Sums of floats in another order differ in their last digits, which is no difference.
 TOLERANCE: Final = 1e-9
@@ -79,20 +77,22 @@ def of_series(old: Iterable[StoredSeries], new: Iterable[Series]) -> Iterator[Di
             yield Difference(what, f"{before.points.size} points", f"{differing} of them differ")
 
 
-def of_intervals(old: Mapping[str, Artifact], new: Sequence[Intervals]) -> Iterator[Difference]:
+def of_intervals(old: Mapping[str, Artifact], new: Sequence[FreshIntervals]) -> Iterator[Difference]:
     """By measurement name, whether the stored histograms are the same."""
-    fresh = {f"{one.name}.intervals": one for one in new}
+    fresh = {one.name: one for one in new}
     for name in sorted(old.keys() | fresh.keys()):
         if name not in old or name not in fresh:
             yield Difference(name, *(("stored" if name in side else None) for side in (old, fresh)))
             continue
+        now = fresh[name].read()
         try:
-            before = unpack_intervals(open_artifact(old[name]))
+            before = read_artifact(old[name])
+            differs = not now.equals(before)
         except (OSError, YcsbError) as error:
-            yield Difference(name, str(error), f"{len(fresh[name])} intervals")
+            yield Difference(name, str(error), f"{len(now.kept)} intervals")
             continue
-        if not _same_intervals(before, fresh[name]):
-            yield Difference(name, f"{len(before)} intervals", f"{len(fresh[name])} intervals, others")
+        if differs:
+            yield Difference(name, f"{len(before.kept)} intervals", f"{len(now.kept)} intervals, others")
 
 
 def same(old: object, new: object) -> bool:
@@ -134,11 +134,6 @@ def _points_differing(old: Series, new: Series) -> int:
     for name in old.points.dtype.names or ():
         differs |= ~np.isclose(old.points[name], new.points[name], rtol=1e-6, atol=0.0, equal_nan=True)
     return int(differs.sum())
-
-
-def _same_intervals(old: Intervals, new: Intervals) -> bool:
-    columns = ("client", "start_s", "length_s", "offsets", "index", "count")
-    return all(np.array_equal(getattr(old, name), getattr(new, name)) for name in columns)
 
 
 def _said(value: object) -> str:

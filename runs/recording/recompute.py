@@ -13,18 +13,17 @@ from django.db import transaction
 from runs.models import Artifact, MeasurementSet, Run
 from runs.recording import differences, uploaded
 from runs.recording.differences import Difference
+from runs.recording.intervals import INTERVALS, store_intervals
+from runs.recording.merging import MergedUpload
 from runs.recording.recut import RecutRefused, adopt, cut, judge_again, locked, next_number, note, whole_run
 from runs.recording.rows import (
-    INTERVALS,
     finding_rows,
     measurement_rows,
     set_fields,
-    write_intervals,
     write_series,
     write_set,
 )
 from runs.recording.scheduled import Collected, collect
-from runs.recording.uploaded import CollectedUpload
 from runs.validity import CheckResult
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.merge import MergedRun
@@ -41,7 +40,7 @@ class Rebuilt:
 
     run: Run
     current: MeasurementSet
-    collected: Collected | CollectedUpload
+    collected: Collected | MergedUpload
     merged: MergedRun | SummarisedRun  # over the window of the current set
     findings: Sequence[CheckResult]
     numbers: Sequence[Difference] = field(default_factory=tuple)
@@ -60,7 +59,7 @@ def rebuild(run: Run) -> Rebuilt:
         raise RecomputeSkipped("it was never measured")
     try:
         collected = uploaded.collect(run) if run.source == Run.Source.UPLOADED else collect(run)
-        merged, tail_s = _over_the_same_window(run, current, collected.merged)
+        merged, tail_s = _over_the_same_window(run, current, collected)
     except (OSError, YcsbError, RecutRefused) as error:
         raise RecomputeSkipped(f"its artifacts are missing or cannot be read: {error}") from error
     if merged.clients_merged < current.clients_merged:
@@ -75,7 +74,7 @@ def rebuild(run: Run) -> Rebuilt:
         findings=findings,
         numbers=tuple(_numbers(current, merged, findings)),
         series=tuple(differences.of_series(run.series.all(), collected.series)),
-        intervals=tuple(differences.of_intervals(_stored(run), collected.merged.intervals)),
+        intervals=tuple(differences.of_intervals(_stored(run), collected.intervals)),
     )
 
 
@@ -96,21 +95,24 @@ def apply(rebuilt: Rebuilt) -> None:
         if rebuilt.series:
             write_series(run, rebuilt.collected.series, merged.reader_version)
         if rebuilt.intervals:
-            write_intervals(run, rebuilt.collected.merged.intervals)
+            store_intervals(run, rebuilt.collected.intervals)
         note(run, kept, "recompute", f"{how}: {len(rebuilt.differences)} differences")
 
 
 def _over_the_same_window(
-    run: Run, current: MeasurementSet, merged: MergedRun | SummarisedRun
+    run: Run, current: MeasurementSet, collected: Collected | MergedUpload
 ) -> tuple[MergedRun | SummarisedRun, float]:
     """The run over the window of its current set, and what that set leaves out at the end beyond the plan."""
+    merged = collected.merged
     fresh = MeasurementSet(run=run, **set_fields(merged))
     if (fresh.warmup_s, fresh.tail_s) == (current.warmup_s, current.tail_s):
         return merged, 0.0
     whole = whole_run(fresh, measurement_rows(fresh, merged))
     if whole is None:
         raise RecutRefused("nobody knows when its clients worked")
-    again = cut(run, merged.intervals, whole, warmup_s=current.warmup_s, tail_s=current.tail_s)
+    again = cut(
+        run, [one.read() for one in collected.intervals], whole, warmup_s=current.warmup_s, tail_s=current.tail_s
+    )
     return again, current.tail_s
 
 

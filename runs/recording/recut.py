@@ -13,24 +13,24 @@ from django.db import transaction
 from django.db.models import Max
 
 from benchsite.teams.models import User
-from runs import artifacts
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
-from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status
 from runs.recording import uploaded
-from runs.recording.rows import INTERVALS, write_set
+from runs.recording.intervals import INTERVALS, stored_intervals
+from runs.recording.rows import write_set
 from runs.recording.scheduled import clients_of, judge
 from runs.spec import RunSpec
 from runs.validity import CheckResult
 from runs.validity.results import worst_of
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.intervals import Intervals
-from runs.ycsb.merge import ClientOutput, MergedClient, MergedRun, merge_intervals
+from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.readers.results import ReadOperation
+from runs.ycsb.recut import recut as merge_stored
 from runs.ycsb.series import Series, unpack
-from runs.ycsb.stored import unpack_intervals
+from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.summarised import SummarisedRun
 from runs.ycsb.summary import Summary
+from runs.ycsb.window import Cut
 
 LONGEST_REASON = 2_000
 
@@ -47,7 +47,7 @@ class WholeRun:
     """
 
     clients: Mapping[int, Mapping[str, Any]]  # by client number, as `MeasurementSet.clients` has them
-    returns: Mapping[str, Mapping[str, int]]  # by operation
+    returns: Mapping[tuple[str, str], Mapping[str, int]]  # by operation and kind of latency
     from_s: float
     to_s: float
 
@@ -63,7 +63,7 @@ def whole_run(kept: MeasurementSet, measurements: Iterable[Measurement]) -> Whol
         return None
     return WholeRun(
         clients={client["number"]: client for client in kept.clients},
-        returns={row.operation: row.returns for row in measurements if row.latency_kind == LatencyKind.SERVICE},
+        returns={(row.operation, row.latency_kind): row.returns for row in measurements},
         from_s=max(start for start, _ in times),
         to_s=min(end for _, end in times),
     )
@@ -77,7 +77,7 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
     whole = _cuttable(run, warmup_s, tail_s)
     # The logs' own times have three decimals, and a cut that is kept with fewer digits could not be made again.
     warmup_s, tail_s = round(warmup_s, 3), round(tail_s, 3)
-    merged = cut(run, stored_intervals(run), whole, warmup_s=warmup_s, tail_s=tail_s)
+    merged = cut(run, _stored(run), whole, warmup_s=warmup_s, tail_s=tail_s)
     findings = judge_again(run, merged, stored_series(run), tail_s=tail_s)
     with transaction.atomic():
         before = locked(run)
@@ -107,24 +107,20 @@ def choose_set(run: Run, number: int, user: User) -> MeasurementSet:
     return chosen
 
 
-def cut(run: Run, intervals: Sequence[Intervals], whole: WholeRun, *, warmup_s: float, tail_s: float) -> MergedRun:
+def cut(run: Run, stored: Sequence[StoredIntervals], whole: WholeRun, *, warmup_s: float, tail_s: float) -> MergedRun:
     """The run merged over another window. Raises RecutRefused."""
-    measure_s = whole.length_s - warmup_s - tail_s if tail_s else None
     clients = [_client(row, whole.clients.get(row.number, {})) for row in run.client_runs.all()]
     try:
-        merged = merge_intervals(intervals, clients, warmup_s=warmup_s, measure_s=measure_s)
+        merged = merge_stored(stored, clients, Cut(warmup_s, None, tail_s))
     except YcsbError as error:
         raise RecutRefused(str(error)) from error
     return _completed(merged, whole)
 
 
-def stored_intervals(run: Run) -> tuple[Intervals, ...]:
+def _stored(run: Run) -> tuple[StoredIntervals, ...]:
     """The interval histograms of the whole run. Raises RecutRefused where they are not there any more."""
     try:
-        return tuple(
-            unpack_intervals(artifacts.open_artifact(artifact))
-            for artifact in run.artifacts.filter(kind=INTERVALS).order_by("name")
-        )
+        return stored_intervals(run)
     except (OSError, YcsbError) as error:
         raise RecutRefused(
             f"The stored intervals of this run cannot be read: {error}. Recompute the run, which makes them anew."
@@ -213,13 +209,13 @@ def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
     return whole
 
 
-def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientOutput:
-    """One client without its logs, with what it printed about its whole run."""
-    return ClientOutput(
+def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
+    """What one client printed about its whole run."""
+    return ClientStatement(
         number=row.number,
-        logs=(),
         summary=_summary(stated) if stated.get("printed_counts") is not None else None,
         threads=stated.get("threads"),
+        truncated=bool(stated.get("truncated")),
     )
 
 
@@ -232,17 +228,11 @@ def _summary(stated: Mapping[str, Any]) -> Summary:
 
 
 def _completed(merged: MergedRun, whole: WholeRun) -> MergedRun:
-    """With what does not depend on the cut and is not in the intervals: return codes, and logs that broke off."""
-
-    def client(one: MergedClient) -> MergedClient:
-        return replace(one, truncated=bool(whole.clients.get(one.number, {}).get("truncated")))
-
+    """With the return codes, which do not depend on the cut and are not in the intervals."""
     return replace(
         merged,
-        clients=tuple(client(one) for one in merged.clients),
         operations=tuple(
-            replace(one, returns=whole.returns.get(one.operation, {})) if one.kind == "service" else one
-            for one in merged.operations
+            replace(one, returns=whole.returns.get((one.operation, one.kind), {})) for one in merged.operations
         ),
     )
 

@@ -10,19 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 from benchsite.teams.models import User
-from runs import artifacts
 from runs.models import Finding, Measurement, MeasurementSet, Run, Series
 from runs.models.result import ThroughputBasis
 from runs.validity import CheckResult
-from runs.ycsb.intervals import Intervals
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
 from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import pack
-from runs.ycsb.stored import pack_intervals
 from runs.ycsb.summarised import Bounds, SummarisedClient, SummarisedOperation, SummarisedRun
 
-# The kind of their artifacts.
-INTERVALS: Final = "intervals"
 # The percentiles that have columns of their own.
 COLUMNS: Final[Mapping[str, float]] = {
     "p50_us": 50.0, "p90_us": 90.0, "p95_us": 95.0, "p99_us": 99.0, "p999_us": 99.9, "p9999_us": 99.99,
@@ -120,12 +115,6 @@ def write_series(run: Run, series: Iterable[UnpackedSeries], reader_version: int
         )
         for one in series
     )
-
-
-def write_intervals(run: Run, intervals: Iterable[Intervals]) -> None:
-    """Replace the stored interval histograms of every measurement, from which the run can be cut again."""
-    kept = [artifacts.store(run, INTERVALS, f"{one.name}.intervals", pack_intervals(one)).pk for one in intervals]
-    run.artifacts.filter(kind=INTERVALS).exclude(pk__in=kept).delete()
 
 
 def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:

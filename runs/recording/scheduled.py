@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import cast
 
 from django.db import transaction
@@ -10,14 +11,17 @@ from django.db import transaction
 from runs import artifacts, lifecycle
 from runs.models import Artifact, ClientRun, Run
 from runs.models.run import Phase
-from runs.recording.rows import write_intervals, write_series, write_set
+from runs.recording.intervals import FreshIntervals, Gathering, store_intervals
+from runs.recording.rows import write_series, write_set
 from runs.recording.surroundings import summary_of, surroundings_of
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
 from runs.validity import CheckResult, facts_of, judge_run, worst
-from runs.ycsb.hdr import IntervalLog, read_log
-from runs.ycsb.merge import ClientOutput, MergedRun, merge
-from runs.ycsb.series import Series, series_of, total_rate
+from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.logscan import LogSource
+from runs.ycsb.merge import MergedRun
+from runs.ycsb.series import Series, total_rate
+from runs.ycsb.window import Cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class Collected:
 
     merged: MergedRun
     series: tuple[Series, ...]
+    intervals: tuple[FreshIntervals, ...]  # of the whole run, to be stored and cut again
     clients: tuple[ClientRun, ...]
 
 
@@ -33,15 +38,13 @@ def collect(run: Run) -> Collected:
     """Read every client's artifacts and merge them exactly. Raises YcsbError where there is nothing to merge."""
     spec = cast(RunSpec, run.spec)
     clients = clients_of(run)
-    measure = run.phase == Phase.MEASURE
-    merged = merge(
-        [_output(client) for client in clients],
-        warmup_s=spec["window"]["warmup_s"] if measure else 0.0,
-        measure_s=spec["window"]["max_measure_s"] if measure else None,
-        phase="measure" if measure else "load",
-    )
-    base = run.starts_at.timestamp() if run.starts_at else None
-    return Collected(merged, series_of(merged, base_s=base), clients)
+    cut = Cut(phase="load")
+    if run.phase == Phase.MEASURE:
+        cut = Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"])
+    base_s = run.starts_at.timestamp() if run.starts_at else None
+    gathering = Gathering()
+    found = ingest([_logs(client) for client in clients], cut, base_s=base_s, keep=gathering)
+    return Collected(found.merged, found.series, tuple(gathering.fresh), clients)
 
 
 def clients_of(run: Run) -> tuple[ClientRun, ...]:
@@ -62,7 +65,7 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
         run.measurement_sets.filter(number=1).delete()
         write_set(run, 1, merged, findings)
         write_series(run, collected.series, merged.reader_version)
-        write_intervals(run, merged.intervals)
+        store_intervals(run, collected.intervals)
         lifecycle.note(run.pk, claim, verdict=worst(findings), throughput_ops_s=merged.throughput_ops_s)
     return findings
 
@@ -98,17 +101,16 @@ def judge(
     return judge_run(facts, thresholds)
 
 
-def _output(client: ClientRun) -> ClientOutput:
-    stored = list(client.artifacts.all())
-    return ClientOutput(
+def _logs(client: ClientRun) -> ClientLogs:
+    return ClientLogs(
         number=client.number,
-        logs=[_log(artifact) for artifact in stored if artifact.kind == "hdr"],
+        logs=[_source(artifact) for artifact in client.artifacts.all() if artifact.kind == "hdr"],
         summary=summary_of(client),
         clock_offset_s=client.clock_offset_s or 0.0,
-        started_s=client.facts.get("started_epoch_s"),
         threads=client.order["threads"],
+        response_only=client.order.get("properties", {}).get("measurement.interval") == "intended",
     )
 
 
-def _log(artifact: Artifact) -> IntervalLog:
-    return read_log(artifacts.open_artifact(artifact).decode("utf-8", errors="replace").splitlines())
+def _source(artifact: Artifact) -> LogSource:
+    return LogSource(lambda: artifacts.chunks(artifact.sha256), PurePath(artifact.name).stem)

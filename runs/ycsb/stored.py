@@ -158,6 +158,19 @@ class StoredIntervals:
                 found.add_sparse(counts.index[chosen], counts.count[chosen])
         return found
 
+    def equals(self, other: "StoredIntervals") -> bool:
+        """Whether all intervals and counts are the same; a segment at a time is unpacked."""
+        return (
+            _same_timelines(self.timeline, other.timeline)
+            and _same_timelines(self.kept, other.kept)
+            and len(self.segments) == len(other.segments)
+            and all(
+                np.array_equal(mine, theirs)
+                for one, another in zip(self.segments, other.segments, strict=True)
+                for mine, theirs in zip(one.parts.columns(), another.parts.columns(), strict=True)
+            )
+        )
+
     def intervals(self) -> Intervals:
         """Everything, in memory."""
         counts = [segment.parts.counts() for segment in self.segments]
@@ -191,16 +204,16 @@ class _Frame(NamedTuple):
     def segment(self, parts: "_Frame") -> Segment:
         if (self.what, parts.what, parts.client) != (_SUM, _PARTS, self.client) or not self.intervals:
             raise ValueError("their segments are in disorder")
-        first, number, index, total = self._pairs(heads=2)
+        first, number, index, total = self.columns(2)
         return Segment(self.client, first, number, index, total, parts)
 
     def counts(self) -> Counts:
-        sizes, index, count = self._pairs(heads=1)
+        sizes, index, count = self.columns()
         if int(sizes.sum()) != self.number:
             raise PackedDataError("the stored intervals are damaged: the lengths disagree")
         return Counts(sizes, index.astype(np.int32), count)
 
-    def _pairs(self, *, heads: int) -> list[Ints]:
+    def columns(self, heads: int = 1) -> list[Ints]:
         """Some columns of the intervals, then indices and counts."""
         at = 4 * heads * self.intervals
         body = decompressed(self.packed, at + self.number * (2 + self.width))
@@ -211,16 +224,21 @@ class _Frame(NamedTuple):
         return [column.astype(np.int64) for column in columns]
 
 
-def pack_intervals(entry: Intervals) -> bytes:
+def write_intervals(entry: Intervals, write: Write) -> None:
     """Intervals that are in memory, each by itself."""
-    out = BytesIO()
-    writer = IntervalWriter(out.write, entry.name, 1)
+    writer = IntervalWriter(write, entry.name, 1)
     for client in np.unique(entry.client).tolist():
         rows = np.flatnonzero(entry.client == client)
         for begin in range(0, rows.size, _SEGMENT):
             some = rows[begin : begin + _SEGMENT]
             writer.add(client, some, np.ones(some.size, dtype=np.int64), entry.counts_of(some))
     writer.finish(entry)
+
+
+def pack_intervals(entry: Intervals) -> bytes:
+    """The same as bytes."""
+    out = BytesIO()
+    write_intervals(entry, out.write)
     return out.getvalue()
 
 
@@ -264,6 +282,13 @@ def _columns(body: bytes, number: int, *dtypes: str) -> list[npt.NDArray[Any]]:
         at = sum(column.nbytes for column in columns)
         columns.append(np.frombuffer(body, dtype=dtype, count=number, offset=at))
     return columns
+
+
+def _same_timelines(one: Timeline, other: Timeline) -> bool:
+    return one.name == other.name and all(
+        np.array_equal(getattr(one, column), getattr(other, column))
+        for column in ("client", "start_s", "length_s", "totals")
+    )
 
 
 def _kept(timeline: Timeline, segments: Sequence[Segment]) -> Timeline:
