@@ -71,7 +71,7 @@ def _open(name: str, source: Source, meter: Meter, layer: int = 0) -> Iterator[M
         yield Member(name, head, whole, limits.longest_line)
     elif layer == limits.layers:
         refusal = UnreadableFile(f"It is packed more than {limits.layers} times over. Unpack it first.")
-        yield Member(name, head, Refused(refusal), limits.longest_line)
+        yield Member(name, b"", Refused(refusal), limits.longest_line)
     elif packing is not None:
         yield from _open(name, Unpacked(packing, whole, meter), meter, layer + 1)
     elif is_tar(head):
