@@ -1,0 +1,112 @@
+"""The JSON of `read_output` as aligned text: a line for each operation, latencies in µs, what is odd under it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+_PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
+_MOST_PERCENTILES: Final = 6
+_NONE: Final = "-"
+
+
+def table(output: Mapping[str, Any]) -> str:
+    """All files, and the merged runs where they were asked for."""
+    parts = ["\n".join(_file(file)) for file in output["files"]]
+    parts += ["\n".join(_merged(number, run)) for number, run in enumerate(output.get("merged", ()), 1)]
+    return "\n\n".join(parts)
+
+
+def _file(file: Mapping[str, Any]) -> Iterator[str]:
+    kind = " ".join(part for part in (file["format"], file["version"]) if part)
+    number = len(file["runs"])
+    if file["error"] is not None:
+        yield f"{file['file']}: refused"
+        reason, _, closest = file["error"].partition(" What comes closest: ")
+        yield f"  {reason}"
+        yield from (f"    line {line}" for line in f" | {closest}".split(" | line ") if line)
+    else:
+        yield f"{file['file']}: {kind}, {number} run{'s' if number != 1 else ''}"
+    for position, run in enumerate(file["runs"], 1):
+        yield from _run(f"run {position}" if number > 1 else "run", run)
+    for warning in file["warnings"]:
+        yield f"  warning: {warning}"
+
+
+def _run(name: str, run: Mapping[str, Any]) -> Iterator[str]:
+    told = [
+        run["phase"] or "phase unknown",
+        _with_unit(run["runtime_ms"], "ms"),
+        _with_unit(run["throughput_ops_s"], "ops/s"),
+        "complete" if run["complete"] else "not complete",
+        f"{run['status_lines']:,} status lines" if run["status_lines"] else "",
+        f"from {run['source']}" if run["source"] else "",
+    ]
+    yield f"  {name}: " + ", ".join(part for part in told if part)
+    yield from _operations(run["operations"])
+
+
+def _merged(number: int, run: Mapping[str, Any]) -> Iterator[str]:
+    if run["error"] is not None:
+        yield f"merged run {number}: {run['error']}"
+        return
+    told = [
+        run["phase"] or "phase unknown",
+        run["merged"],
+        run["percentiles"],
+        _with_unit(run["throughput_ops_s"], "ops/s"),
+    ]
+    yield f"merged run {number}: " + ", ".join(part for part in told if part)
+    yield from _operations(run["operations"])
+    for warning in run["warnings"]:
+        yield f"  warning: {warning}"
+
+
+def _with_unit(value: float | None, unit: str) -> str:
+    return "" if value is None else f"{_number(value)} {unit}"
+
+
+def _number(value: float | None) -> str:
+    """At most one decimal, thousands apart."""
+    if value is None:
+        return _NONE
+    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 10_000 else f"{value:,.1f}"
+
+
+def _operations(operations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    if not operations:
+        return
+    shown = _shown(operations)
+    heading = ["", "count", "mean µs", "min", *(f"p{name}" for name in shown), "max", "returns"]
+    rows = [heading, *(_row(name, operation, shown) for name, operation in operations.items())]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(heading))]
+    for row in rows:
+        first, *middle, last = (text.rjust(width) for text, width in zip(row, widths, strict=True))
+        yield "    " + "  ".join([first.strip().ljust(widths[0]), *middle, last.strip()]).rstrip()
+
+
+def _shown(operations: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
+    """The usual percentiles that anything states, else the highest of those that are stated."""
+    stated = {name for operation in operations.values() for name in _percentiles(operation)}
+    usual = [name for name in _PERCENTILES if name in stated]
+    return usual or sorted(stated, key=float)[-_MOST_PERCENTILES:]
+
+
+def _percentiles(operation: Mapping[str, Any]) -> Mapping[str, str]:
+    """As shown: a number, or the bounds between which it lies."""
+    found = {name: _number(value) for name, value in operation.get("percentiles_us", {}).items()}
+    for name, (low, high) in operation.get("percentiles_bounds_us", {}).items():
+        found.setdefault(name, f"{_number(low)}-{_number(high)}" if high is not None else f">{_number(low)}")
+    return found
+
+
+def _row(name: str, operation: Mapping[str, Any], shown: Sequence[str]) -> list[str]:
+    percentiles = _percentiles(operation)
+    count = operation["count"]
+    returns = ", ".join(f"{code} {number:,}" for code, number in operation.get("returns", {}).items())
+    return [
+        name,
+        _NONE if count is None else f"{count:,}",
+        *(_number(operation.get(key)) for key in ("mean_us", "min_us")),
+        *(percentiles.get(rank, _NONE) for rank in shown),
+        _number(operation.get("max_us")),
+        returns,
+    ]
