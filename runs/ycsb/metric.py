@@ -4,6 +4,7 @@ The text and the JSON exporters write the same metrics, keys and values, so both
 """
 
 import html
+import math
 import re
 from array import array
 from typing import Final, Literal
@@ -93,6 +94,10 @@ class MetricDraft:
         self._seen.add(name)
         self._put(name, unit, number, digits)
         return "known"
+
+    def take_row(self, key: int, value: float, *, is_double: bool, rate: float | None = None) -> None:
+        """As `take`, of a row whose numbers are read."""
+        self.rows.add(key, value, is_double=is_double, rate=rate)
 
     def take_back(self, key: str) -> None:
         """Forget a value of which digits may be missing."""
@@ -208,13 +213,17 @@ class _Rows:
             return True
         if number is None and value.strip() != "NaN":
             return False
-        self.have_doubles |= number is None or "." in value
         self.have_gaps |= number is None
-        self.keys.append(int(key))
-        self.values.append(float("nan") if number is None else number)
-        if per_second is not None:
-            self.rates.append(per_second)
+        is_double = number is None or "." in value
+        self.add(int(key), math.nan if number is None else number, is_double=is_double, rate=per_second)
         return True
+
+    def add(self, key: int, value: float, *, is_double: bool, rate: float | None) -> None:
+        self.have_doubles |= is_double
+        self.keys.append(key)
+        self.values.append(value)
+        if rate is not None:
+            self.rates.append(rate)
 
     def take_back(self) -> None:
         """Forget the last row."""
@@ -249,7 +258,7 @@ class _Rows:
             return ()
         rates = self.rates if len(self.rates) == len(self.keys) else [None] * len(self.keys)
         rows = {
-            key: (None if value != value else value, rate)
+            key: (None if math.isnan(value) else value, rate)
             for key, value, rate in zip(self.keys, self.values, rates, strict=True)
         }
         return tuple(SeriesPoint(float(key), *rows[key]) for key in sorted(rows))

@@ -10,19 +10,21 @@ _SECRET_WORD: Final = (
     r"(?:pass(?:word|wd|phrase)|(?<![a-z])pass(?![a-z])|pwd|secret|token(?!s)"
     r"|(?:api|access|private)[-_]?key|credentials?)"
 )
-# A name that contains a secret's word, then = or : and the value up to a blank, a quote or the next option.
+# What is repeated is repeated only so often: otherwise a long line made for it would take for ever.
+# The secret's word and the rest of a name, then = or : and the value up to a blank, a quote or the next option.
 _ASSIGNED: Final = re.compile(
-    rf"""(?P<name>["']?[\w.$-]*{_SECRET_WORD}[\w.-]*["']?\s*(?:=|:(?!//))[ \t]*)"""
+    rf"""(?P<name>{_SECRET_WORD}[\w.-]{{0,80}}["']?\s{{0,20}}(?:=|:(?!//))[ \t]{{0,20}})"""
     r"""(?P<value>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?:\\.|[^\s,;&"'\\])+)""",
     re.IGNORECASE,
 )
 # user:password@ of an address; the user's name stays, because it helps to find what is wrong.
 _ADDRESS: Final = re.compile(
-    r"(?P<front>\b[a-z][a-z0-9+.-]*://[^\s/?#:@\"']*:)(?P<value>[^\s/?#\"']+)(?=@)", re.IGNORECASE
+    r"(?P<front>\b[a-z][a-z0-9+.-]{0,40}://[^\s/?#:@\"']{0,200}:)(?P<value>[^\s/?#\"']+)(?=@)", re.IGNORECASE
 )
 _BEARER: Final = re.compile(r"(?P<front>\b(?:bearer|basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
 _OPTION: Final = re.compile(
-    rf"(?P<front>(?:^|\s)(?:--?[\w-]*{_SECRET_WORD}[\w-]*|requirepass|masterauth)[ \t]+)(?P<value>[^\s-]\S*)",
+    rf"(?P<front>(?:^|\s)(?:--?[\w-]{{0,80}}{_SECRET_WORD}[\w-]{{0,80}}|requirepass|masterauth)[ \t]+)"
+    r"(?P<value>[^\s-]\S*)",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -108,7 +108,10 @@ class RunDraft:
         elif metric not in self.metrics and len(self.metrics) == _MOST_METRICS:
             taken = "unknown"
         else:
-            taken = self.metrics.setdefault(metric, MetricDraft()).take(key, value)
+            draft = self.metrics.get(metric)
+            if draft is None:
+                draft = self.metrics[metric] = MetricDraft()
+            taken = draft.take(key, value)
         if taken == "repeated":
             self._repeated = self._repeated or number
             self.take_other(f"[{metric}], {key}, {value}", number)

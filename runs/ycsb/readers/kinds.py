@@ -49,6 +49,7 @@ def kind_of(sample: bytes) -> Kind | None:
     line = _Line(sample.decode("latin-1"))
     try:
         fields = line.fields(head.end)
+        elapsed, done = line.place(*found.span(4), signed=True), line.place(*found.span(5))
         rate = None if head.rate_ops_s is None else line.place(*found.span(6), signed=True)
     except _NotByPlace:
         return None
@@ -56,8 +57,8 @@ def kind_of(sample: bytes) -> Kind | None:
     return Kind(
         gaps=line.gaps,
         date=() if found.start(1) < 0 else tuple(line.runs_in(found.start(1), max(found.end(2), found.end(3)))),
-        elapsed=line.place(*found.span(4), signed=True),
-        done=line.place(*found.span(5)).whole,
+        elapsed=elapsed,
+        done=done.whole,
         rate=rate,
         operations=tuple(dict.fromkeys(line.operations)),
         fields=fields,
@@ -104,7 +105,7 @@ class _Line:
             found[self._name(match.span(1))] = self._pairs(match.start(2), match[2])
         for match in AVERAGE.finditer(self.text, start):
             found[self._name(match.span(1))] = self._values([("avg", match.span(2))])
-        for match in RAW.finditer(self.text, start):
+        for match in RAW.finditer(self.text, start) if " count: " in self.text else ():
             found[self._name(match.span(1))] = self._values([("count", match.span(2)), ("avg", match.span(3))])
         return tuple(
             Place(place.whole, place.part, 1, operation, name)

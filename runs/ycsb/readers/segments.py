@@ -72,6 +72,21 @@ class Segments:
             self._next(number)
         self._run.take_measurement(metric, key, value, number)
 
+    def row(self, metric: str, key: int, value: float, *, is_double: bool, rate: float | None, number: int) -> bool:
+        """A row of buckets or of a series, where nothing but to keep it is to be done; else False."""
+        if self._pending or self._run.is_doubled or self._run.has_overall_last or metric not in self._run.metrics:
+            return False
+        self._run.metrics[metric].take_row(key, value, is_double=is_double, rate=rate)
+        self._run.last_line = number
+        self._previous = None
+        return True
+
+    def overflows(self, number: int) -> None:
+        """There is more than one file may state."""
+        self.settle()
+        self._run.is_cut = True
+        self._run.note("There are too many results in this file; those from here on were not read.", number)
+
     def cut(self, metric: str, key: str, value: str, number: int) -> None:
         """The last line of the file, of whose value digits may be missing.
 

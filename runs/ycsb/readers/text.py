@@ -42,6 +42,11 @@ _LONGEST_SHAPE: Final = 1_000
 _POINTS_BEGIN: Final = b" latency raw data: op, timestamp(ms), latency(us)"
 _TOTALS: Final = b"[OVERALL],"
 _ROW: Final = re.compile(rb"[A-Za-z][\w.-]{0,99},\d{10,16},\d{1,16}\n")
+_NUMBER: Final = rb"\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,2})?"
+_ROW_LINE: Final = re.compile(
+    rb"\[([A-Za-z][\w.%-]{0,79})\], (\d{1,18}), (" + _NUMBER + rb")(?:, (" + _NUMBER + rb"))?"
+)
+_MOST_MEASUREMENTS: Final = 600_000
 _MOST_SOURCES: Final = 64
 _SHOWN: Final = 3  # lines quoted where there is no result
 _LONGEST_SHOWN: Final = 200  # characters of them
@@ -55,6 +60,7 @@ class TextReader:
         self._format: Format = run_format
         self._statuses = StatusReader()
         self._sources: dict[str, Segments] = {}
+        self._measurements = 0
         self._in_points = False  # the lines at hand are raw points
         self._shapes: dict[bytes, int] = {}
         self._main = self._segments("")
@@ -122,7 +128,8 @@ class TextReader:
 
     def measurement(self, metric: str, key: str, value: str, number: int) -> None:
         """A measurement that was written in another way than as a line of text."""
-        self._main.measurement(metric, key, value, number)
+        if self._has_room(self._main, number):
+            self._main.measurement(metric, key, value, number)
 
     def broke_off(self) -> None:
         """The file ends in the middle of something."""
@@ -135,7 +142,11 @@ class TextReader:
     # --- lines ---------------------------------------------------------------------------------------------------
 
     def _measurement(self, line: bytes, number: int) -> bool:
-        """Whether the line was one of a summary."""
+        """Whether the line was one of a summary, and not chatter."""
+        if self._measurements >= _MOST_MEASUREMENTS:
+            return True
+        if (row := _ROW_LINE.fullmatch(line)) and self._row(row, number):
+            return True
         found = _measurement_in(line.decode(errors="replace"))
         if found is None:
             return False
@@ -143,8 +154,27 @@ class TextReader:
         segments = self._of(line)
         if _STOCK_KEY.fullmatch(key) is None and finite(value) is None and not segments.knows(metric):
             return False
-        segments.measurement(metric, key, value, number)
+        if self._has_room(segments, number):
+            segments.measurement(metric, key, value, number)
         return True
+
+    def _row(self, found: re.Match[bytes], number: int) -> bool:
+        """The short way for rows, of which a file may have very many."""
+        metric, key, value, rate = found.groups()
+        return self._has_room(self._main, number) and self._main.row(
+            metric.decode(),
+            int(key),
+            float(value),
+            is_double=b"." in value,
+            rate=None if rate is None else float(rate),
+            number=number,
+        )
+
+    def _has_room(self, segments: Segments, number: int) -> bool:
+        self._measurements += 1
+        if self._measurements == _MOST_MEASUREMENTS:
+            segments.overflows(number)
+        return self._measurements < _MOST_MEASUREMENTS
 
     def _shape(self, shape: bytes) -> int:
         """What a line looks like that is this one without its digits. Chatter repeats itself, so it is remembered."""
