@@ -5,6 +5,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 import zstandard
@@ -48,6 +49,17 @@ def store(run: Run, kind: str, name: str, content: bytes, client_run: ClientRun 
     digest = hashlib.sha256(content).hexdigest()
     keep_compressed(digest, ContentFile(zstandard.ZstdCompressor(level=3).compress(content)))
     return attach(run, kind, name, digest, len(content), client_run)
+
+
+def store_log(run: Run, kind: str, path: Path, client_run: ClientRun | None = None) -> Artifact:
+    """The same for a file on disk that holds no text and may be large."""
+    content = Compressing()
+    with path.open("rb") as file:
+        while piece := file.read(CHUNK):
+            content.write(piece)
+    content.close()
+    keep_compressed(content.digest, content.compressed())
+    return attach(run, kind, path.name, content.digest, content.size, client_run)
 
 
 class Compressing:

@@ -236,7 +236,7 @@ class Client:
             if path.exists():
                 artifacts.store(self.row.run, kind, name, path.read_bytes(), self.row)
         for path in sorted((self.folder / "hdr").glob("*.hdr")):
-            artifacts.store(self.row.run, "hdr", path.name, path.read_bytes(), self.row)
+            artifacts.store_log(self.row.run, "hdr", path, self.row)
 
     def _conclude(self, result: ProcessResult) -> None:
         """FINISHED where the process ran to its own end and left a summary; else FAILED, with what it said."""
