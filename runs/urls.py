@@ -2,7 +2,19 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from runs.views import clusters, databases, imports, listing, machines, matrices, matrix, run, systems, thresholds, workloads
+from runs.views import (
+    clusters,
+    databases,
+    imports,
+    listing,
+    machines,
+    matrices,
+    matrix,
+    run,
+    systems,
+    thresholds,
+    workloads,
+)
 
 Patterns = list[URLPattern | URLResolver]
 

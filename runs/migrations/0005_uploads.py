@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=benchsite.teams.models.new_id, editable=False, primary_key=True, serialize=False)),
                 ('state', models.CharField(choices=[('received', 'waiting to be read'), ('reading', 'being read'), ('recognised', 'to be completed'), ('completed', 'waiting to be saved'), ('saving', 'being saved'), ('saved', 'saved'), ('failed', 'could not be read')], default='received', max_length=10)),
-                ('grouping', models.CharField(choices=[('told', 'as names and contents tell'), ('apart', 'every file is a run of its own')], default='told', max_length=5)),
+                ('grouping', models.CharField(choices=[('told', 'as their names and contents tell'), ('together', 'for clients of one run'), ('apart', 'each for a run of its own')], default='told', max_length=8)),
                 ('size', models.PositiveBigIntegerField(default=0)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('saved_at', models.DateTimeField(blank=True, null=True)),

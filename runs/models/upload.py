@@ -25,14 +25,15 @@ class Upload(models.Model):
     class Grouping(models.TextChoices):
         """Which files belong to one run."""
 
-        TOLD = "told", "as names and contents tell"
-        APART = "apart", "every file is a run of its own"
+        TOLD = "told", "as their names and contents tell"
+        TOGETHER = "together", "for clients of one run"
+        APART = "apart", "each for a run of its own"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="uploads")
     user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
-    grouping = models.CharField(max_length=5, choices=Grouping, default=Grouping.TOLD)
+    grouping = models.CharField(max_length=8, choices=Grouping, default=Grouping.TOLD)
     size = models.PositiveBigIntegerField(default=0)  # bytes, as they came
     created_at = models.DateTimeField(auto_now_add=True)
     saved_at = models.DateTimeField(null=True, blank=True)

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
@@ -14,23 +14,23 @@ from runs.catalog import load_catalog
 from runs.models import ClientRun, Run, Sweep, Upload, UploadedFile
 from runs.models.plan import Matrix
 from runs.models.run import Phase
-from runs.recording.rows import write_intervals, write_series, write_set
+from runs.recording.intervals import store_intervals
+from runs.recording.merging import Merged, MergedUpload, merge_upload
+from runs.recording.rows import write_series, write_set
 from runs.spec import ClientOrder, RunSpec
 from runs.thresholds import thresholds_of
 from runs.uploading import incoming, life
 from runs.uploading.hints import hints_of, words_of
 from runs.uploading.life import member_of
-from runs.uploading.reading import Progress, read_members, runs_in
+from runs.uploading.reading import Progress, Reads, read_members, runs_in
 from runs.uploading.stated import Stated, StatedRun, checked, spec_of
 from runs.validity import CheckResult, Surroundings, facts_of, facts_of_summary, judge_run, worst
 from runs.validity.stated import cluster_facts, shared_machine
-from runs.ycsb.clients import ClientFiles, RunFiles, merge_run
-from runs.ycsb.merged import MergedRun
+from runs.ycsb.clients import ClientFiles, RunFiles
 from runs.ycsb.merged import Phase as YcsbPhase
-from runs.ycsb.series import Series, series_of, total_rate
+from runs.ycsb.series import Series, total_rate
 from runs.ycsb.summarised import SummarisedRun
 
-Merged = MergedRun | SummarisedRun
 # What a file is kept as, by what it was recognised as; anything else is a summary.
 KINDS: Final = {"hdr-log": "hdr", "ycsb-raw": "raw"}
 STOCK: Final = "ycsb"
@@ -44,8 +44,7 @@ class UploadedRun:
 
     stated: StatedRun
     files: RunFiles
-    merged: Merged
-    series: tuple[Series, ...]
+    found: MergedUpload
     spec: RunSpec
     findings: tuple[CheckResult, ...]
 
@@ -58,32 +57,21 @@ def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
     reads = read_members([member_of(one) for one in kept], progress)
     found = runs_in(reads, upload.grouping)
     progress.begin("merging, judging and saving", 0)
-    runs = [_judged(upload, stated, one, found[one["index"]]) for one in stated["runs"]]
+    runs = [_judged(upload, stated, one, found[one["index"]], reads) for one in stated["runs"]]
     _keep_content(kept)
     with transaction.atomic():
         # First of all the fence: nobody else saves this upload, or has saved it.
         life.saved(upload.pk, claim)
         sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {one.stated["phase"] for one in runs}}
-        sizes = {one.name: one for one in kept}
-        formats = {one.name: one.format for one in reads}
-        return [_insert(upload, one, sweeps[one.stated["phase"]], _Files(sizes, formats)) for one in runs]
+        files = _Files({one.name: one for one in kept}, {one.name: one.format for one in reads.files})
+        return [_insert(upload, one, sweeps[one.stated["phase"]], files) for one in runs]
 
 
-@dataclass(frozen=True, slots=True)
-class CollectedUpload:
-    """An uploaded run merged once more."""
-
-    merged: Merged
-    series: tuple[Series, ...]
-
-
-def collect(run: Run) -> CollectedUpload:
+def collect(run: Run) -> MergedUpload:
     """An uploaded run, read and merged once more from what is kept of its upload. Raises YcsbError or OSError."""
     assert run.upload is not None  # Every uploaded run has one.
     reads = read_members([member_of(one) for one in run.upload.files.all()])
-    files = runs_in(reads, run.upload.grouping)[run.position]
-    merged, series = _merged(files, cast(RunSpec, run.spec))
-    return CollectedUpload(merged, series)
+    return merge_upload(runs_in(reads, run.upload.grouping)[run.position], reads, cast(RunSpec, run.spec))
 
 
 def judge(team_id: uuid.UUID, spec: RunSpec, merged: Merged, series: Sequence[Series]) -> list[CheckResult]:
@@ -109,13 +97,7 @@ def judge(team_id: uuid.UUID, spec: RunSpec, merged: Merged, series: Sequence[Se
     return judge_run(facts, thresholds)
 
 
-def _merged(files: RunFiles, spec: RunSpec) -> tuple[Merged, tuple[Series, ...]]:
-    """The clients of a run merged as its uploader stated it, with its series. Raises YcsbError."""
-    merged = merge_run(replace(files, phase=cast(YcsbPhase, spec["phase"])), warmup_s=spec["window"]["warmup_s"])
-    return merged, tuple(series_of(merged)) if isinstance(merged, MergedRun) else merged.series
-
-
-def _judged(upload: Upload, stated: Stated, run: StatedRun, files: RunFiles) -> UploadedRun:
+def _judged(upload: Upload, stated: Stated, run: StatedRun, files: RunFiles, reads: Reads) -> UploadedRun:
     first = next((client.summary for client in files.clients if client.summary is not None), None)
     spec = spec_of(
         stated,
@@ -128,8 +110,8 @@ def _judged(upload: Upload, stated: Stated, run: StatedRun, files: RunFiles) -> 
         version=(first.version or "") if first else "",
         flavour=(first.format if first.format in FLAVOURS else STOCK) if first else STOCK,
     )
-    merged, series = _merged(files, spec)
-    return UploadedRun(run, files, merged, series, spec, tuple(judge(upload.team_id, spec, merged, series)))
+    found = merge_upload(files, reads, spec)
+    return UploadedRun(run, files, found, spec, tuple(judge(upload.team_id, spec, found.merged, found.series)))
 
 
 def _keep_content(kept: Sequence[UploadedFile]) -> None:
@@ -174,7 +156,7 @@ def _insert(upload: Upload, one: UploadedRun, sweep: Sweep, files: _Files) -> Ru
     rung = Run.objects.filter(sweep=sweep, threads=load["threads"], target_ops_s=load["target_ops_s"])
     repeat = one.stated["repeat"] or (rung.aggregate(most=Max("repeat"))["most"] or 0) + 1
     target = f" @{load['target_ops_s']}" if load["target_ops_s"] else ""
-    began, ended = _times(one.merged)
+    began, ended = _times(one.found.merged)
     run = Run(
         team_id=upload.team_id,
         sweep=sweep,
@@ -194,15 +176,14 @@ def _insert(upload: Upload, one: UploadedRun, sweep: Sweep, files: _Files) -> Ru
         started_at=began,
         starts_at=began,
         verdict=worst(one.findings),
-        throughput_ops_s=one.merged.throughput_ops_s,
+        throughput_ops_s=one.found.merged.throughput_ops_s,
         tags=stated["tags"],
         notes=stated["notes"],
     )
     lifecycle.insert_ended(run, ended_at=ended, actor=one.spec["stated"]["by"])
-    write_set(run, 1, one.merged, one.findings)
-    write_series(run, one.series, one.merged.reader_version)
-    if isinstance(one.merged, MergedRun):
-        write_intervals(run, one.merged.intervals)
+    write_set(run, 1, one.found.merged, one.findings)
+    write_series(run, one.found.series, one.found.merged.reader_version)
+    store_intervals(run, one.found.intervals)
     for client in one.files.clients:
         _insert_client(run, client, files)
     return run

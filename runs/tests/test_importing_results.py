@@ -91,6 +91,15 @@ def test_it_takes_every_file_for_a_run_of_its_own_when_told(client_in):
     assert sorted(sweep.runs.values_list("threads", "throughput_ops_s")) == [(8, 10_000), (16, 11_000)]
 
 
+def test_it_takes_files_for_clients_of_one_run_when_told(client_in):
+    upload = bring(client_in, corpus("012"), corpus("013"))  # Two minutes lie between them.
+    assert len(upload.recognised["runs"]) == 2
+    client_in.post(f"/import/{upload.pk}/group/", {"grouping": "together"})
+    upload.refresh_from_db()
+    (found,) = upload.recognised["runs"]
+    assert len(found["clients"]) == 2
+
+
 def test_it_adds_a_rung_to_a_curve_that_was_uploaded_before(client_in):
     first = save(client_in, bring(client_in, sent("a.txt", summary())))
     sweep = first.runs.get().sweep

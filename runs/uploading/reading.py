@@ -9,9 +9,12 @@ import itertools
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Container, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import BinaryIO
 
+import numpy as np
 import zstandard
 
 from runs import artifacts
@@ -23,6 +26,7 @@ from runs.uploading.recognised import Recognised, file_of, run_of
 from runs.ycsb.clients import RunFiles, group, merge_run
 from runs.ycsb.errors import UnreadableFile, YcsbError
 from runs.ycsb.files import Member, open_members
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import Note, ReadFile
@@ -77,25 +81,91 @@ def read(upload: Upload, claim: uuid.UUID) -> None:
     else:
         kept = _redact_all(upload.pk, stored, progress)
     reads = read_members(kept, progress)
-    life.recognise(upload.pk, claim, kept, recognise(kept, reads, upload.grouping))
+    life.recognise(upload.pk, claim, kept, recognise(reads, upload.grouping))
     for one in stored:
         if not one.sha256:
             incoming.drop(one.path)
 
 
-def read_members(kept: Sequence[ReadMember], progress: Progress | None = None) -> list[ReadFile]:
-    """What the redacted files say, one answer for each."""
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What the redacted files of an upload say, one answer for each.
+
+    However long a histogram log is, it stands here as one interval over all of it: that says whose it is and what it
+    counts, and leaves memory bounded however many files there are.
+    """
+
+    members: Mapping[str, ReadMember]
+    files: tuple[ReadFile, ...]
+
+    def origin(self, log: IntervalLog) -> tuple[ReadFile, IntervalLog]:
+        """Where this very log stands, and the name it has there: clients' logs are given common names."""
+        return next(
+            (file, one) for file in self.files for run in file.runs for one in run.logs if one.count is log.count
+        )
+
+
+def read_members(kept: Sequence[ReadMember], progress: Progress | None = None) -> Reads:
+    """Every file, one after the other."""
     if progress is not None:
         progress.begin("reading", sum(one.size for one in kept))
-    return [_read(one, progress.file(one.size) if progress is not None else None) for one in kept]
+    files = []
+    for one in kept:
+        file = _read(one, progress.file(one.size) if progress is not None else None)
+        runs = tuple(replace(run, logs=tuple(overall(log) for log in run.logs)) for run in file.runs)
+        files.append(replace(file, runs=runs))
+    return Reads({one.name: one for one in kept}, tuple(files))
+
+
+def read_whole(logs: Sequence[IntervalLog], reads: Reads) -> tuple[IntervalLog, ...]:
+    """The same logs with all their intervals, read once more."""
+    wanted: dict[str, list[tuple[IntervalLog, IntervalLog]]] = {}
+    for log in logs:
+        file, stands = reads.origin(log)
+        wanted.setdefault(file.name, []).append((log, stands))
+    found = []
+    for name, pairs in wanted.items():
+        again = [log for run in _read(reads.members[name], None).runs for log in run.logs]
+        before = [log for file in reads.files if file.name == name for run in file.runs for log in run.logs]
+        found += [replace(whole, operation=log.operation) for log, stands in pairs
+                  for whole, one in zip(again, before, strict=True) if one is stands]  # fmt: skip
+    return tuple(found)
+
+
+def overall(log: IntervalLog) -> IntervalLog:
+    """The log as one interval from its beginning to its end."""
+    if not len(log):
+        return log
+    start_s = log.start_s.min()
+    index, count = log.histogram().sparse()
+    return replace(
+        log,
+        start_s=np.array([start_s]),
+        length_s=np.array([(log.start_s + log.length_s).max() - start_s]),
+        max_us=np.array([log.max_us.max()]),
+        offsets=np.array([0, index.size]),
+        index=index.astype(np.int32),
+        count=count,
+    )
+
+
+def chunks_of(member: ReadMember) -> Iterator[bytes]:
+    """The content of a redacted file, piece by piece."""
+    with _opened(member) as stream:
+        while piece := stream.read(artifacts.CHUNK):
+            yield piece
+
+
+def _opened(member: ReadMember) -> AbstractContextManager[BinaryIO]:
+    """What was saved lies among the artifacts."""
+    return incoming.opened(member.path) if member.path else artifacts.opened(member.sha256)
 
 
 def _read(member: ReadMember, told: Callable[[int], None] | None) -> ReadFile:
     if member.error:
         return ReadFile(name=member.name, error=member.error, size=member.size)
     noticed = tuple(Note(one["text"], one["line"]) for one in member.notes)
-    # What was saved lies among the artifacts.
-    with incoming.opened(member.path) if member.path else artifacts.opened(member.sha256) as stream:
+    with _opened(member) as stream:
         (read,) = read_file(member.name, stream, progress=told)
     runs = read.runs
     if member.damage:
@@ -104,18 +174,17 @@ def _read(member: ReadMember, told: Callable[[int], None] | None) -> ReadFile:
     return replace(read, runs=runs, warnings=(*noticed, *read.warnings))
 
 
-def runs_in(reads: Sequence[ReadFile], grouping: str) -> list[RunFiles]:
+def runs_in(reads: Reads, grouping: str) -> list[RunFiles]:
     """The runs that these files are of."""
     if grouping == Upload.Grouping.APART:
-        return [run for one in reads for run in group([one])]
-    return list(group(reads))
+        return [run for one in reads.files for run in group([one])]
+    return list(group(reads.files, together=grouping == Upload.Grouping.TOGETHER))
 
 
-def recognise(kept: Sequence[ReadMember], reads: Sequence[ReadFile], grouping: str) -> Recognised:
+def recognise(reads: Reads, grouping: str) -> Recognised:
     """What a person is shown before anything is saved."""
-    hidden = {one.name: one.redacted_lines for one in kept}
     return {
-        "files": [file_of(read, hidden.get(read.name, 0)) for read in reads],
+        "files": [file_of(file, reads.members[file.name].redacted_lines) for file in reads.files],
         "runs": [
             run_of(files, merged_or_why(files), hints_of([c.summary for c in files.clients if c.summary is not None]))
             for files in runs_in(reads, grouping)
@@ -124,9 +193,9 @@ def recognise(kept: Sequence[ReadMember], reads: Sequence[ReadFile], grouping: s
 
 
 def merged_or_why(files: RunFiles) -> MergedRun | SummarisedRun | YcsbError:
-    """The merge of a run's clients, or the reason why there is none."""
+    """The merge of a run's clients over their whole runs, or the reason why there is none."""
     try:
-        return merge_run(files)
+        return merge_run(files, entire=True)
     except YcsbError as error:
         return error
 
