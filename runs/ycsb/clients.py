@@ -228,7 +228,10 @@ def _drafts(files: Sequence[ReadFile], *, once: bool) -> tuple[dict[str, _Draft]
 def _fingerprint(run: ReadRun) -> object | None:
     """Equal for two runs only where one is a copy of the other; None where there is too little to tell."""
     if run.throughput_ops_s is not None and run.operations:
-        numbers = [(name, entry.count, entry.mean_us, entry.max_us) for name, entry in sorted(run.operations.items())]
+        numbers = [
+            (name, entry.count, entry.mean_us, entry.max_us, *sorted(entry.percentiles_us.items()))
+            for name, entry in sorted(run.operations.items(), key=lambda item: item[0])
+        ]
         return run.runtime_ms, run.throughput_ops_s, tuple(numbers)
     logs = [
         (log.operation, log.start_time_s, log.total, float(log.start_s.sum()), int(log.index.sum()))
