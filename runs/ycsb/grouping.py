@@ -1,0 +1,313 @@
+"""Which files are one client's, and which clients are one run's.
+
+People bring a run as they have it: a folder for each client, one file for each with a number in its name, histogram
+logs without any folder, standard output and error apart, load and run in one file. What belongs together is told by
+names first, and by counts where the names say nothing: a log that counts exactly what a summary states is that
+client's. Runs of different clients are one run where the times of their status lines overlap.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.merged import Phase, Window
+from runs.ycsb.names import MeasurementName, parse_name
+from runs.ycsb.progress import progress_of
+from runs.ycsb.readers.results import ReadFile, ReadRun
+from runs.ycsb.stated import counts_operations, measurement_of, operations_of
+from runs.ycsb.summarised import SummaryClient
+
+# Words of a file's name that tell what it holds, and not whose it is.
+_ROLES: Final = re.compile(
+    r"std|(std)?(out|err)|error|outputs?|summary|status|logs?|hdr|raw|points?|results?|data?|ycsb|te?xt|json|csv|md|tar|t?gz|zip|zst"
+)
+_PHASES: Final[Mapping[str, Phase]] = {
+    "load": "load",
+    "loading": "load",
+    "run": "measure",
+    "measure": "measure",
+    "transactions": "measure",
+}
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFiles:
+    """What one client of a run left. `summary` carries its status lines too, wherever they stood."""
+
+    number: int  # from 0
+    names: tuple[str, ...]
+    summary: ReadRun | None
+    logs: tuple[IntervalLog, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """All clients of one run."""
+
+    phase: Phase | None
+    clients: tuple[ClientFiles, ...]
+    notes: tuple[str, ...] = ()
+
+
+def group(files: Sequence[ReadFile], *, together: bool = False) -> tuple[RunFiles, ...]:
+    """The runs in these files, in the order in which they first occur; files without any result are left out.
+
+    What was brought twice counts once. `together`: somebody said that the files are of one run, so neither times nor
+    operations nor equal numbers are held against it.
+    """
+    drafts, notes = _drafts(files, once=not together)
+    runs: list[list[tuple[str, _Run]]] = []
+    for key in sorted(drafts, key=_natural):
+        for run in drafts[key].runs():
+            home = next((members for members in runs if _is_one_run(run, key, members, together=together)), None)
+            if home is None:
+                runs.append([(key, run)])
+            else:
+                home.append((key, run))
+    runs.sort(key=lambda members: min(run.position for _, run in members))
+    return tuple(_run_files([run for _, run in members], notes) for members in runs)
+
+
+# --- Which files are one client's ---
+
+
+@dataclass
+class _Run:
+    """One run of one client while its files are gathered."""
+
+    position: int
+    names: list[str]
+    summary: ReadRun | None = None
+    logs: list[IntervalLog] = field(default_factory=list)
+
+    @cached_property
+    def counts(self) -> dict[MeasurementName, int]:
+        """What the summary counted."""
+        operations = self.summary.operations if self.summary else {}
+        return {parse_name(name): entry.count for name, entry in operations.items() if entry.count is not None}
+
+    @cached_property
+    def done(self) -> int:
+        """Operations by the summary, a read-modify-write once."""
+        stated = operations_of(self.summary).values() if self.summary is not None else ()
+        return sum(
+            (-1 if entry.name.is_composite else 1) * (entry.count or 0)
+            for entry in stated
+            if self.summary is not None and counts_operations(entry.name, self.summary)
+        )
+
+    @cached_property
+    def operations(self) -> frozenset[str]:
+        """The operations of the workload that summary or logs name."""
+        names = {parse_name(log.operation) for log in self.logs} | set(self.counts)
+        return frozenset(name.operation for name in names if name.is_operation)
+
+    @cached_property
+    def phase(self) -> Phase | None:
+        if self.summary is not None and self.summary.phase is not None:
+            return self.summary.phase
+        return None if not self.operations else "load" if self.operations == {"INSERT"} else "measure"
+
+    @cached_property
+    def span(self) -> Window | None:
+        """When it worked, on its own clock."""
+        progress = progress_of(SummaryClient(0, self.summary)) if self.summary is not None else None
+        if progress is not None and progress.is_dated:
+            return Window(progress.started_s, progress.ended_s)
+        starts = [log.start_time_s + float(log.start_s[0]) for log in self.logs if len(log)]
+        ends = [log.start_time_s + float(log.start_s[-1] + log.length_s[-1]) for log in self.logs if len(log)]
+        return Window(min(starts), max(ends)) if starts else None
+
+
+@dataclass
+class _Item:
+    """One run as read from one file."""
+
+    position: int
+    name: str
+    run: ReadRun
+    phase: Phase | None  # by a word of the file's name
+
+    @cached_property
+    def totals(self) -> dict[MeasurementName, int]:
+        """What the logs count."""
+        return {parse_name(log.operation): log.total for log in self.run.logs}
+
+
+@dataclass
+class _Draft:
+    """One client while its files are gathered."""
+
+    summaries: list[_Run] = field(default_factory=list)
+    logs: list[_Item] = field(default_factory=list)
+    statuses: list[_Item] = field(default_factory=list)
+
+    def runs(self) -> list[_Run]:
+        runs = [replace(run, names=list(run.names), logs=list(run.logs)) for run in self.summaries]
+        if not runs and (self.logs or self.statuses):
+            first = min([*self.logs, *self.statuses], key=lambda item: item.position)
+            runs = [_Run(first.position, [], first.run if not self.logs else None)]
+        for item in self.logs:
+            run = _owner(item, runs)
+            known = {log.operation for log in run.logs}
+            run.logs += [log for log in _named(item.run) if log.operation not in known]
+            run.names.append(item.name)
+        for item in self.statuses:
+            run = _owner(item, runs)
+            run.summary = _joined(run.summary, item.run)
+            run.names.append(item.name)
+        return runs
+
+
+def _drafts(files: Sequence[ReadFile], *, once: bool) -> tuple[dict[str, _Draft], tuple[str, ...]]:
+    """The clients by what their files' names have in common."""
+    drafts: dict[str, _Draft] = {}
+    notes: list[str] = []
+    names: Counter[str] = Counter()
+    known: dict[object, str] = {}
+    position = 0
+    for file in files:
+        for run in file.runs:
+            position += 1
+            twin = known.setdefault(_fingerprint(run) or position, file.name)
+            if twin != file.name:
+                notes.append(f"{file.name} states exactly what {twin} states{': it is counted once.' if once else '.'}")
+                if once:
+                    continue
+            key, phase = _key(file.name, run)
+            item = _Item(position, file.name, run, phase)
+            again = str(names[file.name] or "")
+            draft = drafts.setdefault(" ".join(part for part in (key, run.source, again) if part), _Draft())
+            if run.logs and run.throughput_ops_s is None:
+                draft.logs.append(item)
+            elif not run.operations and run.throughput_ops_s is None:
+                draft.statuses.append(item)
+            else:
+                draft.summaries.append(_Run(position, [file.name], run, list(_named(run))))
+        names[file.name] += 1
+    _adopt(drafts)
+    return drafts, tuple(notes)
+
+
+def _fingerprint(run: ReadRun) -> object | None:
+    """Equal for two runs only where one is a copy of the other; None where there is too little to tell."""
+    if run.throughput_ops_s is not None and run.operations:
+        numbers = [
+            (name, entry.count, entry.mean_us, entry.max_us, *sorted(entry.percentiles_us.items()))
+            for name, entry in sorted(run.operations.items(), key=lambda item: item[0])
+        ]
+        return run.runtime_ms, run.throughput_ops_s, tuple(numbers)
+    logs = [
+        (log.operation, log.start_time_s, log.total, float(log.start_s.sum()), int(log.index.sum()))
+        for log in run.logs
+        if log.total
+    ]
+    return tuple(logs) or None
+
+
+def _named(run: ReadRun) -> Iterable[IntervalLog]:
+    """The run's logs under the names that all clients have in common: HdrREAD and RawREAD of the same values once."""
+    found: dict[str, IntervalLog] = {}
+    for log in sorted(run.logs, key=lambda log: log.operation.startswith("Raw")):
+        parsed = measurement_of(log.operation, replace(run, properties={}))
+        name = parsed.operation + (f"-{parsed.status}" if parsed.status else "")
+        name = name if parsed.kind == "service" else f"Intended-{name}"
+        found.setdefault(name, replace(log, operation=name))
+    return found.values()
+
+
+def _key(name: str, run: ReadRun) -> tuple[str, Phase | None]:
+    """What the name says besides roles, phases and measurements: whose file it is."""
+    folders, _, stem = name.replace("\\", "/").rpartition("/")
+    for log in run.logs if run.format == "hdr-log" else ():
+        # YCSB puts whatever it was told before the measurement's name: client1-READ.hdr, outREAD.hdr.
+        measurement = re.escape(log.operation)
+        stem = re.sub(rf"{measurement}(?=\.|$)|(?<![A-Za-z]){measurement}(?![A-Za-z])", " ", stem)
+    words = [word.lower() for word in _WORD.findall(f"{folders} {stem}")]
+    phase = next((_PHASES[word] for word in reversed(words) if word in _PHASES), None)
+    return " ".join(word for word in words if not _ROLES.fullmatch(word) and word not in _PHASES), phase
+
+
+def _adopt(drafts: dict[str, _Draft]) -> None:
+    """Logs and status lines whose names lead to no summary go to the one that states the same counts.
+
+    Status lines may also go to the only summary there is: the last of them can be missing.
+    """
+    homes = [draft for draft in drafts.values() if draft.summaries]
+    strangers = {key: draft for key, draft in drafts.items() if not draft.summaries}
+    for key, draft in strangers.items():
+        items = [*draft.logs, *draft.statuses]
+        fitting = [home for home in homes if all(any(_fits(item, run) for run in home.summaries) for item in items)]
+        if not fitting and not draft.logs and len(homes) == len(strangers) == 1:
+            fitting = homes
+        if len(fitting) == 1:
+            fitting[0].logs += draft.logs
+            fitting[0].statuses += draft.statuses
+            del drafts[key]
+
+
+def _fits(item: _Item, run: _Run) -> bool:
+    """Whether the file counts exactly what the run states."""
+    if item.run.logs:
+        return all(run.counts.get(name, 0) == total for name, total in item.totals.items())
+    return bool(item.run.status) and item.run.status[-1].operations_done == run.done
+
+
+def _owner(item: _Item, runs: Sequence[_Run]) -> _Run:
+    """Which of a client's runs the file belongs to. A rerun overwrites logs, so without any sign it is the last."""
+    if len(runs) == 1:
+        return runs[0]
+    fitting = [run for run in runs if _fits(item, run)]
+    named = [run for run in fitting or runs if item.phase is not None and run.phase == item.phase]
+    return (named or fitting or runs)[-1]
+
+
+def _joined(summary: ReadRun | None, other: ReadRun) -> ReadRun:
+    """A summary and what the client wrote elsewhere: its status lines, its command line, its complaints."""
+    if summary is None or summary is other:
+        return other
+    return replace(
+        summary,
+        status=summary.status if len(summary.status) >= len(other.status) else other.status,
+        properties={**other.properties, **summary.properties},
+        command=summary.command or other.command,
+        version=summary.version or other.version,
+        phase=summary.phase or other.phase,
+        process={**other.process, **summary.process},
+        symptoms=tuple(dict.fromkeys((*summary.symptoms, *other.symptoms))),
+    )
+
+
+# --- Which clients are one run's ---
+
+
+def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]], *, together: bool) -> bool:
+    """Whether the run is another client of those: of the same phase, at the same time or, undated, of the same kind."""
+    return all(key != other_key and run.phase == other.phase for other_key, other in members) and (
+        together or any(_are_together(run, other) for _, other in members)
+    )
+
+
+def _are_together(one: _Run, other: _Run) -> bool:
+    mine, theirs = one.span, other.span
+    if mine is not None and theirs is not None:
+        return mine.from_s < theirs.to_s and theirs.from_s < mine.to_s
+    return not one.operations or not other.operations or bool(one.operations & other.operations)
+
+
+def _run_files(runs: Sequence[_Run], notes: tuple[str, ...]) -> RunFiles:
+    clients = tuple(
+        ClientFiles(number, tuple(run.names), run.summary, tuple(run.logs)) for number, run in enumerate(runs)
+    )
+    mine = tuple(note for note in notes if any(name in note for run in runs for name in run.names))
+    return RunFiles(runs[0].phase, clients, mine)
+
+
+def _natural(key: str) -> list[tuple[int, int | str]]:
+    """client 2 before client 10."""
+    return [(0, int(word)) if word.isdigit() else (1, word) for word in key.split()]
