@@ -48,6 +48,11 @@ def split_line(line: str) -> tuple[str, str, str] | None:
     return (metric, key.strip(), value.strip()) if comma and key.strip() else None
 
 
+def is_row(key: str) -> bool:
+    """Whether the key is that of a row: of a bucket, a recorded value, a point in time."""
+    return _ROW_KEY.fullmatch(key) is not None
+
+
 class MetricDraft:
     """One metric while its lines are read."""
 
@@ -76,7 +81,7 @@ class MetricDraft:
 
     def take(self, key: str, value: str) -> Taken:
         """Keep one line. Of what is stated twice the first counts."""
-        if _ROW_KEY.fullmatch(key):
+        if is_row(key):
             return "known" if self.rows.take(key, value) else "unknown"
         if len(self.returns) + len(self.extra) + len(self.percentiles) >= _MOST_KEYS:
             return "unknown"
@@ -101,7 +106,7 @@ class MetricDraft:
 
     def take_back(self, key: str) -> None:
         """Forget a value of which digits may be missing."""
-        if _ROW_KEY.fullmatch(key):
+        if is_row(key):
             self.rows.take_back()
         elif key.startswith("Return="):
             self.returns.pop(key[7:], None)

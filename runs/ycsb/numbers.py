@@ -25,12 +25,12 @@ def finite(text: str) -> float | None:
 
 def whole(text: str) -> int | None:
     """A count, also where an old version printed it as a double (`1.0E7`); None where it is none."""
+    text = text.strip()
     value = finite(text)
     if value is None or value != math.floor(value) or abs(value) > 2**63:
         return None
     # The double cannot hold every long: read the digits themselves where there are only digits.
-    plain = text.strip().removeprefix("-")
-    return int(text) if plain.isdecimal() else int(value)
+    return int(text) if text.removeprefix("-").isdecimal() else int(value)
 
 
 def ungrouped(text: str, *, is_whole: bool) -> str | None:

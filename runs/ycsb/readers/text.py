@@ -8,7 +8,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from runs.ycsb.metric import split_line
+from runs.ycsb.metric import is_row, split_line
 from runs.ycsb.numbers import finite
 from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
 from runs.ycsb.readers.results import Block, Format, OtherLine, ReadRun
@@ -147,12 +147,17 @@ class TextReader:
             return True
         if (row := _ROW_LINE.fullmatch(line)) and self._row(row, number):
             return True
-        found = _measurement_in(line.decode(errors="replace"))
+        text = line.decode(errors="replace")
+        found = _measurement_in(text)
         if found is None:
             return False
         metric, key, value = found
         segments = self._of(line)
-        if _STOCK_KEY.fullmatch(key) is None and finite(value) is None and not segments.knows(metric):
+        # Of chatter that looks alike, only what YCSB prints for certain begins a metric.
+        is_certain = _STOCK_KEY.fullmatch(key) is not None or finite(value) is not None
+        if is_row(key) and not text.lstrip().startswith(f"[{metric}]"):
+            is_certain = False
+        if not is_certain and not segments.knows(metric):
             return False
         if self._has_room(segments, number):
             segments.measurement(metric, key, value, number)
