@@ -15,7 +15,7 @@ from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSe
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.pages.window import WindowPanel, window_panel
-from runs.recording.rows import INTERVALS
+from runs.recording.intervals import INTERVALS
 from runs.remedies import remedy
 from runs.ycsb.redact import is_secret
 
@@ -36,6 +36,11 @@ class Operation:
     name: str
     service: Measurement | None
     response: Measurement | None
+
+    @property
+    def main(self) -> Measurement:
+        """Its service times; its response times where nothing else was measured."""
+        return self.lines[0]
 
     @property
     def lines(self) -> list[Measurement]:
@@ -254,8 +259,6 @@ def _operations(measurements: Iterable[Measurement]) -> tuple[Operation, ...]:
 def _returns(measurements: Iterable[Measurement]) -> tuple[ReturnCode, ...]:
     found = []
     for one in measurements:
-        if one.latency_kind != LatencyKind.SERVICE:
-            continue
         total = sum(one.returns.values())
         codes = sorted(one.returns.items(), key=lambda item: (item[0] != "OK", -item[1]))
         found += [ReturnCode(one.operation, code, count, count / total if total else 0.0) for code, count in codes]

@@ -28,7 +28,7 @@ class Cut:
 
     row: MeasurementSet
     verdict: str
-    service: tuple[Measurement, ...]  # by operation
+    lines: tuple[Measurement, ...]  # by operation: service times, or response times where nothing else was measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +131,15 @@ class Rates:
 
 
 def _series(run: Run) -> list[UnpackedSeries]:
-    """The service times of the finest level that is not too long; two queries."""
-    rows = Series.objects.filter(run=run, latency_kind=LatencyKind.SERVICE)
-    levels = rows.order_by().values("interval_s").annotate(most=Max("points")).values_list("interval_s", "most")
-    short = [interval_s for interval_s, most in levels if most <= MOST_POINTS]
+    """Of one kind, service times where they were measured, the finest level that is not too long; two queries."""
+    rows = Series.objects.filter(run=run)
+    levels = rows.order_by().values("latency_kind", "interval_s").annotate(most=Max("points"))
+    short = [(one["latency_kind"], one["interval_s"]) for one in levels if one["most"] <= MOST_POINTS]
     if not short:
         return []
-    return [unpack(bytes(data)) for data in rows.filter(interval_s=min(short)).values_list("data", flat=True)]
+    kind, interval_s = min(short, key=lambda one: (one[0] != LatencyKind.SERVICE, one[1]))
+    chosen = rows.filter(latency_kind=kind, interval_s=interval_s)
+    return [unpack(bytes(data)) for data in chosen.values_list("data", flat=True)]
 
 
 def _cuts(sets: Sequence[MeasurementSet]) -> tuple[Cut, ...]:
@@ -145,10 +147,10 @@ def _cuts(sets: Sequence[MeasurementSet]) -> tuple[Cut, ...]:
     severities: dict[UUID, list[str]] = defaultdict(list)
     for key, severity in Finding.objects.filter(measurement_set__in=keys).values_list("measurement_set_id", "severity"):
         severities[key].append(severity)
-    service: dict[UUID, list[Measurement]] = defaultdict(list)
-    for row in Measurement.objects.filter(measurement_set__in=keys, latency_kind=LatencyKind.SERVICE):
-        service[row.measurement_set_id].append(row)
-    return tuple(Cut(one, _verdict(severities[one.pk]), tuple(service[one.pk])) for one in sets)
+    lines: dict[UUID, dict[str, Measurement]] = defaultdict(dict)
+    for row in Measurement.objects.filter(measurement_set__in=keys).order_by("operation", "-latency_kind"):
+        lines[row.measurement_set_id].setdefault(row.operation, row)
+    return tuple(Cut(one, _verdict(severities[one.pk]), tuple(lines[one.pk].values())) for one in sets)
 
 
 def _verdict(severities: Sequence[str]) -> str:

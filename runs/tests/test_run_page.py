@@ -195,6 +195,13 @@ def test_percentiles_stand_per_operation_and_kind(client_in, sweep):
     assert "30.6" in page  # p99 of the response times
 
 
+def test_a_run_of_which_only_response_times_exist_shows_them(client_in, sweep):
+    run = make_run(sweep, measurements=[measurement("READ", 9_000.0, kind="response", returns={"OK": 5})])
+    page = text_of(client_in.get(url(run)))
+    assert "READ p99, response time" in page
+    assert "Return codes" in page
+
+
 def test_it_says_how_many_clients_were_merged(client_in, sweep):
     page = text_of(client_in.get(url(make_run(sweep, clients=4, clients_merged=3))))
     assert "3 of 4" in page

@@ -61,7 +61,7 @@ def test_cutting_again_shows_both_cuts(client_in, run):
     assert "cold" in page
     cuts = window_of(client_in, run).cuts
     assert [(cut.row.number, cut.row.is_current) for cut in cuts] == [(1, False), (2, True)]
-    assert all(cut.verdict and cut.service for cut in cuts)
+    assert all(cut.verdict and cut.lines for cut in cuts)
 
 
 def test_an_older_cut_is_made_current(client_in, run, team):
