@@ -129,16 +129,24 @@ class _ZipPart:
         self._archive = archive
         self._info = info
         self._stream: IO[bytes] | None = None
+        self._left = info.file_size
+        self._error: DamagedFile | None = None
 
     def read(self, size: int, /) -> bytes:
+        if self._error is not None:
+            raise self._error
         try:
             if self._stream is None:
                 self._stream = self._archive.open(self._info)
-            return self._stream.read(size)
+            # With the last byte comes the check of the sum, and an error instead of all that is read with it.
+            data = self._stream.read(min(size, self._left - 1) if self._left > 1 else size)
+            self._left -= len(data)
+            return data
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error, ValueError) as error:
-            raise DamagedFile(
+            self._error = DamagedFile(
                 f"The member is damaged in its archive ({error}). What came before may be wrong too.", is_doubtful=True
-            ) from error
+            )
+            raise self._error from error
 
 
 def zip_members(source: Source) -> Iterator[tuple[str, Source]]:

@@ -18,6 +18,7 @@ _ZSTD_SKIPPED: Final = b"\x2a\x4d\x18"  # after one byte from 0x50 to 0x5f
 _ZSTD_PIECE: Final = 1024
 # The largest window that the zstd program itself unpacks without being asked to.
 _ZSTD_WINDOW: Final = 128 * 1024 * 1024
+_CAREFUL: Final = 8  # bytes: a checksum and a length lie behind the data
 _WITH_GZIP_HEADER: Final = 31
 
 
@@ -68,9 +69,11 @@ def _gunzip(source: Source) -> Iterator[bytes]:
                     break
                 inflater = zlib.decompressobj(_WITH_GZIP_HEADER)
                 is_first, is_empty = False, True
+            before = inflater.copy()
             try:
                 piece = inflater.decompress(data, PIECE)
             except zlib.error as error:
+                yield from _up_to_the_damage(before, data)
                 raise _damaged("gzip", error, is_trailer=is_empty and not is_first) from error
             if piece:
                 is_empty = False
@@ -79,6 +82,15 @@ def _gunzip(source: Source) -> Iterator[bytes]:
             has_more = len(piece) == PIECE and not inflater.eof  # perhaps without any more input
     if not inflater.eof:
         raise _cut_off("gzip")
+
+
+def _up_to_the_damage(inflater: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+    """What zlib would keep to itself of the piece in which it finds damage, or only a wrong checksum behind it all."""
+    for start in range(0, len(data), _CAREFUL):
+        try:
+            yield inflater.decompress(data[start : start + _CAREFUL])
+        except zlib.error:
+            return
 
 
 def _unzstd(source: Source) -> Iterator[bytes]:
