@@ -113,6 +113,13 @@ class _Run:
             return self.summary.phase
         return None if not self.operations else "load" if self.operations == {"INSERT"} else "measure"
 
+    @property
+    def family(self) -> str:
+        """Which client it was: YCSB, whatever it wrote, or one of its relatives."""
+        name = self.summary.format if self.summary is not None else "hdr-log"
+        family, _, _ = name.replace("go-ycsb", "go").partition("-")
+        return "ycsb" if family == "hdr" else name if name in ("ycsb-cpp", "ycsb-c") else family
+
     @cached_property
     def span(self) -> Window | None:
         """When it worked, on its own clock."""
@@ -294,6 +301,9 @@ def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]], *, tog
 
 
 def _are_together(one: _Run, other: _Run) -> bool:
+    """Whether nothing says that they are of different runs."""
+    if one.family != other.family:
+        return False
     mine, theirs = one.span, other.span
     if mine is not None and theirs is not None:
         return mine.from_s < theirs.to_s and theirs.from_s < mine.to_s

@@ -29,13 +29,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", nargs="+", help=f"a file or an archive; {STANDARD_INPUT} is standard input")
         parser.add_argument("--json", action="store_true", help="everything that was read, as one JSON document")
-        parser.add_argument("--merge", action="store_true", help="also merge the clients of each run")
+        parser.add_argument(
+            "--merge", action="store_true", help="also merge the files: the clients of one run, load and run apart"
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         files = [read for name in options["file"] for read in _read(name)]
         output: dict[str, Any] = {"files": [file_output.as_json(file) for file in files]}
         if options["merge"]:
-            output["merged"] = [merge_output.as_json(run) for run in group(files)]
+            output["merged"] = [merge_output.as_json(run) for run in group(files, together=True)]
         self.stdout.write(json.dumps(output, ensure_ascii=False, allow_nan=False) if options["json"] else table(output))
         if any(file.error is not None for file in files):
             sys.exit(REFUSED)

@@ -159,6 +159,14 @@ def test_files_of_different_times_are_different_runs():
     assert told(files) == [("measure", [["first.txt"], ["third.txt"]]), ("measure", [["second.txt"]])]
 
 
+def test_different_clients_never_make_one_run():
+    other = text("b.txt", 400)
+    other = replace(other, runs=(replace(other.runs[0], format="go-ycsb"),))
+    assert [len(run.clients) for run in group([text("a.txt"), other])] == [1, 1]
+    as_json = replace(text("b.json", 300), runs=(replace(one(300), format="ycsb-json"),))
+    assert [len(run.clients) for run in group([text("a.txt"), as_json, log("c/READ.hdr", per_second=7)])] == [3]
+
+
 def test_files_are_one_run_where_somebody_says_so():
     files = [text("first.txt", 500, status=lines(T0)), text("second.txt", 501, status=lines(T0 + 3600))]
     assert [len(run.clients) for run in group(files, together=True)] == [2]
