@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.operation import Bucket, ReadOperation
-from runs.ycsb.tests.samples import golden
+from runs.ycsb.readers import read_file
+from runs.ycsb.tests.samples import corpus, golden
 
 PERCENTILES = ("50", "95", "99")
 
@@ -127,6 +128,20 @@ def test_counts_by_bucket_decide_against_printed_percentiles():
     assert found["95"] == Bounds(512.0, 1024.0)
     assert found["99"] == Bounds(1024.0, 2000.0)
     assert found["99.9"] == Bounds(4000.0, 8000.0)
+
+
+def test_the_published_output_itself_gives_these_bounds():
+    (path,) = corpus().glob("070_*")
+    with path.open("rb") as stream:
+        (file,) = read_file(path.name, stream)
+    read = file.runs[0].operations["GET"]
+    found = percentile_bounds([read])
+    assert [found[name] for name in ("95", "99", "99.9")] == [
+        Bounds(512.0, 1024.0),
+        Bounds(1024.0, 2000.0),
+        Bounds(4000.0, 8000.0),
+    ]
+    assert sum(bucket.count for bucket in added_buckets([read])) == 2_000_000
 
 
 def test_an_overflow_bucket_that_the_count_contradicts_is_left_out():
