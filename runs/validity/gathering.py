@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from runs.measures.omission import corrected
-from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, RunFacts
+from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
 from runs.validity.over_time import over_time
 from runs.ycsb.command import PERCENTILES
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun, Phase
@@ -85,12 +85,8 @@ def facts_of_summary(
     """The facts of a run of which only summaries exist; `phase` is said where the summaries do not show it."""
     known = known or Surroundings()
     phase = summarised.phase or phase
-    window = summarised.window
-    lasted = [client.runtime_ms / 1000 for client in summarised.clients if client.runtime_ms and client.runtime_ms > 0]
-    apart = [client.status_interval_s for client in summarised.clients]
-    resolution_s = max((one for one in apart if one is not None), default=None) if None not in apart else None
-    series = over_time(summarised.series, window, 0.0, resolution_s=resolution_s) if window else None
-    formats = {client.format for client in summarised.clients}
+    seconds = _seconds_of(summarised)
+    whole = {client.format for client in summarised.clients} <= _WHOLE_MICROSECONDS
     return RunFacts(
         phase=phase,
         threads=threads,
@@ -98,12 +94,9 @@ def facts_of_summary(
         clients_expected=summarised.clients_expected,
         clients=tuple(_summarised_client(client, known) for client in summarised.clients),
         missing=tuple(f"client {entry.number}: {entry.reason}" for entry in summarised.missing),
-        window_s=window.length_s if window else min(lasted, default=None),
+        window_s=_length_of(summarised),
         window_asked_s=measure_s,
-        operations=tuple(
-            _summarised_operation(operation, whole=formats <= _WHOLE_MICROSECONDS)
-            for operation in summarised.operations
-        ),
+        operations=tuple(_summarised_operation(operation, whole=whole) for operation in summarised.operations),
         total_operations=summarised.total_operations,
         ok_operations=summarised.ok_operations,
         failed_operations=summarised.failed_operations,
@@ -111,12 +104,29 @@ def facts_of_summary(
         overlap=summarised.overlap,
         returns=_added([operation.returns for operation in summarised.operations if not operation.is_composite]),
         rows_loaded=rows_loaded,
-        rate_ops_s=series.rate_ops_s if series else None,
-        over_time=series,
+        rate_ops_s=seconds.rate_ops_s if seconds else None,
+        over_time=seconds,
         whole_runs=True,
         **_stated(workload, phase),
         **_around(known),
     )
+
+
+def _length_of(summarised: SummarisedRun) -> float | None:
+    """How long was measured: the common window, else the shortest client's run time."""
+    if summarised.window is not None:
+        return summarised.window.length_s
+    lasted = [client.runtime_ms / 1000 for client in summarised.clients if client.runtime_ms and client.runtime_ms > 0]
+    return min(lasted, default=None)
+
+
+def _seconds_of(summarised: SummarisedRun) -> OverTime | None:
+    """What status lines tell over time, with how far apart they are at most; unknown where a client has none."""
+    if summarised.window is None:
+        return None
+    apart = [client.status_interval_s for client in summarised.clients]
+    resolution_s = max((one for one in apart if one is not None), default=None) if None not in apart else None
+    return over_time(summarised.series, summarised.window, 0.0, resolution_s=resolution_s)
 
 
 # Formats whose percentiles are whole microseconds: a fraction there is an average of several.

@@ -190,7 +190,7 @@ def test_files_of_others_are_rejected_for_what_is_wrong_with_them():
     for path in sorted(corpus().glob("*.txt")):
         with path.open("rb") as stream:
             files = read_file(path.name, stream)
-        rejected: set[str] = set()
+        rejected = set()
         for run in group(files):
             merged = merge_run(run)
             assert isinstance(merged, SummarisedRun)
