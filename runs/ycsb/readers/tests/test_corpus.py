@@ -92,7 +92,9 @@ def test_it_finds_the_whole_corpus():
 
 
 @pytest.mark.parametrize(
-    "entry", INDEX or [pytest.param(None, marks=pytest.mark.skip(MISSING))], ids=lambda e: e.name[:40]
+    "entry",
+    INDEX or [pytest.param(None, marks=pytest.mark.skip(MISSING))],
+    ids=lambda entry: entry.name[:40] if entry else "none",
 )
 def test_it_reads_what_others_published(entry):
     file = read(entry.name)
