@@ -28,10 +28,11 @@ _V1: Final = (0x1C849302, 0x1C849301)  # outer and inner cookie
 _V2: Final = (0x1C849304, 0x1C849303)
 _WORD_SIZE_BITS: Final = 0xF0  # of a cookie; V2 keeps a 1 there
 _LEB_LONGEST: Final = 9
-# Of a number in one byte: whether it counts anything, and over how many indices it leads (a negative one: zeros).
-_ONE_BYTE: Final = np.arange(256)
-_COUNTS: Final = (_ONE_BYTE & 1 == 0) & (_ONE_BYTE > 0)
-_STEPS: Final = np.where(_ONE_BYTE & 1, (_ONE_BYTE >> 1) + 1, 1).astype(np.int64)
+# Of every byte as if it were a number by itself: whether it counts anything, and over how many indices it leads (a
+# negative number over so many zeros). Bytes with the high bit are parts of longer numbers.
+_BYTE: Final = np.arange(256)
+_COUNTS: Final = (_BYTE & 1 == 0) & (_BYTE > 0) & (_BYTE < 0x80)
+_STEPS: Final = np.where(_BYTE & 1, (_BYTE >> 1) + 1, 1).astype(np.int64) * (_BYTE < 0x80)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,65 +168,55 @@ def _decode_v1(payload: Payload) -> Counts:
 
 
 def _decode_v2(payloads: Sequence[Payload], most_index: int) -> Counts:
-    """All numbers of all payloads in one pass: find their ends, see how far each leads, keep those that count."""
+    """All numbers of all payloads in one pass: see how far each leads, keep those that count.
+
+    Nearly all numbers are a single byte. The others take the place of their last byte.
+    """
     data = np.frombuffer(b"".join(payload.data for payload in payloads), dtype=np.uint8)
     borders = np.concatenate([[0], np.cumsum([len(payload.data) for payload in payloads])]).astype(np.int64)
-    ends, longer, before = _number_ends(data, borders, payloads)
-    firsts = np.searchsorted(ends, borders)  # the number with which each payload begins
-    last = data.take(ends)
-    steps, counts = _STEPS.take(last), _COUNTS.take(last)
-    # Nearly all numbers are a single byte; the others are put together and take their places.
-    numbers = _unzigzag(data, before + 1, ends[longer])
-    steps[longer], counts[longer] = np.where(numbers < 0, -numbers, 1), numbers > 0
-    longest = int(steps.max(initial=0))
-    if steps.size and (int(steps.min()) < 1 or longest > most_index + 1):
-        # Runs of zeros so absurd that their sum would turn negative and look harmless.
-        raise _beyond(payloads, firsts, (steps < 1) | (steps > most_index + 1))
+    starts, ends = _longer_numbers(data, borders, payloads)
+    numbers = _unzigzag(data, starts, ends)
+    steps, counts = _STEPS.take(data), _COUNTS.take(data)
+    if ends.size:
+        steps[ends], counts[ends] = np.where(numbers < 0, -numbers, 1), numbers > 0
+        bad = (steps[ends] < 1) | (steps[ends] > most_index + 1)
+        if bad.any():
+            # Runs of zeros so absurd that their sum would turn negative and look harmless.
+            raise _beyond(payloads, borders, ends[bad])
     counted = np.flatnonzero(counts)
-    count = (last.take(counted) >> 1).astype(np.int64)
-    count[np.searchsorted(counted, longer[numbers > 0])] = numbers[numbers > 0]
-    after = np.zeros(steps.size + 1, dtype=np.int32 if longest * steps.size < 2**31 else np.int64)
-    np.cumsum(steps, out=after[1:])
-    sizes = np.diff(np.searchsorted(counted, firsts)).astype(np.int64)
-    index: npt.NDArray[Any] = after.take(counted) - np.repeat(after[firsts[:-1]], sizes)
+    count = (data.take(counted) >> 1).astype(np.int64)
+    count[np.searchsorted(counted, ends[numbers > 0])] = numbers[numbers > 0]
+    reached = np.cumsum(steps, dtype=np.int32 if int(steps.max(initial=0)) * steps.size < 2**31 else np.int64)
+    sizes = np.diff(np.searchsorted(counted, borders)).astype(np.int64)
+    # A number's own step leads beyond its index.
+    begun = np.where(borders[:-1] > 0, reached[borders[:-1] - 1], 0) + 1 if data.size else borders[:-1]
+    index = reached.take(counted) - np.repeat(begun.astype(reached.dtype), sizes)
     if index.size and int(index.max()) > most_index:
-        raise _beyond(payloads, np.concatenate([[0], np.cumsum(sizes)]), index > most_index)
+        raise _beyond(payloads, borders, counted[index > most_index])
     return Counts(sizes, index.astype(np.int32, copy=False), count)
 
 
-def _beyond(payloads: Sequence[Payload], firsts: Ints, bad: npt.NDArray[np.bool_]) -> HistogramError:
-    """`firsts` are the positions in `bad` at which the payloads begin."""
-    owner = int(np.searchsorted(firsts, int(bad.argmax()), side="right")) - 1
+def _beyond(payloads: Sequence[Payload], borders: Ints, positions: Ints) -> HistogramError:
+    owner = int(np.searchsorted(borders, positions[0], side="right")) - 1
     return HistogramError("the histogram's counts run past the end of every histogram", payloads[owner].line_number)
 
 
-def _number_ends(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> tuple[Ints, Ints, Ints]:
-    """Where the last byte of every number is: one without the high bit, or the ninth in a row.
-
-    And which numbers have several bytes, and the position before each of those.
-    """
-    ends = np.flatnonzero(data < 0x80)
-    longer, before = _longer(data, ends)
+def _longer_numbers(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> tuple[Ints, Ints]:
+    """Where the numbers of several bytes begin and end: with a byte without the high bit, or the ninth in a row."""
+    high = np.flatnonzero(data >= 0x80)
+    starts = high[np.diff(high, prepend=-2) > 1]
+    ends = high[np.diff(high, append=data.size + 1) > 1] + 1
     lasts = borders[1:][np.diff(borders) > 0] - 1
     broken = data[lasts] >= 0x80
-    if broken.any() or int((ends[longer] - before).max(initial=0)) >= _LEB_LONGEST:
-        ends = _number_ends_slowly(data, borders)
-        longer, before = _longer(data, ends)
-        broken = ~np.isin(lasts, ends)
+    if broken.any() or int((ends - starts).max(initial=0)) >= _LEB_LONGEST - 1:
+        every = _number_ends_slowly(data, borders)
+        broken = ~np.isin(lasts, every)
+        before = np.concatenate([[-1], every[:-1]]).astype(np.int64)
+        starts, ends = before[every - before > 1] + 1, every[every - before > 1]
     if broken.any():
         owner = int(np.searchsorted(borders, lasts[broken.argmax()], side="right")) - 1
         raise HistogramError("the histogram's last count is cut off", payloads[owner].line_number)
-    return ends, longer, before
-
-
-def _longer(data: Bytes, ends: Ints) -> tuple[Ints, Ints]:
-    """The numbers of several bytes: those that have a byte before their last one."""
-    longer = np.unique(np.searchsorted(ends, np.flatnonzero(data >= 0x80)))
-    longer = longer[longer < ends.size]
-    before: Ints = np.where(longer > 0, ends[longer - 1], -1)
-    length: Ints = ends[longer] - before
-    several = length > 1
-    return longer[several], before[several]
+    return starts, ends
 
 
 def _number_ends_slowly(data: Bytes, borders: Ints) -> Ints:

@@ -149,20 +149,25 @@ class _Reading:
         for unit in heapq.merge(*units, key=lambda unit: unit.block):
             rows = np.arange(unit.first, unit.first + unit.counts.sizes.size)
             self._timeline.totals[rows] = sums_by_interval(unit.counts.sizes, unit.counts.count)
-            self._add_to_window(unit.client, rows, unit.counts)
             if self.pyramid is not None:
                 self.pyramid.add(rows, unit.counts)
             group = rows if resolution_s == 1 else self._second[rows] // resolution_s
-            writer.add(unit.client, *_grouped(rows, group, unit.counts))
+            first, number, grouped = _grouped(rows, group, unit.counts)
+            writer.add(unit.client, first, number, grouped)
+            self._add_to_window(unit, grouped)
         writer.finish(self._timeline)
         return self._counted()
 
-    def _add_to_window(self, client: int, rows: Ints, counts: Counts) -> None:
-        inside = self._inside[rows]
-        if not inside.all():
+    def _add_to_window(self, unit: _Unit, grouped: Counts) -> None:
+        """What lies in the window; where everything does, its fewer groups say the same."""
+        counts = unit.counts
+        inside = self._inside[unit.first : unit.first + counts.sizes.size]
+        if inside.all():
+            counts = grouped
+        else:
             chosen = np.repeat(inside, counts.sizes)
             counts = Counts(counts.sizes[inside], counts.index[chosen], counts.count[chosen])
-        self._window.setdefault(client, Histogram()).add_sparse(counts.index, counts.count)
+        self._window.setdefault(unit.client, Histogram()).add_sparse(counts.index, counts.count)
 
     def _counted(self) -> Counted:
         whole = {}

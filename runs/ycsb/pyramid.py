@@ -6,7 +6,7 @@ percentiles of the parts say little about the whole. Only the histograms of a mi
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,11 @@ COLUMNS: Final = ("mean_us", *PERCENTILES, "max_us")
 BLOCK_S: Final = 60  # the seconds whose histograms are held together
 _LONG_S: Final = 600
 _GROWTH: Final = 1024  # indices by which a block gets wider
+_HAIR: Final = 1 - 1e-12
 _MOST_OPEN: Final = 64  # blocks: so many minutes may a log be out of order
 
 Columns = Mapping[str, npt.NDArray[np.float32]]
+Amounts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 class Pyramid:
@@ -123,7 +125,7 @@ class Pyramid:
             block.clear()
             self._free.append(block)
 
-    def _close_long(self, number: int, index: Ints, count: Floats) -> None:
+    def _close_long(self, number: int, index: Ints, count: Amounts) -> None:
         """Another block of these ten minutes is closed."""
         total = self._long.pop(number, np.zeros(0))
         if index.size and total.size <= int(index[-1]):
@@ -136,7 +138,7 @@ class Pyramid:
             used = np.flatnonzero(total)
             self._put(_LONG_S, np.array([number * _LONG_S]), used, total[None, used])
 
-    def _put(self, level: int, seconds: Ints, index: Ints, rows: Floats) -> None:
+    def _put(self, level: int, seconds: Ints, index: Ints, rows: Amounts) -> None:
         counted = rows.any(axis=1)
         at = np.searchsorted(self.seconds[level], seconds[counted])
         for column, values in _latencies(index, rows[counted]).items():
@@ -155,9 +157,9 @@ class _Waiting:
 
 @dataclass(slots=True, eq=False)
 class _Block:
-    """The counts of a minute: a row for each second, a column for each index. They are fractions of long intervals."""
+    """The counts of a minute: a row for each second, a column for each index."""
 
-    values: Floats = field(default_factory=lambda: np.zeros((BLOCK_S, 0)))
+    values: Ints = field(default_factory=lambda: np.zeros((BLOCK_S, 0), dtype=np.int64))
     waiting: list[_Waiting] = field(default_factory=list)
 
     @property
@@ -168,19 +170,20 @@ class _Block:
         """Add the histogram of one interval to each of the seconds."""
         self._grow(int(counts.index.max(initial=0)))
         at = np.repeat(second * self.values.shape[1], counts.sizes) + counts.index
-        np.add.at(self.values.reshape(-1), at, counts.count.astype(np.float64))
+        np.add.at(self.values.reshape(-1), at, counts.count)
 
-    def merged(self) -> tuple[Ints, Floats]:
-        """The indices with counts, and those counts, a row for each second."""
+    def merged(self) -> tuple[Ints, Amounts]:
+        """The indices with counts, and those counts, a row for each second; with long intervals they are fractions."""
+        self._grow(max((int(one.index.max(initial=0)) for one in self.waiting), default=0))
+        values: Amounts = self.values.astype(np.float64) if self.waiting else self.values
         for one in self.waiting:
-            self._grow(int(one.index.max(initial=0)))
             for second in one.local.tolist():
-                self.values[second, one.index] += one.count * one.weight
-        index = np.flatnonzero(self.values.sum(axis=0))
-        return index, self.values.take(index, axis=1)
+                values[second, one.index] += one.count * one.weight
+        index = np.flatnonzero(values.any(axis=0))
+        return index, values.take(index, axis=1)
 
     def clear(self) -> None:
-        self.values.fill(0.0)
+        self.values.fill(0)
         self.waiting = []
 
     def _grow(self, most: int) -> None:
@@ -189,20 +192,28 @@ class _Block:
             self.values = np.pad(self.values, ((0, 0), (0, missing)))
 
 
-def _latencies(index: Ints, rows: Floats) -> dict[str, Floats]:
+def _latencies(index: Ints, rows: Amounts) -> dict[str, npt.NDArray[Any]]:
     """Mean, percentiles and maximum of every row, none of which is empty."""
-    running = np.cumsum(rows, axis=1)
-    total = running[:, -1]
-    columns = {"mean_us": np.einsum("ij,j->i", rows, median_values(index).astype(np.float64)) / total}
+    # One row after the other, so that one search finds the values of all.
+    running = np.cumsum(rows)
+    begins = np.arange(rows.shape[0]) * index.size
+    until = running[begins + index.size - 1]
+    before = np.concatenate([[0], until[:-1]])
+    total = until - before
+    values = median_values(index).astype(np.float64)
+    columns: dict[str, npt.NDArray[Any]] = {"mean_us": np.vecdot(rows.astype(np.float64), values) / total}
     for column, percentile in PERCENTILES.items():
         # The rank as in `histogram.rank_of`, a hair less because sums of fractions are off in their last digits.
-        rank = np.nextafter(percentile, -np.inf) * total / 100.0 * (1 - 1e-12)
-        columns[column] = highest_values(index[(running >= rank[:, None]).argmax(axis=1)])
-    columns["max_us"] = highest_values(index[index.size - 1 - (rows[:, ::-1] > 0).argmax(axis=1)])
+        rank = (before + np.nextafter(percentile, -np.inf) * total / 100.0) * _HAIR
+        whole = rank if running.dtype == np.float64 else np.ceil(rank).astype(np.int64)
+        columns[column] = highest_values(index[np.searchsorted(running, whole) - begins])
+    columns["max_us"] = highest_values(index[np.searchsorted(running, until) - begins])
     return columns
 
 
 def _occurrences(values: Ints) -> dict[int, int]:
     """How often each value occurs, ascending."""
+    if values.size and int(values.min()) == int(values.max()):
+        return {int(values[0]): values.size}
     found, number = np.unique(values, return_counts=True)
     return dict(zip(found.tolist(), number.tolist(), strict=True))
