@@ -23,6 +23,7 @@ from runs.uploading import arriving, incoming, life
 from runs.uploading.hints import hints_of
 from runs.uploading.life import ReadMember, member_of
 from runs.uploading.recognised import Recognised, file_of, run_of
+from runs.uploading.redacting import without_secrets
 from runs.ycsb.clients import RunFiles, group, merge_run
 from runs.ycsb.errors import UnreadableFile, YcsbError
 from runs.ycsb.files import Member, open_members
@@ -30,7 +31,6 @@ from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import Note, ReadFile
-from runs.ycsb.redact import redact
 from runs.ycsb.summarised import SummarisedRun
 
 # Of one upload, all archives unpacked.
@@ -254,13 +254,3 @@ def own_name(name: str, taken: Container[str]) -> str:
     plain = "".join(c for c in name if c.isprintable()).strip()[-LONGEST_NAME:] or "unnamed"
     numbered = (f"{plain} ({number})" for number in itertools.count(2))
     return plain if plain not in taken else next(other for other in numbered if other not in taken)
-
-
-def without_secrets(data: bytes) -> tuple[bytes, int]:
-    """Whole lines without their secrets, and how many of them held one."""
-    before = data.decode("utf-8", errors="replace")
-    after = redact(before)
-    if after == before:
-        return data, 0
-    changed = sum(old != new for old, new in zip(before.split("\n"), after.split("\n"), strict=False))
-    return after.encode(), changed

@@ -6,10 +6,12 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import timedelta
 
 import psutil
 import pytest
 from django.db import connections
+from django.db.models.functions import Now
 from django.test import Client
 
 from benchsite.tests.live_site import database_url
@@ -18,6 +20,7 @@ from runs.tests.factories import make_machine, make_run, make_sweep, make_team, 
 from runs.tests.importing import answers, bring, import_folder, sent, summary
 from runs.uploading import life
 from workers import uploads
+from workers.management.commands.scheduler import Command
 from workers.models import Lease
 from workers.presence import host_key
 
@@ -55,6 +58,41 @@ def test_a_second_delivery_does_nothing(waiting):
     uploads.read_upload(upload.pk)
     upload.refresh_from_db()
     assert (upload.state, upload.claim) == ("reading", claim)
+
+
+@pytest.fixture
+def scheduler(monkeypatch):
+    """A scheduler that has just been started; what it sends is noted."""
+    command = Command()
+    command.named, command.looked_after, command.expired = {}, -1e9, -1e9
+    sent_ids: list[tuple[str, object]] = []
+    monkeypatch.setattr(command, "_send", lambda task, row_id: sent_ids.append((task.name, row_id)))
+
+    def tick():
+        command.looked_after = -1e9
+        command._tick()
+        return [row_id for name, row_id in sent_ids if name == "conductor.read"]
+
+    return tick
+
+
+@pytest.mark.django_db
+def test_the_scheduler_names_an_upload_once_and_only_while_no_run_measures(waiting, scheduler):
+    _, upload = waiting
+    lease = measure_here()
+    assert scheduler() == []
+    lease.delete()
+    assert scheduler() == [upload.pk]
+    assert scheduler() == [upload.pk]  # It was named a moment ago.
+
+
+@pytest.mark.django_db
+def test_the_scheduler_takes_up_what_a_lost_worker_left(waiting, scheduler):
+    _, upload = waiting
+    life.begin(upload.pk)
+    assert scheduler() == []
+    Upload.objects.update(heartbeat_at=Now() - timedelta(minutes=2))
+    assert scheduler() == [upload.pk]
 
 
 @pytest.fixture
