@@ -44,7 +44,8 @@ _SIGNATURES: Final = (
     _signature("ycsb-cpp", b" runtime(sec): ", _FRONT + rb"(?:Load|Run) runtime\(sec\): "),
     _signature("ycsb-cpp", b" operations(ops): ", _FRONT + rb"(?:Load|Run) operations\(ops\): "),
     _signature("ycsb-cpp", b" throughput(ops/sec): ", _FRONT + rb"(?:Load|Run) throughput\(ops/sec\): "),
-    _signature("ycsb-cpp", b": Count=", rb".{0,400}\d sec: \d{1,18} operations; \[[\w-]{1,80}: Count=\d{1,18} Max="),
+    # Java writes the milliseconds behind the seconds.
+    _signature("ycsb-cpp", b" sec: ", rb".{0,400}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d{1,12} sec: \d{1,18} operations;"),
     _signature("ycsb-c", b"# Loading records:", _FRONT + rb"# Loading records:"),
     _signature("ycsb-c", b" throughput (KTPS)", _FRONT + rb"# (?:Load|Transaction) throughput \(KTPS\)"),
     _signature(

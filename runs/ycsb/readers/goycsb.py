@@ -95,15 +95,17 @@ class GoYcsbReader:
 
     def _take(self, text: str, number: int, *, may_be_cut: bool) -> None:
         self._draft.is_cut |= may_be_cut
-        if self._block.take(text):
-            # The last row of a file may lack digits: the block is left out.
-            self._block = BlockLines() if may_be_cut else self._block
-            return
-        self._end_block(number)
-        if not self._take_frame(text, number, may_be_cut=may_be_cut) and not self._take_report(
-            text, number, may_be_cut=may_be_cut
-        ):
-            self._draft.chatter(text.encode(), number)
+        if not self._block.take(text):
+            self._end_block(number)
+            if not (
+                self._block.take(text)
+                or self._take_frame(text, number, may_be_cut=may_be_cut)
+                or self._take_report(text, number, may_be_cut=may_be_cut)
+            ):
+                self._draft.chatter(text.encode(), number)
+        if may_be_cut:
+            # The last row of a block may lack digits: the block is left out.
+            self._block = BlockLines()
 
     def _take_frame(self, text: str, number: int, *, may_be_cut: bool) -> bool:
         """Whether the line is one of those around the reports."""
