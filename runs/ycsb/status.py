@@ -75,6 +75,7 @@ class StatusHead:
     operations_done: int
     rate_ops_s: float | None
     at_s: float | None
+    is_dated: bool = True  # it begins with a date, be it a possible one or not
 
 
 def read_head(line: bytes) -> StatusHead | None:
@@ -95,6 +96,7 @@ def read_head(line: bytes) -> StatusHead | None:
         operations_done=int(done),
         rate_ops_s=None if rate is None else _rate(rate),
         at_s=at_s,
+        is_dated=minute is not None,
     )
 
 
@@ -127,7 +129,7 @@ def made(head: StatusHead, label: str, operations: Mapping[str, StatusOperation]
 def label_of(line: bytes, head: StatusHead) -> str:
     """The label before the date. YCSB glues the two together, so what ends with a blank came from a log shipper."""
     front = line[: head.start]
-    if head.at_s is None:
+    if not head.is_dated:
         front = front.strip()
     return "" if not front or front[-1:].isspace() else front.decode(errors="replace")
 

@@ -34,6 +34,8 @@ def what_breaks_off(
     wanted = frozenset.intersection(*(draft.keys for draft in alike[:-1])) if alike[1:] else frozenset()
     if metrics[last].has_histogram:
         wanted &= _ALWAYS
+    if _is_unknown(last):
+        return None
     if (wanted | (_ALWAYS if is_untouched else frozenset())) - metrics[last].keys:
         return f"The results of {last} break off."
     if any(draft.rows.overflow for draft in alike) and metrics[last].rows.overflow is None:

@@ -46,6 +46,7 @@ class RunDraft:
         self.has_overall_last = False
         self._statuses: list[Statuses] = []
         self._status_count = 0
+        self._is_thinned = False  # of the last status lines only one is kept
         self._others: list[tuple[int, str]] = []
         self._notes: list[Note] = []
         self._repeated: int | None = None  # the first line that states something once more
@@ -139,12 +140,14 @@ class RunDraft:
 
     def take_statuses(self, statuses: Statuses, last_line: int) -> None:
         self.last_line = last_line
-        if self._status_count >= MOST and self._statuses:
+        if self._status_count >= MOST:
             # Only how far it came is kept from here on.
-            self._statuses[-1] = statuses.part(len(statuses) - 1, len(statuses))
-            self._status_count += len(statuses)
-            return
-        self._statuses.append(statuses)
+            if self._is_thinned:
+                self._statuses.pop()
+            self._is_thinned = True
+            self._statuses.append(statuses.part(len(statuses) - 1, len(statuses)))
+        else:
+            self._statuses.append(statuses)
         self._status_count += len(statuses)
 
     def take_other(self, line: str, number: int) -> None:
@@ -251,7 +254,10 @@ class RunDraft:
             self.note(broken, self.last_line)
             return False
         sums = sums_of(measured, self.runtime_ms, self.throughput_ops_s)
-        return not (self._has_gc and sums is not None and sums.tell_of_missing)
+        if sums is None or not sums.tell_of_missing:
+            return True
+        # People edit what they publish; what a machine wrote, or what lacks all metrics, was cut.
+        return bool(measured) and not self._has_gc
 
     def _note_what_is_doubtful(self, measured: dict[str, ReadOperation]) -> None:
         sums = sums_of(measured, self.runtime_ms, self.throughput_ops_s)
@@ -267,8 +273,8 @@ class RunDraft:
             self.note("The run time and the throughput of this run are missing.")
         if self._repeated is not None:
             self.note("Some values are stated more than once; the first of each counts.", self._repeated)
-        if self._status_count > MOST:
-            self.note(f"Only the first {MOST:,} of {self._status_count:,} status lines were kept.")
+        if self._is_thinned:
+            self.note(f"Only the first {MOST:,} of {self._status_count:,} status lines were kept, and the last one.")
         for key, value in self.overall.items():
             if key in (RUNTIME, THROUGHPUT) and "," in value and ungrouped(value, is_whole=key == RUNTIME) is None:
                 self.note(f"{key} reads {value}: its comma may part thousands or decimals, so it was left out.")

@@ -69,7 +69,8 @@ def _by_layout(
     is_numeric = any(code.removeprefix("-").isdecimal() for code in codes)
     in_ms = any(draft.has_millisecond_percentiles for draft in drafts)
     has_cleanup = any(parse_name(name).operation == "CLEANUP" for name in metrics)
-    if any(draft.has_millisecond_average for draft in drafts):
+    is_first = any(draft.has_millisecond_average for draft in drafts)
+    if is_first:
         highs.append((0, 1, 2))
     elif in_ms:
         lows.append((0, 2, 0) if has_cleanup else (0, 1, 3))
@@ -82,7 +83,7 @@ def _by_layout(
         lows.append((0, 6, 0))
     if has_gc:
         lows.append((0, 9, 0))
-    if runtime is not None and highs[-1] != (0, 1, 2):
+    if runtime is not None and not is_first:
         # Whole numbers were printed as doubles from 0.1.3 to 0.12.
         highs.append(((0, 12, 0) if has_gc else (0, 8, 0)) if "." in runtime else _MASTER)
         lows.append(_FIRST if "." in runtime else (0, 13, 0))

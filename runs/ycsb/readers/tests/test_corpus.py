@@ -16,7 +16,7 @@ OPERATION = re.compile(
     r"(?P<name>\S+) n=(?P<n>\S+) avg=(?P<avg>\S+) p95=(?P<p95>\S+) p99=(?P<p99>\S+) rc\{(?P<rc>.*)\}"
 )
 GO_OPERATION = re.compile(
-    r"(?P<name>\S+) count=(?P<n>\d+) ops/s=(?P<rate>\S+) avg=(?P<avg>\S+) p95=(?P<p95>\S+) p99=(?P<p99>\S+)"
+    r"(?P<name>\S+) count=(?P<n>\d+) ops/s=(?P<rate>\S+) avg=(?P<avg>\S+) p95=(?P<p95>\S+) p99=(?P<p99>[\d.]+)"
 )
 
 
@@ -105,6 +105,8 @@ def test_it_reads_what_others_published(entry):
     assert len(file.runs) == len(entry.runs)
     for run, expected in zip(file.runs, entry.runs, strict=True):
         (same_go_run if expected.startswith("finished in") else same_run)(run, expected)
+    if (file.format or "").startswith("go-ycsb"):  # its reports are no status lines, and the index does not count them
+        return
     lines = [line for run in file.runs for line in run.status]
     if entry.status is None:
         assert not lines
