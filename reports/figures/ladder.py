@@ -67,8 +67,8 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
         low = [rounded(point.throughput_ops_s.low) for point in counted]
         high = [rounded(point.throughput_ops_s.high) for point in counted]
         found.append(marks.band(look, x=xs, low=low, high=high))
-    hover = [marks.hover_of(curve, look, point) for point in counted]
-    found.append(marks.line(look, x=xs, y=ys, hover=hover, overridden=[bool(point.overridden) for point in counted]))
+    found.append(marks.line(look, x=xs, y=ys, hover=[marks.hover_of(curve, look, point) for point in counted]))
+    found += [marks.cross(look, x=x, y=y) for x, y, point in zip(xs, ys, counted, strict=True) if point.overridden]
     if others:
         found.append(
             marks.hollow(

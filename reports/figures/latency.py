@@ -132,8 +132,8 @@ def _traces(one: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
     xs, ys = [d.x for d in counted], [d.y for d in counted]
     if any(d.repeats > 1 for d in counted):
         found.append(marks.band(look, x=xs, low=[d.low_y for d in counted], high=[d.high_y for d in counted]))
-    overridden = [bool(d.point.overridden) for d in counted]
-    found.append(marks.line(look, x=xs, y=ys, hover=hover(counted), overridden=overridden))
+    found.append(marks.line(look, x=xs, y=ys, hover=hover(counted)))
+    found += [marks.cross(look, x=d.x, y=d.y) for d in counted if d.point.overridden]
     if one.hollow:
         hollow = one.hollow
         found.append(marks.hollow(look, x=[d.x for d in hollow], y=[d.y for d in hollow], hover=hover(hollow)))

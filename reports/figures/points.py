@@ -10,6 +10,7 @@ from reports.figures.theme import Look
 
 MARKER_PX = 8
 RING_PX = 16
+CROSS = "x-thin-open"
 # From this many curves on, numbers at every point would hide the curves.
 MOST_WITH_RUNG_LABELS = 6
 # And from this many on rings would too, and the legend names databases instead of curves.
@@ -58,22 +59,8 @@ def hover_of(
     return "<br>".join(lines)
 
 
-def line(
-    look: Look,
-    *,
-    x: Sequence[float | None],
-    y: Sequence[float | None],
-    hover: Sequence[str],
-    overridden: Sequence[bool] = (),
-) -> Trace:
-    """The points that count, joined in the order of the ladder; one that counts although rejected has a dot in it."""
-    marker: Trace = {"color": look.colour, "symbol": look.symbol, "size": MARKER_PX, "line": {"width": 0}}
-    if any(overridden):
-        marker |= {
-            "symbol": [f"{look.symbol}-open-dot" if one else look.symbol for one in overridden],
-            "size": [MARKER_PX + 3 if one else MARKER_PX for one in overridden],
-            "line": {"width": [1.75 if one else 0 for one in overridden], "color": look.colour},
-        }
+def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], hover: Sequence[str]) -> Trace:
+    """The points that count, joined in the order of the ladder."""
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -83,7 +70,7 @@ def line(
         "legendgroup": escaped(look.label),
         "showlegend": True,
         "line": {"color": look.colour, "width": 1.5 if look.faded else 2.25, "dash": look.dash},
-        "marker": marker,
+        "marker": {"color": look.colour, "symbol": look.symbol, "size": MARKER_PX, "line": {"width": 0}},
         "opacity": 0.75 if look.faded else 1.0,
         "connectgaps": False,
         "text": list(hover),
@@ -149,6 +136,11 @@ def ring(look: Look, symbol: str, what: str, *, x: float, y: float) -> Trace:
     }
 
 
+def cross(look: Look, *, x: float, y: float) -> Trace:
+    """Crosses out a point that the checks reject and that counts by a written reason."""
+    return ring(look, CROSS, "rejected, counted", x=x, y=y)
+
+
 def rung_texts(
     look: Look, *, x: Sequence[float], y: Sequence[float], texts: Sequence[str], ringed: Sequence[bool]
 ) -> Trace:
@@ -195,7 +187,7 @@ def standing_keys(points: Sequence[Point], frame: Frame) -> list[Trace]:
     if any(not point.counts for point in points):
         found.append(key(frame, "hexagon-open", "hollow: not counted"))
     if any(point.overridden for point in points):
-        found.append(key(frame, "hexagon-open-dot", "dot: rejected, counted with a reason"))
+        found.append(key(frame, CROSS, "crossed: rejected, counted with a reason"))
     return found
 
 
