@@ -14,7 +14,7 @@ from reports.figures.ladder import ladder_figure
 from reports.figures.latency import KIND_SAYS, Choice, latency_figure
 from reports.figures.layout import Figure, Frame
 from reports.figures.percentiles import SHARES, Distribution, percentiles_figure
-from reports.figures.run_series import OverTime, Window, run_series_figure
+from reports.figures.run_series import Band, OverTime, Window, run_series_figure
 from reports.figures.tables import (
     Table,
     ceilings_table,
@@ -98,15 +98,20 @@ def ladder_sheet(curves: Sequence[Curve]) -> Sheet:
     )
 
 
-def run_series_sheet(name: str, series: Sequence[OverTime], window: Window, *, live: bool = False) -> Sheet:
+def run_series_sheet(
+    name: str, series: Sequence[OverTime], window: Window, *, band: Band | None = None, live: bool = False
+) -> Sheet:
+    interval_s = max((one.interval_s for one in series), default=1)
+    every = "second" if interval_s == 1 else f"{interval_s} s"
     measured = f"Measured from second {window.begin_s:.0f} to {window.end_s:.0f}" if window.end_s else ""
     return Sheet(
         name=name,
-        draw=lambda frame: run_series_figure(series, window, frame),
+        draw=lambda frame: run_series_figure(series, window, frame, band),
         caption=_sentences(
-            "All clients merged, per second; what is shaded does not count",
+            f"All clients merged, per {every}; what is shaded does not count",
             measured,
-            "p99 of each second by itself: their mean would mean nothing",
+            f"p99 of each {every} by itself: their mean would mean nothing",
+            "The band reaches from the least to the greatest second of each interval" if band is not None else "",
         ),
         table=run_series_table(series),
         empty="" if any(one.seconds.size for one in series) else "No second of this run is stored.",

@@ -16,7 +16,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OverTime:
-    """One operation per interval. Seconds count from the clients' common start."""
+    """One operation per interval. Seconds count from the clients' common start, and are those at which each begins."""
 
     operation: str
     kind: str
@@ -25,6 +25,16 @@ class OverTime:
     failed: Array  # failed operations of the interval
     mean_us: Array
     p99_us: Array
+    interval_s: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Band:
+    """The least and the greatest second of each longer interval, all operations together."""
+
+    seconds: Array
+    low_ops_s: Array
+    high_ops_s: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,33 +49,49 @@ class Window:
 def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     """Seconds and successful operations per second of all operations; a second that no client covers is NaN.
 
-    Only service time series count, since the same operations appear in both kinds. A read-modify-write counts once: its
+    Service and response times are of the same operations: only one kind counts. A read-modify-write counts once: its
     READ and its UPDATE are measured as well.
     """
-    parts = [one for one in series if one.kind == "service" and one.seconds.size]
+    kind = "service" if any(one.kind == "service" for one in series) else "response"
+    parts = [one for one in series if one.kind == kind and one.seconds.size]
     if not parts:
         return np.array([]), np.array([])
+    interval_s = parts[0].interval_s
     first = min(float(one.seconds[0]) for one in parts)
     last = max(float(one.seconds[-1]) for one in parts)
-    seconds = np.arange(round(first), round(last) + 1, dtype=float)
+    seconds = np.arange(round(first), round(last) + 1, interval_s, dtype=float)
     rate = np.full(seconds.size, np.nan)
     for one in parts:
-        at = np.rint(one.seconds - seconds[0]).astype(int)
+        at = np.rint((one.seconds - seconds[0]) / interval_s).astype(int)
         sign = -1.0 if one.operation == COMPOSITE else 1.0
         rate[at] = np.nan_to_num(rate[at]) + sign * np.nan_to_num(one.rate_ops_s)
     return seconds, rate
 
 
-def run_series_figure(series: Sequence[OverTime], window: Window, frame: Frame) -> Figure:
-    """Two panels on one time axis: throughput above, p99 per second below (never its mean)."""
+def band_of(finest: Sequence[OverTime], interval_s: int) -> Band | None:
+    """How far the seconds within longer intervals lie apart."""
+    seconds, rate = total_rate(finest)
+    if not seconds.size:
+        return None
+    begins, first = np.unique(seconds // interval_s * interval_s, return_index=True)
+    # fmin and fmax pass over NaN while there is a number.
+    return Band(begins, np.fmin.reduceat(rate, first), np.fmax.reduceat(rate, first))
+
+
+def run_series_figure(series: Sequence[OverTime], window: Window, frame: Frame, band: Band | None = None) -> Figure:
+    """Two panels on one time axis: throughput above, p99 of each interval below (never its mean)."""
+    interval_s = max((one.interval_s for one in series), default=1)
+    every = "second" if interval_s == 1 else f"{interval_s} s"
     layout = base_layout(frame)
     layout["showlegend"] = True
     layout["hovermode"] = "x"
     layout["xaxis"] = axis(frame, "time since the clients' common start (s)", anchor="y2", showgrid=False)
     layout["yaxis"] = axis(frame, "ops/s", domain=[0.56, 1.0], rangemode="tozero", tickformat="~s")
-    layout["yaxis2"] = axis(frame, "p99 per second (ms)", domain=[0.0, 0.46], rangemode="tozero", tickformat="~g")
+    layout["yaxis2"] = axis(frame, f"p99 per {every} (ms)", domain=[0.0, 0.46], rangemode="tozero", tickformat="~g")
     seconds, rate = total_rate(series)
-    data = _throughput(seconds, rate, frame) if seconds.size else []
+    middle = (interval_s - 1) / 2
+    data = _band(band, middle, frame) if band is not None else []
+    data += _throughput(seconds + middle, rate, frame) if seconds.size else []
     data += _latencies(series, frame)
     _mark_window(layout, seconds, window, frame)
     if window.target_ops_s and seconds.size:
@@ -90,6 +116,21 @@ def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
     ]
 
 
+def _band(band: Band, middle: float, frame: Frame) -> list[Trace]:
+    """Between the least and the greatest second of each interval."""
+    edge: Trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": _plain(band.seconds + middle),
+        "line": {"color": frame.theme.muted, "width": 0},
+        "connectgaps": False,
+        "hoverinfo": "skip",
+    }
+    least = {**edge, "y": _plain(band.low_ops_s), "showlegend": False, "name": "least second"}
+    greatest = {**edge, "y": _plain(band.high_ops_s), "name": "least to greatest second"}
+    return [least, {**greatest, "fill": "tonexty", "fillcolor": frame.theme.muted, "opacity": 0.35}]
+
+
 def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
     """p99 of each operation; response times dashed beside service times."""
     operations = sorted({one.operation for one in series})
@@ -102,7 +143,7 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
             {
                 "type": "scatter",
                 "mode": "lines" if kept.size > 1 else "markers",
-                "x": _plain(one.seconds[kept]),
+                "x": _plain(one.seconds[kept] + (one.interval_s - 1) / 2),
                 "y": _plain(one.p99_us[kept] / 1e3),
                 "yaxis": "y2",
                 "name": escaped(f"{label} p99"),

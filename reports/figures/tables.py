@@ -176,7 +176,7 @@ def ladder_table(curves: Sequence[Curve]) -> Table:
 
 
 def run_series_table(series: Sequence[OverTime]) -> Table:
-    """A row per second: all operations together, then each operation's mean and p99."""
+    """A row per interval, at the second at which it begins: all operations together, then each one's mean and p99."""
     seconds, rate = total_rate(series)
     columns = ["second", "all operations (ops/s)"]
     values: list[dict[float, Cell]] = [dict(zip(seconds.tolist(), _cells(rate), strict=True))]

@@ -1,14 +1,15 @@
 """The stored series of one run, at the level that fits a figure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runs.models import MeasurementSet, Run, Series
 from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import unpack
 
-# More rows than a figure has pixels are asked of a coarser level.
+# A figure has no more pixels: of a longer run, or a longer part of it, a coarser level is shown.
 MOST_ROWS = 2_000
+Part = tuple[float, float]  # seconds on the figure's axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,32 +17,51 @@ class StoredSeries:
     """The series of one run, all at one level; their time axis begins at `base_s`, seconds since the epoch."""
 
     series: tuple[UnpackedSeries, ...]
+    finest: tuple[UnpackedSeries, ...]  # second by second, where `series` is coarser
     interval_s: int
     base_s: float
     window_from_s: float | None  # seconds since the epoch; None while nothing is judged
     window_s: float
 
 
-def stored_series(run: Run, *, most_rows: int = MOST_ROWS) -> StoredSeries:
-    """The series of a run with the window of its current measurement set; three queries."""
+def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None = MOST_ROWS) -> StoredSeries:
+    """The series of a run, or of a part of it, with the window of its current measurement set; three queries.
+
+    Without `most_rows` it is the finest level.
+    """
     cut = MeasurementSet.objects.filter(run=run, is_current=True).values("window_from", "window_s").first()
     rows = Series.objects.filter(run=run)
-    interval_s = _level(rows.values_list("interval_s", "points"), most_rows)
-    chosen = rows.filter(interval_s=interval_s).values_list("data", flat=True)
-    unpacked = [unpack(bytes(data)) for data in chosen]
+    levels = dict(rows.order_by("points").values_list("interval_s", "points"))
+    interval_s = _level(levels, part, most_rows)
+    finest_s = min(levels, default=1)
+    chosen = rows.filter(interval_s__in={interval_s, finest_s}).values_list("data", flat=True)
+    unpacked = sorted((unpack(bytes(data)) for data in chosen), key=lambda one: (one.operation, one.kind))
+    base_s = min((one.base_s for one in unpacked), default=0.0)
+    unpacked = list(_parts(unpacked, part, base_s))
     return StoredSeries(
-        series=tuple(sorted(unpacked, key=lambda one: (one.operation, one.kind))),
+        series=tuple(one for one in unpacked if one.interval_s == interval_s),
+        finest=tuple(one for one in unpacked if one.interval_s == finest_s < interval_s),
         interval_s=interval_s,
-        base_s=min((one.base_s for one in unpacked), default=0.0),
+        base_s=base_s,
         window_from_s=cut["window_from"].timestamp() if cut and cut["window_from"] else None,
         window_s=cut["window_s"] if cut else 0.0,
     )
 
 
-def _level(rows: Iterable[tuple[int, int]], most_rows: int) -> int:
-    """The finest level at which no operation has more rows than wanted; the coarsest where all have."""
-    most: dict[int, int] = {}
-    for interval_s, points in rows:
-        most[interval_s] = max(most.get(interval_s, 0), points)
-    fitting = [interval_s for interval_s, points in most.items() if points <= most_rows]
-    return min(fitting, default=max(most, default=1))
+def _level(levels: dict[int, int], part: Part | None, most_rows: int | None) -> int:
+    """The finest level with no more rows than wanted; the coarsest where all have more."""
+    length_s = float("inf") if part is None else part[1] - part[0]
+    for interval_s, rows in sorted(levels.items()):
+        if most_rows is None or min(rows, length_s / interval_s) <= most_rows:
+            return interval_s
+    return max(levels, default=1)
+
+
+def _parts(series: Iterable[UnpackedSeries], part: Part | None, base_s: float) -> Iterable[UnpackedSeries]:
+    for one in series:
+        if part is None:
+            yield one
+            continue
+        begins = one.points["second"] + round(one.base_s - base_s)
+        inside = (begins + one.interval_s > part[0]) & (begins <= part[1])
+        yield replace(one, points=one.points[inside])

@@ -3,19 +3,23 @@
 `?theme=light|dark` chooses the colours, `?narrow=1` the arrangement for a telephone; neither changes the data.
 """
 
+import math
 import uuid
+from collections.abc import Iterable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
-from reports.figures.run_series import OverTime, Window
+from reports.figures.run_series import OverTime, Window, band_of
 from reports.queries import StoredSeries, compared, curves, run_point, stored_series, sweeps_of
+from reports.queries.series import MOST_ROWS, Part
 from reports.selection import read
 from reports.sheets import Sheet, ceilings_sheet, ladder_sheet, latency_sheet, percentiles_sheet, run_series_sheet
 from runs.models import Matrix, Run
 from runs.models.run import Phase
+from runs.ycsb.series import Series
 
 DRAWING_PARAMETERS = ("theme", "narrow")
 
@@ -81,10 +85,16 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
 @require_GET
 @team_required
 def run_series(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
-    """One run over time, from its stored series."""
+    """One run over time, from its stored series; `?from_s=&to_s=` is a part of it, more finely."""
     run = owned_or_404(Run.objects.all(), request, pk)
-    stored = stored_series(run)
-    sheet = run_series_sheet(f"series-{run.pk}", over_time(stored), window_of(stored, run.target_ops_s))
+    # Data to compute with is given second by second.
+    stored = stored_series(run, part=_part(request), most_rows=None if form else MOST_ROWS)
+    sheet = run_series_sheet(
+        f"series-{run.pk}",
+        over_time(stored.series, stored.base_s),
+        window_of(stored, run.target_ops_s),
+        band=band_of(over_time(stored.finest, stored.base_s), stored.interval_s) if stored.finest else None,
+    )
     return respond(request, sheet, form, "figure-run-series", pk)
 
 
@@ -98,19 +108,29 @@ def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> Http
     )
 
 
-def over_time(stored: StoredSeries) -> list[OverTime]:
+def _part(request: HttpRequest) -> Part | None:
+    """The part of the axis that is looked at; None for the whole, and for what is no part."""
+    try:
+        begin_s, end_s = float(request.GET["from_s"]), float(request.GET["to_s"])
+    except (KeyError, ValueError):
+        return None
+    return (begin_s, end_s) if -math.inf < begin_s < end_s < math.inf else None
+
+
+def over_time(series: Iterable[Series], base_s: float) -> list[OverTime]:
     """The stored series with their seconds on the common base."""
     return [
         OverTime(
             operation=one.operation,
             kind=one.kind,
-            seconds=one.points["second"].astype(float) + round(one.base_s - stored.base_s),
+            seconds=one.points["second"].astype(float) + round(one.base_s - base_s),
             rate_ops_s=one.points["rate_ops_s"].astype(float),
             failed=one.points["failed"].astype(float),
             mean_us=one.points["mean_us"].astype(float),
             p99_us=one.points["p99_us"].astype(float),
+            interval_s=one.interval_s,
         )
-        for one in stored.series
+        for one in series
     ]
 
 

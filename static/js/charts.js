@@ -1,6 +1,6 @@
 // Draws every <figure data-src="URL">. The URL answers JSON:
 //   {figure: {data, layout}, caption, table: {columns, rows}, empty?, live?, csv?, json?}
-// `?theme=light|dark` is added to it, and `&narrow=1` where the figure is less than 560 px wide. The server chooses every colour; nothing about the data is decided here.
+// `?theme=light|dark` is added, and `&narrow=1` below 560 px. The server chooses every colour and decides about the data.
 (function () {
   "use strict";
   const PLOTLY = document.currentScript.dataset.plotly;
@@ -139,14 +139,16 @@
     }
   }
 
-  // Zooming into a run's series fills in the form that cuts it; zooming out again brings back what was there.
+  // Zooming into a run's series asks for that part, and fills in the form that cuts it; zooming out brings back all.
   function fill(figure, plot) {
-    const form = document.querySelector(figure.dataset.fills);
-    if (!form) return;
+    const form = document.querySelector(figure.dataset.fills), src = figure.dataset.src;
     plot.on("plotly_relayout", function (event) {
-      if (event["xaxis.autorange"]) return form.reset();
-      const from = event["xaxis.range[0]"], to = event["xaxis.range[1]"];
-      if (from === undefined) return;
+      const from = event["xaxis.range[0]"], to = event["xaxis.range[1]"], all = event["xaxis.autorange"];
+      if (from === undefined && !all) return;
+      figure.dataset.src = all ? src : `${src}?from_s=${from}&to_s=${to}`;
+      draw(figure, true);
+      if (!form) return;
+      if (all) return form.reset();
       form.warmup_s.value = Math.max(from - form.dataset.begin, 0).toFixed(1);
       form.tail_s.value = Math.max(form.dataset.end - to, 0).toFixed(1);
     });
