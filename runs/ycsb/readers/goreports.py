@@ -10,7 +10,11 @@ from runs.ycsb.numbers import NO_MINIMUM, finite, whole
 from runs.ycsb.operation import ReadOperation
 
 # `READ   - Takes(s): 10.0, Count: 216563, ...`, from February 2018 on; `Count` came first then.
-PLAIN: Final = re.compile(r"(?:^|[\s|>`])([A-Za-z][\w-]{0,60}) {1,40}- ((?:Takes\(s\)|Count): \d.*)", re.ASCII)
+_PLAIN: Final = re.compile(
+    r"(?:^|[\s|>`])([A-Za-z][\w-]{0,60}) {1,40}- "
+    r"((?:Takes\(s\): (\d{1,15}(?:\.\d{1,9})?), )?Count: (\d{1,18})(?:,.*|\s*$))",
+    re.ASCII,
+)
 _PAIR: Final = re.compile(r"([\w.]{1,20}(?:\([a-z]{1,2}\))?): {0,4}([^\s,]{1,40})", re.ASCII)
 _PERCENTILE: Final = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)(?:st|nd|rd|th)\((us|ms)\)", re.ASCII)
 _LATENCY: Final = re.compile(r"(avg|min|max)\((us|ms)\)")
@@ -26,25 +30,33 @@ _FINE: Final = ("50th(us)", "90th(us)")
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """One operation of one report: its columns by name in lower case, as printed."""
+    """One operation of one report. Most are never looked at further, so their columns are told apart when asked for."""
 
     operation: str
-    columns: Mapping[str, str]
+    count: int
+    takes_s: float  # since the operation was first done
+    stated: str | Mapping[str, str]
 
     @property
-    def count(self) -> int:
-        return whole(self.columns.get("count", "")) or 0
+    def columns(self) -> Mapping[str, str]:
+        """As printed, by their names in lower case."""
+        if isinstance(self.stated, str):
+            return {name.lower(): value for name, value in _PAIR.findall(self.stated)}
+        return self.stated
 
-    @property
-    def takes_s(self) -> float:
-        """Since the operation was first done."""
-        return finite(self.columns.get("takes(s)", "")) or 0.0
+    @classmethod
+    def of(cls, operation: str, columns: Mapping[str, str]) -> "ReportLine | None":
+        """None where the operations are not counted."""
+        count = whole(columns.get("count", ""))
+        takes_s = finite(columns.get("takes(s)", ""))
+        return None if count is None or count < 0 else cls(operation, count, takes_s or 0.0, columns)
 
     def read(self) -> ReadOperation:
         latencies: dict[str, float] = {}
         percentiles: dict[str, float] = {}
         extra: dict[str, str] = {}
-        for name, text in self.columns.items():
+        columns = self.columns
+        for name, text in columns.items():
             number = finite(text)
             if (found := _LATENCY.fullmatch(name)) and number is not None:
                 latencies[found[1]] = number * _US[found[2]]
@@ -54,12 +66,12 @@ class ReportLine:
                 extra[name] = text
         least = latencies.get("min")
         return ReadOperation(
-            count=whole(self.columns.get("count", "")),
+            count=self.count,
             mean_us=latencies.get("avg"),
             min_us=None if least is not None and least >= NO_MINIMUM else least,
             max_us=latencies.get("max"),
             percentiles_us=percentiles,
-            rate_ops_s=finite(self.columns.get("ops", self.columns.get("qps", ""))),
+            rate_ops_s=finite(columns.get("ops", columns.get("qps", ""))),
             extra=extra,
         )
 
@@ -70,14 +82,12 @@ class ReportLine:
 
 def plain_line(text: str, *, may_be_cut: bool = False) -> ReportLine | None:
     """A line of the plain style. Of the very last line of a file the last value may lack digits."""
-    found = PLAIN.search(text)
+    found = _PLAIN.search(text)
     if found is None:
         return None
-    pairs = _PAIR.findall(found[2])
     if may_be_cut:
-        pairs = pairs[:-1]
-    columns = {name.lower(): value for name, value in pairs}
-    return ReportLine(found[1], columns) if "count" in columns else None
+        return ReportLine.of(found[1], {name.lower(): value for name, value in _PAIR.findall(found[2])[:-1]})
+    return ReportLine(found[1], int(found[4]), float(found[3] or 0.0), found[2])
 
 
 def json_lines(text: str) -> tuple[ReportLine, ...]:
@@ -92,9 +102,8 @@ def json_lines(text: str) -> tuple[ReportLine, ...]:
     for entry in found:
         if isinstance(entry, dict) and isinstance(entry.get("Operation"), str):
             columns = {str(name).lower(): str(value) for name, value in entry.items() if name != "Operation"}
-            if "count" in columns:
-                lines.append(ReportLine(entry["Operation"], columns))
-    return tuple(lines)
+            lines.append(ReportLine.of(entry["Operation"], columns))
+    return tuple(line for line in lines if line is not None)
 
 
 def cells(text: str) -> list[str]:
@@ -116,7 +125,7 @@ def row_line(heading: Sequence[str], row: Sequence[str]) -> ReportLine | None:
     if len(row) != len(heading) or not row[0] or is_heading(row):
         return None
     columns = {name.lower(): cell for name, cell in zip(heading[1:], row[1:], strict=True)}
-    return ReportLine(row[0], columns) if whole(columns.get("count", "")) is not None else None
+    return ReportLine.of(row[0], columns)
 
 
 class BlockLines:
@@ -141,6 +150,8 @@ class BlockLines:
 
     def end(self) -> ReportLine | None:
         """The block that was read, unless it was none."""
-        line = ReportLine(self._operation, self._columns) if "count" in self._columns else None
+        if not self._operation:
+            return None
+        line = ReportLine.of(self._operation, self._columns)
         self._operation, self._columns = "", {}
         return line

@@ -21,6 +21,7 @@ _PROPERTIES: Final = re.compile(r"\*{9,} properties \*{9,}")
 _PROPERTY: Final = re.compile(r"\"([^\"]{1,200})\"=\"(.*)\"")
 _FINISHED: Final = re.compile(r"(?:Run|Load) finished, takes (\S{1,40})")
 _COMMAND: Final = re.compile(r"\bgo-ycsb(?:\.exe)? (?:load|run) ")
+_COUNT: Final = b"Count: "
 _LONGEST_COMMAND: Final = 20_000  # characters
 _USING: Final = "Using request distribution"
 _SIGNAL: Final = "Got signal ["
@@ -87,8 +88,12 @@ class GoYcsbReader:
         lines = data.split(b"\n")[:-1]
         last = first_line + len(lines) - 1
         for number, line in enumerate(lines, first_line):
-            if _TELLING.search(line):
-                self._take(line.decode(errors="replace").strip(), number, may_be_cut=unterminated and number == last)
+            may_be_cut = unterminated and number == last
+            if not may_be_cut and _COUNT in line and (found := plain_line(line.decode(errors="replace"))):
+                self._end_block(number)
+                self._add("go-ycsb", found, number)
+            elif _TELLING.search(line):
+                self._take(line.decode(errors="replace").strip(), number, may_be_cut=may_be_cut)
             elif line:
                 self._end_block(number)
                 self._draft.chatter(line, number)

@@ -25,6 +25,7 @@ class RawReader:
 
     def __init__(self) -> None:
         self._text = TextReader("ycsb-raw")
+        self._is_cut = False
 
     @property
     def closest(self) -> tuple[OtherLine, ...]:
@@ -33,17 +34,22 @@ class RawReader:
 
     def feed(self, block: Block) -> None:
         self._text.feed(block)
+        self._is_cut = block.unterminated
 
     def done(self) -> tuple[ReadRun, ...]:
-        return tuple(part for run in self._text.done() for part in _runs(run))
+        runs = [part for run in self._text.done() for part in _runs(run)]
+        if runs and self._is_cut:
+            runs[-1] = replace(runs[-1], complete=False)
+        return tuple(runs)
 
 
 def _runs(run: ReadRun) -> Iterator[ReadRun]:
+    """All points are written at once, when everything else is done: those of a run that is in the file are whole."""
     if run.operations or run.status:
         yield run
         return
     for logs in apart(run.logs):
-        yield replace(run, logs=logs)
+        yield replace(run, logs=logs, complete=True)
 
 
 def apart(logs: Sequence[IntervalLog]) -> tuple[tuple[IntervalLog, ...], ...]:

@@ -129,10 +129,17 @@ class _Piece:
         length = end - start
         values, odd = self._eight_digits(end, np.clip(length, 0, 8))
         if int(length.max(initial=0)) > 8:
-            upper, odd_above = self._eight_digits(np.maximum(end - 8, _PAD), np.clip(length - 8, 0, 8))
+            upper, odd_above = self._upper_digits(np.maximum(end - 8, _PAD), np.clip(length - 8, 0, 8))
             values += upper * np.uint64(100_000_000)
             odd |= odd_above
         return values.view(np.int64), (odd == 0) & (length > 0) & (length <= _LONGEST_NUMBER)
+
+    def _upper_digits(self, end: Ints, length: Ints) -> tuple[Words, Words]:
+        """As _eight_digits. The first digits of times are the same in most pieces of a file: then one row tells all."""
+        written = self._words[end - 8] & _LAST_BYTES[length]
+        if (length == length[0]).all() and (written == written[0]).all():
+            return self._eight_digits(end[:1], length[:1])
+        return self._eight_digits(end, length)
 
     def _eight_digits(self, end: Ints, length: Ints) -> tuple[Words, Words]:
         """The number that the last `length` of the eight bytes before `end` say; beside it 0 where all are digits."""

@@ -1,15 +1,19 @@
 """Raw points are counted as a plain loop over the lines would count them, whatever stands between them."""
 
+import io
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.readers import points
+from runs.ycsb.readers import points, read_file
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.raw import apart
 from runs.ycsb.readers.rows import parse_rows
+from runs.ycsb.tests.samples import DATA
 
 NAMES = ["READ", "UPDATE", "READ-MODIFY-WRITE", "Join", "X", "READ-FAILED", "A" * 8, "A" * 16 + "B" * 8, "B" * 30]
 T = 1_458_262_912
@@ -143,3 +147,38 @@ def test_of_very_many_operations_the_first_are_counted():
     counted.feed("".join(f"OP{number},{T}000,1\n" for number in range(500)).encode())
     assert len(counted.operations) == 200
     assert (counted.total, counted.dropped) == (200, 300)
+
+
+def test_a_file_of_points_is_read_whole():
+    content = (DATA / "raw_file" / "0" / "points.txt").read_bytes()
+    rows, _ = naive(content.decode())
+    (file,) = read_file("points.txt", io.BytesIO(content))
+    (run,) = file.runs
+    assert (file.format, run.format, run.complete) == ("ycsb-raw", "ycsb-raw", True)
+    assert {log.operation: log.histogram() for log in run.logs} == {
+        name: Histogram.of_values([latency for _, latency in points]) for name, points in rows.items()
+    }
+
+
+def test_a_last_point_that_may_be_cut_is_left_out():
+    headline = "READ latency raw data: op, timestamp(ms), latency(us)\n"
+    (file,) = read_file("points.txt", io.BytesIO(f"{headline}READ,{T}000,834\nREAD,{T}001,8".encode()))
+    (run,) = file.runs
+    assert [log.histogram() for log in run.logs] == [Histogram.of_values([834])]
+    assert not run.complete
+
+
+def test_points_need_no_more_memory_than_their_histograms():
+    lines = "".join(f"READ,{T}{number % 1000:03},{300 + number % 500}\n" for number in range(40_000)).encode()
+    counted = Points()
+    counted.feed(lines)
+    tracemalloc.start()
+    try:
+        for _ in range(20):
+            counted.feed(lines)
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1_000_000
+    assert peak < 20 * len(lines)
+    assert counted.total == 21 * 40_000
