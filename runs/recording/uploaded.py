@@ -36,6 +36,7 @@ KINDS: Final = {"hdr-log": "hdr", "ycsb-raw": "raw"}
 STOCK: Final = "ycsb"
 FLAVOURS: Final = frozenset({"go-ycsb", "ycsb-cpp", "ycsb-c"})
 LONGEST_ARTIFACT: Final = 200
+MOST_PROPERTIES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,7 @@ def _insert_client(run: Run, client: ClientFiles, files: _Files) -> None:
         "target_ops_s": None,
         "duration_s": None,
         "deadline_s": 0,
-        "properties": dict(said.properties) if said is not None else {},
+        "properties": dict(list(said.properties.items())[:MOST_PROPERTIES]) if said is not None else {},
     }
     row = ClientRun.objects.create(
         run=run,

@@ -6,6 +6,7 @@ import stat
 
 import pytest
 import zstandard
+from django.conf import settings
 from django.core.files.storage import storages
 from django.test import Client
 from django.urls import reverse
@@ -26,7 +27,8 @@ from runs.tests.importing import (
 )
 from runs.tests.pages import queries_of, text_of
 from runs.tests.world import UGLY, browser
-from runs.uploading import arriving, life
+from runs.uploading import arriving, life, reading, recognised
+from runs.uploading.recognised import MOST_RUNS
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
@@ -233,6 +235,40 @@ def test_it_survives_any_file(client_in, name, content):
     assert upload.state == "recognised", upload.error
     assert any("good.txt" in names for found in upload.recognised["runs"] for names in found["clients"])
     text_of(client_in.get(f"/import/{upload.pk}/"))
+
+
+def test_it_says_that_impossible_numbers_cannot_be_saved(client_in):
+    upload = bring(client_in, sent("a.txt", summary().replace(b"Operations, 50000", b"Operations, -3")))
+    assert client_in.post(f"/import/{upload.pk}/", answers(upload)).status_code == 302
+    page = text_of(client_in.get(f"/import/{upload.pk}/"))
+    assert "Nothing was saved" in page
+    assert "something impossible" in page
+    assert not Run.objects.exists()
+
+
+def test_it_saves_no_more_runs_together_than_a_form_can_hold(client_in, monkeypatch):
+    assert MOST_RUNS * 5 + 40 < settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    monkeypatch.setattr(reading, "MOST_RUNS", 3)
+    upload = bring(client_in, sent("many.txt", b"".join(summary(reads=1000 + n) for n in range(10))))
+    assert (len(upload.recognised["runs"]), upload.recognised["more_runs"]) == (3, 7)
+    assert "7 more runs in these files" in text_of(client_in.get(f"/import/{upload.pk}/"))
+    save(client_in, upload)
+    assert Run.objects.count() == 3
+
+
+def test_it_shows_no_more_lines_than_anybody_reads(client_in, monkeypatch):
+    monkeypatch.setattr(recognised, "MOST_LINES", 3)
+    upload = bring(client_in, sent("a.txt", summary()), sent("b.txt", summary(reads=1)))
+    shown = [[len(run["operations"]) for run in file["runs"]] for file in upload.recognised["files"]]
+    assert shown == [[2], [0]]
+    assert "and 2 more operations" in text_of(client_in.get(f"/import/{upload.pk}/"))
+
+
+def test_an_uploaded_run_cannot_be_run_again(client_in):
+    run = save(client_in, bring(client_in, sent("a.txt", summary()))).runs.get()
+    page = text_of(client_in.post(reverse("run-again", args=[run.pk]), follow=True))
+    assert "import another repeat" in page
+    assert Run.objects.count() == 1
 
 
 def test_it_refuses_a_bomb_in_time(client_in):

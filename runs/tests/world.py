@@ -64,7 +64,7 @@ def make_world(team: Team, name: str = "") -> World:
     sweep = make_sweep(team=team, matrix=matrix, database=database, workload=workload, mode="always")
     run = make_run(sweep)
     artifact = Artifact.objects.create(team=team, run=run, kind="stdout", name="stdout.txt", sha256="0" * 64, size=1)
-    upload = Upload.objects.create(team=team, state="recognised", recognised={"files": [], "runs": []})
+    upload = Upload.objects.create(team=team, state="recognised", recognised={"files": [], "runs": [], "more_runs": 0})
     return World(team, machine, cluster, database, workload, generator, matrix, sweep, run, artifact, upload)
 
 

@@ -16,6 +16,8 @@ from runs.ycsb.readers.results import ReadRun
 _OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-P": "file"}
 _LETTER: Final = re.compile(r"workload_?([a-f])(?![a-z])", re.IGNORECASE)
 LARGEST: Final = 2_147_483_647
+LONGEST_COMMAND: Final = 50_000  # characters
+LONGEST: Final = 500  # characters of what is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,8 @@ def hints_of(clients: Sequence[ReadRun]) -> Hints:
 
 def _told(run: ReadRun) -> dict[str, str]:
     """Every option and property of a client; what the command line says last counts, as in YCSB."""
-    found = dict(run.properties)
-    words = words_of(run.command)
+    found = {name: value for name, value in run.properties.items() if len(value) <= LONGEST}
+    words = [word for word in words_of(run.command) if len(word) <= LONGEST]
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         name, equals, value = following.partition("=")
         if word == "-p" and equals:
@@ -64,7 +66,8 @@ def _told(run: ReadRun) -> dict[str, str]:
 
 
 def words_of(command: str) -> list[str]:
-    """The words of a command line, however it was quoted."""
+    """The words of a command line, however it was quoted; of one without end, its beginning."""
+    command = command[:LONGEST_COMMAND]
     try:
         return shlex.split(command)
     except ValueError:

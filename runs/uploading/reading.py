@@ -22,7 +22,7 @@ from runs.models import Upload, UploadedFile
 from runs.uploading import arriving, incoming, life
 from runs.uploading.hints import hints_of
 from runs.uploading.life import ReadMember, member_of
-from runs.uploading.recognised import Recognised, file_of, run_of
+from runs.uploading.recognised import MOST_RUNS, Recognised, file_of, run_of, shortened
 from runs.uploading.redacting import without_secrets
 from runs.ycsb.clients import RunFiles, group, merge_run
 from runs.ycsb.errors import UnreadableFile, YcsbError
@@ -183,12 +183,14 @@ def runs_in(reads: Reads, grouping: str) -> list[RunFiles]:
 
 def recognise(reads: Reads, grouping: str) -> Recognised:
     """What a person is shown before anything is saved."""
+    found = runs_in(reads, grouping)
     return {
-        "files": [file_of(file, reads.members[file.name].redacted_lines) for file in reads.files],
+        "files": shortened([file_of(file, reads.members[file.name].redacted_lines) for file in reads.files]),
         "runs": [
             run_of(files, merged_or_why(files), hints_of([c.summary for c in files.clients if c.summary is not None]))
-            for files in runs_in(reads, grouping)
+            for files in found[:MOST_RUNS]
         ],
+        "more_runs": max(len(found) - MOST_RUNS, 0),
     }
 
 

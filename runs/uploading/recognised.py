@@ -18,6 +18,8 @@ from runs.ycsb.summarised import SummarisedOperation, SummarisedRun
 MOST_OPERATIONS: Final = 40
 MOST_WARNINGS: Final = 30
 MOST_RUNS_OF_A_FILE: Final = 60
+MOST_RUNS: Final = 150  # that can be saved together: a form has only so many fields
+MOST_LINES: Final = 6_000  # of operations, all files together
 MOST_RETURNS: Final = 12
 LONGEST_TEXT: Final = 600
 LONGEST_NAME: Final = 60
@@ -101,6 +103,7 @@ class Recognised(TypedDict):
 
     files: list[File]
     runs: list[FoundRun]
+    more_runs: int  # that cannot be saved with these
 
 
 def file_of(read: ReadFile, redacted_lines: int) -> File:
@@ -115,6 +118,18 @@ def file_of(read: ReadFile, redacted_lines: int) -> File:
         "runs": [_file_run(run) for run in read.runs[:MOST_RUNS_OF_A_FILE]],
         "more_runs": max(len(read.runs) - MOST_RUNS_OF_A_FILE, 0),
     }
+
+
+def shortened(files: Sequence[File]) -> list[File]:
+    """No more lines than anybody reads: of the files at the end only the runs are told, and no operations."""
+    lines = 0
+    for file in files:
+        for run in file["runs"]:
+            lines += len(run["operations"])
+            if lines > MOST_LINES:
+                run["more_operations"] += len(run["operations"])
+                run["operations"] = []
+    return list(files)
 
 
 def run_of(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError, hints: Hints) -> FoundRun:

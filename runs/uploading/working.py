@@ -3,6 +3,8 @@
 import logging
 import uuid
 
+from django.db import DataError, IntegrityError
+
 from runs.models import Upload
 from runs.recording.uploaded import record_upload
 from runs.uploading import life
@@ -27,6 +29,9 @@ def work_on(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
         life.fail(upload_id, claim, "These files need more memory than reading them may take: import fewer at a time.")
     except YcsbError as error:
         life.fail(upload_id, claim, str(error))
+    except (IntegrityError, DataError) as error:
+        told = str(error).splitlines()[0][:300]
+        life.fail(upload_id, claim, f"These files state something impossible, which the database refuses: {told}")
     except Exception as error:
         log.exception("Upload %s failed inside Benchsite.", upload_id)
         why = f"Benchsite itself failed ({type(error).__name__}: {str(error)[:300]}). Tell an operator of this site."

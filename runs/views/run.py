@@ -92,6 +92,9 @@ def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def run_again(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     found = owned_or_404(Run.objects.select_related("needs"), request, pk)
+    if found.source == Run.Source.UPLOADED:
+        messages.info(request, f"“{found.name}” was uploaded: import another repeat of it instead.")
+        return redirect("run", pk=pk)
     if found.status not in Status.terminal():
         messages.info(request, f"“{found.name}” has not ended yet: it can be run again afterwards.")
         return redirect("run", pk=pk)

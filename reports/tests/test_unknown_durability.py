@@ -1,0 +1,53 @@
+"""A mode of which nobody stated what it promises is compared with none: no shared look, no class, said as unknown."""
+
+import itertools
+import uuid
+
+from reports.analysis.differences import differences
+from reports.curves import Curve, Setup, durability_key, in_order, promise_of
+from reports.figures.captions import machine_sentence
+from reports.figures.theme import LIGHT, looks
+from runs.catalog.durability import ACKS
+
+DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
+
+
+def curve(name, record, **fields):
+    return Curve(
+        sweep_id=uuid.uuid4(), name=name, database_name=name, system="other", system_name=name,
+        mode="unknown" if not record else "on", mode_name="", durability=record, workload="A", purpose="measured",
+        points=(), **fields,
+    )  # fmt: skip
+
+
+def test_it_shares_its_look_with_no_other():
+    curves = [curve("a", DISK), curve("b", DISK), curve("c", {}), curve("d", {})]
+    found = looks(curves, LIGHT)
+    a, b, c, d = ((found[one.sweep_id].dash, found[one.sweep_id].symbol) for one in curves)
+    assert a == b
+    assert len({a, c, d}) == 3
+
+
+def test_it_has_the_key_of_no_known_record():
+    known = [
+        {"ack": ack, "replicas_acked": copies, "replica_ack": other, "loss_window_s": window}
+        for ack, other, copies, window in itertools.product(ACKS, ACKS, (0, 1, "quorum", "all"), (None, 0.0, 1.0))
+    ]
+    assert durability_key({}) not in {durability_key(record) for record in known}
+    assert promise_of({}) == ""
+    assert [one.name for one in in_order([curve("b", {}), curve("a", DISK)])] == ["a", "b"]
+
+
+def test_what_nobody_stated_is_said_as_unknown():
+    known = Setup(replication_factor=3, records=1000, record_bytes=100, measure_s=60, client_version="0.17.0")
+    found = differences([curve("a", DISK, setup=known), curve("b", {}, setup=Setup(), uploaded=True)])
+    values = {one.what: one.values for one in found}
+    assert values["data set"] == ("1,000 records of 100 B", "unknown")
+    assert values["replication factor"] == ("3", "unknown")
+    assert values["measured window"] == ("60 s after 0 s", "as long as it lasted after 0 s")
+
+
+def test_what_an_uploader_said_of_the_clients_machine_is_said_with_the_figure():
+    shared = curve("a", DISK, setup=Setup(client_on_database_host=True), uploaded=True)
+    assert "own machines" in machine_sentence([shared])
+    assert machine_sentence([curve("a", DISK, setup=Setup(client_on_database_host=False))]) == ""
