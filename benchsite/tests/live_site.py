@@ -4,16 +4,15 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import connection
 
 from benchsite import components
 from benchsite.components import Component
 from benchsite.demo.study import plan_quick_study
 from benchsite.supervisor import database_now
 from benchsite.teams.models import Role
+from benchsite.tests.databases import database_url
 from runs.artifacts import mark_storage
 from runs.models import LoadGenerator, Matrix, MatrixEntry, Run
 from runs.models.run import Status
@@ -107,8 +106,3 @@ class LiveSite:
 
     def until_stage(self, run: Run, stage: str) -> None:
         self.until(lambda: Run.objects.filter(pk=run.pk, stage=stage).exists(), 60, f"{run} to be {stage}")
-
-
-def database_url() -> str:
-    """The URL of the database that this test uses, for the processes that are to see the same rows."""
-    return urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}").geturl()

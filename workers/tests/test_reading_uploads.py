@@ -14,7 +14,7 @@ from django.db import connections
 from django.db.models.functions import Now
 from django.test import Client
 
-from benchsite.tests.live_site import database_url
+from benchsite.tests.databases import database_url
 from runs.models import Upload
 from runs.tests.factories import make_machine, make_run, make_sweep, make_team, make_user
 from runs.tests.importing import answers, bring, import_folder, sent, summary
