@@ -47,7 +47,8 @@ def encoded(histogram: Histogram, *, version: int = 2) -> str:
 def lines_of(log: IntervalLog, *, version: int = 2, tag: str = "") -> list[str]:
     """A log as a client writes it; with a tag, only its intervals."""
     rows = [
-        f"{interval.start_s!r},{interval.length_s!r},{interval.max_us / 1e6!r},{encoded(interval.histogram, version=version)}"
+        f"{interval.start_s!r},{interval.length_s!r},{interval.max_us / 1e6!r},"
+        f"{encoded(interval.histogram, version=version)}"
         for interval in log
     ]
     if tag:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from io import BytesIO
@@ -98,10 +99,10 @@ def assert_same(clients: Sequence[ClientLogs], cut: Cut) -> tuple[Ingested, Kept
     ]
     for mine, theirs in zip(found.series, series, strict=True):
         assert mine.points.tobytes() == theirs.points.tobytes()
-    for mine, theirs in zip(kept.stored(), expected.intervals, strict=True):
-        stored = mine.intervals()
+    for entry, wanted in zip(kept.stored(), expected.intervals, strict=True):
+        stored = entry.intervals()
         for column in ("client", "start_s", "length_s", "offsets", "index", "count"):
-            assert np.array_equal(getattr(stored, column), getattr(theirs, column)), (theirs.name, column)
+            assert np.array_equal(getattr(stored, column), getattr(wanted, column)), (wanted.name, column)
     return found, kept
 
 
@@ -111,7 +112,7 @@ def lively(seed: int, seconds: int, *, first_s: float = 0.0, per_second: int = 4
     starts = np.round(first_s + np.arange(seconds + 1) + dice.uniform(-0.02, 0.02, seconds + 1), 3)
     rows = [
         (float(start), round(float(end - start), 3), dice.lognormal(6, 1, per_second).astype(int).tolist())
-        for start, end in zip(starts[:-1], starts[1:], strict=True)
+        for start, end in itertools.pairwise(starts)
     ]
     return made_log("READ", rows)
 
@@ -274,6 +275,12 @@ def inside(entry, run: MergedRun, client):
     return (entry.midpoint_s >= run.window.from_s) & (entry.midpoint_s < run.window.to_s)
 
 
+@contextlib.contextmanager
+def nowhere(name: str) -> Iterator[Write]:
+    """Keeps nothing."""
+    yield lambda data: None
+
+
 def test_its_memory_does_not_grow_with_the_length_of_the_logs():
     lines = lines_of(lively(1, 1, per_second=3000))
     payload = lines[4].partition(",")[2].partition(",")[2]
@@ -285,10 +292,6 @@ def test_its_memory_does_not_grow_with_the_length_of_the_logs():
                 yield f"{second}.000,1.000,{payload}\n".encode()
 
         return LogSource(pieces)
-
-    @contextlib.contextmanager
-    def nowhere(name: str) -> Iterator[Write]:
-        yield lambda data: None
 
     def peak(seconds: int) -> int:
         tracemalloc.start()

@@ -1,5 +1,7 @@
 """A reader that takes lines one by one, with no regular expression and no short way, finds the same in any text."""
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,9 +68,9 @@ def run_lines(draw) -> list[str]:
     return lines
 
 
-def naive(lines: list[str]) -> list[dict]:
+def naive(lines: list[str]) -> list[dict[str, dict[str, float]]]:
     """What the lines state: for each run its totals, and for each metric its values by key, return codes added."""
-    runs: list[dict] = []
+    runs: list[dict[str, dict[str, float]]] = []
     for line in lines:
         parts = line.strip().split(", ")
         if len(parts) != 3 or not parts[0].startswith("[") or not parts[0].endswith("]"):
@@ -86,9 +88,9 @@ def naive(lines: list[str]) -> list[dict]:
     return runs
 
 
-def stated(run: ReadRun) -> dict:
+def stated(run: ReadRun) -> dict[str, Any]:
     """The same of what was read."""
-    found: dict = {"OVERALL": {"RunTime(ms)": run.runtime_ms, "Throughput(ops/sec)": run.throughput_ops_s}}
+    found: dict[str, Any] = {"OVERALL": {"RunTime(ms)": run.runtime_ms, "Throughput(ops/sec)": run.throughput_ops_s}}
     words = {number: word for word, number in PERCENTILES.items()}
     for name, operation in run.operations.items():
         values = {
