@@ -22,7 +22,8 @@ def _file(file: Mapping[str, Any]) -> Iterator[str]:
         yield f"{file['file']}: refused"
         reason, _, closest = file["error"].partition(" What comes closest: ")
         yield f"  {reason}"
-        yield from (f"    line {line}" for line in f" | {closest}".split(" | line ") if line)
+        for line in closest.removeprefix("line ").split(" | line ") if closest else ():
+            yield f"    line {line}"
     else:
         yield f"{file['file']}: {kind}, {number} run{'s' if number != 1 else ''}"
     for position, run in enumerate(file["runs"], 1):
