@@ -18,7 +18,7 @@ class Report:
     columns: Sequence[str]
     rows: Sequence[Sequence[str | int | float]]
     figure: float
-    unit: str  # "ratio" or "s"
+    unit: str  # "ratio", "s" or "MB/s"
     wanted: str  # in words: "at least 0.98"
     met: bool
     notes: str = ""
@@ -30,7 +30,8 @@ class Report:
         widths = [max(len(row[column]) for row in cells) for column in range(len(self.columns))]
         lines = ["  " + "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in cells]
         verdict = "met" if self.met else "NOT met"
-        figure = f"median {self.figure:.3f}{' s' if self.unit == 's' else ''}, wanted {self.wanted}: {verdict}"
+        unit = "" if self.unit == "ratio" else f" {self.unit}"
+        figure = f"median {self.figure:.3f}{unit}, wanted {self.wanted}: {verdict}"
         return "\n".join([self.title, *lines, f"  {figure}", *([f"  {self.notes}"] if self.notes else [])])
 
     def write(self, folder: Path) -> Path:
