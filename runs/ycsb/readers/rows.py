@@ -109,13 +109,13 @@ class _Piece:
         """Of every line with two commas the positions of its first byte, both commas and its line feed."""
         every = np.frombuffer(self._buffer, dtype=np.uint8)
         marks = np.flatnonzero((every == _COMMA) | (every == _LINE_FEED))
-        kinds = every[marks]
-        if marks.size % 3 == 0 and bool((kinds.reshape(-1, 3) == (_COMMA, _COMMA, _LINE_FEED)).all()):
-            self._line_ends = marks[2::3]
+        is_end = every[marks] == _LINE_FEED
+        if 3 * int(np.count_nonzero(is_end)) == marks.size and bool(is_end[2::3].all()):
+            self._line_ends = marks[2::3]  # every line has two commas
             self._line = np.arange(self._line_ends.size)
             at = np.arange(2, marks.size, 3)
         else:
-            ends = np.flatnonzero(kinds == _LINE_FEED)
+            ends = np.flatnonzero(is_end)
             self._line_ends = marks[ends]
             # Two commas lie between the line feed before and this one: it is the third mark after that.
             self._line = np.flatnonzero(np.diff(ends, prepend=-1) == 3)
