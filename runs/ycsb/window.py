@@ -151,8 +151,10 @@ def _last_tick(entry: Timeline, number: int, reference: Timeline) -> float:
     middles = entry.midpoint_s[(entry.client == number) & (entry.totals > 0)]
     if not middles.size:
         return -np.inf
-    at = int(np.searchsorted(reference.start_s, middles.max(), side="right")) - 1
-    return float(reference.end_s[max(at, 0)])
+    starts = reference.start_s
+    begun = starts[starts <= middles.max()]
+    latest = begun.max() if begun.size else starts.min()
+    return float(reference.end_s[starts == latest].max())
 
 
 def _window(spans: Sequence[Span], cut: Cut) -> Window:

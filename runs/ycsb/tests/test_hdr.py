@@ -5,45 +5,23 @@ import re
 import struct
 import zlib
 
+import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runs.ycsb.encoded import Layout
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.hdr import read_log
-from runs.ycsb.histogram import Histogram
+from runs.ycsb.hdr import LogDecoder, read_log, read_logs
+from runs.ycsb.hdrtext import LONGEST_LINE
+from runs.ycsb.histogram import Histogram, index_of
 from runs.ycsb.summary import parse_summary
-from runs.ycsb.tests.samples import DATA
+from runs.ycsb.tests.hdrlogs import file_of, lines_of, v1, v2, zigzag
+from runs.ycsb.tests.samples import DATA, made_log
 
 HEAD = ["#[Logging for: READ]", "#[StartTime: 1700000000.000 (seconds since epoch), then]"]
 CLIENTS = ["two_clients/0", "two_clients/1", "load/0", "load/1", "target/0", "not_loaded/0"]
-
-
-def v1(counts: list[int], *, word: str = "q", digits: int = 3) -> str:
-    """An interval's histogram in the old encoding."""
-    body = b"".join(struct.pack(">" + word, count) for count in counts)
-    size = struct.calcsize(word) << 4
-    inner = struct.pack(">iiiiqqd", 0x1C849301 | size, len(body), 0, digits, 1, 2**40, 1.0) + body
-    packed = zlib.compress(inner)
-    return base64.b64encode(struct.pack(">ii", 0x1C849302 | size, len(packed)) + packed).decode()
-
-
-def v2(body: bytes) -> str:
-    """An interval's histogram in the new encoding, its numbers given as bytes."""
-    inner = struct.pack(">iiiiqqd", 0x1C849313, len(body), 0, 3, 1, 2**40, 1.0) + body
-    packed = zlib.compress(inner)
-    return base64.b64encode(struct.pack(">ii", 0x1C849314, len(packed)) + packed).decode()
-
-
-def zigzag(number: int) -> bytes:
-    """One number as the new encoding writes it."""
-    value = ((number << 1) ^ (number >> 63)) & (2**64 - 1)
-    out = bytearray()
-    while value >= 0x80 and len(out) < 8:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -121,10 +99,10 @@ def test_it_reads_counts_of_every_length(count):
     assert (index.tolist(), counts.tolist()) == ([5, 9], [count, 2])
 
 
-def test_it_reads_tags_base_times_and_absolute_times():
+def test_it_reads_base_times_and_absolute_times():
     payload = v2(zigzag(1))
-    tagged = read_log([*HEAD, "#[BaseTime: 1700000000.500 (seconds since epoch)]", f"Tag=x,2.0,1.0,0.1,{payload}"])
-    assert tagged.start_time_s + tagged.start_s[0] == 1_700_000_002.5
+    based = read_log([*HEAD, "#[BaseTime: 1700000000.500 (seconds since epoch)]", f"2.0,1.0,0.1,{payload}"])
+    assert based.start_time_s + based.start_s[0] == 1_700_000_002.5
     absolute = read_log([*HEAD, f"1700000007.25,1.0,0.1,{payload}"])
     assert absolute.start_time_s + absolute.start_s[0] == 1_700_000_007.25
     relative = read_log([*HEAD, f"7.25,1.0,0.1,{payload}"])
@@ -212,3 +190,122 @@ def test_it_needs_a_name_from_somewhere():
     assert read_log([row], operation="SCAN").operation == "SCAN"
     with pytest.raises(HistogramError, match="which operation"):
         read_log([row])
+
+
+def test_it_tells_tagged_measurements_apart():
+    one, two = v2(zigzag(1)), v2(zigzag(2))
+    lines = [
+        "#[StartTime: 1700000000.000 (seconds since epoch), then]",
+        f"Tag=READ,0,1,0,{one}",
+        f"Tag=UPDATE,0,1,0,{two}",
+    ]
+    reads, updates, untagged = read_logs([file_of([*lines, f"Tag=READ,1,1,0,{two}", f"2,1,0,{one}"])], operation="SCAN")
+    assert (reads.operation, updates.operation, untagged.operation) == ("READ", "UPDATE", "SCAN")
+    assert (reads.total, updates.total, untagged.total) == (3, 2, 1)
+    assert (reads.start_s.tolist(), untagged.start_s.tolist()) == ([0, 1], [2])
+    with pytest.raises(HistogramError, match="several measurements: READ, UPDATE"):
+        read_log(lines)
+
+
+def test_it_reads_logs_that_were_put_together():
+    reads = made_log("READ", [(0.0, 1.0, [5])])
+    updates = made_log("UPDATE", [(0.0, 1.0, [7, 7])], start_time_s=1_700_000_010.0)
+    again = made_log("READ", [(0.5, 1.0, [5, 5, 5])], start_time_s=1_700_000_020.0)
+    logs = read_logs([file_of([*lines_of(reads), *lines_of(updates), "", *lines_of(again)])])
+    assert [(log.operation, log.total) for log in logs] == [("READ", 4), ("UPDATE", 2)]
+    assert (logs[0].start_time_s + logs[0].start_s).tolist() == [1_700_000_000.0, 1_700_000_020.5]
+    assert logs[1].start_time_s == 1_700_000_010.0
+
+
+values = st.one_of(st.integers(0, 3000), st.integers(0, 10**9), st.integers(0, 2**62))
+logs = st.lists(st.lists(values, max_size=12), min_size=1, max_size=6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(logs, logs, st.sampled_from([1, 2]), st.booleans(), st.integers(1, 5000))
+def test_it_reads_what_was_written_in_pieces_of_any_size(first, second, version, tagged, piece):
+    if version == 1:  # which writes every index up to the greatest
+        first, second = ([[value % 10**6 for value in row] for row in rows] for rows in (first, second))
+    made = [
+        made_log(name, [(float(at), 1.0, row) for at, row in enumerate(rows)])
+        for name, rows in (("READ", first), ("UPDATE", second))
+    ]
+    if tagged:
+        start = lines_of(made[0])[2]
+        lines = [start, *(line for log in made for line in lines_of(log, version=version, tag=log.operation))]
+    else:
+        lines = [line for log in made for line in lines_of(log, version=version)]
+    content = file_of(lines)
+    found = read_logs(content[at : at + piece] for at in range(0, len(content), piece))
+    assert [log.operation for log in found] == ["READ", "UPDATE"]
+    for log, expected in zip(found, made, strict=True):
+        for column in ("start_s", "length_s", "offsets", "index", "count"):
+            assert np.array_equal(getattr(log, column), getattr(expected, column)), column
+
+
+@pytest.mark.parametrize(("digits", "lowest"), [(4, 1), (5, 1), (4, 2), (5, 1000), (2, 1), (1, 1)])
+def test_it_converts_other_resolutions_exactly_or_not_at_all(digits, lowest):
+    layout = Layout(digits, lowest.bit_length() - 1)
+    counts = [0] * (300 + (3 << layout.half_bits))
+    for at in (7, 9, 250, (3 << layout.half_bits) + 5, (3 << layout.half_bits) + 6):
+        counts[at] += at
+    lowest_values, highest_values = (column.tolist() for column in layout.values(np.flatnonzero(counts)))
+    line = f"0,1,0,{v1(counts, digits=digits, lowest=lowest)}"
+    indices = [(index_of(low), index_of(high)) for low, high in zip(lowest_values, highest_values, strict=True)]
+    if any(low != high for low, high in indices):
+        assert digits < 3 or lowest > 1
+        with pytest.raises(HistogramError, match=f"too coarse: {digits} significant digits"):
+            read_log([*HEAD, line, line])
+        return
+    expected: dict[int, int] = {}
+    for (index, _), count in zip(indices, filter(None, counts), strict=True):
+        expected[index] = expected.get(index, 0) + count
+    found = read_log([*HEAD, line, f"1,1,0,{v2(zigzag(-5) + zigzag(4))}"])
+    assert dict(zip(found.index[: int(found.offsets[1])].tolist(), found.count.tolist(), strict=False)) == expected
+    assert found.intervals[1].histogram == Histogram.of_values([5] * 4)
+
+
+def test_it_reads_values_of_a_coarser_unit_that_are_large_enough():
+    # In units of 2 from 4096 on every bucket is one of ours.
+    index = (2 << 10) + 100
+    (low,), (high,) = (column.tolist() for column in Layout(3, 1).values(np.array([index])))
+    log = read_log([*HEAD, f"0,1,0,{v2(zigzag(-index) + zigzag(9), lowest=2)}"])
+    assert log.histogram() == Histogram.of_values([low] * 9)
+    assert high - low == 3
+
+
+@pytest.mark.parametrize("digits", [0, 6, -1, 10**6])
+def test_it_refuses_impossible_resolutions(digits):
+    line = f"0,1,0,{v2(zigzag(1), digits=digits)}"
+    with pytest.raises(HistogramError, match=f"line 3: the histogram has {digits} significant digits"):
+        read_log([*HEAD, line, line])
+
+
+def test_it_does_not_inflate_a_bomb_of_five_digits_either():
+    inner = struct.pack(">iiiiqqd", 0x1C849313, 2**30, 0, 5, 1, 2**40, 1.0) + bytes(120_000_000)
+    packed = zlib.compress(inner)
+    bomb = base64.b64encode(struct.pack(">ii", 0x1C849314, len(packed)) + packed).decode()
+    with pytest.raises(HistogramError, match="too large"):
+        read_log([*HEAD, f"0,1,0,{bomb}", f"1,1,0,{v2(zigzag(1))}"])
+
+
+def test_it_does_not_gather_an_endless_line():
+    decoder = LogDecoder("READ")
+    fed = 0
+    with pytest.raises(HistogramError, match="line 2: the line is longer than 4 MiB"):
+        for piece in [b"#[Logging for: READ]\n", *[b"A" * 65_536] * 1600]:
+            fed += len(piece)
+            assert not list(decoder.feed(piece))
+    assert fed < LONGEST_LINE + 200_000
+    whole = b"#[Logging for: READ]\n" + b"0" * (LONGEST_LINE + 1) + b"\n"
+    with pytest.raises(HistogramError, match="line 2: the line is longer"):
+        read_logs([whole])
+
+
+def test_it_says_which_interval_of_many_is_damaged():
+    good, beyond = v2(zigzag(3)), v2(zigzag(-60_000) + zigzag(1))
+    lines = [f"{at},1,0,{good}" for at in range(30)]
+    for bad in (beyond, v2(bytes([0x81])), v2(zigzag(-(2**40)) + zigzag(1))):
+        with pytest.raises(HistogramError) as caught:
+            read_log([*HEAD, *lines[:20], f"20,1,0,{bad}", *lines[21:]])
+        assert caught.value.line_number == 23
