@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from runs.catalog.durability import Durability
+from runs.catalog.durability import Durability, same_class
 from runs.validity.environment import complaints_about
 from runs.validity.facts import ClusterFacts, fact
 from runs.validity.profile import Profile
@@ -112,15 +112,13 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
 def durability(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V20: what a write waits for. An unknown promise equals nothing, not even another unknown one."""
     title, limits = TITLES["V20"], "the same acknowledgement, copies and loss"
-    classes = [durability_class(side.durability) for side in (a, b)]
-    unknown = [side for side, found in zip((a, b), classes, strict=True) if not found]
-    if unknown:
+    modes = [_mode(side.durability) for side in (a, b)]
+    same = same_class(modes[0], modes[1])
+    if same is None:
+        unknown = [side for side, mode in zip((a, b), modes, strict=True) if mode is None]
         return not_assessed("V20", title, limits, f"What a write of {_labels(unknown)} waits for is not known.")
-    complaints = (
-        []
-        if classes[0] == classes[1]
-        else [f"a write waits for {classes[0]} in {a.label} and for {classes[1]} in {b.label}"]
-    )
+    classes = [waits_for(mode) for mode in modes if mode is not None]
+    complaints = [] if same else [f"a write waits for {classes[0]} in {a.label} and for {classes[1]} in {b.label}"]
     silent = [side for side in (a, b) if side.durability.get("ack") == "none"]
     if silent:
         complaints.append(f"writes of {_labels(silent)} are not acknowledged at all")
@@ -136,22 +134,25 @@ _WAITS_FOR: Final = {
 }  # fmt: skip
 
 
-def durability_class(record: Mapping[str, object]) -> str:
-    """The part of a durability record that decides how long a write takes, in words; empty where it is unknown."""
-    try:
-        mode = Durability.from_dict(record)
-    except ValueError:
-        return ""
+def waits_for(mode: Durability) -> str:
+    """What a write of the mode waits for, in words that differ wherever `Durability.write_class` does."""
     text = _WAITS_FOR[mode.ack]
     if mode.replicas_acked:
         copies = (
             f"{mode.replicas_acked} of the" if isinstance(mode.replicas_acked, str) else f"{mode.replicas_acked} other"
         )
         text += f", {copies} copies ({_WAITS_FOR[mode.replica_ack]})"
-    if mode.ack != "disk":
+    if mode.ack != "disk" or mode.loss_window_s != 0:
         lost = "any" if mode.loss_window_s is None else "none" if not mode.loss_window_s else "the last seconds"
         text += f" (may lose {lost})"
     return text
+
+
+def _mode(record: Mapping[str, object]) -> Durability | None:
+    try:
+        return Durability.from_dict(record)
+    except ValueError:
+        return None
 
 
 def environments(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from runs.catalog.durability import Durability
 from runs.validity import ClusterFacts, SideFacts, judge_pair, profile
-from runs.validity.pairs import durability_class, fit_of, memory_ratio
+from runs.validity.pairs import fit_of, memory_ratio, waits_for
 
 MEASURED = profile("measured")
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
@@ -112,9 +113,13 @@ def test_it_agrees_with_a_published_cluster(record_bytes, ratio):
     assert found is not None and fit_of(found, MEASURED) == "borders on memory"
 
 
+def told(record):
+    return waits_for(Durability.from_dict(record))
+
+
 def test_a_mode_is_told_in_words():
-    assert durability_class(DISK) == "the disk"
-    assert durability_class(MEMORY) == "the server's memory (may lose any)"
-    assert durability_class({**MEMORY, "loss_window_s": 1.0}) == "the server's memory (may lose the last seconds)"
+    assert told(DISK) == "the disk"
+    assert told(MEMORY) == "the server's memory (may lose any)"
+    assert told({**MEMORY, "loss_window_s": 1.0}) == "the server's memory (may lose the last seconds)"
     copies = {**DISK, "replicas_acked": "quorum", "replica_ack": "disk"}
-    assert durability_class(copies) == "the disk, quorum of the copies (the disk)"
+    assert told(copies) == "the disk, quorum of the copies (the disk)"
