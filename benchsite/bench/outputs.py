@@ -136,7 +136,9 @@ def _encoded(latencies: Ints) -> bytes:
             body += _number(last + 1 - at)
         body += _number(number)
         last = at
-    packed = zlib.compress(_INNER.pack(0x1C849313, len(body), 0, 3, 1, 3_600_000_000, 1.0) + body)
+    # Java's histograms grow with their values, by doubling.
+    highest = (1 << int(latencies.max()).bit_length()) - 1
+    packed = zlib.compress(_INNER.pack(0x1C849313, len(body), 0, 3, 1, highest, 1.0) + body)
     return base64.b64encode(_OUTER.pack(0x1C849314, len(packed)) + packed)
 
 

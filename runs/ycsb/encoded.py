@@ -12,7 +12,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ _LEB_LONGEST: Final = 9
 # negative number over so many zeros). Bytes with the high bit are parts of longer numbers.
 _BYTE: Final = np.arange(256)
 _COUNTS: Final = (_BYTE & 1 == 0) & (_BYTE > 0) & (_BYTE < 0x80)
-_STEPS: Final = np.where(_BYTE & 1, (_BYTE >> 1) + 1, 1).astype(np.int64) * (_BYTE < 0x80)
+_STEPS: Final = np.where(_BYTE < 0x80, np.where(_BYTE & 1, (_BYTE >> 1) + 1, 1), 0).astype(np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,24 +176,40 @@ def _decode_v2(payloads: Sequence[Payload], most_index: int) -> Counts:
     borders = np.concatenate([[0], np.cumsum([len(payload.data) for payload in payloads])]).astype(np.int64)
     starts, ends = _longer_numbers(data, borders, payloads)
     numbers = _unzigzag(data, starts, ends)
+    leads = np.where(numbers < 0, -numbers, 1)
+    bad = (leads < 1) | (leads > most_index + 1)
+    if bad.any():
+        # Runs of zeros so absurd that their sum would turn negative and look harmless.
+        raise _beyond(payloads, borders, ends[bad])
     steps, counts = _STEPS.take(data), _COUNTS.take(data)
-    if ends.size:
-        steps[ends], counts[ends] = np.where(numbers < 0, -numbers, 1), numbers > 0
-        bad = (steps[ends] < 1) | (steps[ends] > most_index + 1)
-        if bad.any():
-            # Runs of zeros so absurd that their sum would turn negative and look harmless.
-            raise _beyond(payloads, borders, ends[bad])
+    steps[ends], counts[ends] = 0, numbers > 0
     counted = np.flatnonzero(counts)
     count = (data.take(counted) >> 1).astype(np.int64)
     count[np.searchsorted(counted, ends[numbers > 0])] = numbers[numbers > 0]
-    reached = np.cumsum(steps, dtype=np.int32 if int(steps.max(initial=0)) * steps.size < 2**31 else np.int64)
-    sizes = np.diff(np.searchsorted(counted, borders)).astype(np.int64)
-    # A number's own step leads beyond its index.
-    begun = np.where(borders[:-1] > 0, reached[borders[:-1] - 1], 0) + 1 if data.size else borders[:-1]
-    index = reached.take(counted) - np.repeat(begun.astype(reached.dtype), sizes)
+    reached: npt.NDArray[np.int64] = np.cumsum(steps, dtype=np.int32 if data.size < 2**24 else np.int64)
+    index = reached.take(counted) + _shifts(reached, borders, ends, leads, counted)
     if index.size and int(index.max()) > most_index:
         raise _beyond(payloads, borders, counted[index > most_index])
-    return Counts(sizes, index.astype(np.int32, copy=False), count)
+    sizes = np.diff(np.searchsorted(counted, borders)).astype(np.int64)
+    return Counts(sizes, index.astype(np.int32), count)
+
+
+def _shifts(reached: npt.NDArray[Any], borders: Ints, ends: Ints, leads: Ints, counted: Ints) -> Ints:
+    """For every number that counts the difference between its index and how far the small steps reached.
+
+    It changes where a payload begins, and where a longer number adds what it leads over.
+    """
+    at = np.concatenate([borders[:-1], ends])
+    order = np.argsort(at, kind="stable")
+    begins = order < borders.size - 1
+    led = np.cumsum(np.concatenate([np.zeros(borders.size - 1, dtype=np.int64), leads])[order])
+    before = np.where(borders[:-1] > 0, reached[borders[:-1] - 1], 0) if reached.size else borders[:-1]
+    # Of the payload to which each belongs; a number's own step leads beyond its index.
+    payload = np.cumsum(begins) - 1
+    shift = led - (led[begins] + before)[payload] - 1
+    numbers = np.diff(np.append(np.searchsorted(counted, at[order]), counted.size))
+    shifts: Ints = np.repeat(shift, numbers)
+    return shifts
 
 
 def _beyond(payloads: Sequence[Payload], borders: Ints, positions: Ints) -> HistogramError:

@@ -212,13 +212,16 @@ def _grouped(rows: Ints, group: Ints, counts: Counts) -> tuple[Ints, Ints, Count
     number = np.diff(np.append(begins, rows.size))
     if begins.size == rows.size:
         return rows, number, counts
-    width = int(counts.index.max(initial=0)) + 1
-    total = np.zeros(begins.size * width, dtype=np.int64)
-    owner = np.repeat(np.repeat(np.arange(begins.size) * width, number), counts.sizes)
-    np.add.at(total, owner + counts.index, counts.count)
-    used = np.flatnonzero(total)
-    sizes = np.bincount(used // width, minlength=begins.size).astype(np.int64)
-    return rows[begins], number, Counts(sizes, (used % width).astype(np.int32), total[used])
+    ends = np.cumsum(counts.sizes)[begins + number - 1]
+    total = np.zeros(int(counts.index.max(initial=0)) + 1, dtype=np.int64)
+    index, count, at = [], [], 0
+    for end in ends.tolist():
+        np.add.at(total, counts.index[at:end], counts.count[at:end])
+        index.append(np.flatnonzero(total))
+        count.append(total[index[-1]])
+        total[index[-1]], at = 0, end
+    sizes = np.array([part.size for part in index], dtype=np.int64)
+    return rows[begins], number, Counts(sizes, np.concatenate(index).astype(np.int32), np.concatenate(count))
 
 
 def _measurements(clients: Sequence[ClientLogs]) -> tuple[_Measurement, ...]:
