@@ -1,5 +1,6 @@
 """One run while its lines are read."""
 
+import math
 from dataclasses import replace
 from typing import Final
 
@@ -89,12 +90,12 @@ class RunDraft:
         )
 
     @property
-    def last_status(self) -> tuple[int, int]:
-        """Elapsed seconds and operations done so far."""
+    def last_status(self) -> tuple[int, int, float]:
+        """Elapsed seconds, operations done so far, and when it was written (NaN where it does not say so)."""
         if not self._statuses:
-            return 0, 0
+            return 0, 0, math.nan
         last = self._statuses[-1]
-        return int(last.elapsed_s[-1]), int(last.operations_done[-1])
+        return int(last.elapsed_s[-1]), int(last.operations_done[-1]), float(last.at_s[-1])
 
     # --- lines ---------------------------------------------------------------------------------------------------
 
@@ -264,7 +265,7 @@ class RunDraft:
         if sums is not None and not sums.agree and not self.is_thumbtack:
             self.note(str(sums))
         if self.has_statuses and not self.has_summary:
-            elapsed_s, operations = self.last_status
+            elapsed_s, operations, _ = self.last_status
             self.note(
                 "There is no summary: the client was killed, or its file was cut. "
                 f"By its last status line it had done {operations:,} operations after {elapsed_s} s."

@@ -4,7 +4,7 @@ Versions differ in what comes first, and streams that were put together differ o
 a line cannot belong to the run before it.
 """
 
-from collections import deque
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -21,6 +21,9 @@ _REMEMBERED: Final = 4  # status lines among which one is looked for that was pr
 _SAME: Final = 0.01  # how far the last status may be from the summary of the same run
 
 
+PendingStatus = tuple[bytes, bytes, int]  # a status line, the line without its digits, its number
+
+
 class Segments:
     """The runs of one writer, in the order of its lines."""
 
@@ -30,33 +33,28 @@ class Segments:
         self._ended: list[RunDraft] = []
         self._run = RunDraft()
         self.room = MOST_OTHERS  # for lines of the run that are no measurement
-        self._pending: list[bytes] = []  # status lines
-        self._pending_shapes: list[bytes] = []
-        self._pending_numbers: list[int] = []
-        self._recent: deque[bytes] = deque(maxlen=_REMEMBERED)
-        self._repeats_status = False  # the last status line had been there before
+        self._pending: list[PendingStatus] = []
+        self._recent: tuple[bytes, ...] = ()  # the last status lines that were read
         self._previous: tuple[str, str, str] | None = None  # the last line of a summary
 
     # --- lines ---------------------------------------------------------------------------------------------------
 
     def status(self, line: bytes, shape: bytes, number: int) -> None:
-        """A status line; printed on both streams it counts once. `shape` is the line without its digits."""
-        self._repeats_status = line in self._recent
-        if self._repeats_status:
-            return
-        self._recent.append(line)
+        """A status line. `shape` is the line without its digits."""
+        self._pending.append((line, shape, number))
         if len(self._pending) >= _AT_ONCE:
+            # The last one may go on in the next line.
+            last = self._pending.pop()
             self.settle()
-        self._pending.append(line)
-        self._pending_shapes.append(shape)
-        self._pending_numbers.append(number)
+            self._pending.append(last)
 
     def continued(self, line: bytes) -> bool:
         """The next line of a status; False where there is none to go on."""
-        if self._pending and not self._repeats_status:
-            self._pending[-1] += b"\n" + line
-            self._pending_shapes[-1] += b"\n" + shape_of(line)
-        return bool(self._pending)
+        if not self._pending:
+            return False
+        first, shape, number = self._pending[-1]
+        self._pending[-1] = first + b"\n" + line, shape + b"\n" + shape_of(line), number
+        return True
 
     def measurement(self, metric: str, key: str, value: str, number: int) -> None:
         """One line of a summary."""
@@ -86,6 +84,11 @@ class Segments:
         self.settle()
         self._run.is_cut = True
         self._run.note("There are too many results in this file; those from here on were not read.", number)
+
+    def rows_overflow(self, number: int) -> None:
+        """There are more rows of printed series or buckets than one file may have."""
+        self.settle()
+        self._run.note("There are too many rows of a series in this file; those from here on were not kept.", number)
 
     def cut(self, metric: str, key: str, value: str, number: int) -> None:
         """The last line of the file, of whose value digits may be missing.
@@ -153,18 +156,24 @@ class Segments:
         """Read the status lines that are waiting, and share them out over the runs."""
         if not self._pending:
             return
-        lines, shapes, numbers = self._pending, self._pending_shapes, self._pending_numbers
-        self._pending, self._pending_shapes, self._pending_numbers = [], [], []
+        lines, shapes, numbers = zip(*self._pending, strict=True)
+        self._pending = []
         statuses = self._reader.read(lines, shapes)
+        repeated = _repeated(statuses, lines, self._recent)
+        self._recent = lines[-_REMEMBERED:]
+        if repeated:
+            kept = [at for at in range(len(lines)) if at not in repeated]
+            statuses, numbers = statuses.selected(kept), tuple(numbers[at] for at in kept)
         # The count of operations only ever goes up; a line that is older than the one before it came late.
         is_start = (np.diff(statuses.operations_done) < 0) & ~(np.diff(statuses.at_s) < 0)
-        edges = [0, *(np.flatnonzero(is_start) + 1).tolist(), len(lines)]
-        for start, end in pairwise(edges):
+        edges = [0, *(np.flatnonzero(is_start) + 1).tolist(), len(statuses)]
+        for start, end in pairwise(edges if len(statuses) else []):
             self._take_statuses(statuses.part(start, end), numbers[start], numbers[end - 1])
 
     def _take_statuses(self, statuses: Statuses, first_line: int, last_line: int) -> None:
-        elapsed_s, operations = self._run.last_status
-        goes_on = int(statuses.operations_done[0]) >= operations and (
+        elapsed_s, operations, written_s = self._run.last_status
+        is_later = int(statuses.operations_done[0]) >= operations or float(statuses.at_s[0]) < written_s
+        goes_on = is_later and (
             not self._run.has_summary or (self._run.has_statuses and int(statuses.elapsed_s[0]) >= elapsed_s)
         )
         if not goes_on:
@@ -189,7 +198,6 @@ class Segments:
         self._run.last_line = number
 
     def _next(self, number: int) -> None:
-        self._recent.clear()
         if len(self._ended) < MOST_RUNS:
             self._ended.append(self._run)
         self._run = RunDraft(number)
@@ -211,6 +219,16 @@ class Segments:
             elif run.has_results:
                 found.append(run)
         return _without_repeated([run.done(run_format, self.source) for run in found])
+
+
+def _repeated(statuses: Statuses, lines: Sequence[bytes], before: Sequence[bytes]) -> set[int]:
+    """The status lines that stand there a second time, because they were printed on both streams."""
+    found = {at for at, line in enumerate(lines[:_REMEMBERED]) if line in before[at:]}
+    for distance in range(1, min(_REMEMBERED + 1, len(lines))):
+        alike = statuses.operations_done[distance:] == statuses.operations_done[:-distance]
+        alike &= statuses.elapsed_s[distance:] == statuses.elapsed_s[:-distance]
+        found.update(at + distance for at in np.flatnonzero(alike).tolist() if lines[at] == lines[at + distance])
+    return found
 
 
 def _is_same_run(earlier: RunDraft, later: RunDraft) -> bool:

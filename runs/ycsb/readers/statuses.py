@@ -21,7 +21,7 @@ from runs.ycsb.status import StatusHead, StatusLine, StatusOperation, made, of_n
 MOST: Final = 400_000  # lines kept of one run: more than four days, one a second
 _MOST_KINDS: Final = 2_000
 _MOST_IRREGULAR: Final = 20_000  # lines kept as objects with all their operations
-_DIGITS: Final = b"0123456789"
+DIGITS: Final = b"0123456789"
 _EXACT_DIGITS: Final = 15  # that a double holds whatever they are
 _POWERS: Final = np.power(10.0, np.arange(_EXACT_DIGITS + 1))
 _DATE_DIGITS: Final = (4, 2, 2, 2, 2, 2, 3)
@@ -56,6 +56,18 @@ class Statuses:
             {at - start: line for at, line in self.irregular.items() if start <= at < end},
         )
 
+    def selected(self, positions: Sequence[int]) -> "Statuses":
+        """Only the lines at these positions."""
+        return Statuses(
+            self.elapsed_s[positions],
+            self.operations_done[positions],
+            self.rate_ops_s[positions],
+            self.at_s[positions],
+            [self.kinds[at] for at in positions],
+            self.numbers[positions],
+            {new: self.irregular[at] for new, at in enumerate(positions) if at in self.irregular},
+        )
+
     def line(self, at: int) -> StatusLine:
         kind = self.kinds[at]
         if kind is None:
@@ -77,6 +89,9 @@ def _operations(kind: Kind, numbers: Sequence[float]) -> dict[str, StatusOperati
     for place, number in zip(kind.fields, numbers, strict=False):
         fields[place.operation][place.field] = number
     return {name: of_numbers(found) for name, found in fields.items()}
+
+
+_UNKNOWN: Final = Kind((), (), Place(NOWHERE), 0, None, (), (), (), "")  # stands for a kind not met yet
 
 
 class StatusTable(Sequence[StatusLine]):
@@ -182,7 +197,7 @@ def _joined(arrays: Sequence[np.ndarray], kind: type) -> np.ndarray:
 
 def shape_of(line: bytes) -> bytes:
     """The line without its digits."""
-    return line.translate(None, _DIGITS)
+    return line.translate(None, DIGITS)
 
 
 class StatusReader:
@@ -198,7 +213,11 @@ class StatusReader:
         `shapes` are the lines without their digits, where they are at hand.
         """
         shapes = shapes or [shape_of(line) for line in lines]
-        batch = _Batch(lines, [self._kind(shape, line) for shape, line in zip(shapes, lines, strict=True)])
+        kinds = [self._kinds.get(shape, _UNKNOWN) for shape in shapes]
+        for at, kind in enumerate(kinds):
+            if kind is _UNKNOWN:
+                kinds[at] = self._kind(shapes[at], lines[at])
+        batch = _Batch(lines, kinds)
         found = batch.read()
         for at in np.flatnonzero(~batch.is_regular).tolist():
             line = self._irregular_line(lines[at])
@@ -210,12 +229,9 @@ class StatusReader:
         return found
 
     def _kind(self, shape: bytes, line: bytes) -> Kind | None:
-        try:
-            return self._kinds[shape]
-        except KeyError:
-            if len(self._kinds) == _MOST_KINDS:
-                return None
-            return self._kinds.setdefault(shape, kind_of(line))
+        if shape not in self._kinds and len(self._kinds) < _MOST_KINDS:
+            self._kinds[shape] = kind_of(line)
+        return self._kinds.get(shape)
 
     def _irregular_line(self, line: bytes) -> StatusLine:
         status = read_status(line)
@@ -233,7 +249,7 @@ class _Batch:
         text = MARGIN + b"\n".join(lines) + b"\n"
         self.starts, self.ends = digit_runs(text)
         self.values = values_of(text, self.starts, self.ends)
-        lengths = np.fromiter((len(line) + 1 for line in lines), np.int64, len(lines))
+        lengths = np.array(list(map(len, lines)), dtype=np.int64) + 1
         self.line_starts = len(MARGIN) + np.cumsum(lengths) - lengths
         self.first_runs = np.searchsorted(self.starts, self.line_starts)
         self.run_counts = np.diff(self.first_runs, append=self.starts.size)

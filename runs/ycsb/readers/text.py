@@ -13,7 +13,7 @@ from runs.ycsb.numbers import finite
 from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
 from runs.ycsb.readers.results import Block, Format, OtherLine, ReadRun
 from runs.ycsb.readers.segments import Segments
-from runs.ycsb.readers.statuses import StatusReader, shape_of
+from runs.ycsb.readers.statuses import DIGITS, StatusReader, shape_of
 from runs.ycsb.redact import redact
 from runs.ycsb.status import CONTINUED, HEAD
 from runs.ycsb.symptoms import WORDS
@@ -39,6 +39,7 @@ _STATUS: Final = 2
 _TELLING: Final = 3
 _MOST_SHAPES: Final = 10_000
 _LONGEST_SHAPE: Final = 1_000
+_LONGEST_COUNT: Final = 18  # digits, as in `HEAD`
 _POINTS_BEGIN: Final = b" latency raw data: op, timestamp(ms), latency(us)"
 _TOTALS: Final = b"[OVERALL],"
 _ROW: Final = re.compile(rb"[A-Za-z][\w.-]{0,99},\d{10,16},\d{1,16}\n")
@@ -46,7 +47,8 @@ _NUMBER: Final = rb"\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,2})?"
 _ROW_LINE: Final = re.compile(
     rb"\[([A-Za-z][\w.%-]{0,79})\], (\d{1,18}), (" + _NUMBER + rb")(?:, (" + _NUMBER + rb"))?"
 )
-_MOST_MEASUREMENTS: Final = 600_000
+_MOST_ROWS: Final = 600_000  # of printed series and buckets
+_MOST_MEASUREMENTS: Final = 200_000
 _MOST_SOURCES: Final = 64
 _SHOWN: Final = 3  # lines quoted where there is no result
 _LONGEST_SHOWN: Final = 200  # characters of them
@@ -61,6 +63,7 @@ class TextReader:
         self._statuses = StatusReader()
         self._sources: dict[str, Segments] = {}
         self._measurements = 0
+        self._rows = 0
         self._in_points = False  # the lines at hand are raw points
         self._shapes: dict[bytes, int] = {}
         self._main = self._segments("")
@@ -111,16 +114,16 @@ class TextReader:
         if not lines[-1]:
             lines.pop()
         last = lines.pop() if block.unterminated and lines else None
-        shapes = self._shapes
+        shapes, status = self._shapes, self._main.status
         for number, line in enumerate(lines, block.first_line):
-            shape = shape_of(line)
+            shape = line.translate(None, DIGITS)
             looks_like = shapes.get(shape) or self._shape(shape)
             if looks_like == _CHATTER:
                 segments = self._main if len(self._sources) == 1 else self._writer(line)
                 if segments.room and line and not line.isspace():
                     self._keep(segments, line.decode(errors="replace"), number)
-            elif looks_like == _STATUS and HEAD.search(line):
-                self._main.status(line, shape, number)
+            elif looks_like == _STATUS and _has_digits(line):
+                status(line, shape, number)
             else:
                 self._look_closer(line, shape, number)
         if last is not None:
@@ -143,8 +146,6 @@ class TextReader:
 
     def _measurement(self, line: bytes, number: int) -> bool:
         """Whether the line was one of a summary, and not chatter."""
-        if self._measurements >= _MOST_MEASUREMENTS:
-            return True
         if (row := _ROW_LINE.fullmatch(line)) and self._row(row, number):
             return True
         text = line.decode(errors="replace")
@@ -164,9 +165,14 @@ class TextReader:
         return True
 
     def _row(self, found: re.Match[bytes], number: int) -> bool:
-        """The short way for rows, of which a file may have very many."""
+        """The short way for rows, of which a file may have very many; totals after too many of them are still read."""
+        self._rows += 1
+        if self._rows == _MOST_ROWS:
+            self._main.rows_overflow(number)
+        if self._rows >= _MOST_ROWS:
+            return True
         metric, key, value, rate = found.groups()
-        return self._has_room(self._main, number) and self._main.row(
+        return self._main.row(
             metric.decode(),
             int(key),
             float(value),
@@ -183,7 +189,7 @@ class TextReader:
 
     def _shape(self, shape: bytes) -> int:
         """What a line looks like that is this one without its digits. Chatter repeats itself, so it is remembered."""
-        if b" sec: " in shape and not _is_shipped(shape):
+        if shape.count(b" sec: ") == 1 and b" sec:  operations;" in shape and not _is_shipped(shape):
             looks_like = _STATUS
         elif b" sec: " in shape or b"]," in shape or any(mark in shape for mark in _MARKS):
             looks_like = _TELLING
@@ -264,6 +270,15 @@ def _cuts(data: bytes) -> list[int]:
 def _is_shipped(line: bytes) -> bool:
     """Whether a log shipper may have named the writer of the line."""
     return b"|" in line or b"[pod/" in line
+
+
+def _has_digits(line: bytes) -> bool:
+    """Whether a line that is one of status but for its digits has them where `HEAD` wants them; several times as fast.
+
+    Between ` sec: ` and the next blank there can be nothing but digits then.
+    """
+    second = line.find(b" sec: ")
+    return line[second - 1 : second].isdigit() and 0 < line.find(b" ", second + 6) - second - 6 <= _LONGEST_COUNT
 
 
 def _source_of(line: bytes) -> str:

@@ -149,7 +149,7 @@ def test_only_so_many_lines_are_kept(monkeypatch):
     monkeypatch.setattr("runs.ycsb.readers.drafts.MOST", 50)
     monkeypatch.setattr("runs.ycsb.readers.segments._AT_ONCE", 20)
     run = one(statuses(199, "READ") + summary())
-    assert len(run.status) == 61
+    assert len(run.status) == 58
     assert (run.status[-1].elapsed_s, run.complete) == (199, True)
     assert "Only the first" in run.warnings[-1].text
 
