@@ -14,6 +14,7 @@ import zstandard
 
 from runs.ycsb.files import Limits
 from runs.ycsb.readers import read_file
+from runs.ycsb.readers import text as text_reader
 from runs.ycsb.readers.tests.damage import SAMPLES, overlapping_zip, packed_zeros, read, runs_of, tarred, zipped
 
 MIB = 1 << 20
@@ -201,6 +202,7 @@ def test_it_keeps_only_so_many_of_a_hundred_thousand_names(kind):
 MEASURE = """
 import resource, sys
 from runs.ycsb.readers import read_file
+from runs.ycsb.readers import text as text_reader
 from runs.ycsb.readers.tests.test_hostile_files import STREAMS, Counted
 piece = STREAMS[sys.argv[1]]
 read_file("warm.txt", Counted(piece, 100_000))
@@ -337,3 +339,13 @@ def test_what_is_read_can_be_written_as_json():
     for name, content in SAMPLES.items():
         for run in runs_of(read(content, name)):
             json.dumps({key: dict(one.percentiles_us) for key, one in run.operations.items()}, allow_nan=False)
+
+
+def test_totals_behind_endless_rows_are_read(monkeypatch):
+    monkeypatch.setattr(text_reader, "_MOST_ROWS", 50)
+    rows = "".join(f"[READ], {second * 100}, 7.5\n" for second in range(80))
+    head = "[OVERALL], RunTime(ms), 8000\n[OVERALL], Throughput(ops/sec), 10.0\n[READ], Operations, 80\n"
+    (run,) = runs_of(read((head + rows + "[UPDATE], Operations, 5\n[UPDATE], Return=OK, 5\n").encode()))
+    assert (run.operations["READ"].count, len(run.operations["READ"].series)) == (80, 49)
+    assert run.operations["UPDATE"].returns == {"OK": 5}
+    assert any("not kept" in note.text for note in run.warnings)
