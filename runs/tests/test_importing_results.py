@@ -257,3 +257,9 @@ def test_it_recomputes_an_uploaded_run_to_the_same(client_in, what):
     files = [zipped(DATA / "two_clients")] if what == "histograms" else [corpus("018")]
     for run in save(client_in, bring(client_in, *files)).runs.all():
         assert list(rebuild(Run.objects.get(pk=run.pk)).differences) == []
+
+
+def test_it_leaves_out_a_value_that_may_be_cut(client_in):
+    upload = bring(client_in, sent("cut.txt", summary()[: summary().index(b"[UPDATE], Operations")].rstrip()[:-2]))
+    (read,) = upload.recognised["files"]
+    assert any("in the middle of a line" in warning["text"] for run in read["runs"] for warning in run["warnings"])

@@ -230,6 +230,9 @@ def _redacted(upload_id: uuid.UUID, position: int, member: Member, taken: Contai
             with zstandard.ZstdCompressor(level=3).stream_writer(draft, closefd=False) as compressed:
                 for block in member.blocks():
                     content, lines = without_secrets(block.data)
+                    if block.unterminated:
+                        # Ended with a line feed it would be read as a whole line, and its last value may be cut.
+                        content = content.removesuffix(b"\n")
                     compressed.write(content)
                     digest.update(content)
                     size, hidden = size + len(content), hidden + lines
