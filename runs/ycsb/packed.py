@@ -34,7 +34,8 @@ def read_heading(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str,
 
 
 def compressed(body: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=3).compress(body)
+    """With a checksum, so that damage does not look like other numbers."""
+    return zstandard.ZstdCompressor(level=3, write_checksum=True).compress(body)
 
 
 def decompressed(packed: bytes | memoryview, size: int) -> bytes:

@@ -113,6 +113,10 @@ class Segment:
     total: Ints
     parts: "_Frame"
 
+    def counts(self) -> Counts:
+        """The histograms of the single intervals."""
+        return self.parts.counts()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredIntervals:
@@ -153,7 +157,7 @@ class StoredIntervals:
             if mask.all():
                 found.add_sparse(segment.index, segment.total)
             else:
-                counts = segment.parts.counts()
+                counts = segment.counts()
                 chosen = np.repeat(mask, counts.sizes)
                 found.add_sparse(counts.index[chosen], counts.count[chosen])
         return found
@@ -173,7 +177,7 @@ class StoredIntervals:
 
     def intervals(self) -> Intervals:
         """Everything, in memory."""
-        counts = [segment.parts.counts() for segment in self.segments]
+        counts = [segment.counts() for segment in self.segments]
         sizes = np.concatenate([np.zeros(0, dtype=np.int64), *(part.sizes for part in counts)])
         return Intervals(
             name=self.timeline.name,

@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runs.ycsb.errors import PackedDataError
+from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Intervals, collect
-from runs.ycsb.stored import pack_intervals, unpack_intervals
+from runs.ycsb.packed import compressed, heading
+from runs.ycsb.stored import MAGIC, Segment, StoredIntervals, pack_intervals, unpack_intervals
 from runs.ycsb.tests.samples import logs, made_log
 
 interval_lists = st.lists(st.tuples(st.floats(0, 1e4), st.floats(0, 20), st.lists(st.integers(0, 10**9), max_size=8)), max_size=6)  # fmt: skip  # noqa: E501
@@ -49,6 +51,55 @@ def test_it_names_damage(damage, message):
     (packed,) = collect([(0, 0.0, [made_log("READ", [(0, 1, [5])])])])
     with pytest.raises(PackedDataError, match=message):
         unpack_intervals(damage(pack_intervals(packed)))
+
+
+def version_1(entry: Intervals) -> bytes:
+    """As the first version stored them: in one piece."""
+    columns = [
+        entry.client.astype("<i4"),
+        entry.start_s.astype("<f8"),
+        entry.length_s.astype("<f8"),
+        np.diff(entry.offsets).astype("<i8"),
+        np.diff(entry.index, prepend=0).astype("<i4"),
+        entry.count.astype("<i8"),
+    ]
+    header = {"name": entry.name, "intervals": len(entry), "counts": int(entry.index.size)}
+    return heading(MAGIC, 1, header) + compressed(b"".join(column.tobytes() for column in columns))
+
+
+def test_it_reads_what_the_first_version_stored():
+    for one in collect([(0, 0.0, logs("two_clients/0")), (3, 0.5, logs("two_clients/1"))]):
+        stored = version_1(one)
+        assert same(unpack_intervals(stored), one)
+        for damaged in (stored[:-1], stored[:30], stored.replace(b'"counts": ', b'"counts": 1')):
+            with pytest.raises(PackedDataError):
+                unpack_intervals(damaged)
+
+
+def test_it_takes_no_damage_for_other_numbers():
+    (reads,) = (entry for entry in collect([(0, 0.0, logs("two_clients/0"))]) if entry.name == "READ")
+    stored = pack_intervals(reads)
+    for at in range(0, len(stored), 5):
+        damaged = bytearray(stored)
+        damaged[at] ^= 0x55
+        try:
+            found = unpack_intervals(bytes(damaged))
+        except PackedDataError:
+            continue
+        assert np.array_equal(found.count, reads.count)  # what was hit is the name, or says nothing
+
+
+def test_it_adds_segments_without_unpacking_them(monkeypatch):
+    many = made_log("READ", [(float(second), 1.0, [second, 5000]) for second in range(400)])
+    stored = StoredIntervals.from_bytes(pack_intervals(collect([(0, 0.0, [many])])[0]))
+    unpacked: list[Segment] = []
+    counts = Segment.counts
+    monkeypatch.setattr(Segment, "counts", lambda self: unpacked.append(self) or counts(self))
+    inside = (stored.kept.midpoint_s > many.start_time_s + 70) & (stored.kept.midpoint_s < many.start_time_s + 390)
+    expected = Histogram.of_values([*range(70, 390), *[5000] * 320])
+    assert stored.histogram(0, inside) == expected
+    assert len(stored.segments) == 7 and len(unpacked) == 2
+    assert stored.histogram(1, inside).count == 0
 
 
 def test_it_cuts_by_the_middle_of_intervals():

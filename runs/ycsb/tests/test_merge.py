@@ -122,6 +122,29 @@ def test_it_cuts_at_the_measured_length():
     assert merged.clients[0].intervals == 10
 
 
+def test_it_leaves_a_tail_out():
+    clients = [ClientOutput(0, [steady_log("READ", 30, 7)]), ClientOutput(1, [steady_log("READ", 28, 7)])]
+    merged = merge(clients, warmup_s=3, tail_s=5)
+    assert merged.window.length_s == 20
+    assert merged.total_operations == 2 * 20 * 7
+    assert merge(clients, warmup_s=3, tail_s=5, measure_s=10).window.length_s == 10
+    assert merge(clients, warmup_s=3, tail_s=5, phase="load").total_operations == 58 * 7
+    with pytest.raises(MergeError, match=r"3 s of warm-up and 25 s at the end are more than the 28\.0 s"):
+        merge(clients, warmup_s=3, tail_s=25)
+
+
+def test_it_counts_response_times_where_nothing_else_was_measured():
+    summary = made_summary(10_000, 8, READ=80)
+    logs = [steady_log("READ", 8, 10), steady_log("READ-FAILED", 8, 1), steady_log("CLEANUP", 1, 1)]
+    merged = merge([ClientOutput(0, logs, summary, response_only=True, threads=2)], warmup_s=0)
+    (read,) = merged.operations
+    assert (read.kind, read.ok, read.failed, read.returns) == ("response", 80, 8, {"OK": 80})
+    assert (merged.throughput_ops_s, merged.failed_operations, merged.longest_us) == (10, 8, 0)
+    (one,) = merged.clients
+    assert one.printed_counts == {"Intended-READ": 80}
+    assert one.log_counts == {"CLEANUP": 1, "Intended-READ": 80, "Intended-READ-FAILED": 8}
+
+
 def test_it_counts_an_operation_that_began_late():
     # The first update came after 5 s: its log begins there, and the seconds before are seconds without updates.
     clients = [ClientOutput(0, [steady_log("READ", 20, 10), steady_log("UPDATE", 15, 10, first_s=5)])]

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.merge import ClientOutput, merge
-from runs.ycsb.series import POINT, Series, pack, series_of, total_rate, unpack
+from runs.ycsb.packed import compressed, heading
+from runs.ycsb.series import MAGIC, POINT, Series, pack, series_of, total_rate, unpack
 from runs.ycsb.tests.samples import client, made_log, steady_log
 
 EPOCH = 1_700_000_000.0
@@ -148,6 +149,17 @@ def test_it_comes_back_as_it_was(rows, kind):
         3,
     )
     assert back.points.tobytes() == points.tobytes()
+
+
+def test_it_reads_what_the_first_version_stored():
+    series = only([ClientOutput(0, [steady_log("READ", 5, 3)])])
+    old = [name for name in POINT.names if name not in ("rate_min_ops_s", "rate_max_ops_s")]
+    body = b"".join(series.points[name].tobytes() for name in old)
+    header = {"operation": "READ", "kind": "service", "base_s": EPOCH, "interval_s": 1, "clients": 1, "points": 5}
+    back = unpack(heading(MAGIC, 1, header) + compressed(body))
+    assert back.points.tobytes() == series.points.tobytes()
+    with pytest.raises(PackedDataError, match="version 3; this Benchsite reads up to 2"):
+        unpack(heading(MAGIC, 3, header) + compressed(body))
 
 
 def test_it_names_damage():
