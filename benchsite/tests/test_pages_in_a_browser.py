@@ -22,8 +22,11 @@ playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
-PAGES = ("home", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases", "database-add",
-         "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators", "queue", "systems")  # fmt: skip
+PAGES = (
+    "home", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
+    "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
+    "queue", "systems",
+)  # fmt: skip
 THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")
 
 

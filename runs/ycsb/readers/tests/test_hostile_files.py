@@ -202,7 +202,6 @@ def test_it_keeps_only_so_many_of_a_hundred_thousand_names(kind):
 MEASURE = """
 import resource, sys
 from runs.ycsb.readers import read_file
-from runs.ycsb.readers import text as text_reader
 from runs.ycsb.readers.tests.test_hostile_files import STREAMS, Counted
 piece = STREAMS[sys.argv[1]]
 read_file("warm.txt", Counted(piece, 100_000))
