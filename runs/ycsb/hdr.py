@@ -154,14 +154,6 @@ class _Waiting:
         self.size += len(payload.data)
 
 
-def decoded(pieces: Iterable[bytes], *, operation: str | None = None) -> Iterator[Batch]:
-    """The batches of one log that comes in pieces of any size."""
-    decoder = LogDecoder(operation)
-    for piece in pieces:
-        yield from decoder.feed(piece)
-    yield from decoder.done()
-
-
 def logs_of(batches: Iterable[Batch], *, truncated: bool = False) -> tuple[IntervalLog, ...]:
     """The measurements of one log, each put together from its batches, in the order in which they occur."""
     parts: dict[str, list[Batch]] = {}

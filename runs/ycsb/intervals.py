@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from runs.ycsb.encoded import Counts
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.histogram import Floats, Histogram, Ints, median_values
+from runs.ycsb.histogram import Floats, Histogram, Ints
 from runs.ycsb.names import MeasurementName, as_response, parse_name
 
 
@@ -60,10 +60,6 @@ class Intervals(Timeline):
         object.__setattr__(self, "parsed", parse_name(self.name))
         object.__setattr__(self, "totals", sums_by_interval(np.diff(self.offsets), self.count))
 
-    def owner(self) -> Ints:
-        """For every stored count the number of its interval."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
-
     def select(self, mask: npt.NDArray[np.bool_]) -> "Intervals":
         """The intervals at which `mask` is true."""
         kept = np.repeat(mask, np.diff(self.offsets))
@@ -79,18 +75,9 @@ class Intervals(Timeline):
             count=self.count[kept],
         )
 
-    def cut(self, from_s: float, to_s: float) -> "Intervals":
-        """The intervals whose middle lies in [from_s, to_s)."""
-        middle = self.midpoint_s
-        return self.select((middle >= from_s) & (middle < to_s))
-
     def histogram(self) -> Histogram:
         """All intervals added exactly."""
         return Histogram.of_sparse(self.index, self.count)
-
-    def busy_us(self) -> float:
-        """The sum of all latencies in microseconds."""
-        return float(np.dot(median_values(self.index).astype(np.float64), self.count.astype(np.float64)))
 
     def counts_of(self, some: Ints) -> Counts:
         """The histograms of some intervals, one after the other."""

@@ -102,19 +102,7 @@ def test_it_adds_segments_without_unpacking_them(monkeypatch):
     assert stored.histogram(1, inside).count == 0
 
 
-def test_it_cuts_by_the_middle_of_intervals():
-    (reads,) = collect(
-        [(0, 0.0, [made_log("READ", [(second, 1.0, [second]) for second in range(10)], start_time_s=0)])]
-    )
-    cut = reads.cut(2.0, 5.0)
-    assert cut.start_s.tolist() == [2, 3, 4]
-    assert cut.index.tolist() == [2, 3, 4]
-    assert cut.totals.tolist() == [1, 1, 1]
-    assert reads.cut(2.6, 2.9).start_s.size == 0
-    assert reads.cut(2.6, 2.9).histogram().count == 0
-
-
 def test_it_counts_empty_intervals_as_nothing():
     (reads,) = collect([(0, 0.0, [made_log("READ", [(0, 1, []), (1, 1, [7, 7, 9]), (2, 1, [])])])])
     assert reads.totals.tolist() == [0, 3, 0]
-    assert reads.busy_us() == 23
+    assert reads.histogram().total_us == 23
