@@ -15,18 +15,20 @@ from runs.ycsb.readers.text import TextReader
 _OBJECT: Final = re.compile(rb"\{[^{}]{0,4000}\}")
 _LONGEST: Final = 4_002  # bytes of an object
 _PUNCTUATION: Final = b" \t\r\n,[]"
+_METRIC: Final = b'"metric"'
 
 
 class ExporterReader:
-    """Reads the blocks of one file."""
+    """Reads the blocks of one file, which may be text alone: what a client says on the way comes before its objects."""
 
     def __init__(self) -> None:
-        self._text = TextReader("ycsb-json")
+        self._text = TextReader()
         self._rest = b""  # of the block before: it may be the beginning of an object
         self._rest_line = 1
         self._is_array = False
         self._is_closed = True  # the array, or the last object
         self._has_objects = False
+        self._is_cut = False  # the last line ends without a line end
 
     @property
     def closest(self) -> tuple[OtherLine, ...]:
@@ -34,10 +36,19 @@ class ExporterReader:
         return self._text.closest
 
     def feed(self, block: Block) -> None:
+        if self._rest or _METRIC in block.data or block.data.rstrip().endswith(b"{"):
+            self._feed_objects(block)
+        else:
+            self._text.feed(block)
+
+    def _feed_objects(self, block: Block) -> None:
+        self._is_cut = block.unterminated
         data = self._rest + block.data
         line = self._rest_line if self._rest else block.first_line
         start = 0
         for found in _OBJECT.finditer(data):
+            if _METRIC not in found[0]:
+                continue
             self._between(data[start : found.start()], line)
             line += data.count(b"\n", start, found.end())
             start = found.end()
@@ -46,12 +57,14 @@ class ExporterReader:
         opened = rest.rfind(b"{")
         if opened < 0 or len(rest) - opened > _LONGEST:
             opened = len(rest)
-        self._between(rest[:opened], line)
+        self._between(rest[:opened], line, is_cut=block.unterminated and opened == len(rest))
         self._rest, self._rest_line = rest[opened:], line + rest.count(b"\n", 0, opened)
 
     def done(self) -> tuple[ReadRun, ...]:
-        if self._rest or (self._is_array and not self._is_closed):
+        if self._has_objects and (self._rest or (self._is_array and not self._is_closed)):
             self._text.broke_off()
+        if self._rest:
+            self._text.feed(Block(self._rest, self._rest_line, self._is_cut))
         return self._text.done()
 
     def _object(self, data: bytes, line: int) -> None:
@@ -63,13 +76,14 @@ class ExporterReader:
         metric, key = found.get("metric"), found.get("measurement")
         if isinstance(metric, str) and isinstance(key, str) and "value" in found:
             self._has_objects = True
+            self._text.run_format = "ycsb-json"
             self._text.measurement(metric, key, str(found["value"]), line)
         else:
             self._text.feed(Block(data + b"\n", line))
 
-    def _between(self, data: bytes, line: int) -> None:
+    def _between(self, data: bytes, line: int, *, is_cut: bool = False) -> None:
         """What stands between two objects: of the array that they are in, or lines of text."""
-        self._is_array |= b"[" in data and not self._has_objects
+        self._is_array |= data.rstrip().endswith(b"[") and not self._has_objects
         self._is_closed |= b"]" in data
         if data.strip(_PUNCTUATION):
-            self._text.feed(Block(data if data.endswith(b"\n") else data + b"\n", line))
+            self._text.feed(Block(data if data.endswith(b"\n") else data + b"\n", line, is_cut))

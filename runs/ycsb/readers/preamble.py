@@ -74,7 +74,7 @@ class Preamble:
 
     @property
     def phase(self) -> Phase | None:
-        """By -load and -t, of which the last counts, or by dotransactions."""
+        """By -load and -t, of which the last counts, or by dotransactions; without any of them a file may tell it."""
         text = self.arguments if self.arguments is not None else self._echoed
         words = text.split()
         if self.properties.get("dotransactions") == "false" and "-t" not in words:
@@ -82,7 +82,7 @@ class Preamble:
         for word in reversed(words):
             if word in ("-load", "-t"):
                 return "load" if word == "-load" else "measure"
-        return "measure" if text else None
+        return None
 
     @property
     def properties(self) -> dict[str, str]:

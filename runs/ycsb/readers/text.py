@@ -59,7 +59,7 @@ class TextReader:
     """Reads the blocks of one file. Without a run, `closest` has the lines that looked most like a result."""
 
     def __init__(self, run_format: Format = "ycsb-text") -> None:
-        self._format: Format = run_format
+        self.run_format: Format = run_format
         self._statuses = StatusReader()
         self._sources: dict[str, Segments] = {}
         self._measurements = 0
@@ -139,7 +139,7 @@ class TextReader:
         self._main.broke_off()
 
     def done(self) -> tuple[ReadRun, ...]:
-        runs = [run for segments in self._sources.values() for run in segments.done(self._format)]
+        runs = [run for segments in self._sources.values() for run in segments.done(self.run_format)]
         return tuple(sorted(runs, key=lambda run: run.first_line))
 
     # --- lines ---------------------------------------------------------------------------------------------------

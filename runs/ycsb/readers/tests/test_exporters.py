@@ -1,5 +1,6 @@
 """The JSON exporters say the same as the text of the same run, whole, wrapped, mixed with text, or cut."""
 
+import io
 import json
 import re
 
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runs.ycsb.metric import split_line
+from runs.ycsb.readers import read_file
 from runs.ycsb.readers.tests.samples import metric, one, preamble, read_json, statuses, summary
 
 TEXT = summary(READ=600, UPDATE=400, READ_FAILED=7)
@@ -71,6 +73,25 @@ def test_it_reads_status_lines_and_commands_between():
     assert run.operations == one(TEXT).operations
 
 
+@pytest.mark.parametrize("write", [sequence, array])
+def test_the_front_door_finds_objects_behind_text(write):
+    text = preamble() + statuses(10, "READ") + "driver {a, b}\nsettings {\n" * 3 + write(TEXT) + "\n"
+    (file,) = read_file("client.txt", io.BytesIO(text.encode()))
+    (run,) = file.runs
+    assert (file.format, file.version, run.phase, len(run.status)) == ("ycsb-json", "0.17.0", "measure", 11)
+    assert run.operations == one(TEXT).operations
+    assert run.complete
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 400))
+def test_text_alone_is_text(size):
+    text = preamble() + "cluster {hosts=[a], mode=X}\nsettings {\n  a [READ], b {\n" + statuses(3, "READ") + TEXT
+    (run,) = read_json(text, size)
+    plain = one(text)
+    assert (run.format, run.operations, list(run.status)) == ("ycsb-text", plain.operations, list(plain.status))
+
+
 def test_it_reads_several_runs():
     runs = read_json(sequence(TEXT) + "\n" + sequence(summary(INSERT=5)))
     assert [len(run.operations) for run in runs] == [4, 2]
@@ -106,6 +127,7 @@ def test_wherever_it_is_cut_it_is_not_called_complete(write):
                 assert operation.count in (None, whole.operations[name].count)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='{}[]", :\n\\metricasuv0123456789.E-'))
 def test_it_never_raises(text):
     read_json(text)
