@@ -52,11 +52,13 @@ def read_upload(upload_id: uuid.UUID) -> None:
 
 def start_child(upload_id: uuid.UUID, claim: uuid.UUID) -> Guarded:
     """The reader itself, which goes when this process goes. Raises StartError."""
+    log_file = settings.VAR_DIR / "log" / "reader.log"
+    log_file.parent.mkdir(parents=True, exist_ok=True)  # A conductor on a machine of its own has no supervisor.
     return start_guarded(
         [sys.executable, settings.BASE_DIR / "manage.py", "read_upload", str(upload_id), str(claim)],
         registry=settings.GUARDED_DIR,
         label=f"reader of upload {upload_id}",
-        stderr=settings.VAR_DIR / "log" / "reader.log",
+        stderr=log_file,
         grace_s=STOP_GRACE_S,
     )
 

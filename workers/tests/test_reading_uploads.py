@@ -99,8 +99,7 @@ def test_the_scheduler_takes_up_what_a_lost_worker_left(waiting, scheduler):
 @pytest.fixture
 def children(settings, import_folder, tmp_path, monkeypatch):
     """Children of this test see its database and its folders."""
-    (tmp_path / "log").mkdir()
-    settings.VAR_DIR = tmp_path
+    settings.VAR_DIR = tmp_path  # without a folder for logs
     settings.GUARDED_DIR = tmp_path / "guarded"
     for name, value in (
         ("DATABASE_URL", database_url()), ("BENCHSITE_INCOMING", str(import_folder / "incoming")),
