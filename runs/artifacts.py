@@ -1,12 +1,13 @@
 """Artifacts: content-addressed, zstd-compressed files behind Django's storage API, redacted before they are hashed."""
 
 import hashlib
+import io
 import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 import zstandard
 from django.core.exceptions import ImproperlyConfigured
@@ -124,24 +125,64 @@ def open_artifact(artifact: Artifact) -> bytes:
 
 @contextmanager
 def opened(digest: str) -> Iterator[BinaryIO]:
-    """The content as a stream, for what may be large."""
-    with (
-        storage().open(_path(digest)) as stored,
-        zstandard.ZstdDecompressor().stream_reader(cast(BinaryIO, stored), read_across_frames=True) as content,
-    ):
-        yield cast(BinaryIO, content)
+    """The content as a stream, for what may be large. Reading its end raises ArtifactDamaged where it was changed."""
+    with storage().open(_path(digest)) as stored, _decompressed(stored) as content:
+        yield cast(BinaryIO, io.BufferedReader(_Checked(content, digest), CHUNK))
+
+
+class ArtifactDamaged(OSError):
+    """What is stored is not what was stored."""
+
+
+class _Checked(io.RawIOBase):
+    """The content of an artifact, hashed while it is read: a disk may lie, and numbers must not come of it."""
+
+    def __init__(self, content: BinaryIO, digest: str) -> None:
+        self._content, self._digest = content, digest
+        self._hash = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def readall(self) -> bytes:
+        whole = bytearray()
+        while piece := self._read(CHUNK):
+            whole += piece
+        return bytes(whole)
+
+    def _read(self, size: int) -> bytes:
+        try:
+            piece = self._content.read(size)
+        except zstandard.ZstdError as error:
+            raise ArtifactDamaged(f"artifact {self._digest[:12]} is damaged in the storage: {error}") from error
+        self._hash.update(piece)
+        if size and not piece and self._hash.hexdigest() != self._digest:
+            raise ArtifactDamaged(f"artifact {self._digest[:12]} is damaged in the storage: its content has changed")
+        return piece
 
 
 def chunks(digest: str) -> Iterator[bytes]:
-    """The content piece by piece, so that it may be large. Raises OSError at once where it is gone."""
+    """The content piece by piece, so that it may be large. Raises OSError at once where it is gone, and ArtifactDamaged
+    at its end where it was changed.
+    """
     stored = storage().open(_path(digest))
 
     def pieces() -> Iterator[bytes]:
-        with stored, zstandard.ZstdDecompressor().stream_reader(cast(BinaryIO, stored)) as content:
-            while piece := content.read(CHUNK):
+        with stored, _decompressed(stored) as content:
+            checked = _Checked(content, digest)
+            while piece := checked.read(CHUNK):
                 yield piece
 
     return pieces()
+
+
+def _decompressed(stored: Any) -> BinaryIO:
+    return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True))
 
 
 def _path(digest: str) -> str:

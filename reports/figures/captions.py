@@ -111,7 +111,9 @@ def _worst(points: Sequence[Point]) -> str:
     if not found:
         return "no check complained"
     worst = sorted(found, key=lambda text: " reject:" not in text)[0]
-    return f"worst finding {worst.rstrip('.')}" + (f" (at {_points(len(found))})" if len(found) > 1 else "")
+    return f"worst finding {worst.rstrip('.')}" + (
+        f"; checks complain at {_points(len(found))}" if len(found) > 1 else ""
+    )
 
 
 def _points(number: int) -> str:

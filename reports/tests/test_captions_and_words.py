@@ -56,7 +56,7 @@ def test_the_caption_admits_what_is_missing():
     assert "only 1 of 2 clients merged at 1 point" in text
     assert "durability mode not read back at 1 point" in text
     assert "1 run rejected and 1 run left out by a person" in text
-    assert text.endswith("worst finding V03 reject: the client was the limit (at 2 points).")
+    assert text.endswith("worst finding V03 reject: the client was the limit; checks complain at 2 points.")
 
 
 def test_the_ladder_in_words():

@@ -3,6 +3,7 @@
 import io
 
 import pytest
+import zstandard
 from django.core.management import CommandError, call_command
 
 from runs.models import Finding, Measurement, MeasurementSet, Run, RunEvent, Series
@@ -139,6 +140,18 @@ def test_files_that_were_lost_skip_it_too(run, artifact_folder):
     for file in artifact_folder.rglob("*.zst"):
         file.unlink()
     assert call(str(run.pk))[0] == 2
+
+
+def test_a_log_that_changed_on_its_disk_skips_it(run, artifact_folder):
+    digest = run.artifacts.get(kind="hdr", name="UPDATE.hdr", client_run__number=1).sha256
+    stored = artifact_folder / digest[:2] / f"{digest[2:]}.zst"
+    content = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(stored.read_bytes())).read()
+    lines = content.splitlines(keepends=True)
+    stored.write_bytes(zstandard.ZstdCompressor().compress(b"".join(lines[:-3])))
+    before = everything_stored()
+    code, out, errors = call(str(run.pk))
+    assert (code, everything_stored()) == (2, before)
+    assert "content has changed" in out + errors
 
 
 def test_runs_that_were_never_measured_are_not_looked_at(team):

@@ -31,7 +31,13 @@ def measurement(facts: RunFacts, profile: Profile) -> CheckResult:
         )  # fmt: skip
     if not any(entry.mean_us is not None or entry.percentiles_us for entry in facts.operations):
         return not_assessed("V22", title, limits, "No latencies are known.", shown)
+    silent = sorted({entry.operation for entry in facts.operations if not entry.percentiles_us})
     doubts = list(filter(None, (_averaged(facts), _coarse(facts, profile), _service_only(facts))))
+    if silent and not doubts:
+        return not_assessed(
+            "V22", title, limits,
+            f"Percentiles of {', '.join(silent)} are not known; what is known of the latencies is in order.", shown,
+        )  # fmt: skip
     return CheckResult(
         "V22", "warn" if doubts else "pass", title, shown, limits,
         " ".join(said for said, _ in doubts) or "The latencies of every operation are in order.",

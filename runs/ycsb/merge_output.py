@@ -13,6 +13,7 @@ PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
 EXACT: Final = "exact, histograms added"
 STATED: Final = "as the client states them"
 BOUNDS: Final = "bounds, histograms missing"
+LITTLE_OVERLAP: Final = 0.9  # of the time from the first start to the last end
 
 
 def as_json(run: RunFiles) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def as_json(run: RunFiles) -> dict[str, Any]:
         "warnings": [
             *(merged.notes if isinstance(merged, SummarisedRun) else run.notes),
             *missing,
+            *_apart(merged),
         ],
         "percentiles": EXACT if isinstance(merged, MergedRun) else BOUNDS if len(merged.clients) > 1 else STATED,
         "runtime_ms": max((client.runtime_ms for client in merged.clients if client.runtime_ms), default=None),
@@ -44,6 +46,16 @@ def as_json(run: RunFiles) -> dict[str, Any]:
         "failed_operations": merged.failed_operations,
         "operations": _of_histograms(merged) if isinstance(merged, MergedRun) else _of_summaries(merged),
     }
+
+
+def _apart(merged: MergedRun | SummarisedRun) -> list[str]:
+    """A sum of throughputs is none where the clients did not work at the same time."""
+    if merged.overlap is None or merged.overlap >= LITTLE_OVERLAP or len(merged.clients) < 2:
+        return []
+    return [
+        f"The clients were at work together for {merged.overlap:.0%} of the time only: throughputs of different times "
+        "were added."
+    ]
 
 
 def _of_histograms(merged: MergedRun) -> dict[str, Any]:
