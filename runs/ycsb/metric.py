@@ -26,6 +26,7 @@ _RAW_HEADLINE: Final = "Below is a summary of latency in microseconds:"
 _TAG: Final = re.compile(r"</?[a-z]{1,10}>", re.IGNORECASE)
 _US: Final = {"us": 1.0, "ms": 1000.0}
 _BUCKET_US: Final = 1000.0  # of the measurement types histogram and timeseries: YCSB counts by whole milliseconds
+_WITH_COMMAS: Final = re.compile(r"-?[\d.]{0,400},[\d.,]{1,400}", re.ASCII)
 _MOST_KEYS: Final = 1_000  # of one metric: a client that prints more prints something else as well
 _SIGNIFICANT_BITS: Final = 11  # HdrHistogram with three significant digits keeps 2048 values apart
 
@@ -78,6 +79,15 @@ class MetricDraft:
     def keys(self) -> frozenset[str]:
         """What is stated, but for returns and rows: the same for every metric that one client prints whole."""
         return frozenset(self._seen - {"returns"})
+
+    @property
+    def doubtful(self) -> dict[str, str]:
+        """The keys that were left out since the comma in their value may mean two things, and the value as printed."""
+        return {
+            key: value
+            for key, value in self.extra.items()
+            if _WITH_COMMAS.fullmatch(value) and (key.startswith("Return=") or _named(key)[0] is not None)
+        }
 
     def take(self, key: str, value: str) -> Taken:
         """Keep one line. Of what is stated twice the first counts."""

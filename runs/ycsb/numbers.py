@@ -8,7 +8,8 @@ from typing import Final
 NO_MINIMUM: Final = 9_223_372_036_854_775_807
 _LONGEST: Final = 400  # characters; Double.toString needs 24, DecimalFormat up to 320
 # Commas that people and spreadsheets put into a copy; YCSB itself never groups digits in a summary.
-_GROUPED: Final = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d{1,40})?", re.ASCII)
+_GROUPED: Final = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d{1,40})?", re.ASCII)
+_DECIMAL: Final = re.compile(r"-?\d{1,40},\d{1,40}", re.ASCII)
 
 
 def finite(text: str) -> float | None:
@@ -34,12 +35,13 @@ def whole(text: str) -> int | None:
 
 
 def ungrouped(text: str, *, is_whole: bool) -> str | None:
-    """A summary's value without the separators of thousands that a copy may have been given.
+    """A summary's value without the separators of thousands or the decimal comma that a copy may have been given.
 
     `44,214` is 44214 where only whole numbers occur; elsewhere it may as well be 44.214, so the answer is None.
+    `12,5` is 12.5: no separator of thousands stands there.
     """
     if "," not in text:
         return text
-    if _GROUPED.fullmatch(text) is None or not (is_whole or "." in text or text.count(",") > 1):
-        return None
-    return text.replace(",", "")
+    if _GROUPED.fullmatch(text):
+        return text.replace(",", "") if is_whole or "." in text or text.count(",") > 1 else None
+    return text.replace(",", ".") if _DECIMAL.fullmatch(text) else None

@@ -1,10 +1,11 @@
 """Whether a run's results are there to the end. A summary states things twice, so what is missing shows."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.metric import MetricDraft
 from runs.ycsb.names import COMPOSITE, KNOWN_OPERATIONS, parse_name
 from runs.ycsb.operation import ReadOperation
@@ -13,6 +14,7 @@ _TOLERANCE: Final = 1e-6  # of a throughput that somebody rounded
 _COLLECTORS: Final = ("Hdr", "Bucket", "Raw")
 # What every metric states, whatever the measurement type; histograms may lack percentiles.
 _ALWAYS: Final = frozenset({"count", "Average", "Min", "Max"})
+_COUNTED: Final = frozenset({"count"})
 # Operations without return codes, in every version.
 _NEVER_RETURNED: Final = frozenset({"CLEANUP", COMPOSITE})
 
@@ -36,13 +38,18 @@ def what_breaks_off(
         wanted &= _ALWAYS
     if _is_unknown(last):
         return None
-    if (wanted | (_ALWAYS if is_untouched else frozenset())) - metrics[last].keys:
+    if (wanted | (_always(alike) if is_untouched else frozenset())) - metrics[last].keys:
         return f"The results of {last} break off."
     if any(draft.rows.overflow for draft in alike) and metrics[last].rows.overflow is None:
         return f"The buckets of {last} break off."
     if not _has_returns(last, operations, is_untouched=is_untouched):
         return f"The return codes of {last} break off."
     return None
+
+
+def _always(drafts: Sequence[MetricDraft]) -> frozenset[str]:
+    """With measurement.raw.no_summary metrics have counts and return codes alone, and so have all of them."""
+    return _ALWAYS if any(draft.keys - _COUNTED for draft in drafts) else _COUNTED
 
 
 def _has_returns(last: str, operations: Mapping[str, ReadOperation], *, is_untouched: bool) -> bool:
@@ -83,6 +90,11 @@ class Sums:
             f"Throughput and run time tell of {self.expected:,.0f} operations, the metrics of {self.total:,}: "
             "some of them are missing, or the file was edited."
         )
+
+
+def counted(operations: Mapping[str, ReadOperation], logs: Sequence[IntervalLog]) -> Mapping[str, ReadOperation]:
+    """What counts a run's operations: its metrics, or its raw points where it prints no metric."""
+    return operations or {log.operation: ReadOperation(count=log.total) for log in logs}
 
 
 def sums_of(

@@ -1,7 +1,9 @@
 """One run while its lines are read."""
 
 import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -11,12 +13,12 @@ from runs.ycsb.metric import MetricDraft, Taken
 from runs.ycsb.names import KNOWN_OPERATIONS, parse_name
 from runs.ycsb.numbers import finite, ungrouped
 from runs.ycsb.operation import ReadOperation
-from runs.ycsb.readers.completeness import sums_of, what_breaks_off
+from runs.ycsb.readers.completeness import counted, sums_of, what_breaks_off
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
 from runs.ycsb.readers.results import Format, Note, OtherLine, ReadRun
 from runs.ycsb.readers.statuses import MOST, Statuses, StatusTable
-from runs.ycsb.readers.versions import Range, corrected, version_of
+from runs.ycsb.readers.versions import Layout, Range, contradiction_of, corrected, version_of
 from runs.ycsb.redact import redact
 from runs.ycsb.summary import is_process
 from runs.ycsb.symptoms import SymptomCounter
@@ -26,6 +28,7 @@ THROUGHPUT: Final = "Throughput(ops/sec)"
 MOST_OTHERS: Final = 300  # lines kept that are no measurement
 _TELLING: Final = 3  # so many equal status lines are no accident
 _MOST_METRICS: Final = 500
+_MOST_COMMAS: Final = 100  # that are warned of one by one
 _LONGEST_OTHER: Final = 500  # characters
 _THUMBTACK_VERSION: Final = "0.1.4"
 
@@ -193,22 +196,25 @@ class RunDraft:
         """The run as it stands; applying the exceptions of its version and saying what is doubtful."""
         measured = {name: draft.done() for name, draft in self.metrics.items() if draft.is_measured}
         status = StatusTable(self._statuses)
-        version = self._version(status)
+        layout = self._layout(status)
+        version = None if self.is_thumbtack else version_of(layout)
+        logs = self.points.logs()
+        counts = counted(measured, logs)
         properties = self.preamble.properties
         operations, sentences = corrected(measured, self.metrics, version, properties)
-        is_complete = self._is_complete(measured)
+        is_complete = self._is_complete(measured, counts)
         self._notes = [Note(text) for text in sentences] + self._notes
-        self._note_what_is_doubtful(measured)
+        self._note_what_is_doubtful(layout, counts)
         return ReadRun(
             format="thumbtack" if self.is_thumbtack and run_format == "ycsb-text" else run_format,
-            phase=self.preamble.phase or _phase_by_operations(measured, status),
+            phase=self.preamble.phase or phase_of(counts or _last_of(status)),
             runtime_ms=self.runtime_ms,
             throughput_ops_s=self.throughput_ops_s,
             complete=is_complete,
             version=self._version_name(version),
             operations=operations,
             status=status,
-            logs=self.points.logs(),
+            logs=logs,
             properties=properties,
             command=self.preamble.command,
             process=self._process(),
@@ -224,13 +230,11 @@ class RunDraft:
         digits = ungrouped(self.overall.get(key, ""), is_whole=is_whole)
         return None if digits is None else finite(digits)
 
-    def _version(self, status: StatusTable) -> Range | None:
-        if self.is_thumbtack:
-            return None
-        return version_of(
+    def _layout(self, status: StatusTable) -> Layout:
+        return Layout(
             self.preamble,
             self.metrics,
-            self.overall.get(RUNTIME),
+            runtime=ungrouped(self.overall[RUNTIME], is_whole=True) if RUNTIME in self.overall else None,
             has_gc=self._has_gc,
             is_master=status.has_median,
         )
@@ -244,7 +248,7 @@ class RunDraft:
     def _has_gc(self) -> bool:
         return any(name.startswith("TOTAL_GC") for name in self.process)
 
-    def _is_complete(self, measured: dict[str, ReadOperation]) -> bool:
+    def _is_complete(self, measured: dict[str, ReadOperation], counts: Mapping[str, ReadOperation]) -> bool:
         if self.is_cut or RUNTIME not in self.overall or THROUGHPUT not in self.overall:
             return False
         # With the totals at the end, nothing can be missing before them.
@@ -254,14 +258,17 @@ class RunDraft:
         if broken is not None:
             self.note(broken, self.last_line)
             return False
-        sums = sums_of(measured, self.runtime_ms, self.throughput_ops_s)
+        sums = sums_of(counts, self.runtime_ms, self.throughput_ops_s)
         if sums is None or not sums.tell_of_missing:
             return True
         # People edit what they publish; what a machine wrote, or what lacks all metrics, was cut.
         return bool(measured) and not self._has_gc
 
-    def _note_what_is_doubtful(self, measured: dict[str, ReadOperation]) -> None:
-        sums = sums_of(measured, self.runtime_ms, self.throughput_ops_s)
+    def _note_what_is_doubtful(self, layout: Layout, counts: Mapping[str, ReadOperation]) -> None:
+        contradiction = None if self.is_thumbtack else contradiction_of(layout)
+        if contradiction is not None:
+            self.note(contradiction)
+        sums = sums_of(counts, self.runtime_ms, self.throughput_ops_s)
         if sums is not None and not sums.agree and not self.is_thumbtack:
             self.note(str(sums))
         if self.has_statuses and not self.has_summary:
@@ -276,9 +283,15 @@ class RunDraft:
             self.note("Some values are stated more than once; the first of each counts.", self._repeated)
         if self._is_thinned:
             self.note(f"Only the first {MOST:,} of {self._status_count:,} status lines were kept, and the last one.")
+        for key, value in islice(self._doubtful_commas(), _MOST_COMMAS):
+            self.note(f"{key} reads {value}: its comma may part thousands or decimals, so it was left out.")
+
+    def _doubtful_commas(self) -> Iterator[tuple[str, str]]:
         for key, value in self.overall.items():
             if key in (RUNTIME, THROUGHPUT) and "," in value and ungrouped(value, is_whole=key == RUNTIME) is None:
-                self.note(f"{key} reads {value}: its comma may part thousands or decimals, so it was left out.")
+                yield key, value
+        for name, draft in self.metrics.items():
+            yield from ((f"[{name}], {key}", value) for key, value in draft.doubtful.items())
 
     def _process(self) -> dict[str, float]:
         """What is of the client itself, with the totals that only forks state."""
@@ -300,9 +313,12 @@ class RunDraft:
         return tuple(OtherLine(number, redact(text)) for number, text in self._others + unknown)
 
 
-def _phase_by_operations(operations: dict[str, ReadOperation], status: StatusTable) -> Phase | None:
+def _last_of(status: StatusTable) -> Iterable[str]:
+    return status[-1].operations if status else ()
+
+
+def phase_of(names: Iterable[str]) -> Phase | None:
     """A load inserts and does nothing else; None where an operation is unknown, or there is none."""
-    names = set(operations) or (set(status[-1].operations) if status else set())
     done = {parse_name(name).operation for name in names if parse_name(name).is_operation}
     if not done or not done <= set(KNOWN_OPERATIONS):
         return None

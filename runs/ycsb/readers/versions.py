@@ -1,6 +1,7 @@
 """Which version of YCSB printed a run, and what its numbers mean where a version differs from all others.
 
 Summaries carry no version. A jar's name or the banner tells it, or else the layout narrows it down to a range.
+What is stated counts even where the layout speaks against it: people leave lines out of a copy, and layouts get edited.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,11 +16,23 @@ from runs.ycsb.readers.preamble import Preamble
 Version = tuple[int, int, int]
 
 _FIRST: Final[Version] = (0, 1, 0)
+_FIRST_WITH_GC: Final[Version] = (0, 9, 0)
 _LATEST: Final[Version] = (0, 17, 0)
 _MASTER: Final[Version] = (0, 18, 0)  # never released
 _MASTER_NAME: Final = "0.18.0-SNAPSHOT"
 _OLD_BANNER: Final = "0.1"  # what every version up to 0.7 calls itself
 _NOT_A_LATENCY_US: Final = 2  # the largest of the codes that VERIFY "took" before 0.8: equal, different, nothing read
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the look of an output tells of its version."""
+
+    preamble: Preamble
+    metrics: Mapping[str, MetricDraft]
+    runtime: str | None  # as printed
+    has_gc: bool
+    is_master: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +51,40 @@ def _text(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def version_of(
-    preamble: Preamble, metrics: Mapping[str, MetricDraft], runtime: str | None, *, has_gc: bool, is_master: bool
-) -> Range | None:
-    """By jar and banner, unless the layout contradicts them, else by layout; None where nothing tells."""
-    by_layout = _by_layout(preamble, metrics, runtime, has_gc=has_gc, is_master=is_master)
+def version_of(layout: Layout) -> Range | None:
+    """By jar or banner, else by layout; None where nothing tells."""
+    stated = _stated(layout.preamble)
+    if stated is not None:
+        return Range(stated, stated)
+    lows, highs = _limits(layout)
+    low, high = max(lows), min(highs)
+    if high == _MASTER and low != _MASTER:
+        high = _LATEST
+    return None if low > high or (len(lows), len(highs)) == (1, 1) else Range(low, high)
+
+
+def contradiction_of(layout: Layout) -> str | None:
+    """A sentence where the layout cannot be that of the version which is stated."""
+    stated = _stated(layout.preamble)
+    if stated is None:
+        return None
+    # That garbage collection is missing speaks against no version: its lines are the first to be left out of a copy.
+    lows, highs = _limits(replace(layout, has_gc=layout.has_gc or stated >= _FIRST_WITH_GC))
+    low, high = max(lows), min(highs)
+    if low <= stated and (stated <= high or high == _MASTER):
+        return None
+    return (
+        f"This output states YCSB {Range(stated, stated)}, but is not laid out as that version prints it: "
+        "it may be of a development build, or put together from several outputs. The stated version counts."
+    )
+
+
+def _stated(preamble: Preamble) -> Version | None:
     for name in (preamble.jar, preamble.banner):
         stated = None if name in (None, _OLD_BANNER) else _parsed(str(name))
-        # A development build carries the number of the release before it.
-        if stated is not None and (by_layout is None or by_layout.low <= stated <= by_layout.high):
-            return Range(stated, stated)
-    return by_layout
+        if stated is not None:
+            return stated
+    return None
 
 
 def _parsed(name: str) -> Version | None:
@@ -59,16 +95,16 @@ def _parsed(name: str) -> Version | None:
     return major, minor, patch[0] if patch else 0
 
 
-def _by_layout(
-    preamble: Preamble, metrics: Mapping[str, MetricDraft], runtime: str | None, *, has_gc: bool, is_master: bool
-) -> Range | None:
+def _limits(layout: Layout) -> tuple[list[Version], list[Version]]:
+    """The versions before which, and those after which, an output with this layout was not printed."""
+    metrics, runtime = layout.metrics, layout.runtime
     drafts = metrics.values()
     lows: list[Version] = [_FIRST]
     highs: list[Version] = [_MASTER]
     codes = {code for draft in drafts for code in draft.returns}
     is_numeric = any(code.removeprefix("-").isdecimal() for code in codes)
     in_ms = any(draft.has_millisecond_percentiles for draft in drafts)
-    has_cleanup = any(parse_name(name).operation == "CLEANUP" for name in metrics)
+    has_cleanup = _has_cleanup(metrics)
     is_first = any(draft.has_millisecond_average for draft in drafts)
     if is_first:
         highs.append((0, 1, 2))
@@ -81,22 +117,19 @@ def _by_layout(
         (highs if is_numeric else lows).append((0, 4, 0) if is_numeric else (0, 5, 0))
     if any("variance" in draft.keys or name.endswith("-FAILED") for name, draft in metrics.items()):
         lows.append((0, 6, 0))
-    if has_gc:
-        lows.append((0, 9, 0))
+    if layout.has_gc:
+        lows.append(_FIRST_WITH_GC)
     if runtime is not None and not is_first:
         # Whole numbers were printed as doubles from 0.1.3 to 0.12.
-        highs.append(((0, 12, 0) if has_gc else (0, 8, 0)) if "." in runtime else _MASTER)
+        highs.append(((0, 12, 0) if layout.has_gc else (0, 8, 0)) if "." in runtime else _MASTER)
         lows.append(_FIRST if "." in runtime else (0, 13, 0))
-    if preamble.banner == _OLD_BANNER:
+    if layout.preamble.banner == _OLD_BANNER:
         highs.append((0, 7, 0))
-    if preamble.is_new_package:
+    if layout.preamble.is_new_package:
         lows.append(_LATEST)
-    if is_master:
+    if layout.is_master:
         lows.append(_MASTER)
-    low, high = max(lows), min(highs)
-    if high == _MASTER and low != _MASTER:
-        high = _LATEST
-    return None if low > high or (len(lows), len(highs)) == (1, 1) else Range(low, high)
+    return lows, highs
 
 
 def corrected(
@@ -111,7 +144,7 @@ def corrected(
     for name, operation in operations.items():
         parsed = parse_name(name)
         draft = metrics[name]
-        if parsed.is_composite and version is not None and version.low >= (0, 1, 3) and version.high <= (0, 1, 4):
+        if parsed.is_composite and version is not None and _is_thousandth(version, metrics):
             found[name] = _thousandfold(operation)
             said.append(
                 "YCSB 0.1.3 and 0.1.4 measure READ-MODIFY-WRITE in milliseconds and print them as microseconds: "
@@ -159,6 +192,15 @@ def _say_counts(operations: Mapping[str, ReadOperation], version: Range | None) 
     batched = any("BATCHED_OK" in entry.returns for entry in operations.values())
     if batched and version.low >= (0, 10, 0) and version.high < (0, 12, 0):
         yield "YCSB 0.10 and 0.11 count BATCHED_OK as failed: those under -FAILED with this return code succeeded."
+
+
+def _is_thousandth(version: Range, metrics: Mapping[str, MetricDraft]) -> bool:
+    """A development build of 0.2 carries the number of the release before it, but measures CLEANUP, and all in µs."""
+    return version.low >= (0, 1, 3) and version.high <= (0, 1, 4) and not _has_cleanup(metrics)
+
+
+def _has_cleanup(metrics: Mapping[str, MetricDraft]) -> bool:
+    return any(parse_name(name).operation == "CLEANUP" for name in metrics)
 
 
 def _is_code(verify: ReadOperation, version: Range | None) -> bool:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from runs.ycsb.numbers import ungrouped
 from runs.ycsb.operation import Bucket, ReadOperation, SeriesPoint
 from runs.ycsb.readers.tests.samples import metric, one, preamble, status, summary
 from runs.ycsb.redact import HIDDEN
@@ -167,6 +168,39 @@ def test_it_says_where_batches_count_as_failed(version):
     assert "BATCHED_OK" not in said(one(f"YCSB Client 0.12.0\n{text}"))
 
 
+@pytest.mark.parametrize(
+    "stated", ["YCSB Client 0.10.0\n", "java -cp /y/core-0.10.0.jar com.yahoo.ycsb.Client -load\n"]
+)
+def test_a_stated_version_counts_where_lines_were_left_out_of_a_copy(stated):
+    """Without garbage collection the layout alone would say that it is from 0.6 to 0.8."""
+    text = TOTALS + metric("INSERT-FAILED", 1000, returns="").replace("Operations, 1000", "Operations, 1000.0")
+    text += "[INSERT], Operations, 0.0\n[INSERT], Return=BATCHED_OK, 1000\n"
+    run = one(stated + text)
+    assert run.version == "0.10.0"
+    assert "count BATCHED_OK as failed" in said(run)
+    assert "not laid out" not in said(run)
+    assert one("YCSB Client 0.1\n" + text).version == "0.6.0-0.7.0"
+
+
+@pytest.mark.parametrize(
+    ("stated", "text"),
+    [("0.17.0", TOTALS + metric("READ", 1000)), ("0.10.0", summary()), ("0.5.0", summary())],
+)
+def test_a_stated_version_counts_where_the_layout_is_another_and_it_says_so(stated, text):
+    run = one(f"YCSB Client {stated}\n{text}")
+    assert run.version == stated
+    assert f"states YCSB {stated}, but is not laid out" in said(run)
+
+
+def test_a_development_build_of_0_2_measures_all_in_microseconds():
+    """It states 0.1.4, in which a read-modify-write is a thousandth of what it should be."""
+    text = "java -cp /y/core-0.1.4.jar com.yahoo.ycsb.Client -t\n" + TOTALS + old_metric("READ-MODIFY-WRITE")
+    assert one(text).operations["READ-MODIFY-WRITE"].mean_us == 450_500
+    run = one(text + old_metric("CLEANUP"))
+    assert (run.version, run.operations["READ-MODIFY-WRITE"].mean_us) == ("0.1.4", 450.5)
+    assert "development build" in said(run)
+
+
 def test_it_says_where_failures_are_mixed_in():
     assert "together with the successful" in said(one(OLD_BANNER + TOTALS + metric("READ", 5, returns="-1")))
 
@@ -263,6 +297,52 @@ def test_a_comma_that_may_be_anything_is_not_guessed():
         "READ"
     ]
     assert (read.mean_us, read.extra) == (None, {"AverageLatency(us)": "1,234"})
+
+
+def test_a_decimal_comma_is_read_where_it_can_be_nothing_else():
+    text = summary().replace("(us), 500.0", "(us), 12,5").replace("(ops/sec), 100.0", "(ops/sec), 100,0")
+    run = one(text)
+    assert (run.operations["READ"].mean_us, run.operations["READ"].extra) == (12.5, {})
+    assert (run.throughput_ops_s, run.complete, said(run)) == (100.0, True, "")
+    line = status(1, 100, "READ").replace("Avg=512.34", "Avg=512,34")
+    assert one(line).status[0].operations["READ"].avg == 512.34
+
+
+def test_whole_numbers_that_were_printed_as_doubles_may_have_a_decimal_comma():
+    run = one(TOTALS.replace("10000.0", "10000,0") + metric("READ", 1000).replace("1000\n", "1000,0\n"))
+    assert (run.runtime_ms, run.operations["READ"].count, run.version) == (10_000, 1000, "0.5.0-0.8.0")
+
+
+def test_it_warns_of_every_value_whose_comma_may_be_anything():
+    text = (
+        summary().replace("(us), 500.0", "(us), 1,234").replace("[READ], Operations, 600", "[READ], Operations, 6,0,0")
+    )
+    run = one(text)
+    assert [note.text.partition(" reads")[0] for note in run.warnings if "its comma" in note.text] == [
+        "[CLEANUP], AverageLatency(us)",
+        "[READ], Operations",
+        "[READ], AverageLatency(us)",
+        "[UPDATE], AverageLatency(us)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_whole", "digits"),
+    [
+        ("12,5", False, "12.5"),
+        ("0,125", False, "0.125"),
+        ("1234,567", False, "1234.567"),
+        ("1,234", False, None),
+        ("1,234", True, "1234"),
+        ("1,234.5", False, "1234.5"),
+        ("1,234,567", False, "1234567"),
+        ("1,23,456", False, None),
+        ("1.234,5", False, None),
+        ("12.5", False, "12.5"),
+    ],
+)
+def test_commas_are_read_where_they_are_certain(text, is_whole, digits):
+    assert ungrouped(text, is_whole=is_whole) == digits
 
 
 # --- files that were cut -----------------------------------------------------------------------------------------
