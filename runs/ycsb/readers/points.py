@@ -5,8 +5,10 @@ from typing import Final
 import numpy as np
 
 from runs.ycsb.hdr import IntervalLog
-from runs.ycsb.histogram import MAX_INDEX, Ints, highest_values, indices_of
+from runs.ycsb.histogram import MAX_INDEX, Floats, Ints, highest_values, indices_of
+from runs.ycsb.names import parse_name
 from runs.ycsb.readers.rows import OddLine, parse_rows
+from runs.ycsb.window import SHORTEST_S
 
 # A key is an interval's number (of whole intervals since the epoch) before the index of a histogram.
 _INDEX_BITS: Final = 16
@@ -55,6 +57,7 @@ class Points:
                 counts = self._counts[rows.operation] = _Counts()
             ends = rows.time + rows.latency if self._times_are_starts else rows.time
             counts.add(ends // (self._per_second * self.interval_s), indices_of(rows.latency))
+            counts.extend(int(rows.time.min()), int(ends.max()))
             self.total += rows.time.size
         if self._size > MOST_KEYS:
             self._shrink()
@@ -75,7 +78,11 @@ class Points:
             self.interval_s = longer
 
     def logs(self) -> tuple[IntervalLog, ...]:
-        """One log for each operation, all with the same intervals: from the first to the last with a point in it."""
+        """One log for each operation, all with the same intervals: from the first to the last with a point in it.
+
+        The first instant and the last one seldom lie at full seconds: the intervals in which they lie begin and end
+        there, since a rate over whole seconds would count time in which the client did not work.
+        """
         for counts in self._counts.values():
             counts.merge()
         keys = [counts.keys >> _INDEX_BITS for counts in self._counts.values()]
@@ -83,7 +90,28 @@ class Points:
             return ()
         first, last = min(int(key[0]) for key in keys), max(int(key[-1]) for key in keys)
         numbers = np.arange(first, last + 1) if last - first < _MOST_INTERVALS else np.unique(np.concatenate(keys))
-        return tuple(counts.log(name, numbers, self.interval_s) for name, counts in self._counts.items())
+        extents = self._extents(numbers)
+        start_time_s = float(first * self.interval_s)
+        return tuple(counts.log(name, numbers, start_time_s, *extents) for name, counts in self._counts.items())
+
+    def _extents(self, numbers: Ints) -> tuple[Floats, Floats]:
+        """When the intervals with these numbers begin, in s since the first of them would, and how long they last."""
+        start_s = ((numbers - numbers[0]) * self.interval_s).astype(np.float64)
+        end_s = start_s + self.interval_s
+        # A cleanup may come long after the last operation, and says nothing about when the client worked.
+        working = [counts for name, counts in self._counts.items() if parse_name(name).is_operation]
+        counted = working or list(self._counts.values())
+        first, last = min(counts.first for counts in counted), max(counts.last for counts in counted)
+        if first == last:
+            return start_s, end_s - start_s  # of a single instant no length is known
+        per_interval = self._per_second * self.interval_s
+        origin = int(numbers[0]) * per_interval
+        # An operation may have begun before the interval in which the first one ended.
+        begins = max(first, min(int(counts.keys[0]) >> _INDEX_BITS for counts in counted) * per_interval)
+        at, until = np.searchsorted(numbers, [begins // per_interval, last // per_interval])
+        start_s[at] = min((begins - origin) / self._per_second, end_s[at] - SHORTEST_S)
+        end_s[until] = max((last - origin) / self._per_second, start_s[until] + SHORTEST_S)
+        return start_s, end_s - start_s
 
 
 class _Counts:
@@ -92,6 +120,7 @@ class _Counts:
     def __init__(self) -> None:
         self.keys: Ints = np.zeros(0, dtype=np.int64)  # ascending, each once
         self._counts: Ints = np.zeros(0, dtype=np.int64)
+        self.first = self.last = -1  # instants, in the unit of the rows: the earliest and the latest
         self._waiting: list[tuple[Ints, Ints]] = []
         self._waiting_size = 0
 
@@ -115,6 +144,10 @@ class _Counts:
         if self._waiting_size > max(_UNMERGED, self.keys.size):
             self.merge()
 
+    def extend(self, first: int, last: int) -> None:
+        """Some values lie between these instants."""
+        self.first, self.last = first if self.first < 0 else min(self.first, first), max(self.last, last)
+
     def merge(self) -> None:
         if not self._waiting:
             return
@@ -134,7 +167,7 @@ class _Counts:
         firsts = np.flatnonzero(np.diff(keys, prepend=-1))
         self.keys, self._counts = keys[firsts], np.add.reduceat(counts[order], firsts)
 
-    def log(self, name: str, numbers: Ints, interval_s: int) -> IntervalLog:
+    def log(self, name: str, numbers: Ints, start_time_s: float, start_s: Floats, length_s: Floats) -> IntervalLog:
         """The intervals with these numbers; those without any value are there too: nothing ended in them."""
         intervals, index = self.keys >> _INDEX_BITS, self.keys & _INDEX_MASK
         ends = np.searchsorted(intervals, numbers, side="right")
@@ -143,9 +176,9 @@ class _Counts:
         longest[filled] = highest_values(index[ends[filled] - 1])
         return IntervalLog(
             operation=name,
-            start_time_s=float(numbers[0] * interval_s),
-            start_s=((numbers - numbers[0]) * interval_s).astype(np.float64),
-            length_s=np.full(numbers.size, float(interval_s)),
+            start_time_s=start_time_s,
+            start_s=start_s,
+            length_s=length_s,
             max_us=longest,
             offsets=np.concatenate([[0], ends]).astype(np.int64),
             index=index.astype(np.int32),

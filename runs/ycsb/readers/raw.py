@@ -10,14 +10,18 @@ from typing import Final
 
 import numpy as np
 
-from runs.ycsb.block import Block
+from runs.ycsb.block import Block, Note
 from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.operation import OtherLine
+from runs.ycsb.readers.drafts import phase_of
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.readers.text import TextReader
 
 # Between the runs that were appended to one file; a database that stands still for longer ends a run too.
 PAUSE_S: Final = 300.0
+# Of one stretch of points; nobody appends so many, and times that leap make as many as there are points.
+MOST_RUNS: Final = 100
 
 
 class RawReader:
@@ -48,34 +52,60 @@ def _runs(run: ReadRun) -> Iterator[ReadRun]:
     if run.operations or run.status:
         yield run
         return
-    for logs in apart(run.logs):
-        yield replace(run, logs=logs, complete=True)
+    found = [
+        replace(
+            run,
+            logs=logs,
+            complete=True,
+            phase=run.phase if run.command else phase_of(log.operation for log in logs),
+        )
+        for logs in apart(run.logs)
+    ]
+    if len(found) == MOST_RUNS and _pauses(found[-1].logs)[1].size:
+        text = (
+            f"There are more than {MOST_RUNS} runs with pauses between them in this file: the last of them has all the "
+            "rest. Look whether the times are right, and cut the file if they are."
+        )
+        found[-1] = replace(found[-1], warnings=(*found[-1].warnings, Note(text)))
+    yield from found
 
 
 def apart(logs: Sequence[IntervalLog]) -> tuple[tuple[IntervalLog, ...], ...]:
-    """The logs of each run, where pauses in which no operation of any kind ended lie between them."""
+    """The logs of each run, where pauses in which no operation of any kind ended lie between them.
+
+    Of more runs than are told apart the last one has all that follow.
+    """
     if not logs:
         return ()
-    busy = np.unique(np.concatenate([log.start_time_s + log.start_s[np.diff(log.offsets) > 0] for log in logs]))
-    breaks = np.flatnonzero(np.diff(busy) > PAUSE_S)
+    busy, breaks = _pauses(logs)
+    breaks = breaks[: MOST_RUNS - 1]
     firsts, lasts = busy[np.append(0, breaks + 1)], busy[np.append(breaks, busy.size - 1)]
-    return tuple(
-        tuple(part for log in logs if (part := _between(log, first, last)).count.size)
-        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)
-    )
+    parts = [_parts(log, firsts, lasts) for log in logs]
+    return tuple(tuple(part for part in run if part.count.size) for run in zip(*parts, strict=True))
 
 
-def _between(log: IntervalLog, first_s: float, last_s: float) -> IntervalLog:
-    """The intervals that began from one instant to another."""
+def _pauses(logs: Sequence[IntervalLog]) -> tuple[Floats, Ints]:
+    """When intervals with operations began, and after which of them a pause follows."""
+    busy = np.unique(np.concatenate([log.start_time_s + log.start_s[np.diff(log.offsets) > 0] for log in logs]))
+    return busy, np.flatnonzero(np.diff(busy) > PAUSE_S)
+
+
+def _parts(log: IntervalLog, firsts: Floats, lasts: Floats) -> list[IntervalLog]:
+    """For every run the intervals that began from its first instant to its last."""
     starts = log.start_time_s + log.start_s
-    begin, end = np.searchsorted(starts, first_s), np.searchsorted(starts, last_s, side="right")
-    if begin == 0 and end == len(log):
-        return log
+    begins, ends = np.searchsorted(starts, firsts), np.searchsorted(starts, lasts, side="right")
+    if firsts.size == 1 and begins[0] == 0 and ends[0] == len(log):
+        return [log]
+    return [_between(log, starts, begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+
+def _between(log: IntervalLog, starts: Floats, begin: int, end: int) -> IntervalLog:
+    """Some neighbouring intervals, which are the same for every operation."""
     counts = slice(int(log.offsets[begin]), int(log.offsets[end]))
     return replace(
         log,
-        start_time_s=first_s,
-        start_s=starts[begin:end] - first_s,
+        start_time_s=float(starts[begin]),
+        start_s=starts[begin:end] - starts[begin],
         length_s=log.length_s[begin:end],
         max_us=log.max_us[begin:end],
         offsets=log.offsets[begin : end + 1] - log.offsets[begin],
