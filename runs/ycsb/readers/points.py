@@ -19,7 +19,8 @@ _UNMERGED: Final = 1_000_000  # keys that may wait to be merged with the others
 MOST_KEYS: Final = 8_000_000
 _INTERVALS_S: Final = (1, 10, 60, 600)
 _MOST_OPERATIONS: Final = 200
-_MOST_INTERVALS: Final = 1_000_000  # with more, a clock was wrong, and intervals without any point are left out
+# Of all operations together. With more, a clock was wrong, and intervals without any point are left out.
+_MOST_INTERVALS: Final = 4_000_000
 
 
 class Points:
@@ -89,7 +90,8 @@ class Points:
         if not keys:
             return ()
         first, last = min(int(key[0]) for key in keys), max(int(key[-1]) for key in keys)
-        numbers = np.arange(first, last + 1) if last - first < _MOST_INTERVALS else np.unique(np.concatenate(keys))
+        are_few = (last - first) * len(keys) < _MOST_INTERVALS
+        numbers = np.arange(first, last + 1) if are_few else np.unique(np.concatenate(keys))
         extents = self._extents(numbers)
         start_time_s = float(first * self.interval_s)
         return tuple(counts.log(name, numbers, start_time_s, *extents) for name, counts in self._counts.items())
