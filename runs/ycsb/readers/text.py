@@ -99,7 +99,8 @@ class TextReader:
                 self._feed_points(part)
             else:
                 self._feed_lines(part)
-            line += part.data.count(b"\n")
+            if end != cuts[-1]:
+                line += part.data.count(b"\n")
 
     def _feed_points(self, block: Block) -> None:
         """What is no point is text, and so is a last line that may have been cut."""
