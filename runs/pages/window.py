@@ -40,10 +40,6 @@ class Bar:
     tail: float
     suggested: float | None  # where the suggested cut would begin to measure
 
-    @property
-    def tail_from(self) -> float:
-        return self.warmup + self.measured
-
 
 @dataclass(frozen=True, slots=True)
 class WindowPanel:

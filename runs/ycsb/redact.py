@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 HIDDEN: Final = "[redacted]"
+_BEYOND: Final = 1_000  # characters; the longest password that is found across a cut
 
 # "num_tokens" of Cassandra and "bypass" are none.
 _SECRET_WORD: Final = (
@@ -35,6 +36,14 @@ def redact(text: str) -> str:
     text = _OPTION.sub(lambda found: found["front"] + HIDDEN, text)
     text = _BEARER.sub(lambda found: found["front"] + HIDDEN, text)
     return _ASSIGNED.sub(lambda found: found["name"] + HIDDEN, text)
+
+
+def redact_beginning(text: str, longest: int) -> str:
+    """The first `longest` characters, redacted.
+
+    More than those is looked at: only the @ behind it tells that an address holds a password.
+    """
+    return redact(text[: longest + _BEYOND])[:longest]
 
 
 def is_secret(name: str) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from runs.ycsb.redact import redact_beginning
+
 LONGEST: Final = 300  # characters of a line that is quoted
 MOST: Final = 6  # different symptoms that are kept
 
@@ -91,7 +93,7 @@ class SymptomCounter:
             if pattern.search(text):
                 earlier = self._found.get(kind)
                 self._found[kind] = (
-                    Symptom(kind, meaning, text)
+                    Symptom(kind, meaning, redact_beginning(line.strip(), LONGEST))
                     if earlier is None
                     else Symptom(kind, meaning, earlier.line, earlier.times + 1)
                 )

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 _MOSTLY: Final = 0.3  # of the characters of a UTF-16 text are ASCII, and have a NUL beside them
+_FEWER: Final = 3  # times as many have it in the high byte as in the low one, where a foreign letter may have a NUL
 _BOM: Final = codecs.BOM_UTF8
 # Colours and movements of the cursor; titles of windows.
 _ESCAPE: Final = re.compile(
@@ -30,9 +31,9 @@ def encoding_of(head: bytes) -> str:
     pairs = len(head) // 2
     if pairs and b"\0" in head:
         low, high = odd.count(0) / pairs, even.count(0) / pairs
-        if low >= _MOSTLY > high * 6:
+        if low >= _MOSTLY and low > high * _FEWER:
             return "utf-16-le"
-        if high >= _MOSTLY > low * 6:
+        if high >= _MOSTLY and high > low * _FEWER:
             return "utf-16-be"
     return "utf-8"
 

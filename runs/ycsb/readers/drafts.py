@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -19,7 +18,7 @@ from runs.ycsb.readers.preamble import Preamble
 from runs.ycsb.readers.results import Format, Note, OtherLine, ReadRun
 from runs.ycsb.readers.statuses import MOST, Statuses, StatusTable
 from runs.ycsb.readers.versions import Layout, Range, contradiction_of, corrected, version_of
-from runs.ycsb.redact import redact
+from runs.ycsb.redact import redact, redact_beginning
 from runs.ycsb.summary import is_process
 from runs.ycsb.symptoms import SymptomCounter
 
@@ -51,7 +50,7 @@ class RunDraft:
         self._statuses: list[Statuses] = []
         self._status_count = 0
         self._is_thinned = False  # of the last status lines only one is kept
-        self._others: list[tuple[int, str]] = []
+        self._others: list[OtherLine] = []
         self._notes: list[Note] = []
         self._repeated: int | None = None  # the first line that states something once more
 
@@ -156,7 +155,7 @@ class RunDraft:
 
     def take_other(self, line: str, number: int) -> None:
         if len(self._others) < MOST_OTHERS:
-            self._others.append((number, line[:_LONGEST_OTHER]))
+            self._others.append(OtherLine(number, redact_beginning(line, _LONGEST_OTHER)))
 
     def note(self, text: str, line: int | None = None) -> None:
         self._notes.append(Note(text, line))
@@ -218,8 +217,8 @@ class RunDraft:
             properties=properties,
             command=self.preamble.command,
             process=self._process(),
-            others=self._redacted_others(),
-            symptoms=tuple(replace(found, line=redact(found.line)) for found in self.symptoms.found()),
+            others=self._all_others(),
+            symptoms=self.symptoms.found(),
             warnings=tuple(self._notes),
             source=source,
             first_line=self.first_line,
@@ -302,15 +301,15 @@ class RunDraft:
                 found[f"OVERALL {key}"] = number
         return found
 
-    def _redacted_others(self) -> tuple[OtherLine, ...]:
+    def _all_others(self) -> tuple[OtherLine, ...]:
         """The chatter, and the metrics of which nothing is known to be a measurement."""
         unknown = [
-            (self.last_line, f"[{name}], {key}, {value}")
+            OtherLine(self.last_line, redact(f"[{name}], {key}, {value}"))
             for name, draft in self.metrics.items()
             if not draft.is_measured
             for key, value in draft.extra.items()
         ]
-        return tuple(OtherLine(number, redact(text)) for number, text in self._others + unknown)
+        return (*self._others, *unknown)
 
 
 def _last_of(status: StatusTable) -> Iterable[str]:

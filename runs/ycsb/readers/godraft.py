@@ -9,15 +9,14 @@ from typing import Final
 from runs.ycsb.block import Note
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.merged import Phase
-from runs.ycsb.operation import OtherLine, ReadOperation
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.readers.chatter import Chatter
 from runs.ycsb.readers.goreports import ReportLine
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.reports import Reports
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.redact import HIDDEN, is_secret, redact
 
-MOST_OTHERS: Final = 300  # lines kept
-_LONGEST_OTHER: Final = 1_000  # characters of one
 _MOST_OPERATIONS: Final = 200
 _MOST_PROPERTIES: Final = 1_000
 _TOTAL: Final = "TOTAL"
@@ -44,7 +43,7 @@ class GoDraft:
     def __init__(self, first_line: int) -> None:
         self.command = ""
         self.points = Points(per_second=1_000_000, times_are_starts=True)
-        self.others: list[OtherLine] = []
+        self.chatter = Chatter()
         self.is_finished = False  # the client said so
         self.is_cut = False  # the file ends in the middle of a line
         self._first_line = first_line
@@ -72,10 +71,6 @@ class GoDraft:
     def take_property(self, name: str, value: str) -> None:
         if len(self._properties) < _MOST_PROPERTIES:
             self._properties[name] = HIDDEN if is_secret(name) and value else redact(value)
-
-    def chatter(self, line: bytes, number: int) -> None:
-        if len(self.others) < MOST_OTHERS and not line.isspace():
-            self.others.append(OtherLine(number, redact(line[:_LONGEST_OTHER].decode(errors="replace"))))
 
     def stopped(self, number: int) -> None:
         self._notes.append(Note("The client was stopped by a signal before its work was done.", number))
@@ -121,7 +116,7 @@ class GoDraft:
             logs=tuple(_in_words_of_ycsb(log) for log in self.points.logs()),
             properties=self._properties,
             command=redact(self.command),
-            others=tuple(self.others),
+            others=self.chatter.lines(),
             warnings=tuple(self._warnings(lines)),
             first_line=self._first_line,
             last_line=last_line,

@@ -46,7 +46,7 @@ class GoYcsbReader:
     @property
     def closest(self) -> tuple[OtherLine, ...]:
         """The lines that looked most like a result."""
-        return tuple(self._draft.others[:3])
+        return self._draft.chatter.closest
 
     def feed(self, block: Block) -> None:
         data, line = block.data, block.first_line
@@ -96,7 +96,7 @@ class GoYcsbReader:
                 self._take(line.decode(errors="replace").strip(), number, may_be_cut=may_be_cut)
             elif line:
                 self._end_block(number)
-                self._draft.chatter(line, number)
+                self._draft.chatter.keep(line, number)
 
     def _take(self, text: str, number: int, *, may_be_cut: bool) -> None:
         self._draft.is_cut |= may_be_cut
@@ -107,7 +107,7 @@ class GoYcsbReader:
                 or self._take_frame(text, number, may_be_cut=may_be_cut)
                 or self._take_report(text, number, may_be_cut=may_be_cut)
             ):
-                self._draft.chatter(text.encode(), number)
+                self._draft.chatter.keep(text.encode(), number)
         if may_be_cut:
             # The last row of a block may lack digits: the block is left out.
             self._block = BlockLines()

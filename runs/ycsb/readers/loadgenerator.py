@@ -11,8 +11,8 @@ from typing import Final
 from runs.ycsb.block import Block, Note
 from runs.ycsb.numbers import finite, ungrouped, whole
 from runs.ycsb.operation import Bucket, OtherLine, ReadOperation
+from runs.ycsb.readers.chatter import Chatter
 from runs.ycsb.readers.results import ReadRun
-from runs.ycsb.redact import redact
 
 _LINE: Final = re.compile(r"\[([A-Za-z][\w-]{0,79})\],? +(.{1,200}?) *, *(\S+)", re.ASCII)
 _LATENCY: Final = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?(us|µs|ms|s)", re.ASCII)
@@ -24,8 +24,6 @@ _NAMED: Final = {"AverageLatency": "mean", "MinLatency": "min", "MaxLatency": "m
 _RUNTIME: Final = "RunTime(ms)"
 _THROUGHPUT: Final = "Throughput(ops/sec)"
 _MOST_OPERATIONS: Final = 200
-_MOST_OTHERS: Final = 300
-_LONGEST_OTHER: Final = 1_000
 
 
 def latency_us(text: str) -> float | None:
@@ -40,13 +38,13 @@ class LoadGeneratorReader:
     def __init__(self) -> None:
         self._runs: list[ReadRun] = []
         self._draft = _Draft(1)
-        self._others: list[OtherLine] = []
+        self._chatter = Chatter()
         self._last_line = 0
 
     @property
     def closest(self) -> tuple[OtherLine, ...]:
         """The lines that looked most like a result."""
-        return tuple(self._others[:3])
+        return self._chatter.closest
 
     def feed(self, block: Block) -> None:
         lines = block.data.split(b"\n")[:-1]
@@ -54,7 +52,7 @@ class LoadGeneratorReader:
             self._last_line = number
             may_be_cut = block.unterminated and number == block.first_line + len(lines) - 1
             if line and not (b"[" in line and self._take(line.decode(errors="replace"), number, may_be_cut=may_be_cut)):
-                self._other(line, number)
+                self._chatter.keep(line, number)
 
     def done(self) -> tuple[ReadRun, ...]:
         self._close(self._last_line)
@@ -75,16 +73,11 @@ class LoadGeneratorReader:
             return True
         return self._draft.take(metric, key, value)
 
-    def _other(self, line: bytes, number: int) -> None:
-        if len(self._others) < _MOST_OTHERS and not line.isspace():
-            text = redact(line[:_LONGEST_OTHER].decode(errors="replace"))
-            self._others.append(OtherLine(number, text))
-
     def _close(self, last_line: int) -> None:
-        run = self._draft.done(last_line, tuple(self._others))
+        run = self._draft.done(last_line, self._chatter.lines())
         if run is not None:
             self._runs.append(run)
-            self._others = []
+            self._chatter = Chatter()
 
 
 class _Draft:

@@ -35,11 +35,6 @@ class Preamble:
     def __bool__(self) -> bool:
         return not (self.arguments is None and self.echo is None and self.banner is None)
 
-    @property
-    def is_echo_only(self) -> bool:
-        """Whether nothing but a launcher's command is known."""
-        return self.echo is not None and self.arguments is None and self.banner is None
-
     def take_command_line(self, arguments: str) -> None:
         self.arguments = arguments.strip()[:_LONGEST]
 

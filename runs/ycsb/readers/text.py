@@ -14,7 +14,7 @@ from runs.ycsb.readers.preamble import BANNER, COMMAND_LINE, is_echo
 from runs.ycsb.readers.results import Block, Format, OtherLine, ReadRun
 from runs.ycsb.readers.segments import Segments
 from runs.ycsb.readers.statuses import DIGITS, StatusReader, shape_of
-from runs.ycsb.redact import redact
+from runs.ycsb.redact import redact_beginning
 from runs.ycsb.status import CONTINUED, HEAD
 from runs.ycsb.symptoms import WORDS
 
@@ -237,7 +237,7 @@ class TextReader:
         segments.other(text, number)
         closest = self._bracketed if text.lstrip().startswith("[") else self._first
         if len(closest) < _SHOWN:
-            closest.append(OtherLine(number, redact(text.strip()[:_LONGEST_SHOWN])))
+            closest.append(OtherLine(number, redact_beginning(text.strip(), _LONGEST_SHOWN)))
 
     # --- writers -------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from runs.ycsb.block import Block
 from runs.ycsb.merged import Phase
 from runs.ycsb.numbers import finite, whole
 from runs.ycsb.operation import OtherLine, ReadOperation
+from runs.ycsb.readers.chatter import Chatter
 from runs.ycsb.readers.reports import Reports
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.redact import redact
@@ -23,8 +24,6 @@ _PAIR: Final = re.compile(r"(?:^|[ ,])(Count|Max|Min|Avg|\d{1,3}(?:\.\d{1,6})?)=
 _LOADED: Final = re.compile(r"# Loading records:\s*(\d{1,18})", re.ASCII)
 _COUNTED: Final = re.compile(r"# Transaction count:\s*(\d{1,18})", re.ASCII)
 _THROUGHPUT: Final = re.compile(r"# (Load|Transaction) throughput \(KTPS\):?\s*(\S+)?")
-_MOST_OTHERS: Final = 300
-_LONGEST_OTHER: Final = 1_000
 # Totals are of all operations, whatever they were called.
 _ALL: Final = "TOTAL"
 _INSERT: Final = "INSERT"
@@ -37,14 +36,14 @@ class TotalsReader:
         self._format = run_format
         self._runs: list[ReadRun] = []
         self._draft = _Draft(run_format, 1)
-        self._others: list[OtherLine] = []
+        self._chatter = Chatter()
         self._awaited: Phase | None = None  # the throughput that the next line states
         self._last_line = 0
 
     @property
     def closest(self) -> tuple[OtherLine, ...]:
         """The lines that looked most like a result."""
-        return tuple(self._others[:3])
+        return self._chatter.closest
 
     def feed(self, block: Block) -> None:
         lines = block.data.split(b"\n")[:-1]
@@ -54,7 +53,7 @@ class TotalsReader:
             if b"):" in line or b"# " in line or b" sec: " in line or self._awaited:
                 self._take(line, number, may_be_cut=may_be_cut)
             elif line:
-                self._other(line, number)
+                self._chatter.keep(line, number)
 
     def done(self) -> tuple[ReadRun, ...]:
         self._close(self._last_line)
@@ -80,7 +79,7 @@ class TotalsReader:
         elif phase is not None and len(columns := text.split("\t")) >= 2:
             self._of(phase, number).row(columns, is_whole=not may_be_cut)
         else:
-            self._other(line, number)
+            self._chatter.keep(line, number)
 
     def _of(self, phase: Phase | None, number: int) -> "_Draft":
         """The run that a line of this phase belongs to; None is of whatever runs at the time."""
@@ -90,16 +89,11 @@ class TotalsReader:
         self._draft.phase = self._draft.phase or phase
         return self._draft
 
-    def _other(self, line: bytes, number: int) -> None:
-        if len(self._others) < _MOST_OTHERS and not line.isspace():
-            text = redact(line[:_LONGEST_OTHER].decode(errors="replace"))
-            self._others.append(OtherLine(number, text))
-
     def _close(self, last_line: int) -> None:
-        run = self._draft.done(last_line, tuple(self._others))
+        run = self._draft.done(last_line, self._chatter.lines())
         if run is not None:
             self._runs.append(run)
-            self._others = []
+            self._chatter = Chatter()
 
 
 class _Draft:

@@ -348,3 +348,12 @@ def test_totals_behind_endless_rows_are_read(monkeypatch):
     assert (run.operations["READ"].count, len(run.operations["READ"].series)) == (80, 49)
     assert run.operations["UPDATE"].returns == {"OK": 5}
     assert any("not kept" in note.text for note in run.warnings)
+
+
+@pytest.mark.parametrize(
+    "kind", ["", "[OVERALL], RunTime(ms), 1000\n", "[OVERALL], RunTime(ms), 1000\nException in thread "]
+)
+def test_no_cut_uncovers_a_password(kind):
+    for length in range(150, 1_050, 4):
+        content = f"{kind}{'x' * length} mongodb://bench:hunter2secret@db:27017/ycsb\n"
+        assert "hunter2" not in repr(read(content.encode()))
