@@ -59,6 +59,20 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """One repeat that is no part of its point, though it was measured."""
+
+    run_id: uuid.UUID
+    standing: Standing  # rejected or excluded
+    reason: str  # the person's, or the worst finding
+    throughput_ops_s: float
+    operations: tuple[Operation, ...]
+
+    def operation(self, name: str, kind: str = "service") -> Operation | None:
+        return next((one for one in self.operations if one.operation == name and one.kind == kind), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """One rung of a sweep: the median of the repeats that count, with the band they cover."""
 
@@ -78,6 +92,8 @@ class Point:
     rejected: int = 0  # repeats that were rejected
     overridden: tuple[str, ...] = ()  # why repeats count although they were rejected
     worst_finding: str = ""
+    left_out: tuple[LeftOut, ...] = ()  # repeats beside those that the point is made of
+    generator_cpu: float | None = None  # of all cores of the busiest load generator, 0 to 1; None: nobody measured
 
     @property
     def counts(self) -> bool:
@@ -139,6 +155,8 @@ class Setup:
     generators: tuple[str, ...] = ()
     generator_machines: tuple[MachineFacts, ...] = ()
     client_on_database_host: bool | None = None  # as the uploader stated it
+    nodes: int | None = None  # of the cluster
+    price_per_hour: float | None = None  # US$ for all nodes of the cluster; None where one of them states none
 
     @property
     def clients(self) -> int:
@@ -174,6 +192,7 @@ class Curve:
     workload: str
     purpose: str
     points: tuple[Point, ...]
+    durability_class: str = ""  # what a write waits for; empty: nobody knows
     ladder: str = "threads"
     rungs: tuple[int, ...] = ()  # of every planned run, measured or not: threads, or targets in ops/s
     phase: str = "measure"

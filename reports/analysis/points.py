@@ -14,6 +14,7 @@ class Spread:
     low: float
     high: float
     n: int
+    values: tuple[float, ...] = ()  # of the repeats, in their order: what an interval is made of
 
 
 def spread(values: Sequence[float]) -> Spread | None:
@@ -25,4 +26,4 @@ def spread(values: Sequence[float]) -> Spread | None:
     kept = np.asarray([value for value in values if np.isfinite(value)], dtype=float)
     if kept.size == 0:
         return None
-    return Spread(float(np.median(kept)), float(kept.min()), float(kept.max()), int(kept.size))
+    return Spread(float(np.median(kept)), float(kept.min()), float(kept.max()), int(kept.size), tuple(kept.tolist()))

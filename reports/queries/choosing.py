@@ -2,16 +2,14 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 
 from benchsite.teams.models import Team
 from reports.curves import PUBLISHABLE, Curve, in_order
 from reports.queries.curves import curves
 from reports.selection import ALL, Selection
-from runs.models import Matrix, Run, Sweep
+from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
 
@@ -23,12 +21,6 @@ MOST_MATRICES = 50
 def sweeps_of(team: Team) -> QuerySet[Sweep]:
     """Every sweep that a team may see."""
     return Sweep.objects.filter(team=team)
-
-
-def with_workload(rows: QuerySet[Sweep]) -> QuerySet[Any]:
-    """`workload_name` beside each: of an upload whose workload is none of the team's, as its runs have it."""
-    said = Run.objects.filter(sweep=OuterRef("pk")).order_by("pk").values("workload_name")[:1]
-    return rows.annotate(workload_name=Coalesce("workload__name", Subquery(said)))
 
 
 def measured_sweeps(team: Team) -> QuerySet[Sweep]:
@@ -84,9 +76,9 @@ def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | N
 
 def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet[Sweep]:
     if selection.sweeps:
-        rows = with_workload(sweeps_of(team)).filter(pk__in=selection.sweeps)
+        rows = sweeps_of(team).filter(pk__in=selection.sweeps)
     else:
-        rows = with_workload(measured_sweeps(team))
+        rows = measured_sweeps(team)
         # A team without any matrix may have uploaded what it compares.
         rows = rows.filter(matrix=matrix) if matrix else rows
     purposes = selection.purposes
@@ -125,7 +117,7 @@ def facets(team: Team, matrix_id: uuid.UUID | None) -> Facets:
     matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
     if matrix_id:
         rows = rows.filter(matrix=matrix_id)
-    held = list(with_workload(rows).order_by().values_list("system", "mode", "workload_name", "purpose").distinct())
+    held = list(rows.order_by().values_list("system", "mode", "workload_name", "purpose").distinct())
     labels = dict(Purpose.choices)
     return Facets(
         matrices=tuple((str(pk), name) for pk, name in matrices.values_list("pk", "name")[:MOST_MATRICES]),

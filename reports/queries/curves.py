@@ -9,10 +9,11 @@ from typing import Any, cast
 from django.db.models import BooleanField, Case, ExpressionWrapper, Q, QuerySet, Value, When
 
 from reports.analysis.points import Spread, spread
-from reports.curves import STATISTICS, Curve, MachineFacts, Operation, Point, Progress, Setup, Standing
+from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
 from runs.models import Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Status
 from runs.spec import MachineSpec, RunSpec
+from runs.validity.facts import fact, number_of
 
 MODE_VERIFIED = ExpressionWrapper(Q(evidence__has_keys=["before", "after"]), output_field=BooleanField())
 # A finding's weight; "not assessed" is never a pass, but says nothing against the numbers either.
@@ -73,7 +74,9 @@ def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
     ids = [sweep.pk for sweep in found]
     specs = _one_spec_each(ids)
     runs = list(
-        Run.objects.filter(sweep__in=ids).annotate(mode_verified=MODE_VERIFIED).values(*RUN_FIELDS, "mode_verified")
+        Run.objects.filter(sweep__in=ids, is_bracket=False)
+        .annotate(mode_verified=MODE_VERIFIED)
+        .values(*RUN_FIELDS, "mode_verified")
     )
     by_sweep: dict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
     for run in runs:
@@ -148,6 +151,7 @@ def _curve(
         ladder=sweep.ladder,
         rungs=tuple(sorted({run["target_ops_s"] or run["threads"] for run in runs})),
         phase=sweep.phase,
+        durability_class=sweep.durability_class,
         uploaded=sweep.matrix_id is None,
         matrix_id=sweep.matrix_id,
         matrix_name=sweep.matrix.name if sweep.matrix else "",
@@ -193,6 +197,18 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         rejected=sum(one.rejected for one in repeats),
         overridden=tuple(one.overridden for one in counted if one.overridden),
         worst_finding=worst[0].worst_finding if worst else "",
+        left_out=tuple(_left_out(one) for one in repeats if one not in used),
+    )
+
+
+def _left_out(repeat: Repeat) -> LeftOut:
+    reason: str = repeat.run["excluded_reason"]
+    return LeftOut(
+        run_id=repeat.run["id"],
+        standing=Standing.EXCLUDED if reason else Standing.REJECTED,
+        reason=reason or repeat.worst_finding,
+        throughput_ops_s=repeat.cut["throughput_ops_s"],
+        operations=_operations([repeat]),
     )
 
 
@@ -254,6 +270,8 @@ def _setup(spec: RunSpec) -> Setup:
         processes=spec["load"]["processes"],
         cluster_name=spec["cluster"]["name"],
         cluster_machines=_machines(spec["cluster"]["machines"]),
+        nodes=len(spec["cluster"]["machines"]) or None,
+        price_per_hour=_price_per_hour(spec["cluster"]["machines"]),
         generators=tuple(generator["name"] for generator in spec["generators"]),
         generator_machines=_machines([generator["machine"] for generator in spec["generators"]]),
         client_on_database_host=spec["stated"]["client_on_database_host"] if "stated" in spec else None,
@@ -263,6 +281,13 @@ def _setup(spec: RunSpec) -> Setup:
 def _machines(machines: Iterable[MachineSpec]) -> tuple[MachineFacts, ...]:
     """Each machine once, by its id."""
     return tuple({one["id"]: MachineFacts(one["id"], one["name"], _cores(one["facts"])) for one in machines}.values())
+
+
+def _price_per_hour(machines: Sequence[MachineSpec]) -> float | None:
+    """The sum over all nodes; None where one of them has no price, for half a price is a wrong one."""
+    prices = [number_of(fact(one["facts"], "price_per_hour")) for one in machines]
+    known = [price for price in prices if price is not None]
+    return sum(known) if machines and len(known) == len(machines) else None
 
 
 def _cores(facts: Mapping[str, object]) -> int | None:

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from benchsite.teams.models import Team
-from reports.queries.choosing import sweeps_of, with_workload
+from reports.queries.choosing import sweeps_of
 from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
@@ -65,7 +65,7 @@ class SweepFilter:
 
     def apply(self, team: Team) -> QuerySet[Sweep]:
         """The team's sweeps that this filter lets through, in its order."""
-        rows = with_workload(sweeps_of(team))
+        rows = sweeps_of(team)
         for column, value in (
             ("system", self.system),
             ("mode", self.mode),
@@ -123,7 +123,7 @@ class SweepChoices:
 def sweep_choices(team: Team) -> SweepChoices:
     """Three queries, whatever the number of sweeps."""
     rows = sweeps_of(team).order_by()
-    held = list(with_workload(rows).values_list("system", "mode", "workload_name").distinct())
+    held = list(rows.values_list("system", "mode", "workload_name").distinct())
     tagged = rows.exclude(tags=[]).values_list("tags", flat=True).distinct()[: 5 * MOST_CHOICES]
     matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
     return SweepChoices(

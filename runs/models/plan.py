@@ -213,6 +213,11 @@ class Matrix(models.Model):
     max_measure_s = models.PositiveIntegerField(default=180, validators=[MinValueValidator(1)])
     min_operations = models.PositiveBigIntegerField(default=0)
     priming = models.JSONField(null=True, blank=True)  # an optional priming run per sweep, outside the results
+    bracket = models.BooleanField(
+        default=False, db_default=False
+    )  # the first cell once more at the end: is there drift?
+    # The published study whose plan this is: {"study": slug, "deviations": [sentence, ...]}.
+    template = models.JSONField(null=True, blank=True)
     priority = models.SmallIntegerField(default=0)
     notes = models.TextField(blank=True)
     tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)

@@ -91,6 +91,14 @@ class Sweep(models.Model):
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    # Copies of what the first run's spec says (`runs.copies.sweep_columns`), for lists and facets.
+    database_name = models.CharField(max_length=120, blank=True, default="", db_default="")
+    version = models.CharField(max_length=120, blank=True, default="", db_default="")
+    workload_name = models.CharField(max_length=120, blank=True, default="", db_default="")
+    cluster_name = models.CharField(max_length=120, blank=True, default="", db_default="")
+    nodes = models.PositiveSmallIntegerField(null=True, blank=True)
+    durability_class = models.CharField(max_length=120, blank=True, default="", db_default="")
+
     class Meta:
         ordering = ["-created_at", "name"]
         indexes = [models.Index(fields=["team", "-created_at"]), GinIndex(fields=["tags"], name="sweep_tags")]
@@ -130,6 +138,12 @@ class Run(models.Model):
     threads = models.PositiveIntegerField(default=1)  # the total over all clients
     target_ops_s = models.PositiveIntegerField(null=True, blank=True)  # the total over all clients
     repeat = models.PositiveSmallIntegerField(default=1)
+    # The first cell of a matrix once more at its end: it tells the drift, and is part of no point.
+    is_bracket = models.BooleanField(default=False, db_default=False)
+    # Which test it is one measurement of (`runs.copies.config_key`), and what of the code was measured.
+    config_key = models.CharField(max_length=32, blank=True, default="", db_default="")
+    commit = models.CharField(max_length=64, blank=True, default="", db_default="")
+    branch = models.CharField(max_length=120, blank=True, default="", db_default="")
 
     # Its place in the queue.
     position = models.PositiveIntegerField(default=0)  # within its matrix
@@ -173,6 +187,7 @@ class Run(models.Model):
             models.Index(fields=["team", "-created_at"]),
             models.Index(fields=["sweep", "threads", "repeat"]),
             models.Index(fields=["matrix", "position"]),
+            models.Index(fields=["team", "config_key", "finished_at"], name="run_history"),
             models.Index(
                 fields=["-priority", "created_at", "position"],
                 name="run_queue",

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import User
 from runs.catalog import load_catalog, secret_properties
+from runs.copies import config_key, sweep_columns
 from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run, RunEvent, Sweep
 from runs.planning.expansion import PlannedRun, expand
 from runs.planning.plan import Plan, PlanError, Problem, stored_plan
@@ -60,10 +61,15 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
         )
         for planned in expansion.sweeps
     }
+    specs = {planned.position: spec_of(plan, planned, facts) for planned in expansion.runs}
+    for planned in reversed(expansion.runs):
+        # The first run of a sweep is the last to say what the sweep is.
+        for column, value in sweep_columns(specs[planned.position]).items():
+            setattr(sweeps[planned.sweep.key], column, value)
     Sweep.objects.bulk_create(sweeps.values())
     runs: dict[int, Run] = {}
     for planned in expansion.runs:
-        runs[planned.position] = _run(matrix, plan, planned, sweeps[planned.sweep.key], facts, runs)
+        runs[planned.position] = _run(matrix, planned, specs[planned.position], sweeps[planned.sweep.key], runs)
     Run.objects.bulk_create(runs.values())
     through = Run.load_generators.through
     through.objects.bulk_create(
@@ -75,9 +81,7 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
     RunEvent.objects.bulk_create(RunEvent(run=run, kind="status", new=run.status, actor=actor) for run in runs.values())
 
 
-def _run(
-    matrix: Matrix, plan: Plan, planned: PlannedRun, sweep: Sweep, facts: "_Facts", runs: Mapping[int, Run]
-) -> Run:
+def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, runs: Mapping[int, Run]) -> Run:
     return Run(
         team_id=matrix.team_id,
         sweep=sweep,
@@ -85,11 +89,12 @@ def _run(
         cluster_id=UUID(planned.sweep.entry.database.cluster_id),
         phase=planned.phase,
         name=planned.name,
-        spec=spec_of(plan, planned, facts),
+        spec=spec,
+        config_key=config_key(spec),
         system=sweep.system,
         mode=sweep.mode,
         workload_name=planned.sweep.workload.name,
-        purpose=plan.purpose,
+        purpose=sweep.purpose,
         threads=planned.threads,
         target_ops_s=planned.target_ops_s,
         repeat=planned.repeat,

@@ -11,6 +11,7 @@ from django.db.models import Max
 
 from runs import artifacts, lifecycle
 from runs.catalog import load_catalog
+from runs.copies import config_key, sweep_columns
 from runs.models import ClientRun, Run, Sweep, Upload, UploadedFile
 from runs.models.plan import Matrix
 from runs.models.run import Phase
@@ -140,6 +141,7 @@ def _sweep(upload: Upload, stated: Stated, runs: Sequence[UploadedRun], phase: s
         ladder=Matrix.Ladder.TARGET if throttled else Matrix.Ladder.THREADS,
         tags=stated["tags"],
         notes=stated["notes"],
+        **sweep_columns(next(one.spec for one in runs if one.stated["phase"] == phase)),
     )
 
 
@@ -167,6 +169,7 @@ def _insert(upload: Upload, one: UploadedRun, sweep: Sweep, files: _Files) -> Ru
         phase=one.stated["phase"],
         name=f"{sweep.name} {load['threads']}t{target} r{repeat}",
         spec=one.spec,
+        config_key=config_key(one.spec),
         system=sweep.system,
         mode=sweep.mode,
         workload_name=stated["workload"]["name"],

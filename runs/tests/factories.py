@@ -20,6 +20,7 @@ from typing import Any
 from django.utils import timezone
 
 from benchsite.teams.models import Membership, Role, Team, User
+from runs.copies import config_key, durability_class
 from runs.models import (
     ClientRun,
     Cluster,
@@ -215,8 +216,20 @@ def make_sweep(
         mode=mode,
         purpose=purpose or matrix.purpose,
         ladder=fields.pop("ladder", matrix.ladder),
-        **fields,
+        **{**_columns(database, workload, mode), **fields},
     )
+
+
+def _columns(database: Database, workload: Workload, mode: str) -> dict[str, Any]:
+    """What `runs.copies.sweep_columns` would copy of the spec of the sweep's runs."""
+    return {
+        "database_name": database.name,
+        "version": database.version,
+        "workload_name": workload.name,
+        "cluster_name": database.cluster.name,
+        "nodes": database.cluster.nodes.count() or None,
+        "durability_class": durability_class(RECORDS.get((database.system, mode), _MEMORY)),
+    }
 
 
 def machine_spec(machine: Machine) -> MachineSpec:
@@ -355,13 +368,15 @@ def make_run(
     }
     if status == Status.CANCELLED:
         defaults["reason"] = Reason.CANCELLED_BY_USER
+    spec = spec or make_spec(sweep, threads=threads, target_ops_s=target_ops_s, generators=generators)
     run = Run.objects.create(
         sweep=sweep,
         status=status,
         threads=threads,
         target_ops_s=target_ops_s,
         repeat=repeat,
-        spec=spec or make_spec(sweep, threads=threads, target_ops_s=target_ops_s, generators=generators),
+        spec=spec,
+        config_key=config_key(spec),
         **{**defaults, **fields},
     )
     run.load_generators.set(generators)
