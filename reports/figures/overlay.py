@@ -1,0 +1,79 @@
+"""Published results beside measured ones: grey, hollow, named "published, not comparable", never a part of a claim."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchsite import formatting
+from reports.figures import points as marks
+from reports.figures.layout import Frame, Trace, escaped, rounded
+
+NAMED = "published, not comparable"
+SYMBOL = "circle-cross-open"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One number that somebody printed; throughput in operations per second, latency in microseconds.
+
+    `qualifier` is what the print puts before the number (">", "≈"), `note` what has to be known to read it, and
+    `disputed` why the number cannot be right as printed; empty where nothing speaks against it.
+    """
+
+    label: str  # "Couchbase, asynchronous, 4 nodes"
+    study: str
+    year: int
+    throughput_ops_s: float | None
+    latency_us: float | None
+    note: str = ""
+    qualifier: str = ""
+    disputed: str = ""
+
+    @property
+    def said(self) -> str:
+        """The numbers as the print has them, short."""
+        parts = []
+        if is_drawn(self.throughput_ops_s):
+            parts.append(f"{self.qualifier}{' ' if self.qualifier else ''}{formatting.throughput(self.throughput_ops_s)}")
+        if is_drawn(self.latency_us):
+            parts.append(formatting.latency(self.latency_us))
+        return " at ".join(parts)
+
+
+def is_drawn(value: float | None) -> bool:
+    """Whether a number has a place on an axis: nobody printed a throughput of nothing."""
+    return value is not None and not formatting.is_missing(value) and value > 0
+
+
+def hover_of(one: Published) -> str:
+    lines = [f"<b>{escaped(one.label)}</b>", f"{escaped(one.study)}, {one.year}", escaped(one.said), f"<b>{NAMED}</b>"]
+    if one.note:
+        lines.append(escaped(one.note)[:160])
+    if one.disputed:
+        lines.append(escaped(f"disputed: {one.disputed}")[:200])
+    return "<br>".join(lines)
+
+
+def published_points(published: Sequence[Published], frame: Frame) -> list[Trace]:
+    """One trace of all results that have both a throughput and a latency, in the latency figure's units."""
+    drawn = [one for one in published if is_drawn(one.throughput_ops_s) and is_drawn(one.latency_us)]
+    if not drawn:
+        return []
+    colour = frame.theme.grey
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": [rounded(one.throughput_ops_s or 0.0) for one in drawn],
+            "y": [rounded((one.latency_us or 0.0) / 1e3) for one in drawn],
+            "name": NAMED,
+            "showlegend": True,
+            "marker": {
+                "color": colour,
+                "symbol": SYMBOL,
+                "size": marks.MARKER_PX + 2,
+                "line": {"width": 1.5, "color": colour},
+            },
+            "text": [hover_of(one) for one in drawn],
+            "hovertemplate": "%{text}<extra></extra>",
+        }
+    ]

@@ -1,0 +1,52 @@
+"""The sheets of curves: throughput ceilings, latency against throughput, throughput along the ladder."""
+
+from collections.abc import Sequence
+
+from reports.curves import Curve, operations_of
+from reports.figures.captions import caption, notes_of
+from reports.figures.ceilings import ceilings_figure
+from reports.figures.ladder import ladder_figure
+from reports.figures.latency import KIND_SAYS, Choice, latency_figure
+from reports.figures.tables import ceilings_table, ladder_table, points_table
+from reports.sheets.sheet import Sheet, is_live, nothing_of, sentences
+
+
+def ceilings_sheet(curves: Sequence[Curve], *, highlight: str = "") -> Sheet:
+    return Sheet(
+        name="ceilings",
+        draw=lambda frame: ceilings_figure(curves, frame, highlight=highlight),
+        caption=sentences("Highest throughput of each sweep among the points that count", caption(curves)),
+        table=ceilings_table(curves),
+        notes=notes_of(curves),
+        empty=nothing_of(curves),
+        live=is_live(curves),
+    )
+
+
+def latency_sheet(curves: Sequence[Curve], choice: Choice) -> Sheet:
+    table = points_table(curves, operation=choice.operation, kind=choice.kind)
+    nothing = nothing_of(curves)
+    if not nothing and not table.rows:
+        measured = ", ".join(operations_of(curves)) or "nothing"
+        nothing = f"No {KIND_SAYS[choice.kind]} of {choice.operation} here. Measured was: {measured}."
+    return Sheet(
+        name=f"latency-{choice.operation.lower()}-{choice.statistic}",
+        draw=lambda frame: latency_figure(curves, frame, choice),
+        caption=caption(curves, kind=choice.kind),
+        table=table,
+        notes=notes_of(curves),
+        empty=nothing,
+        live=is_live(curves),
+    )
+
+
+def ladder_sheet(curves: Sequence[Curve]) -> Sheet:
+    return Sheet(
+        name="throughput",
+        draw=lambda frame: ladder_figure(curves, frame),
+        caption=caption(curves),
+        table=ladder_table(curves),
+        notes=notes_of(curves),
+        empty=nothing_of(curves),
+        live=is_live(curves),
+    )

@@ -1,0 +1,65 @@
+"""The sheets of one run: over time, and by percentile."""
+
+from collections.abc import Sequence
+
+from reports.curves import Point
+from reports.figures.percentiles import SHARES, Distribution, percentiles_figure
+from reports.figures.run_series import Band, OverTime, Window, run_series_figure
+from reports.figures.tables import percentiles_table, run_series_table
+from reports.sheets.sheet import Sheet, sentences
+
+
+def run_series_sheet(
+    name: str, series: Sequence[OverTime], window: Window, *, band: Band | None = None, live: bool = False
+) -> Sheet:
+    interval_s = max((one.interval_s for one in series), default=1)
+    every = "second" if interval_s == 1 else f"{interval_s} s"
+    measured = f"Measured from second {window.begin_s:.0f} to {window.end_s:.0f}" if window.end_s else ""
+    return Sheet(
+        name=name,
+        draw=lambda frame: run_series_figure(series, window, frame, band),
+        caption=sentences(
+            f"All clients merged, per {every}; what is shaded does not count",
+            measured,
+            f"p99 of each {every} by itself: their mean would mean nothing",
+            "The band reaches from the least to the greatest second of each interval" if band is not None else "",
+        ),
+        table=run_series_table(series),
+        empty="" if any(one.seconds.size for one in series) else "No second of this run is stored.",
+        live=live,
+    )
+
+
+def distributions_of(point: Point | None) -> list[Distribution]:
+    """The stored percentiles of a run, operation by operation."""
+    if point is None:
+        return []
+    return [
+        Distribution(
+            operation=one.operation,
+            kind=one.kind,
+            count=one.ok,
+            steps=tuple((share, value) for name, share in SHARES.items() if (value := one.median_us(name)) is not None),
+            max_us=one.median_us("max"),
+            bounds=tuple((share, *one.bounds_us[name]) for name, share in SHARES.items() if name in one.bounds_us),
+        )
+        for one in point.operations
+    ]
+
+
+def percentiles_sheet(name: str, point: Point | None) -> Sheet:
+    distributions = [one for one in distributions_of(point) if one.steps or one.bounds]
+    bounded = any(one.bounds for one in distributions)
+    merged = f"{point.clients_merged} of {point.clients_expected} clients merged" if point else ""
+    return Sheet(
+        name=name,
+        draw=lambda frame: percentiles_figure(distributions, frame),
+        caption=sentences(
+            "Percentiles as the clients' summaries allow; bars are bounds, histograms missing"
+            if bounded
+            else "Percentiles of the measured window from the merged histograms",
+            merged,
+        ),
+        table=percentiles_table(distributions),
+        empty="" if distributions else "No latency of this run is stored.",
+    )
