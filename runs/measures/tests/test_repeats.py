@@ -1,0 +1,41 @@
+"""The noise of repeats and the drift of a bracket."""
+
+import math
+
+import pytest
+
+from runs.measures.repeats import drift, exceeds, repeatability
+
+
+def test_it_pools_the_deviation_of_logarithms_within_cells():
+    found = repeatability([(100.0, 104.5), (10.0, 10.0, 10.0)])
+    # One pair ln 1.045 apart: half of its square, shared by three degrees of freedom.
+    assert found is not None
+    assert found.sd_log == pytest.approx(math.sqrt(math.log(1.045) ** 2 / 2 / 3))
+    assert (found.degrees, found.cells) == (3, 2)
+    assert found.limit == pytest.approx(math.exp(1.96 * math.sqrt(2) * found.sd_log) - 1)
+
+
+def test_levels_do_not_matter_and_nothing_is_read_from_single_values():
+    pair = repeatability([(100.0, 110.0)])
+    assert pair is not None
+    assert repeatability([(100.0, 110.0), (5e6,), ()]) == pair
+    assert repeatability([(1000.0, 1100.0)]).sd_log == pytest.approx(pair.sd_log)
+
+
+def test_it_passes_over_what_is_no_throughput():
+    assert repeatability([(0.0, 5.0), (math.nan, 5.0), (math.inf, -1.0)]) is None
+    assert repeatability([]) is None
+    assert [drift(0, 5), drift(5, 0), drift(math.nan, 5)] == [None, None, None]
+
+
+def test_a_drift_is_a_share_of_the_first_run():
+    assert drift(1000, 900) == pytest.approx(-0.1)
+    assert drift(1000, 1100) == pytest.approx(0.1)
+
+
+def test_a_loss_counts_as_the_gain_that_would_undo_it():
+    assert exceeds(0.11, 0.10)
+    assert not exceeds(0.09, 0.10)
+    assert exceeds(-0.10, 0.10)  # 1 / 0.9 is 11 % more
+    assert not exceeds(-0.09, 0.10)
