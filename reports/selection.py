@@ -4,10 +4,12 @@
 one state has one address.
 """
 
+import datetime as dt
+import math
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 from reports.curves import STATISTICS
@@ -18,7 +20,32 @@ ALL = "all"
 MOST_VALUES = 60  # of one name in an address
 LONGEST_VALUE = 200
 KINDS = ("service", "response")
-NAMES = ("v", "matrix", "sweep", "system", "mode", "workload", "purpose", "op", "stat", "kind", "scale", "highlight")
+LOAD = "load"
+SOURCES = ("scheduled", "uploaded")
+# What a comparison may be declared to be about (reports.analysis.gate says what each implies).
+AXES = ("mode", "database", "nodes", "version", "data", "generators")
+# Facet in the address -> the field that holds its chosen values.
+FACETS: Final[Mapping[str, str]] = {
+    "system": "systems",
+    "mode": "modes",
+    "class": "classes",
+    "workload": "workloads",
+    "cluster": "clusters",
+    "version": "versions",
+    "label": "labels",
+    "source": "sources",
+    "purpose": "purposes",
+}
+NAMES = (
+    "v", "matrix", "sweep", *FACETS, "phase", "since", "until", "op", "stat", "kind", "scale", "highlight",
+    "baseline", "vary", "load", "within", "anyway", "published",
+)  # fmt: skip
+# What only the drawing of a figure needs; no part of the state.
+DRAWING_NAMES = ("theme", "narrow", "with", "zoom")
+# No system does more operations in a second, and no latency is longer in milliseconds than three years.
+MOST_OPS_S = 1e12
+MOST_MS = 1e11
+YEARS = range(1990, 2200)
 
 
 class Parameters(Protocol):
@@ -39,18 +66,37 @@ class Selection:
     sweeps: tuple[uuid.UUID, ...] = ()
     systems: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()  # what a write waits for
     workloads: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # of SOURCES
     purposes: tuple[str, ...] = ()
+    phase: str = ""  # "load": the loads instead of the measured sweeps
+    since: dt.date | None = None  # sweeps made on this day or later (UTC)
+    until: dt.date | None = None  # on this day or before
     operation: str = ""  # empty: every operation that was measured, a figure each
     statistic: str = "p99"
     kind: str = "service"
     scale: str = "auto"
     highlight: str = ""
+    baseline: uuid.UUID | None = None  # the sweep that all others are compared with; None: the strongest promise
+    vary: tuple[str, ...] = ()  # of AXES; none: what the selection itself crosses
+    load_ops_s: float | None = None  # where latencies are read; None: a share of the lowest ceiling
+    limit_us: float | None = None  # the latency under which throughputs are read; in the address in ms
+    anyway: bool = False  # ratios even where the sides are not comparable
+    published: tuple[str, ...] = ()  # studies whose results are laid over the pictures
     problems: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def matrix_id(self) -> uuid.UUID | None:
         return uuid.UUID(self.matrix) if self.matrix not in ("", ALL) else None
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether anything restricts which sweeps are meant, beside their matrix and their ids."""
+        return any(self.facet(name) for name in FACETS) or bool(self.phase or self.since or self.until)
 
     def choice(self, operation: str) -> Choice:
         """What the latency figure of one operation draws."""
@@ -58,43 +104,48 @@ class Selection:
 
     def facet(self, name: str) -> tuple[str, ...]:
         """The chosen values of one of the facets."""
-        return {"system": self.systems, "mode": self.modes, "workload": self.workloads, "purpose": self.purposes}[name]
+        chosen: tuple[str, ...] = getattr(self, FACETS[name])
+        return chosen
 
     def toggled(self, name: str, value: str) -> "Selection":
         """With one value of a facet added, or taken away where it is there."""
         held = self.facet(name)
         kept = tuple(one for one in held if one != value) if value in held else tuple(sorted((*held, value)))
-        match name:
-            case "system":
-                return replace(self, systems=kept)
-            case "mode":
-                return replace(self, modes=kept)
-            case "workload":
-                return replace(self, workloads=kept)
-            case _:
-                return replace(self, purposes=kept)
+        changes: dict[str, Any] = {FACETS[name]: kept}
+        return replace(self, **changes)
 
-    def pairs(self) -> list[tuple[str, str]]:
-        """The address' parameters in canonical order, without `v`."""
-        values: Mapping[str, Sequence[str]] = {
+    def pairs(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
+        """The address' parameters in canonical order, without `v` and without those that a form itself gives."""
+        values: dict[str, Sequence[str]] = {
             "matrix": [self.matrix],
             "sweep": [str(sweep) for sweep in self.sweeps],
-            "system": self.systems,
-            "mode": self.modes,
-            "workload": self.workloads,
-            "purpose": self.purposes,
+            "phase": [self.phase],
+            "since": [self.since.isoformat() if self.since else ""],
+            "until": [self.until.isoformat() if self.until else ""],
             "op": [self.operation],
             "stat": [self.statistic if self.statistic != "p99" else ""],
             "kind": [self.kind if self.kind != "service" else ""],
             "scale": [self.scale if self.scale != "auto" else ""],
             "highlight": [self.highlight],
+            "baseline": [str(self.baseline or "")],
+            "vary": self.vary,
+            "load": [_number_text(self.load_ops_s)],
+            "within": [_number_text(None if self.limit_us is None else self.limit_us / 1e3)],
+            "anyway": ["1" if self.anyway else ""],
+            "published": self.published,
+            **{name: self.facet(name) for name in FACETS},
         }
-        return [(name, value) for name in NAMES[1:] for value in values[name] if value]
+        return [(name, value) for name in NAMES[1:] if name not in without for value in values[name] if value]
 
     def query(self) -> str:
         """The canonical query string with its question mark; empty for the defaults."""
         pairs = self.pairs()
         return "?" + urlencode([("v", VERSION), *pairs]) if pairs else ""
+
+
+def _number_text(value: float | None) -> str:
+    """Ten digits: more than anybody measures, and what is read again as the same number."""
+    return "" if value is None else f"{value:.10g}"
 
 
 def read(parameters: Parameters) -> Selection:
@@ -103,21 +154,31 @@ def read(parameters: Parameters) -> Selection:
     version = _last(parameters, "v")
     if version not in ("", VERSION):
         problems.append(f"This link speaks version {_quoted(version)} of the address; it is read as version {VERSION}.")
-    unknown = [name for name in parameters if name not in NAMES and name not in ("theme", "narrow")]
+    unknown = [name for name in parameters if name not in NAMES and name not in DRAWING_NAMES]
     if unknown:
         problems.append(f"The address says {_quoted(unknown[0])}, which means nothing here; it is ignored.")
+    since, until = _days(parameters, problems)
+    limit_ms = _number(parameters, "within", "ms", MOST_MS, problems)
+    facets = {column: _texts(parameters, name, problems) for name, column in FACETS.items()}
+    facets["sources"] = _known(facets["sources"], "source", SOURCES, problems)
     return Selection(
         matrix=_matrix(_last(parameters, "matrix"), problems),
         sweeps=_sweeps(parameters, problems),
-        systems=_texts(parameters, "system", problems),
-        modes=_texts(parameters, "mode", problems),
-        workloads=_texts(parameters, "workload", problems),
-        purposes=_texts(parameters, "purpose", problems),
+        **facets,
+        phase=_one_of(parameters, "phase", (LOAD,), "", problems),
+        since=since,
+        until=until,
         operation=_operation(_last(parameters, "op"), problems),
         statistic=_one_of(parameters, "stat", tuple(STATISTICS), "p99", problems),
         kind=_one_of(parameters, "kind", KINDS, "service", problems),
         scale=_one_of(parameters, "scale", tuple(SCALES), "auto", problems),
         highlight=_clean(_last(parameters, "highlight")),
+        baseline=_baseline(_last(parameters, "baseline"), problems),
+        vary=_known(_texts(parameters, "vary", problems), "vary", AXES, problems),
+        load_ops_s=_number(parameters, "load", "ops/s", MOST_OPS_S, problems),
+        limit_us=None if limit_ms is None else limit_ms * 1e3,
+        anyway=_one_of(parameters, "anyway", ("1",), "", problems) == "1",
+        published=_texts(parameters, "published", problems),
         problems=tuple(problems),
     )
 
@@ -178,9 +239,62 @@ def _operation(text: str, problems: list[str]) -> str:
     return operation
 
 
+def _baseline(text: str, problems: list[str]) -> uuid.UUID | None:
+    if not text:
+        return None
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        problems.append(f"{_quoted(text)} is no sweep that could be the baseline; the strongest promise is taken.")
+        return None
+
+
+def _number(parameters: Parameters, name: str, unit: str, most: float, problems: list[str]) -> float | None:
+    """A positive number with ten significant digits."""
+    text = _last(parameters, name)
+    if not text:
+        return None
+    try:
+        value = float(f"{float(text):.10g}")
+    except ValueError:
+        value = math.nan
+    if 1e-9 <= value <= most:
+        return value
+    problems.append(f"{name}={_quoted(text)} is left out: give {unit} as a number above 0, with a point, like 1250.5.")
+    return None
+
+
+def _days(parameters: Parameters, problems: list[str]) -> tuple[dt.date | None, dt.date | None]:
+    since, until = (_day(parameters, name, problems) for name in ("since", "until"))
+    if since and until and until < since:
+        problems.append(f"until={until} lies before since={since}: no day is in between, so both are left out.")
+        return None, None
+    return since, until
+
+
+def _day(parameters: Parameters, name: str, problems: list[str]) -> dt.date | None:
+    text = _last(parameters, name)
+    try:
+        day = dt.date.fromisoformat(text) if text else None
+    except ValueError:
+        day = dt.date.min
+    if day is None or day.year in YEARS:
+        return day
+    problems.append(f"{name}={_quoted(text)} is no day; it is left out. Write it like 2026-11-21.")
+    return None
+
+
+def _known(values: Sequence[str], name: str, choices: Sequence[str], problems: list[str]) -> tuple[str, ...]:
+    """Those of the choices that are given, in the order of the choices."""
+    if bad := [value for value in values if value not in choices]:
+        problems.append(f"{name}={_quoted(bad[0])} is none of {', '.join(choices)}; it is left out.")
+    return tuple(choice for choice in choices if choice in values)
+
+
 def _one_of(parameters: Parameters, name: str, choices: Sequence[str], default: str, problems: list[str]) -> str:
     text = _last(parameters, name)
     if not text or text in choices:
         return text or default
-    problems.append(f"{name}={_quoted(text)} is none of {', '.join(choices)}; {default} is shown.")
+    instead = f"{default} is shown" if default else "it is left out"
+    problems.append(f"{name}={_quoted(text)} is none of {', '.join(choices)}; {instead}.")
     return default

@@ -1,5 +1,6 @@
 """The address of a comparison: one state, one address; what cannot be read is a sentence, never an error."""
 
+import datetime as dt
 import uuid
 
 import pytest
@@ -7,7 +8,7 @@ from django.http import QueryDict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reports.selection import NAMES, Selection, read
+from reports.selection import AXES, FACETS, NAMES, Selection, read
 
 SWEEP = uuid.UUID("01a1fc46-58f0-777e-8fbe-44e9fd1efff7")
 
@@ -39,6 +40,20 @@ def test_an_address_means_itself():
         kind="response",
         scale="loglog",
         highlight="Redis 7.0",
+        classes=("the disk", "the server's memory (may lose any)"),
+        clusters=("1 node",),
+        versions=("7.0.15",),
+        labels=("nightly",),
+        sources=("scheduled", "uploaded"),
+        phase="load",
+        since=dt.date(2026, 1, 31),
+        until=dt.date(2026, 11, 21),
+        baseline=SWEEP,
+        vary=("mode", "version"),
+        load_ops_s=41_234.5,
+        limit_us=2_500.0,
+        anyway=True,
+        published=("thumbtack-2013",),
     )
     assert state(full.query()[1:]) == full
     assert state(Selection(sweeps=(SWEEP,)).query()[1:]).sweeps == (SWEEP,)
@@ -55,6 +70,24 @@ def test_an_address_means_itself():
         ("op=DROP TABLE", "is no operation"),
         ("v=9", "speaks version"),
         ("colour=red", "which means nothing here"),
+        ("phase=lead", "phase=“lead” is none of load; it is left out."),
+        ("baseline=the-first", "is no sweep that could be the baseline"),
+        ("vary=colour", "is none of mode, database, nodes"),
+        ("source=heaven", "is none of scheduled, uploaded"),
+        ("load=many", "give ops/s as a number above 0"),
+        ("load=nan", "give ops/s as a number above 0"),
+        ("load=inf", "give ops/s as a number above 0"),
+        ("load=-3", "give ops/s as a number above 0"),
+        ("load=0", "give ops/s as a number above 0"),
+        ("load=1e400", "give ops/s as a number above 0"),
+        ("load=1,5", "with a point, like 1250.5"),
+        ("within=-0.1", "give ms as a number above 0"),
+        ("within=1e400", "give ms as a number above 0"),
+        ("since=yesterday", "is no day; it is left out. Write it like 2026-11-21."),
+        ("since=2026-02-30", "is no day"),
+        ("until=0001-01-01", "is no day"),
+        ("since=2026-02-02&until=2026-02-01", "until=2026-02-01 lies before since=2026-02-02"),
+        ("anyway=yes", "anyway=“yes” is none of 1; it is left out."),
     ],
 )
 def test_what_cannot_be_read_is_said_and_left_out(query, said):
@@ -71,13 +104,44 @@ def test_too_many_sweeps_are_cut_with_a_sentence():
 def test_a_value_is_toggled_in_and_out():
     one = Selection().toggled("system", "redis")
     assert one.systems == ("redis",) and one.toggled("system", "redis") == Selection()
-    for name in ("mode", "workload", "purpose"):
+    for name in FACETS:
         assert Selection().toggled(name, "x").facet(name) == ("x",)
+        assert Selection().toggled(name, "x").narrowed
+
+
+def test_axes_are_written_in_one_order():
+    assert state("vary=version&vary=mode&vary=mode").query() == "?v=1&vary=mode&vary=version"
+    assert state("&".join(f"vary={axis}" for axis in AXES)).vary == AXES
+
+
+def test_the_latency_limit_stands_in_the_address_in_milliseconds():
+    assert state("within=2").limit_us == 2000.0
+    assert Selection(limit_us=1500.0).query() == "?v=1&within=1.5"
+
+
+def test_what_a_form_gives_itself_is_left_out_of_what_it_carries_along():
+    held = Selection(systems=("redis",), load_ops_s=100.0, limit_us=2000.0)
+    assert held.pairs() == [("system", "redis"), ("load", "100"), ("within", "2")]
+    assert held.pairs(without=("load", "within")) == [("system", "redis")]
+
+
+def test_what_only_a_drawing_needs_is_no_part_of_the_state():
+    assert state("theme=dark&narrow=1&with=UPDATE&zoom=1") == Selection()
+    assert state("theme=dark&narrow=1&with=UPDATE&zoom=1").problems == ()
+
+
+WRITTEN = st.one_of(
+    st.text(max_size=60),
+    st.floats(allow_nan=True, allow_infinity=True).map(str),
+    st.dates().map(str),
+    st.uuids().map(str),
+    st.sampled_from(["", "1", "load", "p50", "log", "response", "1e400", "-0", "NaN", "0x10", "1_000", "١٢", *AXES]),
+)
 
 
 # A machine that benchmarks other things meanwhile is slow, and no less right.
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.dictionaries(st.sampled_from([*NAMES, "other"]), st.lists(st.text(max_size=60), max_size=4)))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(st.sampled_from([*NAMES, "with", "other"]), st.lists(WRITTEN, max_size=4)))
 def test_reading_never_fails_and_its_address_is_a_fixed_point(parameters):
     query = QueryDict(mutable=True)
     for name, values in parameters.items():
