@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal
 
 from reports.analysis.ceiling import Ceiling, Rung, ceiling
@@ -177,7 +178,7 @@ class Progress:
         return self.succeeded + self.failed + self.cancelled < self.runs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots, so that what is computed from the points is computed once
 class Curve:
     """One sweep: a database in a mode under a workload, over its load ladder. Points ascend."""
 
@@ -214,15 +215,15 @@ class Curve:
         """What a write waits for, in a few words."""
         return promise_of(self.durability)
 
-    @property
+    @cached_property
     def counted(self) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.counts)
 
-    @property
+    @cached_property
     def ceiling(self) -> Ceiling | None:
         return ceiling([point.as_rung() for point in self.counted])
 
-    @property
+    @cached_property
     def knee(self) -> Knee | None:
         return power_knee([point.as_rung() for point in self.counted])
 
