@@ -1,0 +1,104 @@
+"""How many nodes a need takes, and which resource decides it (analysis 9)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+HEADROOM = 0.7  # of the measured throughput that is used, so that a node's loss or a peak is survived
+FILL = 0.7  # of a node's capacity that data may take
+# Quotients of measured numbers that lie this little above a whole number are that number.
+ROUNDING = 1e-9
+
+Resource = Literal["throughput", "storage", "copies"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What is asked for. Sizes are in GB, of one copy; `node_gb` None: nobody asks about storage."""
+
+    throughput_ops_s: float
+    data_gb: float = 0.0
+    copies: int = 1
+    node_gb: float | None = None
+    headroom: float = HEADROOM
+    fill: float = FILL
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """The nodes needed, by the resource that needs the most of them."""
+
+    nodes: int
+    binding: Resource
+    parts: Mapping[Resource, int]  # what each resource alone would need
+
+
+def nodes_needed(need: Need, node_ops_s: float) -> Sizing | None:
+    """n = max(ceil(X / (x · h)), ceil(D · copies / (c · f)), copies) with linear scaling; x is one node's throughput.
+
+    None where a node does nothing.
+    """
+    if not node_ops_s > 0:
+        return None
+    return sizing_of(need, _up(need.throughput_ops_s / (node_ops_s * need.headroom)))
+
+
+def sizing_of(need: Need, for_throughput: int) -> Sizing:
+    """The same where it is known otherwise how many nodes the throughput takes."""
+    parts: dict[Resource, int] = {"throughput": for_throughput}
+    if need.node_gb and need.node_gb > 0:
+        parts["storage"] = _up(need.data_gb * need.copies / (need.node_gb * need.fill))
+    parts["copies"] = need.copies
+    binding = max(parts, key=lambda resource: parts[resource])
+    return Sizing(parts[binding], binding, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ByMeasurement:
+    """How many nodes a throughput takes by what clusters of several sizes reached."""
+
+    nodes: int
+    extrapolated: bool  # beyond the largest cluster that was measured
+
+
+def nodes_by_measurement(throughputs: Mapping[int, float], required_ops_s: float) -> ByMeasurement | None:
+    """The fewest nodes for a throughput, from nodes -> ops/s of at least two sizes.
+
+    Between two measured sizes throughput is taken as a straight line, below the smallest as its share per node, beyond
+    the largest with the gain per node of the last step. None with fewer sizes, and where the last step gained nothing
+    and the need lies above what was measured.
+    """
+    sizes = sorted(nodes for nodes, value in throughputs.items() if nodes > 0 and value > 0)
+    if len(sizes) < 2:
+        return None
+    at, reached = 0, 0.0
+    for nodes in sizes:
+        if required_ops_s <= throughputs[nodes]:
+            share = (required_ops_s - reached) / (throughputs[nodes] - reached)
+            return ByMeasurement(max(_up(at + share * (nodes - at)), 1), False)
+        # A size that brought less than a smaller one is no step towards more.
+        if throughputs[nodes] > reached:
+            at, reached = nodes, throughputs[nodes]
+    before, last = sizes[-2:]
+    gain = (throughputs[last] - throughputs[before]) / (last - before)
+    if gain <= 0:
+        return None
+    return ByMeasurement(_up(last + (required_ops_s - throughputs[last]) / gain), True)
+
+
+def _up(value: float) -> int:
+    return math.ceil(value - ROUNDING)
+
+
+def product_as_published(storage_ratio: float, throughput_ratio: float) -> float:
+    """Storage ratio times throughput ratio, as the study of 2017 multiplies them: no ratio of nodes.
+
+    Nodes that are added for storage bring throughput too; the product needs both to consume separate hardware.
+    """
+    return storage_ratio * throughput_ratio
+
+
+def binding_ratio(storage_ratio: float, throughput_ratio: float) -> float:
+    """How many times the nodes are needed: the larger of both, for one node brings both. Assumes linear scaling."""
+    return max(storage_ratio, throughput_ratio)

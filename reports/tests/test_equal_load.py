@@ -1,0 +1,73 @@
+"""Latency at a common load, and the throughput within a limit: measured, interpolated, never extrapolated."""
+
+import math
+
+import pytest
+
+from reports.analysis.equal_load import How, LoadPoint, latency_at, rising_branch, throughput_within
+
+# Throughput in ops/s against latency in µs; the last rung is retrograde.
+RUNGS = ((2, 1000.0, 2000.0), (4, 2000.0, 4000.0), (8, 4000.0, 16000.0), (16, 3800.0, 40000.0))
+LADDER = [LoadPoint(throughput, latency, f"{threads} threads", threads) for threads, throughput, latency in RUNGS]
+WITHOUT_ORDER = [LoadPoint(throughput, latency) for _, throughput, latency in RUNGS]
+
+
+@pytest.mark.parametrize("points", [LADDER, LADDER[::-1], WITHOUT_ORDER])
+def test_a_rung_within_one_per_cent_has_measured_the_load(points):
+    for load in (1980.5, 2000.0, 2019.5):
+        found = latency_at(points, load)
+        assert (found.latency_us, found.how, len(found.between)) == (4000.0, How.MEASURED, 1)
+
+
+@pytest.mark.parametrize("points", [LADDER, WITHOUT_ORDER])
+def test_between_two_rungs_it_is_a_straight_line_in_log_log(points):
+    found = latency_at(points, math.sqrt(2000.0 * 4000.0))
+    assert found.how is How.INTERPOLATED
+    assert found.latency_us == pytest.approx(math.sqrt(4000.0 * 16000.0))
+    assert [point.throughput_ops_s for point in found.between] == [2000.0, 4000.0]
+
+
+def test_nothing_is_extrapolated():
+    above, below = latency_at(LADDER, 4100.0), latency_at(LADDER, 900.0)
+    assert (above.latency_us, above.how, above.between[0].label) == (None, How.NOT_REACHED, "8 threads")
+    assert (below.latency_us, below.how, below.between[0].label) == (None, How.BELOW, "2 threads")
+
+
+@pytest.mark.parametrize("load", [0.0, -5.0, math.nan, math.inf])
+def test_a_load_that_is_none_has_no_latency(load):
+    assert latency_at(LADDER, load).latency_us is None
+    assert latency_at([], load).how is How.NOT_REACHED
+
+
+@pytest.mark.parametrize("points", [LADDER, WITHOUT_ORDER])
+def test_the_throughput_within_a_limit(points):
+    assert throughput_within(points, 4000.0).how is How.MEASURED
+    found = throughput_within(points, 8000.0)
+    assert found.how is How.INTERPOLATED and found.throughput_ops_s == pytest.approx(2000.0 * math.sqrt(2))
+    assert throughput_within(points, 1999.0).how is How.BELOW
+    assert throughput_within(points, 1999.0).throughput_ops_s is None
+    ceiling = throughput_within(points, 1e6)
+    assert (ceiling.throughput_ops_s, ceiling.how) == (4000.0, How.MEASURED)
+    assert throughput_within(points, math.nan).throughput_ops_s is None
+
+
+def test_both_questions_answer_each_other():
+    limit = latency_at(LADDER, 3000.0).latency_us
+    assert throughput_within(LADDER, limit).throughput_ops_s == pytest.approx(3000.0)
+
+
+def test_the_slower_way_to_a_load_is_not_taken():
+    # 32 threads fell back to a load that 16 reach at half the latency.
+    plateau = [*LADDER[:2], LoadPoint(3000, 5000, "16", 16), LoadPoint(2950, 9000, "32", 32), LoadPoint(3100, 9900, "64", 64)]  # fmt: skip  # noqa: E501
+    assert latency_at(plateau, 2950).latency_us == pytest.approx(5000, rel=0.03)
+    assert [point.label for point in rising_branch(plateau)][-2:] == ["16", "64"]
+
+
+def test_a_noisy_first_rung_stays():
+    noisy = [LoadPoint(500, 3000, order=1), LoadPoint(1000, 1500, order=2), LoadPoint(1900, 1600, order=4)]
+    assert latency_at(noisy, 500).latency_us == 3000
+
+
+def test_what_is_no_number_is_no_rung_and_a_latency_of_zero_is_no_error():
+    odd = [LoadPoint(math.nan, 1.0), LoadPoint(0.0, 1.0), LoadPoint(10.0, math.inf), LoadPoint(100, 0), LoadPoint(200, 1000)]  # fmt: skip  # noqa: E501
+    assert latency_at(odd, 150).latency_us == pytest.approx(500)
