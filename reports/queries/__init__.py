@@ -4,8 +4,9 @@ Every choice of rows takes the team that may see them. The number of queries doe
 there are.
 """
 
-from reports.queries.choosing import Compared, Facets, compared, facets, sweeps_of
+from reports.queries.choosing import Compared, compared, sweeps_of
 from reports.queries.curves import curves, run_point
+from reports.queries.facets import Facets, facets
 from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
 from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
 from reports.queries.series import StoredSeries, stored_series

@@ -1,21 +1,20 @@
-"""Which sweeps a selection means, and what else could be chosen."""
+"""Which sweeps a selection means."""
 
+import datetime as dt
 import uuid
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from benchsite.teams.models import Team
 from reports.curves import PUBLISHABLE, Curve, in_order
 from reports.queries.curves import curves
-from reports.selection import ALL, Selection
-from runs.models import Matrix, Sweep
-from runs.models.plan import Purpose
+from reports.selection import ALL, FACETS, SOURCES, Selection
+from runs.models import Matrix, Run, Sweep
 from runs.models.run import Phase
 
 # More sweeps than this make no picture that anybody can read.
 MOST_SWEEPS = 60
-MOST_MATRICES = 50
 
 
 def sweeps_of(team: Team) -> QuerySet[Sweep]:
@@ -23,9 +22,9 @@ def sweeps_of(team: Team) -> QuerySet[Sweep]:
     return Sweep.objects.filter(team=team)
 
 
-def measured_sweeps(team: Team) -> QuerySet[Sweep]:
-    """What a comparison chooses from: loads only where they are named."""
-    return sweeps_of(team).filter(phase=Phase.MEASURE)
+def phase_of(team: Team, phase: str = "") -> QuerySet[Sweep]:
+    """What a comparison chooses from: loads only where they are asked for."""
+    return sweeps_of(team).filter(phase=phase or Phase.MEASURE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +70,15 @@ def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | N
         if named := matrices.filter(pk=selection.matrix_id).first():
             return named
         problems.append("That matrix is not among your team's; the newest one is shown.")
-    return matrices.filter(sweeps__phase=Phase.MEASURE).order_by("-submitted_at", "-pk").first()
+    held = Sweep.objects.filter(matrix=OuterRef("pk"), phase=selection.phase or Phase.MEASURE)
+    return matrices.filter(Exists(held)).order_by("-submitted_at", "-pk").first()
 
 
 def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet[Sweep]:
     if selection.sweeps:
         rows = sweeps_of(team).filter(pk__in=selection.sweeps)
     else:
-        rows = measured_sweeps(team)
+        rows = phase_of(team, selection.phase)
         # A team without any matrix may have uploaded what it compares.
         rows = rows.filter(matrix=matrix) if matrix else rows
     purposes = selection.purposes
@@ -88,41 +88,34 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
     for column, values in (
         ("system__in", selection.systems),
         ("mode__in", selection.modes),
+        ("durability_class__in", selection.classes),
         ("workload_name__in", selection.workloads),
+        ("cluster_name__in", selection.clusters),
+        ("version__in", selection.versions),
+        ("tags__overlap", selection.labels),
         ("purpose__in", purposes),
     ):
         if values:
-            rows = rows.filter(Q(**{column: values}))
+            rows = rows.filter(Q((column, list(values))))
+    if len(selection.sources) == 1 and selection.sources[0] in SOURCES:
+        rows = rows.filter(matrix__isnull=selection.sources[0] == Run.Source.UPLOADED)
+    return _within_days(rows, selection.since, selection.until)
+
+
+def _within_days(rows: QuerySet[Sweep], since: dt.date | None, until: dt.date | None) -> QuerySet[Sweep]:
+    """From the first moment of one day to the last of the other, in UTC."""
+    if since:
+        rows = rows.filter(created_at__gte=_midnight(since))
+    if until and until < dt.date.max:
+        rows = rows.filter(created_at__lt=_midnight(until + dt.timedelta(days=1)))
     return rows
 
 
+def _midnight(day: dt.date) -> dt.datetime:
+    return dt.datetime.combine(day, dt.time(), dt.UTC)
+
+
 def _narrowed(selection: Selection) -> bool:
-    return bool(selection.systems or selection.modes or selection.workloads or selection.purposes)
-
-
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """What the menus offer: only what the team's sweeps hold."""
-
-    matrices: tuple[tuple[str, str], ...]  # id, name
-    systems: tuple[str, ...]
-    modes: tuple[str, ...]
-    workloads: tuple[str, ...]
-    purposes: tuple[tuple[str, str], ...]
-
-
-def facets(team: Team, matrix_id: uuid.UUID | None) -> Facets:
-    """The choices within one matrix, or within everything; two queries."""
-    rows = measured_sweeps(team)
-    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
-    if matrix_id:
-        rows = rows.filter(matrix=matrix_id)
-    held = list(rows.order_by().values_list("system", "mode", "workload_name", "purpose").distinct())
-    labels = dict(Purpose.choices)
-    return Facets(
-        matrices=tuple((str(pk), name) for pk, name in matrices.values_list("pk", "name")[:MOST_MATRICES]),
-        systems=tuple(sorted({system for system, _, _, _ in held})),
-        modes=tuple(sorted({mode for _, mode, _, _ in held})),
-        workloads=tuple(sorted({workload for _, _, workload, _ in held if workload})),
-        purposes=tuple(sorted({(purpose, str(labels.get(purpose, purpose))) for _, _, _, purpose in held})),
-    )
+    """Whether a facet or a day leaves out what the address names."""
+    facets = any(selection.facet(name) for name in FACETS)
+    return facets or bool(selection.since or selection.until)

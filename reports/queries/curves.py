@@ -1,4 +1,4 @@
-"""Sweeps and their runs as curves: six queries, however many they are."""
+"""Sweeps and their runs as curves: seven queries, however many they are."""
 
 import uuid
 from collections import defaultdict
@@ -10,7 +10,7 @@ from django.db.models import BooleanField, Case, ExpressionWrapper, Q, QuerySet,
 
 from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
-from runs.models import Finding, Measurement, MeasurementSet, Run, Sweep
+from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Status
 from runs.spec import MachineSpec, RunSpec
 from runs.validity.facts import fact, number_of
@@ -52,6 +52,7 @@ class Repeat:
     cut: Mapping[str, Any]  # its current measurement set
     measurements: tuple[Mapping[str, Any], ...]
     worst_finding: str
+    generator_cpu: float | None = None  # the share of its cores that the busiest load generator's clients used
 
     @property
     def rejected(self) -> bool:
@@ -69,7 +70,7 @@ class Repeat:
 
 
 def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
-    """The curves of these sweeps, in their order. Six queries, whatever their number."""
+    """The curves of these sweeps, in their order. Seven queries, whatever their number."""
     found = list(sweeps.select_related("matrix", "workload", "database") if isinstance(sweeps, QuerySet) else sweeps)
     ids = [sweep.pk for sweep in found]
     specs = _one_spec_each(ids)
@@ -81,7 +82,7 @@ def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
     by_sweep: dict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
     for run in runs:
         by_sweep[run["sweep_id"]].append(run)
-    repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED])
+    repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED], specs)
     return [_curve(sweep, specs.get(sweep.pk), by_sweep[sweep.pk], repeats) for sweep in found]
 
 
@@ -91,7 +92,7 @@ def _one_spec_each(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, RunSpec]:
     return {sweep_id: cast(RunSpec, spec) for sweep_id, spec in first.values_list("sweep_id", "spec") if sweep_id}
 
 
-def _repeats(runs: Sequence[Mapping[str, Any]]) -> dict[uuid.UUID, Repeat]:
+def _repeats(runs: Sequence[Mapping[str, Any]], specs: Mapping[uuid.UUID, RunSpec]) -> dict[uuid.UUID, Repeat]:
     """Run id -> what its current measurement set says; a run whose throughput nothing tells makes no point."""
     current = MeasurementSet.objects.filter(
         run__in=[run["id"] for run in runs], is_current=True, throughput_ops_s__isnull=False
@@ -109,8 +110,9 @@ def _repeats(runs: Sequence[Mapping[str, Any]]) -> dict[uuid.UUID, Repeat]:
     ):
         measurements[row["measurement_set_id"]].append(row)
     worst = _worst_findings(set_ids)
+    busiest = _generator_cpu({run["id"]: specs.get(run["sweep_id"]) for run in runs if run["id"] in cuts})
     return {
-        run["id"]: Repeat(run, cut, tuple(measurements[cut["id"]]), worst.get(cut["id"], ""))
+        run["id"]: Repeat(run, cut, tuple(measurements[cut["id"]]), worst.get(cut["id"], ""), busiest.get(run["id"]))
         for run in runs
         if (cut := cuts.get(run["id"]))
     }
@@ -126,6 +128,27 @@ def _worst_findings(set_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
         .values_list("measurement_set_id", "check_id", "severity", "message")
     )
     return {set_id: f"{check_id} {severity}: {message}" for set_id, check_id, severity, message in rows}
+
+
+def _generator_cpu(specs: Mapping[uuid.UUID, RunSpec | None]) -> dict[uuid.UUID, float]:
+    """Run -> the share of its cores that the busiest load generator's clients used; clients on one machine are added.
+
+    As V03 counts it. Runs of which one client's CPU time or cores are not known are left out.
+    """
+    shares: dict[uuid.UUID, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    unknown = set()
+    rows = ClientRun.objects.filter(run__in=list(specs)).order_by()
+    for run_id, generator_id, cpu_percent in rows.values_list("run_id", "load_generator_id", "cpu_percent"):
+        spec = specs[run_id]
+        machine = (
+            next((g["machine"] for g in spec["generators"] if g["id"] == str(generator_id)), None) if spec else None
+        )
+        cores = _cores(machine["facts"]) if machine else None
+        if machine is None or not cores or cpu_percent is None:
+            unknown.add(run_id)
+        else:
+            shares[run_id][machine["id"]] += cpu_percent / (100 * cores)
+    return {run_id: max(by_machine.values()) for run_id, by_machine in shares.items() if run_id not in unknown}
 
 
 def _curve(
@@ -179,6 +202,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         not_excluded = [repeat for repeat in repeats if not repeat.run["excluded_reason"]]
         standing = Standing.REJECTED if not_excluded else Standing.EXCLUDED
         used = not_excluded or list(repeats)
+    busy = [one.generator_cpu for one in used if one.generator_cpu is not None]
     worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda r: " reject:" not in r.worst_finding)
     return Point(
         threads=used[0].run["threads"],
@@ -198,6 +222,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         overridden=tuple(one.overridden for one in counted if one.overridden),
         worst_finding=worst[0].worst_finding if worst else "",
         left_out=tuple(_left_out(one) for one in repeats if one not in used),
+        generator_cpu=max(busy) if len(busy) == len(used) else None,
     )
 
 
@@ -297,7 +322,7 @@ def _cores(facts: Mapping[str, object]) -> int | None:
 
 
 def run_point(run: Run) -> Point | None:
-    """One run as a point of its own, whatever its standing; None while nothing was measured. Four queries."""
+    """One run as a point of its own, whatever its standing; None while nothing was measured. Five queries."""
     row = Run.objects.filter(pk=run.pk).annotate(mode_verified=MODE_VERIFIED).values(*RUN_FIELDS, "mode_verified").get()
-    repeats = _repeats([row])
+    repeats = _repeats([row], {row["sweep_id"]: cast(RunSpec, run.spec)})
     return _point([repeats[run.pk]]) if run.pk in repeats else None
