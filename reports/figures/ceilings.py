@@ -1,23 +1,19 @@
 """Throughput ceilings as bars: grouped by database, patterned by durability mode."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-from uuid import UUID
+from collections.abc import Mapping, Sequence
 
 from benchsite import formatting
 from reports.analysis.ceiling import Ladder
 from reports.curves import Curve, Point, in_order
-from reports.figures.layout import Figure, Frame, axis, base_layout, escaped, rounded, shortened
-from reports.figures.theme import Look, looks
+from reports.figures import bars
+from reports.figures.bars import Bar, bars_figure
+from reports.figures.layout import Figure, Frame, escaped
+from reports.figures.overlay import NAMED, Published, is_drawn
+from reports.figures.overlay import hover_of as published_hover
+from reports.figures.theme import Look, Theme, looks
 
-# More bars than this are drawn lying, where their names have room.
-MOST_STANDING = 9
-GROUP_GAP = 0.7  # between two databases, in bars
-LYING_GAP = 0.95  # where the database's name stands between its bars and those before
-ORDINARY_PX = 760.0  # what a drawing area has at least where the figure is not narrow
-CHARACTER_PX = 7.2  # of a bold name
 TIMES = "\N{MULTIPLICATION SIGN}"
+BEST_IN_CLASS = "best in class"
 
 LADDER_SAYS = {
     Ladder.SATURATED: "saturated",
@@ -27,77 +23,94 @@ LADDER_SAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One ceiling. `throughput_ops_s` is None where no point counts; `why_none` says why."""
-
-    sweep_id: UUID
-    database_name: str
-    mode: str
-    position: float
-    throughput_ops_s: float | None
-    low_ops_s: float | None
-    high_ops_s: float | None
-    lower_bound: bool
-    share_of_best: float | None
-    hover: str
-    why_none: str = ""
-
-    @property
-    def value_label(self) -> str:
-        if self.throughput_ops_s is None:
-            return self.why_none
-        return ("≥ " if self.lower_bound else "") + formatting.short(self.throughput_ops_s)
-
-    @property
-    def ratio_label(self) -> str:
-        """ "highest", or by which factor the bar is lower: the reader's next question."""
-        if not self.share_of_best:
-            return ""
-        factor = 1 / self.share_of_best
-        digits = 3 if factor < 1.095 else 2
-        return "highest" if factor < 1.005 else f"{formatting.significant(factor, digits)}{TIMES} lower"
+def ceilings_figure(
+    curves: Sequence[Curve], frame: Frame, *, highlight: str = "", published: Sequence[Published] = ()
+) -> Figure:
+    """One bar per sweep, with its value and by which factor it lies below the highest; what others printed hollow."""
+    loads = bool(curves) and all(curve.phase == "load" for curve in curves)
+    title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
+    drawn = bars_of(curves, frame.theme, highlight=highlight) + published_bars(published, frame.theme)
+    return bars_figure(drawn, frame, title)
 
 
-def bars_of(curves: Sequence[Curve], gap: float = GROUP_GAP) -> list[Bar]:
-    """The bars with their places: databases together, a gap between them, the weakest promise first."""
-    ordered = in_order(curves)
-    best = max((found.throughput_ops_s for curve in ordered if (found := curve.ceiling)), default=0.0)
-    bars: list[Bar] = []
-    position = 0.0
-    for number, curve in enumerate(ordered):
-        if number:
-            position += 1.0 + (gap if curve.database_name != ordered[number - 1].database_name else 0.0)
-        bars.append(_bar(curve, position, best))
-    return bars
+def height_px(curves: Sequence[Curve], published: Sequence[Published] = ()) -> int:
+    """How high the figure has to be for its lying bars; 0 where the ordinary height will do."""
+    others = sum(is_drawn(one.throughput_ops_s) for one in published)
+    databases = len({curve.database_name for curve in curves})
+    return bars.height_px(len(curves) + others, databases + bool(others))
 
 
-def _bar(curve: Curve, position: float, best: float) -> Bar:
+def bars_of(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> list[Bar]:
+    """Databases together, within each the weakest promise first."""
+    appearance = looks(curves, theme, highlight=highlight)
+    best = max((found.throughput_ops_s for curve in curves if (found := curve.ceiling)), default=0.0)
+    classes = best_in_class(curves)
+    mixed = len({curve.phase for curve in curves}) > 1
+    return [_bar(curve, appearance[curve.sweep_id], best, classes, mixed) for curve in in_order(curves)]
+
+
+def best_in_class(curves: Sequence[Curve]) -> dict[tuple[str, str], Curve]:
+    """Of each workload and durability class that several databases have, the curve with the highest ceiling."""
+    classes: dict[tuple[str, str], list[Curve]] = {}
+    for curve in curves:
+        if curve.ceiling and curve.durability_class:
+            classes.setdefault((curve.workload, curve.durability_class), []).append(curve)
+    return {
+        key: max(group, key=_ceiling_ops_s)
+        for key, group in classes.items()
+        if len({curve.database_name for curve in group}) > 1
+    }
+
+
+def _ceiling_ops_s(curve: Curve) -> float:
+    return curve.ceiling.throughput_ops_s if curve.ceiling else 0.0
+
+
+def _bar(curve: Curve, look: Look, best: float, classes: Mapping[tuple[str, str], Curve], mixed: bool) -> Bar:
     found = curve.ceiling
     point = curve.point_at(found.threads, found.target_ops_s) if found else None
     spread = point.throughput_ops_s if point and point.throughput_ops_s.n > 1 else None
+    share = found.throughput_ops_s / best if found and best else None
+    first = classes.get((curve.workload, curve.durability_class))
+    notes = (ratio_label(share), BEST_IN_CLASS if first is curve and share and share < 1 else "")
     return Bar(
-        sweep_id=curve.sweep_id,
-        database_name=curve.database_name,
-        mode=curve.mode,
-        position=position,
-        throughput_ops_s=found.throughput_ops_s if found else None,
-        low_ops_s=spread.low if spread else None,
-        high_ops_s=spread.high if spread else None,
-        lower_bound=found.is_lower_bound if found else False,
-        share_of_best=found.throughput_ops_s / best if found and best else None,
-        hover=_hover(curve, point),
-        why_none="" if found else _why_none(curve),
+        group=curve.database_name,
+        name=f"{curve.mode}, load" if mixed and curve.phase == "load" else curve.mode,
+        look=look,
+        value=found.throughput_ops_s if found else None,
+        value_label=_value_label(curve),
+        hover=_hover(curve, point, first),
+        low=spread.low if spread else None,
+        high=spread.high if spread else None,
+        share_of_best=share,
+        notes=tuple(note for note in notes if note),
     )
 
 
-def _why_none(curve: Curve) -> str:
+def _value_label(curve: Curve) -> str:
+    found = curve.ceiling
+    if found is None:
+        return why_none(curve)
+    return ("≥ " if found.is_lower_bound else "") + formatting.short(found.throughput_ops_s)
+
+
+def ratio_label(share_of_best: float | None) -> str:
+    """ "highest", or by which factor the bar is lower: the reader's next question."""
+    if not share_of_best:
+        return ""
+    factor = 1 / share_of_best
+    digits = 3 if factor < 1.095 else 2
+    return "highest" if factor < 1.005 else f"{formatting.significant(factor, digits)}{TIMES} lower"
+
+
+def why_none(curve: Curve) -> str:
+    """Why a sweep has no ceiling."""
     if curve.points:
         return "no point counts"
     return "measuring" if curve.progress.going else "did not complete" if curve.progress.runs else "no data"
 
 
-def _hover(curve: Curve, point: Point | None) -> str:
+def _hover(curve: Curve, point: Point | None, first: Curve | None) -> str:
     found = curve.ceiling
     lines = [f"<b>{escaped(curve.label)}</b>", escaped(curve.mode_name)]
     if found and point:
@@ -106,131 +119,36 @@ def _hover(curve: Curve, point: Point | None) -> str:
         lines += [f"{formatting.throughput(found.throughput_ops_s)} at {at}", LADDER_SAYS[found.ladder]]
         if spread.n > 1:
             lines.append(f"{spread.n} repeats, {formatting.short(spread.low)} to {formatting.short(spread.high)}")
+        lines.append(_in_class(curve, first))
     else:
-        lines.append(_why_none(curve))
+        lines.append(why_none(curve))
     return "<br>".join(line for line in lines if line)
 
 
-def ceilings_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
-    """One bar per sweep, with its value and by which factor it lies below the highest."""
-    bars = bars_of(curves)
-    appearance = looks(curves, frame.theme, highlight=highlight)
-    lying = frame.narrow or len(bars) > MOST_STANDING or not _names_fit(bars)
-    bars = bars_of(curves, LYING_GAP) if lying else bars
-    layout = base_layout(frame)
-    value = axis(frame, "throughput ceiling (ops/s)", rangemode="tozero", tickformat="~s", nticks=5 if lying else 6)
-    names = axis(
-        frame,
-        "",
-        tickvals=[bar.position for bar in bars],
-        ticktext=[shortened(bar.mode, 16 if frame.narrow else 20) for bar in bars],
-        showgrid=False,
-        ticks="",
-    )
-    span = [-1.25 if lying else -0.9, (bars[-1].position if bars else 0.0) + 0.7]
-    names["range"] = span[::-1] if lying else span
-    # Room for the labels beyond the highest bar.
-    highest = max((bar.high_ops_s or bar.throughput_ops_s or 0.0 for bar in bars), default=1.0) or 1.0
-    value["range"] = [0, highest * ((1.3 if frame.narrow else 1.2) if lying else 1.17)]
-    layout["xaxis"], layout["yaxis"] = (value, names) if lying else (names, value)
-    layout["bargap"] = 0.2
-    layout["annotations"] += _database_names(bars, frame, appearance, lying)
-    layout["annotations"] += [_value_label(bar, frame, lying) for bar in bars]
-    layout["margin"]["b"] = 40 if lying else 56
-    return {"data": [_trace(bar, appearance[bar.sweep_id], frame, lying) for bar in bars], "layout": layout}
+def _in_class(curve: Curve, first: Curve | None) -> str:
+    """Where a ceiling stands among those whose writes wait for the same."""
+    if first is None:
+        return ""
+    if first is curve:
+        return f"best of those whose writes wait for: {escaped(curve.durability_class)}"
+    factor = formatting.significant(_ceiling_ops_s(first) / _ceiling_ops_s(curve), 2) if _ceiling_ops_s(curve) else ""
+    return f"{factor}{TIMES} lower than {escaped(first.label)}, whose writes wait for the same" if factor else ""
 
 
-def _names_fit(bars: Sequence[Bar]) -> bool:
-    """Whether the databases' names have room below their bars, in a figure of ordinary width."""
-    across = (bars[-1].position + 1.6) if bars else 1.0
-    names = {bar.database_name: 0.0 for bar in bars}
-    for bar in bars:
-        names[bar.database_name] += (1 + GROUP_GAP / 2) / across * ORDINARY_PX
-    return all(len(name) * CHARACTER_PX <= room for name, room in names.items())
-
-
-def height_px(curves: Sequence[Curve]) -> int:
-    """How high the figure has to be for its lying bars; 0 where the ordinary height will do."""
-    databases = len({curve.database_name for curve in curves})
-    return 110 + 24 * len(curves) + 24 * databases if len(curves) > MOST_STANDING else 0
-
-
-def _trace(bar: Bar, look: Look, frame: Frame, lying: bool) -> dict[str, Any]:
-    along, across = ("x", "y") if lying else ("y", "x")
-    trace: dict[str, Any] = {
-        "type": "bar",
-        "orientation": "h" if lying else "v",
-        along: [rounded(bar.throughput_ops_s) if bar.throughput_ops_s is not None else None],
-        across: [bar.position],
-        "name": escaped(look.label),
-        "width": 0.78,
-        "marker": {
-            "color": look.colour,
-            "line": {"color": look.colour, "width": 1.5},
-            "pattern": {
-                "shape": look.pattern,
-                "fillmode": "replace",
-                "fgcolor": look.colour,
-                "size": 7,
-                "solidity": 0.4,
-            },
-        },
-        "text": [bar.hover],
-        "textposition": "none",
-        "hovertemplate": "%{text}<extra></extra>",
-        "showlegend": False,
-    }
-    if bar.throughput_ops_s is not None and bar.low_ops_s is not None and bar.high_ops_s is not None:
-        trace[f"error_{along}"] = {
-            "type": "data",
-            "symmetric": False,
-            "array": [rounded(bar.high_ops_s - bar.throughput_ops_s)],
-            "arrayminus": [rounded(bar.throughput_ops_s - bar.low_ops_s)],
-            "color": frame.theme.ink,
-            "thickness": 1.5,
-            "width": 5,
-        }
-    return trace
-
-
-def _value_label(bar: Bar, frame: Frame, lying: bool) -> dict[str, Any]:
-    muted = f'<span style="color:{frame.theme.muted}">'
-    value = f"<b>{bar.value_label}</b>" if bar.throughput_ops_s is not None else f"{muted}{bar.why_none}</span>"
-    # A long bar leaves no room beside it on a telephone.
-    crowded = frame.narrow and (bar.share_of_best or 0.0) > 0.6
-    ratio = f"{muted}{bar.ratio_label}</span>" if bar.ratio_label and not crowded else ""
-    end = rounded(bar.high_ops_s or bar.throughput_ops_s or 0.0)
-    common = {"showarrow": False, "align": "center", "font": {"size": frame.font_px + 1}}
-    if lying:
-        text = "  ".join(part for part in (value, ratio) if part)
-        return {
-            **common,
-            "text": text,
-            "x": end,
-            "y": bar.position,
-            "xanchor": "left",
-            "yanchor": "middle",
-            "xshift": 4,
-        }
-    text = "<br>".join(part for part in (value, ratio) if part)
-    return {**common, "text": text, "x": bar.position, "y": end, "xanchor": "center", "yanchor": "bottom", "yshift": 2}
-
-
-def _database_names(
-    bars: Sequence[Bar], frame: Frame, appearance: dict[UUID, Look], lying: bool
-) -> list[dict[str, Any]]:
-    """The name of each database: below its bars, or above its first one where they lie."""
-    groups: dict[str, list[Bar]] = {}
-    for bar in bars:
-        groups.setdefault(bar.database_name, []).append(bar)
-    found = []
-    for name, group in groups.items():
-        colour = appearance[group[0].sweep_id].colour
-        middle = (group[0].position + group[-1].position) / 2
-        label = {"text": f"<b>{shortened(name)}</b>", "showarrow": False, "font": {"color": colour}}
-        if lying:
-            place = {"x": 0, "xref": "paper", "y": group[0].position - 0.82, "xanchor": "left", "yanchor": "middle"}
-        else:
-            place = {"x": middle, "y": 0, "yref": "paper", "xanchor": "center", "yanchor": "top", "yshift": -26}
-        found.append({**label, **place})
-    return found
+def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:
+    """Hollow and grey, behind what was measured."""
+    grey = Look(colour=theme.grey, dash="dot", symbol="circle", pattern="", label=NAMED, faded=True)
+    return [
+        Bar(
+            group=NAMED,
+            name=one.label,
+            look=grey,
+            value=one.throughput_ops_s,
+            value_label=" ".join(part for part in (one.qualifier, formatting.short(one.throughput_ops_s)) if part),
+            hover=published_hover(one),
+            notes=(f"{one.study} {one.year}", *(["disputed"] if one.disputed else [])),
+            hollow=True,
+        )
+        for one in published
+        if is_drawn(one.throughput_ops_s)
+    ]

@@ -33,7 +33,9 @@ class Published:
         """The numbers as the print has them, short."""
         parts = []
         if is_drawn(self.throughput_ops_s):
-            parts.append(f"{self.qualifier}{' ' if self.qualifier else ''}{formatting.throughput(self.throughput_ops_s)}")
+            parts.append(
+                f"{self.qualifier}{' ' if self.qualifier else ''}{formatting.throughput(self.throughput_ops_s)}"
+            )
         if is_drawn(self.latency_us):
             parts.append(formatting.latency(self.latency_us))
         return " at ".join(parts)

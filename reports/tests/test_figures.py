@@ -10,6 +10,7 @@ import pytest
 
 from reports.analysis.points import Spread
 from reports.curves import Progress, Standing
+from reports.figures.bars import GROUP_GAP, placed
 from reports.figures.ceilings import bars_of, ceilings_figure
 from reports.figures.ladder import ladder_figure
 from reports.figures.latency import Choice, latency_figure
@@ -145,7 +146,7 @@ def test_points_that_do_not_count_are_hollow_and_not_joined(standing):
         assert hollow["marker"]["symbol"].endswith("-open")
         assert ("rejected" if standing is Standing.REJECTED else "left out") in hollow["text"][0]
         assert any("hollow" in trace["name"] for trace in figure["data"])
-    assert bars_of([curve(points=points)])[0].throughput_ops_s == 3000.0
+    assert bars_of([curve(points=points)], LIGHT)[0].value == 3000.0
 
 
 def test_the_ceiling_and_the_knee_are_marked():
@@ -165,8 +166,8 @@ def test_repeats_are_a_band():
 
 def test_bars_stand_together_by_database_with_the_weakest_promise_first():
     curves = [curve("Redis", "always"), curve("PostgreSQL", "on"), curve("Redis", "off"), curve("PostgreSQL", "off")]
-    bars = bars_of(curves)
-    assert [(bar.database_name, bar.mode) for bar in bars] == [
+    bars = placed(bars_of(curves, LIGHT), GROUP_GAP)
+    assert [(bar.group, bar.name) for bar in bars] == [
         ("PostgreSQL", "off"),
         ("PostgreSQL", "on"),
         ("Redis", "off"),
@@ -178,15 +179,15 @@ def test_bars_stand_together_by_database_with_the_weakest_promise_first():
 def test_bars_carry_their_value_and_by_how_much_they_are_lower():
     slow = curve("Redis", "always", points=[point(2, 500.0), point(4, 505.0)])
     fast = curve("Redis", "off", points=[point(2, 1000.0), point(4, 1818.0)])
-    high, low = bars_of([slow, fast])
-    assert (high.value_label, high.ratio_label) == ("≥ 1.82k", "highest")
-    assert (low.value_label, low.ratio_label) == ("505", "3.6\N{MULTIPLICATION SIGN} lower")
+    high, low = bars_of([slow, fast], LIGHT)
+    assert (high.value_label, high.notes) == ("≥ 1.82k", ("highest",))
+    assert (low.value_label, low.notes) == ("505", ("3.6\N{MULTIPLICATION SIGN} lower",))
 
 
 def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():
     going = curve(points=[], progress=Progress(runs=4, succeeded=0))
     failed = curve("Other", points=[], progress=Progress(runs=4, failed=4))
-    bars = bars_of([going, failed])
+    bars = bars_of([going, failed], LIGHT)
     assert sorted(bar.value_label for bar in bars) == ["did not complete", "measuring"]
     assert all(trace["y"] == [None] for trace in ceilings_figure([going, failed], FRAMES[0])["data"])
 
