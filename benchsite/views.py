@@ -113,7 +113,7 @@ def latest_sweeps(team: Team) -> tuple[Sweep, ...]:
             newest.setdefault(sweep_id)
     keys = list(newest)[:LATEST]
     rejected = Q(runs__verdict="reject", runs__verdict_override="")
-    counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="") & ~rejected
+    counting = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="", runs__is_bracket=False) & ~rejected
     highest = Max("runs__throughput_ops_s", filter=counting)
     found = Sweep.objects.filter(pk__in=keys).select_related("matrix").annotate(highest=highest).in_bulk()
     return tuple(found[key] for key in keys if key in found)

@@ -21,6 +21,7 @@ from django.utils import timezone
 from benchsite.teams.models import User
 from runs.models import Matrix, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
+from runs.planning.expansion import BRACKET
 from runs.planning.submission import wake_scheduler
 from runs.spec import RunSpec
 
@@ -256,11 +257,13 @@ def _waiting_load(load: Run) -> Run:
 def _copy(run: Run, needs: Run | None) -> Run:
     rung = Run.objects.filter(sweep=run.sweep_id, threads=run.threads, target_ops_s=run.target_ops_s)
     repeat = (rung.aggregate(most=Max("repeat"))["most"] or 0) + 1
+    bare = run.name.removesuffix(BRACKET) if run.is_bracket else run.name
+    name = f"{bare.rsplit(' r', 1)[0]} r{repeat}{BRACKET if run.is_bracket else ''}"
     last = Run.objects.filter(matrix=run.matrix_id).aggregate(most=Max("position"))["most"] or 0
     again = Run.objects.create(
         team_id=run.team_id, sweep_id=run.sweep_id, matrix_id=run.matrix_id, cluster_id=run.cluster_id,
-        phase=run.phase, name=f"{run.name.rsplit(' r', 1)[0]} r{repeat}", spec=run.spec, system=run.system,
-        mode=run.mode,
+        phase=run.phase, name=name, spec=run.spec, system=run.system, mode=run.mode, is_bracket=run.is_bracket,
+        config_key=run.config_key,
         workload_name=run.workload_name, purpose=run.purpose, threads=run.threads, target_ops_s=run.target_ops_s,
         repeat=repeat, position=last + 1, priority=run.priority, needs=needs, rerun_of=run, expected_s=run.expected_s,
         tags=run.tags,

@@ -105,6 +105,9 @@ class MatrixForm(DescribedForm):
     threads = whole(1, 100_000, required=False, help_text="Of a target ladder: the total on every rung.")
     repeats = whole(1, 50, help_text="Three show a difference, five are fit to publish.")
     order = forms.ChoiceField(choices=Matrix.Order.choices)
+    bracket = forms.BooleanField(
+        required=False, label="Bracket", help_text="Repeat the first cell at the end, to see drift."
+    )
     seed = whole(1, 2_147_483_647, help_text="Of the random order.")
     warmup_s = whole(0, 86_400, label="Warm-up, seconds", help_text="Cut from each run.")
     measure_s = whole(1, 604_800, label="Measured, seconds", help_text="Per rung, after the warm-up.")
@@ -203,7 +206,7 @@ class MatrixForm(DescribedForm):
         """The matrix that the form describes, not saved. Only for a form without errors."""
         data = self.cleaned_data
         same = ("purpose", "processes_per_generator", "ladder", "rungs", "threads", "repeats", "order", "seed")
-        more = ("load_policy", "load_threads", "warmup_s", "priority", "tags", "notes")
+        more = ("load_policy", "load_threads", "warmup_s", "bracket", "priority", "tags", "notes")
         return Matrix(
             team=self.team,
             name=data["name"] or self._made_name(),
@@ -230,7 +233,7 @@ class MatrixForm(DescribedForm):
             value = field.prepare_value(self.get_initial_for_field(field, name))
             if isinstance(value, list | tuple):
                 sent.setlist(name, [str(item) for item in value])
-            elif value is not None:
+            elif value is not None and value is not False:  # What is not ticked is not sent.
                 sent[name] = str(value)
         for row in self.exclusions:
             for name in ("entry", "workload", "rung", "reason"):
@@ -318,7 +321,7 @@ def initial_of(
         }
     same = (
         "purpose", "processes_per_generator", "ladder", "rungs", "threads", "repeats", "order", "seed", "warmup_s",
-        "load_policy", "load_threads", "priority", "tags", "notes",
+        "bracket", "load_policy", "load_threads", "priority", "tags", "notes",
     )  # fmt: skip
     return {
         **{name: getattr(source, name) for name in same},

@@ -12,6 +12,7 @@ from django.utils import timezone
 from runs.generators import waited_for_in_vain
 from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Status, Verdict
+from runs.pages.drift import Drift, drift_of
 from runs.pages.listing import HEAVY
 from runs.pages.queue import QueueRow
 from runs.planning.expansion import ExcludedCell, expand
@@ -143,6 +144,7 @@ class MatrixPage:
     missing: int  # measured points that did not succeed and have not been run again
     now: tuple[Run, ...]  # those that hold their machines
     progress: Progress
+    drift: Drift | None = None  # what its bracket says
 
     @property
     def repeats(self) -> int:
@@ -152,7 +154,8 @@ class MatrixPage:
 def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     """Everything the page shows, in a constant number of queries."""
     runs = list(matrix.runs.defer(*HEAVY).select_related("sweep__database", "sweep__workload").order_by("position"))
-    measured = [run for run in runs if run.phase == Phase.MEASURE]
+    timed = [run for run in runs if run.phase == Phase.MEASURE]
+    measured = [run for run in timed if not run.is_bracket]  # A bracket is part of no point.
     again = {run.rerun_of_id for run in runs}
     excluded = excluded_cells(matrix)
     rungs = tuple(sorted({rung_of(run) for run in measured} | {cell.rung for cell in excluded}))
@@ -165,9 +168,10 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
         silent=_silent(runs),
-        missing=sum(run.status in (Status.FAILED, Status.CANCELLED) and run.pk not in again for run in measured),
+        missing=sum(run.status in (Status.FAILED, Status.CANCELLED) and run.pk not in again for run in timed),
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
         progress=progress(runs, queue, len(excluded)),
+        drift=drift_of(matrix, timed),
     )
 
 

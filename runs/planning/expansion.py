@@ -15,6 +15,8 @@ LOAD_RECORDS_S = 8000.0
 # Clients connect after the agreed instant and their last interval is short, so each process runs this much longer
 # than the part that is measured.
 TAIL_S = 2
+# What the name of a bracket's run ends with.
+BRACKET = " bracket"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class PlannedRun:
     generators: tuple[PlannedGenerator, ...]
     needs: int | None
     expected_s: float
+    is_bracket: bool = False
 
     @property
     def phase(self) -> str:
@@ -53,7 +56,8 @@ class PlannedRun:
         if self.phase == "load":
             return f"{self.sweep.name} r{self.repeat}"
         target = f" @{self.target_ops_s}" if self.target_ops_s else ""
-        return f"{self.sweep.name} {self.threads}t{target} r{self.repeat}"
+        name = f"{self.sweep.name} {self.threads}t{target} r{self.repeat}"
+        return f"{name}{BRACKET}" if self.is_bracket else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class _Draft:
     target_ops_s: int | None
     properties: dict[str, str]
     generators: tuple[PlannedGenerator, ...]
+    is_bracket: bool = False
 
 
 def expand(plan: Plan) -> Expansion:
@@ -101,7 +106,8 @@ def expand(plan: Plan) -> Expansion:
                     drafts.append(cell)
                 else:
                     excluded.append(cell)
-    runs = tuple(_with_loads(plan, _in_order(plan, drafts)))
+    ordered = _in_order(plan, drafts)
+    runs = tuple(_with_loads(plan, [*ordered, *_bracket(plan, ordered)]))
     sweeps = {run.sweep.key: run.sweep for run in runs}
     return Expansion(tuple(sweeps.values()), runs, tuple(excluded))
 
@@ -161,6 +167,16 @@ def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
     return sorted(by_rung, key=lambda draft: (draft.repeat, dice.random()))
 
 
+def _bracket(plan: Plan, ordered: list[_Draft]) -> list[_Draft]:
+    """The first measured cell once more, to see how far the machines drifted meanwhile.
+
+    Its repeat number follows on those of the plan, since a rung has each number once.
+    """
+    if not plan.bracket or not ordered:
+        return []
+    return [replace(ordered[0], repeat=plan.repeats + 1, is_bracket=True)]
+
+
 def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
     """The measured runs with a load before each one that would otherwise find another data set, or a changed one."""
     loaded: dict[tuple[str, str], tuple[str, int]] = {}  # (database, mode) -> fingerprint, position of its load
@@ -179,7 +195,7 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
         needs = loaded[place][1] if place in loaded else None
         yield PlannedRun(
             draft.sweep, position, draft.rung, draft.threads, draft.target_ops_s, draft.repeat, draft.properties, data,
-            draft.generators, needs, plan.warmup_s + plan.min_measure_s + TAIL_S + RUN_OVERHEAD_S,
+            draft.generators, needs, plan.warmup_s + plan.min_measure_s + TAIL_S + RUN_OVERHEAD_S, draft.is_bracket,
         )  # fmt: skip
         position += 1
         # Inserts of a run begin at recordcount: a second run over the same data would meet its predecessor's rows.

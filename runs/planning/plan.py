@@ -106,6 +106,7 @@ class Plan:
     max_measure_s: int
     min_operations: int
     priming: Mapping[str, object] | None
+    bracket: bool = False  # the first measured cell once more at the end
 
     @property
     def clients(self) -> int:
@@ -144,6 +145,7 @@ def plan_of(
         max_measure_s=matrix.max_measure_s or 0,
         min_operations=matrix.min_operations or 0,
         priming=matrix.priming,
+        bracket=matrix.bracket,
     )
 
 

@@ -34,8 +34,9 @@ class Preview:
     problems: tuple[Problem, ...]
     warnings: tuple[str, ...]
     cells: tuple[Cell, ...]
-    runs: int  # measured runs
+    runs: int  # measured runs, without the bracket
     loads: int
+    brackets: int
     seconds: float
     disk_bytes_per_node: int
     result_bytes: int
@@ -51,7 +52,8 @@ def preview(plan: Plan) -> Preview:
         except PropertyError as error:
             problems.append(Problem("workloads", str(error)))
     problems += _thread_problems(plan, expansion)
-    measured = [run for run in expansion.runs if run.phase == "measure"]
+    measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
+    loads = sum(run.phase == "load" for run in expansion.runs)
     if not problems and not measured:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
     return Preview(
@@ -59,7 +61,8 @@ def preview(plan: Plan) -> Preview:
         warnings=tuple(_warnings(plan, measured)),
         cells=tuple(_grid(plan, expansion)),
         runs=len(measured),
-        loads=len(expansion.runs) - len(measured),
+        loads=loads,
+        brackets=len(expansion.runs) - len(measured) - loads,
         seconds=sum(run.expected_s for run in expansion.runs),
         disk_bytes_per_node=_disk(plan, expansion),
         result_bytes=sum(_result_bytes(plan, run) for run in expansion.runs),
@@ -200,7 +203,7 @@ def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
             key = (entry.database.id, entry.mode, workload.id)
             runs = [
                 run for run in expansion.runs
-                if run.phase == "measure" and run.sweep.key[1:] == key
+                if run.phase == "measure" and not run.is_bracket and run.sweep.key[1:] == key
             ]  # fmt: skip
             out = [
                 cell for cell in expansion.excluded

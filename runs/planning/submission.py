@@ -98,6 +98,7 @@ def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, sweep: Sweep, runs:
         threads=planned.threads,
         target_ops_s=planned.target_ops_s,
         repeat=planned.repeat,
+        is_bracket=planned.is_bracket,
         position=planned.position,
         priority=matrix.priority,
         needs=runs[planned.needs] if planned.needs is not None else None,
