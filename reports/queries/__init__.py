@@ -10,7 +10,7 @@ from reports.queries.facets import Facets, facets
 from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
 from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
 from reports.queries.series import StoredSeries, stored_series
-from reports.queries.sides import sides_of
+from reports.queries.sides import sides_by_sweep, sides_of
 
 __all__ = [
     "Compared",
@@ -26,6 +26,7 @@ __all__ = [
     "last_evidence",
     "run_point",
     "rung_rows",
+    "sides_by_sweep",
     "sides_of",
     "stored_series",
     "sweep_choices",

@@ -1,0 +1,124 @@
+"""The menus of the compare page: a facet each, with what of it is chosen, and a chip for everything that is set."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.urls import reverse
+
+from reports.queries import Facets
+from reports.selection import AXES, FACETS, LOAD, SOURCES, Selection
+
+AXIS_SAYS = {
+    "mode": "durability mode",
+    "database": "database",
+    "nodes": "number of nodes",
+    "version": "version",
+    "data": "size of the data set",
+    "generators": "load generators",
+}
+SOURCE_SAYS = {"scheduled": "measured by Benchsite", "uploaded": "imported"}
+TITLES = {
+    "system": "System",
+    "mode": "Mode",
+    "class": "A write waits for",
+    "workload": "Workload",
+    "cluster": "Cluster",
+    "version": "Version",
+    "label": "Label",
+    "source": "Source",
+    "purpose": "Purpose",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value that can be ticked."""
+
+    value: str
+    text: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """One facet: the parameter of the address, and its values."""
+
+    name: str
+    title: str
+    options: tuple[Option, ...]
+
+    @property
+    def chosen(self) -> int:
+        return sum(option.chosen for option in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """Something that is set, and the address without it."""
+
+    what: str
+    text: str
+    href: str
+
+
+def menus(selection: Selection, choices: Facets, studies: Sequence[tuple[str, str]] = ()) -> list[Menu]:
+    """The facets that leave something to choose, then what varies and whose published results are laid over."""
+    offered: dict[str, Sequence[tuple[str, str]]] = {
+        "system": _plain(choices.systems),
+        "mode": _plain(choices.modes),
+        "class": _plain(choices.classes),
+        "workload": _plain(choices.workloads),
+        "cluster": _plain(choices.clusters),
+        "version": _plain(choices.versions),
+        "label": _plain(choices.labels),
+        "source": [(value, SOURCE_SAYS[value]) for value in SOURCES if value in dict(choices.sources)],
+        "purpose": choices.purposes,
+    }
+    found = [_menu(name, TITLES[name], offered[name], selection.facet(name)) for name in FACETS]
+    found = [menu for menu in found if len(menu.options) > 1 or menu.chosen]
+    if LOAD in dict(choices.phases) or selection.phase:
+        found.append(_menu("phase", "Loads", [(LOAD, "the loads instead of what was measured")], [selection.phase]))
+    found.append(_menu("vary", "What varies", [(axis, AXIS_SAYS[axis]) for axis in AXES], selection.vary))
+    if studies:
+        found.append(_menu("published", "Published results", studies, selection.published))
+    return found
+
+
+def _plain(values: Sequence[str]) -> list[tuple[str, str]]:
+    return [(value, value) for value in values]
+
+
+def _menu(name: str, title: str, offered: Sequence[tuple[str, str]], chosen: Sequence[str]) -> Menu:
+    """What is chosen stays in its menu even where nothing has it, so that a form does not lose it."""
+    unknown = [(value, value) for value in chosen if value and value not in dict(offered)]
+    return Menu(name, title, tuple(Option(value, text, value in chosen) for value, text in [*offered, *unknown]))
+
+
+def chips(selection: Selection, found: Sequence[Menu]) -> list[Chip]:
+    """Everything that narrows or adds, each with the address that lets it go."""
+    held = [
+        Chip(menu.title, option.text, _address(_without(selection, menu.name, option.value)))
+        for menu in found
+        for option in menu.options
+        if option.chosen
+    ]
+    if selection.since:
+        held.append(Chip("Since", selection.since.isoformat(), _address(replace(selection, since=None))))
+    if selection.until:
+        held.append(Chip("Until", selection.until.isoformat(), _address(replace(selection, until=None))))
+    return held
+
+
+def _without(selection: Selection, name: str, value: str) -> Selection:
+    match name:
+        case "phase":
+            return replace(selection, phase="")
+        case "vary":
+            return replace(selection, vary=tuple(axis for axis in selection.vary if axis != value))
+        case "published":
+            return replace(selection, published=tuple(slug for slug in selection.published if slug != value))
+    return selection.toggled(name, value)
+
+
+def _address(selection: Selection) -> str:
+    return reverse("compare") + selection.query()

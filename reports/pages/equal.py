@@ -1,0 +1,192 @@
+"""The table "at equal load": every side's latency at one throughput, and its throughput within one latency.
+
+Throughput is in operations per second, latency in microseconds. The mathematics is that of
+`reports.analysis.equal_load`; here stands what is asked of it and in which words the answers are said.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchsite import formatting
+from reports.analysis.equal_load import AtLoad, How, LoadPoint, Within, latency_at, throughput_within
+from reports.curves import Curve, Point
+
+SHARE_OF_LOWEST_CEILING = 0.8
+PERCENTILES = ("p50", "p95", "p99")
+SLIDER_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """The range of the movable line: from the lowest rung to the highest ceiling, in ops/s."""
+
+    least: float
+    most: float
+    step: float
+
+
+@dataclass(frozen=True, slots=True)
+class OperationAt:
+    """One operation of one side: its percentiles at the load, and its throughput within the limit."""
+
+    operation: str
+    at: tuple[AtLoad, ...]  # one of each of the table's percentiles
+    within: Within | None  # None: no limit is asked for
+
+    @property
+    def how(self) -> str:
+        """Where the numbers come from; one rung pair tells every percentile."""
+        return said(self.at[-1])
+
+    @property
+    def within_how(self) -> str:
+        return said_within(self.within) if self.within else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SideAt:
+    curve: Curve
+    operations: tuple[OperationAt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EqualLoad:
+    """What the panel shows."""
+
+    load_ops_s: float
+    is_default: bool
+    limit_us: float | None
+    statistic: str  # that the limit is about
+    operations: tuple[str, ...]
+    sides: tuple[SideAt, ...]
+    slider: Slider
+
+    @property
+    def reached_by(self) -> int:
+        """How many sides have a latency at the load."""
+        return sum(any(at.latency_us is not None for one in side.operations for at in one.at) for side in self.sides)
+
+
+def equal_load(
+    curves: Sequence[Curve],
+    operations: Sequence[str],
+    *,
+    kind: str = "service",
+    statistic: str = "p99",
+    load_ops_s: float | None = None,
+    limit_us: float | None = None,
+) -> EqualLoad | None:
+    """None where no side has a point that counts, or no operation was measured: there is nothing to read off."""
+    usual = default_load(curves)
+    if usual is None or not operations:
+        return None
+    load = load_ops_s or usual
+    percentiles = [*PERCENTILES[:2], statistic if statistic not in PERCENTILES[:2] else PERCENTILES[2]]
+    sides = tuple(
+        SideAt(
+            curve,
+            tuple(
+                OperationAt(
+                    name,
+                    tuple(latency_at(load_points(curve, name, one, kind), load) for one in percentiles),
+                    throughput_within(load_points(curve, name, statistic, kind), limit_us) if limit_us else None,
+                )
+                for name in operations
+            ),
+        )
+        for curve in curves
+    )
+    return EqualLoad(load, load_ops_s is None, limit_us, statistic, tuple(operations), sides, slider(curves, load))
+
+
+def default_load(curves: Sequence[Curve]) -> float | None:
+    """80 % of the lowest ceiling, with two digits: every side reaches it, and none of them is idle there."""
+    ceilings = [found.throughput_ops_s for curve in curves if (found := curve.ceiling)]
+    return float(f"{SHARE_OF_LOWEST_CEILING * min(ceilings):.2g}") if ceilings else None
+
+
+def slider(curves: Sequence[Curve], load_ops_s: float) -> Slider:
+    """About 200 steps of a round size; the asked load is one of them, so that a form sends it back unchanged."""
+    every = [point.throughput_ops_s.median for curve in curves for point in curve.counted]
+    most = max([*every, load_ops_s])
+    step = 10.0 ** math.floor(math.log10(most / SLIDER_STEPS)) if most > 0 else 1.0
+    least = load_ops_s - math.floor((load_ops_s - min([*every, load_ops_s])) / step) * step
+    return Slider(_digits(max(least, 0.0)), _digits(math.ceil(most / step) * step), step)
+
+
+def _digits(value: float) -> float:
+    return float(f"{value:.10g}")
+
+
+def load_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[LoadPoint]:
+    """The counted rungs that have this latency, as medians over their repeats."""
+    found = []
+    for point in curve.counted:
+        one = point.operation(operation, kind)
+        latency_us = one.median_us(statistic) if one else None
+        if latency_us is not None:
+            found.append(_load_point(curve, point, point.throughput_ops_s.median, latency_us))
+    return found
+
+
+def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[list[LoadPoint]]:
+    """The curve once for each repeat; empty where its rungs do not all have the same number of repeats, two or more.
+
+    A repeat is a whole pass over the ladder, so its rungs make a curve of its own, and the latencies that these curves
+    have at one load are as many independent values.
+    """
+    rungs = []
+    for point in curve.counted:
+        one = point.operation(operation, kind)
+        latencies = one.latencies_us.get(statistic) if one else None
+        if latencies is None or len(latencies.values) != len(point.throughput_ops_s.values):
+            return []
+        rungs.append((point, point.throughput_ops_s.values, latencies.values))
+    repeats = {len(values) for _, values, _ in rungs}
+    if len(repeats) != 1 or (most := repeats.pop()) < 2:
+        return []
+    return [[_load_point(curve, point, xs[i], ys[i]) for point, xs, ys in rungs] for i in range(most)]
+
+
+def _load_point(curve: Curve, point: Point, throughput_ops_s: float, latency_us: float) -> LoadPoint:
+    order = point.target_ops_s if curve.ladder == "target" else point.threads
+    return LoadPoint(throughput_ops_s, latency_us, rung_label(point), order)
+
+
+def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_ops_s: float) -> list[float]:
+    """Latency at a load, once for each repeat that reaches it; of a single pass its one value, µs."""
+    passes = repeated_points(curve, operation, statistic, kind) or [load_points(curve, operation, statistic, kind)]
+    values = [latency_at(points, load_ops_s).latency_us for points in passes]
+    return [value for value in values if value is not None and value > 0]
+
+
+def rung_label(point: Point) -> str:
+    if point.target_ops_s:
+        return f"a target of {formatting.short(point.target_ops_s)}"
+    return f"{point.threads} thread{'' if point.threads == 1 else 's'}"
+
+
+def said(found: AtLoad) -> str:
+    """Where a latency comes from: "at 16 threads", "≈ between 16 threads and 32 threads", "not reached: ..."."""
+    return _said(found.how, found.between, "the highest is", "the lowest rung does already")
+
+
+def said_within(found: Within) -> str:
+    """Where a throughput within a limit comes from."""
+    if found.how is How.BELOW:
+        return "not even the lowest rung"
+    return _said(found.how, found.between, "measured", "")
+
+
+def _said(how: How, between: Sequence[LoadPoint], highest: str, lowest: str) -> str:
+    match how:
+        case How.MEASURED:
+            return f"measured at {between[0].label}"
+        case How.INTERPOLATED:
+            return f"≈ between {between[0].label} and {between[1].label}"
+        case How.BELOW:
+            return f"{lowest} {formatting.throughput(between[0].throughput_ops_s)}" if between else lowest
+    if not between:
+        return "nothing measured"
+    return f"not reached: {highest} {formatting.throughput(between[0].throughput_ops_s)}"
