@@ -1,16 +1,13 @@
 """Throughput against the load ladder: the curve that grows while a sweep is measured."""
 
 import math
-from collections.abc import Mapping, Sequence
-from uuid import UUID
+from collections.abc import Sequence
 
 from reports.curves import Curve, Point, in_order
 from reports.figures import points as marks
-from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, rounded, shortened
+from reports.figures.ends import MOST_LABELS, End, label_ends
+from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, rounded
 from reports.figures.theme import Look, looks
-
-# More direct labels than this at the right edge would cover each other.
-MOST_LABELS = 8
 
 
 def ladder_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
@@ -27,7 +24,14 @@ def ladder_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "")
         not point.counts or point.overridden for curve in drawn for point in curve.points
     )
     if 1 < len(drawn) <= MOST_LABELS and not frame.narrow:
-        _label_ends(drawn, appearance, layout)
+        label_ends(
+            layout,
+            [
+                End(look.label, curve.counted[-1].throughput_ops_s.median, look.colour)
+                for curve in drawn
+                if curve.counted and (look := appearance[curve.sweep_id])
+            ],
+        )
     traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets)) for curve in drawn]
     if len(drawn) > marks.MOST_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
         marks.fold_legend(
@@ -107,31 +111,3 @@ def _keys(drawn: Sequence[Curve], frame: Frame) -> list[Trace]:
     if any(curve.ceiling and not curve.progress.going for curve in drawn):
         found.append(marks.key(frame, "circle-open", "ceiling"))
     return found + marks.standing_keys([point for curve in drawn for point in curve.points], frame)
-
-
-def _label_ends(drawn: Sequence[Curve], appearance: Mapping[UUID, Look], layout: Layout) -> None:
-    """Names at the right ends, pushed apart where curves end close together."""
-    top = layout["yaxis"]["range"][1]
-    ends = [(curve, curve.counted[-1]) for curve in drawn if curve.counted]
-    ends.sort(key=lambda end: end[1].throughput_ops_s.median)
-    least = top * 0.055
-    below = -math.inf
-    for curve, point in ends:
-        y = max(point.throughput_ops_s.median, below + least)
-        below = y
-        look = appearance[curve.sweep_id]
-        layout["annotations"].append(
-            {
-                "text": shortened(look.label, 30),
-                "x": 1,
-                "xref": "paper",
-                "y": rounded(y),
-                "xanchor": "left",
-                "yanchor": "middle",
-                "xshift": 4,
-                "showarrow": False,
-                "font": {"color": look.colour},
-            }
-        )
-    longest = max((len(appearance[curve.sweep_id].label) for curve, _ in ends), default=0)
-    layout["margin"]["r"] = 24 + round(min(longest, 30) * 6.4)

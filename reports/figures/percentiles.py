@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchsite import formatting
+from reports.curves import Operation
 from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
@@ -26,11 +27,59 @@ class Distribution:
     bounds: tuple[tuple[float, float, float | None], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """One distribution and how it is drawn."""
+
+    distribution: Distribution
+    label: str
+    colour: str
+    dash: str = "solid"
+    symbol: str = "circle"
+    group: str = ""  # the database, where there are many
+    faded: bool = False
+
+
+def distribution_of(one: Operation) -> Distribution:
+    """What is stored of one operation; of several repeats, as many operations as one of them counted."""
+    repeats = max((spread.n for spread in one.latencies_us.values()), default=1) or 1
+    return Distribution(
+        operation=one.operation,
+        kind=one.kind,
+        count=None if one.ok is None else one.ok // repeats,
+        steps=tuple((share, value) for name, share in SHARES.items() if (value := one.median_us(name)) is not None),
+        max_us=one.median_us("max"),
+        bounds=tuple((share, *one.bounds_us[name]) for name, share in SHARES.items() if name in one.bounds_us),
+    )
+
+
 def percentiles_figure(distributions: Sequence[Distribution], frame: Frame) -> Figure:
+    """The operations of one run: a colour each, response times dashed."""
+    operations = sorted({one.operation for one in distributions})
+    colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
+    return drawn_percentiles(
+        [
+            Drawing(
+                one,
+                one.operation if one.kind == "service" else f"{one.operation}, response time",
+                colours[one.operation],
+                "solid" if one.kind == "service" else "dash",
+                "circle" if one.kind == "service" else "square",
+            )
+            for one in distributions
+        ],
+        frame,
+    )
+
+
+def drawn_percentiles(drawings: Sequence[Drawing], frame: Frame, title: str = "latency (ms)") -> Figure:
     """Latency (ms, logarithmic) over the percentile; distances on the axis are decades of the slower share."""
     layout = base_layout(frame)
     layout["showlegend"] = True
-    tail = max((share for one in distributions for share, _ in _steps(one)), default=0.9999)
+    everything = [one.distribution for one in drawings]
+    shares = [share for one in everything for share, _ in _steps(one)]
+    shares += [share for one in everything for share, _, _ in one.bounds]
+    tail = max(shares, default=0.9999)
     most = _place(0.9999) if frame.narrow else _place(tail)
     ticks = [tick for tick in TICKS if _place(tick) <= min(most, _place(tail)) + 0.05]
     layout["xaxis"] = axis(
@@ -41,12 +90,18 @@ def percentiles_figure(distributions: Sequence[Distribution], frame: Frame) -> F
         tickangle=0,
         range=[0, _place(tail) * 1.04],
     )
-    layout["yaxis"] = axis(frame, "latency (ms)", type="log", tickformat="~g", dtick="D2")
-    operations = sorted({one.operation for one in distributions})
-    colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
-    data = [_trace(one, colours[one.operation]) for one in distributions]
-    data += [_bars(one, colours[one.operation]) for one in distributions if one.bounds]
+    layout["yaxis"] = axis(frame, escaped(title), type="log", tickformat="~g", dtick=_tick_step(everything))
+    data = [_trace(one) for one in drawings]
+    data += [_bars(one) for one in drawings if one.distribution.bounds]
     return {"data": data, "layout": layout}
+
+
+def _tick_step(everything: Sequence[Distribution]) -> str | int:
+    """Ticks at 1, 2 and 5 of each decade, or of many decades at each one only."""
+    values = [value for one in everything for _, value in _steps(one)]
+    values += [value for one in everything for _, *ends in one.bounds for value in ends if value]
+    wide = len(values) > 1 and max(values) > 10**2.7 * max(min(values), 1.0)
+    return 1 if wide else "D2"
 
 
 def _place(share: float) -> float:
@@ -56,36 +111,41 @@ def _place(share: float) -> float:
 
 def _steps(one: Distribution) -> list[tuple[float, float]]:
     """The steps that this many operations can show; the greatest latency stands at its own share."""
+    known = [(share, value) for share, value in one.steps if value > 0 and math.isfinite(value)]
     if one.count is None:
-        return [(share, value) for share, value in one.steps if value > 0]
+        return known
     if one.count < 1:
         return []
     last = 1 - 1 / (one.count + 1)
-    steps = [(share, value) for share, value in one.steps if value > 0 and share <= last]
-    if one.max_us and one.max_us > 0:
+    steps = [(share, value) for share, value in known if share <= last]
+    if one.max_us and 0 < one.max_us < math.inf:
         steps.append((last, one.max_us))
     return steps
 
 
-def _trace(one: Distribution, colour: str) -> Trace:
+def _trace(drawing: Drawing) -> Trace:
+    one, colour = drawing.distribution, drawing.colour
     steps = _steps(one)
-    label = one.operation if one.kind == "service" else f"{one.operation}, response time"
     return {
         "type": "scatter",
         # No line leads through what is not known.
         "mode": "markers" if one.bounds else "lines+markers",
         "x": [rounded(_place(share)) for share, _ in steps],
         "y": [rounded(value / 1e3) for _, value in steps],
-        "name": escaped(label),
-        "line": {"color": colour, "width": 2, "dash": "solid" if one.kind == "service" else "dash"},
-        "marker": {"color": colour, "size": 6},
+        "name": escaped(drawing.label),
+        "legendgroup": escaped(drawing.label),
+        "line": {"color": colour, "width": 1.5 if drawing.faded else 2, "dash": drawing.dash},
+        "marker": {"color": colour, "size": 6, "symbol": drawing.symbol},
+        "opacity": 0.75 if drawing.faded else 1.0,
+        "showlegend": True,
         "text": [f"{share * 100:.6g} %: {formatting.latency(value)}" for share, value in steps],
-        "hovertemplate": f"%{{text}}<extra>{escaped(label)}</extra>",
+        "hovertemplate": f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
     }
 
 
-def _bars(one: Distribution, colour: str) -> Trace:
+def _bars(drawing: Drawing) -> Trace:
     """A bar from bound to bound for each percentile that is only known so; without an upper one to the maximum."""
+    one, colour = drawing.distribution, drawing.colour
     xs: list[float | None] = []
     ys: list[float | None] = []
     texts: list[str] = []
@@ -100,10 +160,11 @@ def _bars(one: Distribution, colour: str) -> Trace:
         "mode": "lines+markers",
         "x": xs,
         "y": ys,
-        "name": escaped(f"{one.operation}, bounds"),
+        "name": escaped(f"{drawing.label}, bounds"),
+        "legendgroup": escaped(drawing.label),
         "line": {"color": colour, "width": 5},
         "marker": {"color": colour, "size": 9, "symbol": "line-ew-open", "line": {"color": colour, "width": 2}},
         "opacity": 0.55,
         "text": texts,
-        "hovertemplate": f"%{{text}}<extra>{escaped(one.operation)}</extra>",
+        "hovertemplate": f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
     }

@@ -1,0 +1,182 @@
+"""What each guarantee costs: the ceiling over what survives, from the weakest promise to the strongest."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchsite import formatting
+from reports.curves import Curve, durability_key, in_order, promise_of
+from reports.figures import points as marks
+from reports.figures.ends import MOST_LABELS, End, label_ends
+from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, rounded, shortened
+from reports.figures.theme import SYMBOLS, Look, looks
+
+Key = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One ceiling and what it costs against the weakest promise of the same line; shares, not per cent."""
+
+    place: int  # on the axis: 0 is the weakest promise
+    curve: Curve
+    throughput_ops_s: float
+    change: float | None  # -0.4: two fifths lower; None for the weakest
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """One database under one workload: the best ceiling of each promise, and the other modes of the same promise."""
+
+    label: str
+    steps: tuple[Step, ...]
+    others: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """The axis' places, in words, and who stands on them."""
+
+    names: tuple[str, ...]
+    trades: tuple[Trade, ...]
+    unknown: tuple[Curve, ...]  # nobody knows what these promise
+
+
+def promises_of(curves: Sequence[Curve]) -> Promises:
+    """The promises that occur, the weakest first: fewer copies, then less safe ones, then a longer loss."""
+    with_ceiling = [curve for curve in in_order(curves) if curve.ceiling and curve.ceiling.throughput_ops_s > 0]
+    known = [curve for curve in with_ceiling if curve.durability]
+    records = {durability_key(curve.durability): curve.durability for curve in known}
+    order = sorted(records, reverse=True)
+    places = {key: place for place, key in enumerate(order)}
+    groups: dict[tuple[str, str], list[Curve]] = {}
+    for curve in known:
+        groups.setdefault((curve.database_name, curve.workload), []).append(curve)
+    several = len({workload for _, workload in groups}) > 1
+    return Promises(
+        names=tuple(promise_of(records[key]) for key in order),
+        trades=tuple(
+            _trade(f"{database} · {workload}" if several else database, group, places)
+            for (database, workload), group in groups.items()
+        ),
+        unknown=tuple(curve for curve in with_ceiling if not curve.durability),
+    )
+
+
+def _trade(label: str, curves: Sequence[Curve], places: Mapping[Key, int]) -> Trade:
+    at: dict[int, list[Curve]] = {}
+    for curve in curves:
+        at.setdefault(places[durability_key(curve.durability)], []).append(curve)
+    for same in at.values():
+        same.sort(key=_ops_s, reverse=True)
+    base = _ops_s(at[min(at)][0])
+
+    def step(place: int, curve: Curve) -> Step:
+        return Step(place, curve, _ops_s(curve), _ops_s(curve) / base - 1 if place > min(at) else None)
+
+    return Trade(
+        label,
+        tuple(step(place, at[place][0]) for place in sorted(at)),
+        tuple(step(place, curve) for place in sorted(at) for curve in at[place][1:]),
+    )
+
+
+def _ops_s(curve: Curve) -> float:
+    return curve.ceiling.throughput_ops_s if curve.ceiling else 0.0
+
+
+def durability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
+    """One line per database over the ordered promises, with what each step costs beside its point."""
+    promises = promises_of(curves)
+    appearance = looks(curves, frame.theme, highlight=highlight)
+    layout = base_layout(frame)
+    layout["showlegend"] = True
+    last = max(len(promises.names) - 1, 0)
+    layout["xaxis"] = axis(
+        frame,
+        "" if frame.narrow else "what an acknowledged write is safe from, the weakest promise first",
+        tickvals=list(range(last + 1)),
+        ticktext=[_tick(name, frame) for name in promises.names],
+        range=[-0.35, last + (0.5 if frame.narrow else 0.35)],
+        tickangle=0,
+        showgrid=False,
+    )
+    highest = max((step.throughput_ops_s for one in promises.trades for step in one.steps), default=1.0)
+    layout["yaxis"] = axis(frame, "throughput ceiling (ops/s)", tickformat="~s", range=[0, highest * 1.15])
+    ranked = list(enumerate(promises.trades))
+    ranked.sort(key=lambda pair: not appearance[pair[1].steps[0].curve.sweep_id].faded)
+    traces = [(one, _look(one, appearance), _lines(one, _look(one, appearance), number)) for number, one in ranked]
+    clear = [(one, look) for one, look, _ in traces if not look.faded]
+    if len(clear) < len(traces) or len(traces) > marks.MOST_WITH_RINGS:
+        lines = [(some[0], one.steps[0].curve.database_name, look.faded) for one, look, some in traces]
+        marks.fold_legend(lines)
+    if len(clear) <= MOST_LABELS:
+        _annotate(layout, clear, frame)
+    return {"data": [trace for _, _, some in traces for trace in some], "layout": layout}
+
+
+def _look(one: Trade, appearance: Mapping[Any, Look]) -> Look:
+    return appearance[one.steps[0].curve.sweep_id]
+
+
+def _tick(name: str, frame: Frame) -> str:
+    """What was done above, what may be lost below."""
+    done, _, loss = name.partition(", ")
+    lines = [shortened(part, 18 if frame.narrow else 30) for part in (done, loss) if part]
+    return "<br>".join(lines)
+
+
+def _lines(one: Trade, look: Look, number: int) -> list[Trace]:
+    """The place says the mode here, so that dash and marker are free to tell databases apart without colour."""
+    symbol = SYMBOLS[number % len(SYMBOLS)]
+    line = marks.line(
+        look,
+        x=[float(step.place) for step in one.steps],
+        y=[rounded(step.throughput_ops_s) for step in one.steps],
+        hover=[_hover(step) for step in one.steps],
+    )
+    line["line"] = {**line["line"], "dash": "solid"}
+    line["marker"] = {**line["marker"], "symbol": symbol}
+    line["name"] = line["legendgroup"] = escaped(one.label)
+    if not one.others:
+        return [line]
+    others = {
+        **line,
+        "mode": "markers",
+        "showlegend": False,
+        "x": [float(step.place) for step in one.others],
+        "y": [rounded(step.throughput_ops_s) for step in one.others],
+        "text": [_hover(step) for step in one.others],
+        "marker": {**line["marker"], "size": marks.MARKER_PX - 2},
+    }
+    return [line, others]
+
+
+def _hover(step: Step) -> str:
+    curve = step.curve
+    lines = [f"<b>{escaped(curve.label)}</b>", escaped(curve.promise), formatting.throughput(step.throughput_ops_s)]
+    if curve.ceiling and curve.ceiling.is_lower_bound:
+        lines.append("at least: the ladder is too short")
+    if step.change is not None:
+        lines.append(f"{formatting.signed_percent(step.change)} against its weakest promise")
+    return "<br>".join(lines)
+
+
+def _annotate(layout: Layout, clear: Sequence[tuple[Trade, Look]], frame: Frame) -> None:
+    """The names at the right, and at every point after the first what it costs."""
+    if not frame.narrow and len(clear) > 1:
+        label_ends(layout, [End(one.label, one.steps[-1].throughput_ops_s, look.colour) for one, look in clear])
+    for one, look in clear:
+        for step in one.steps[1:]:
+            layout["annotations"].append(
+                {
+                    "text": formatting.signed_percent(step.change),
+                    "x": step.place,
+                    "y": rounded(step.throughput_ops_s),
+                    "xanchor": "center",
+                    "yanchor": "bottom",
+                    "yshift": 7,
+                    "showarrow": False,
+                    "font": {"color": look.colour},
+                }
+            )

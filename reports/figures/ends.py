@@ -1,0 +1,46 @@
+"""Names of lines at their right ends, pushed apart where lines end close together."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports.figures.layout import Layout, rounded, shortened
+
+# More direct labels than this at the right edge would cover each other.
+MOST_LABELS = 8
+LEAST_APART = 0.055  # of the axis
+CHARACTER_PX = 6.4
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where one line ends, in the units of the y axis, and what stands there."""
+
+    text: str
+    y: float
+    colour: str
+
+
+def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30) -> None:
+    """Write the names at the right edge of a linear y axis, and give them their margin."""
+    low, high = layout["yaxis"]["range"]
+    least = (high - low) * LEAST_APART
+    below = -math.inf
+    for end in sorted(ends, key=lambda one: one.y):
+        y = max(end.y, below + least)
+        below = y
+        layout["annotations"].append(
+            {
+                "text": shortened(end.text, longest),
+                "x": 1,
+                "xref": "paper",
+                "y": rounded(y),
+                "xanchor": "left",
+                "yanchor": "middle",
+                "xshift": 4,
+                "showarrow": False,
+                "font": {"color": end.colour},
+            }
+        )
+    most = max((len(end.text) for end in ends), default=0)
+    layout["margin"]["r"] = 24 + round(min(most, longest) * CHARACTER_PX)
