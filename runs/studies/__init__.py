@@ -1,0 +1,40 @@
+"""The published studies as a reference pack: what each asked, how it measured, what it printed, what is disputed.
+
+Pure: no Django, and nothing read but the files beside this module. Numbers are those that were printed; where they
+contradict each other or arithmetic, a dispute says so beside them and nothing is corrected.
+"""
+
+from runs.studies.identities import expanded, folded
+from runs.studies.loader import read_facts, read_pack, read_study, studies, study_of
+from runs.studies.records import (
+    SYSTEMS,
+    Dispute,
+    Fact,
+    Item,
+    Kind,
+    Overlay,
+    Qualifier,
+    StudiedSystem,
+    Study,
+    StudyError,
+)
+
+__all__ = [
+    "SYSTEMS",
+    "Dispute",
+    "Fact",
+    "Item",
+    "Kind",
+    "Overlay",
+    "Qualifier",
+    "StudiedSystem",
+    "Study",
+    "StudyError",
+    "expanded",
+    "folded",
+    "read_facts",
+    "read_pack",
+    "read_study",
+    "studies",
+    "study_of",
+]

@@ -1,0 +1,239 @@
+"""Reading the pack: one TOML file per study and one table of facts beside this module, checked as a whole.
+
+StudyError          a file is wrong: which one, where in it, and what would be right
+"""
+
+import csv
+import functools
+import io
+import math
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from runs.catalog.reading import CatalogError, Table
+from runs.studies.identities import expanded
+from runs.studies.records import Dispute, Fact, Item, Overlay, Qualifier, StudiedSystem, Study, StudyError
+
+FOLDER = Path(__file__).parent
+FACTS = "published_results.csv"
+COLUMNS = (
+    "id",
+    "study",
+    "database",
+    "version",
+    "mode",
+    "dataset",
+    "workload",
+    "nodes",
+    "metric",
+    "value",
+    "unit",
+    "note",
+    "qualifier",
+)
+UNITS = frozenset({"ops/s", "disk ops/s", "ms", "us", "s", "%", "x", "ops", "1/s", "GB"})
+
+
+@functools.cache
+def studies() -> tuple[Study, ...]:
+    """The studies that ship with Benchsite, oldest first, read once."""
+    files = {path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.toml"))}
+    return read_pack(files, (FOLDER / FACTS).read_text("utf-8"))
+
+
+def study_of(slug: str) -> Study | None:
+    """The study of this slug; None where there is none."""
+    return next((one for one in studies() if one.slug == slug), None)
+
+
+def read_pack(files: Mapping[str, str], facts: str) -> tuple[Study, ...]:
+    """The studies of these files (name to text) with their facts. Raises StudyError."""
+    rows = read_facts(facts)
+    found: dict[str, Study] = {}
+    for name, text in sorted(files.items()):
+        study = read_study(text, name, [fact for fact in rows if fact.study == Path(name).stem])
+        found[study.slug] = study
+    for fact in rows:
+        if fact.study not in found:
+            raise StudyError(f"{FACTS}, {fact.id}: no file describes the study {fact.study!r}")
+    return tuple(sorted(found.values(), key=lambda one: (one.year, one.slug)))
+
+
+def read_facts(text: str) -> list[Fact]:
+    """The facts of a table. Raises StudyError for another heading, an id given twice, or a number that is none."""
+    reader = csv.reader(io.StringIO(text))
+    heading = tuple(next(reader, ()))
+    if heading != COLUMNS:
+        raise StudyError(f"{FACTS}: the columns are {', '.join(heading)}; they must be {', '.join(COLUMNS)}")
+    found: dict[str, Fact] = {}
+    for number, row in enumerate(reader, 2):
+        if len(row) != len(COLUMNS):
+            raise StudyError(f"{FACTS}, line {number}: {len(row)} cells where there must be {len(COLUMNS)}")
+        fact = _fact(dict(zip(COLUMNS, row, strict=True)))
+        if fact.id in found:
+            raise StudyError(f"{FACTS}, line {number}: the id {fact.id} is given twice")
+        found[fact.id] = fact
+    return list(found.values())
+
+
+def _fact(row: dict[str, str]) -> Fact:
+    where = f"{FACTS}, {row['id']}"
+    try:
+        (identity,) = expanded([row["id"]])
+    except ValueError as error:
+        raise StudyError(f"{where}: {error}") from None
+    try:
+        value = float(row["value"])
+    except ValueError:
+        raise StudyError(f"{where}: the value {row['value']!r} is no number") from None
+    if not math.isfinite(value):
+        raise StudyError(f"{where}: the value {row['value']!r} is not finite")
+    if row["unit"] not in UNITS:
+        raise StudyError(f"{where}: the unit {row['unit']!r} is none of {', '.join(sorted(UNITS))}")
+    if row["qualifier"] not in set(Qualifier):
+        raise StudyError(f"{where}: the qualifier {row['qualifier']!r} is none of {', '.join(Qualifier)}")
+    if not row["metric"] or not row["database"]:
+        raise StudyError(f"{where}: a fact needs a database and a metric")
+    texts = {name: row[name] for name in ("study", "database", "version", "mode", "dataset", "workload", "nodes")}
+    more = {name: row[name] for name in ("metric", "unit", "note")}
+    return Fact(id=identity, value=value, printed=row["value"], qualifier=Qualifier(row["qualifier"]), **texts, **more)
+
+
+def read_study(text: str, file: str, facts: Sequence[Fact]) -> Study:
+    """The study that one file describes, with its facts. Raises StudyError."""
+    try:
+        with Table(tomllib.loads(text), file) as table:
+            return _study(table, facts)
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"{file}: {error}") from None
+    except CatalogError as error:
+        raise StudyError(str(error)) from None
+
+
+def _study(table: Table, facts: Sequence[Fact]) -> Study:
+    slug, key = table.slug("slug"), table.slug("key")
+    if f"{slug}.toml" != table.where:
+        raise table.error(f"the slug is {slug!r}; name the file {slug}.toml")
+    if strange := [fact.id for fact in facts if not fact.id.startswith(f"{key}-")]:
+        raise table.error(f"its facts' ids begin with {key}-, and {strange[0]} does not")
+    known = {fact.id: fact for fact in facts}
+    disputes = tuple(_dispute(one, known) for one in _tables(table, "disputes"))
+    known = {fact.id: fact for fact in _flagged(facts, disputes)}
+    return Study(
+        slug=slug,
+        key=key,
+        title=table.text("title"),
+        year=table.count("year", 0),
+        organisation=table.text("organisation"),
+        authors=table.texts("authors"),
+        citation=table.text("citation"),
+        sponsor=table.text("sponsor"),
+        question=table.text("question"),
+        machines=_items(table, "machines"),
+        systems=tuple(_system(one) for one in _tables(table, "systems")),
+        workloads=_items(table, "workloads"),
+        method=_items(table, "method"),
+        settings=_items(table, "settings"),
+        conclusions=table.texts("conclusions", required=True),
+        conflicts=table.texts("conflicts"),
+        wished=table.texts("wished"),
+        not_transcribed=table.texts("not_transcribed"),
+        headline=_ids(table, "headline", known),
+        disputes=disputes,
+        overlays=tuple(overlay for one in _tables(table, "overlays") for overlay in _overlays(one, known)),
+        facts=tuple(known.values()),
+    )
+
+
+def _flagged(facts: Sequence[Fact], disputes: Sequence[Dispute]) -> list[Fact]:
+    """The facts with what speaks against them."""
+    return [
+        replace(fact, disputed=" ".join(dispute.why for dispute in disputes if fact.id in dispute.facts))
+        for fact in facts
+    ]
+
+
+def _tables(table: Table, key: str) -> list[Table]:
+    found = table.value(key, required=False)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise table.error(f"write each of the {key} as [[{key}]]")
+    return [Table(one, f"{table.where}, {key} {number}") for number, one in enumerate(found, 1)]
+
+
+def _items(table: Table, key: str) -> tuple[Item, ...]:
+    found = []
+    for one in _tables(table, key):
+        with one:
+            found.append(Item(one.text("what"), one.text("value")))
+    return tuple(found)
+
+
+def _system(table: Table) -> StudiedSystem:
+    with table:
+        return StudiedSystem(
+            table.text("name"), table.text("version"), table.text("settings", ""), table.text("modes", "")
+        )
+
+
+def _ids(table: Table, key: str, known: Mapping[str, Fact]) -> tuple[str, ...]:
+    try:
+        ids = expanded(table.texts(key))
+    except ValueError as error:
+        raise table.error(f"{key}: {error}") from None
+    for one in ids:
+        if one not in known:
+            raise table.error(f"{key} names {one}, which is no fact of this study")
+    return ids
+
+
+def _dispute(table: Table, known: Mapping[str, Fact]) -> Dispute:
+    with table:
+        slug, ids = table.slug("slug"), _ids(table, "facts", known)
+        if not ids:
+            raise table.error("facts must name what is disputed")
+        computed = table.table("computed") if "computed" in table else Table({}, table.where)
+        numbers = {name: computed.number(name) or 0.0 for name in computed.names()}
+        return Dispute(slug, ids, table.text("printed"), table.text("recomputed"), table.text("why"), numbers)
+
+
+def _overlays(table: Table, known: Mapping[str, Fact]) -> list[Overlay]:
+    """One overlay of the `sum` of some facts, or one of each of them."""
+    with table:
+        added, each = _ids(table, "sum", known), _ids(table, "each", known)
+        if bool(added) == bool(each):
+            raise table.error('give either "sum" or "each"')
+        groups: Iterable[tuple[str, ...]] = [added] if added else [(one,) for one in each]
+        latency = _ids(table, "latency", known)
+        operation, statistic = table.text("operation", ""), table.text("statistic", "")
+        phase, note, label = table.text("phase", ""), table.text("note", ""), table.text("label", "")
+        if latency and (known[latency[0]].microseconds is None or not operation or not statistic):
+            raise table.error("a latency needs a unit of time, its operation and its statistic")
+        if phase not in ("", "load"):
+            raise table.error('phase is "load" or left out')
+        return [
+            Overlay(
+                label=label or _label(known[ids[0]]),
+                throughputs=_rates(table, [known[one] for one in ids]),
+                latency=known[latency[0]] if latency else None,
+                operation=operation,
+                statistic=statistic,
+                phase=phase,
+                note=note,
+            )
+            for ids in groups
+        ]
+
+
+def _rates(table: Table, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    for fact in facts:
+        if fact.unit != "ops/s" or fact.value <= 0:
+            raise table.error(f"{fact.id} is no throughput in ops/s")
+    return tuple(facts)
+
+
+def _label(fact: Fact) -> str:
+    return f"{fact.database}, {fact.workload}, {fact.nodes} node{'' if fact.nodes == '1' else 's'}"
