@@ -6,9 +6,10 @@ Throughput is in operations per second, latencies in microseconds, as the column
 import datetime as dt
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from statistics import median
 from typing import Literal
 
 from reports.analysis.ceiling import Ceiling, Rung, ceiling
@@ -31,6 +32,8 @@ STATISTICS: dict[str, str] = {
 }
 # Made of a READ and an UPDATE that are measured too, so it is never added to them.
 COMPOSITE = "READ-MODIFY-WRITE"
+# The check of a growing backlog; where it rejects, the target was reached by letting operations wait ever longer.
+BACKLOG = "V10 reject"
 PUBLISHABLE = frozenset({"measured", "soak"})
 
 
@@ -109,17 +112,54 @@ class Point:
 
         A read-modify-write is one operation whose time is that of its READ and its UPDATE.
         """
+        return self._mean_s("service")
+
+    def _mean_s(self, kind: str) -> float | None:
         done, took = 0, 0.0
         for one in self.operations:
             mean = one.median_us("mean")
-            if one.kind != "service" or mean is None or one.ok is None:
+            if one.kind != kind or mean is None or one.ok is None:
                 continue
             done += -one.ok if one.operation == COMPOSITE else one.ok
             took += 0.0 if one.operation == COMPOSITE else one.ok * mean
         return took / done / 1e6 if done > 0 else None
 
+    @property
+    def error_ratio(self) -> float | None:
+        """Failed operations of all; None where an operation does not say. The parts of a composite one count alone."""
+        known = [
+            (one.ok, one.failed) for one in self.operations if one.kind == "service" and one.operation != COMPOSITE
+        ]
+        failed = sum(bad or 0 for _, bad in known)
+        done = sum(good or 0 for good, _ in known) + failed
+        return failed / done if done and all(good is not None for good, _ in known) else None
+
     def as_rung(self) -> Rung:
-        return Rung(self.threads, self.throughput_ops_s.median, self.mean_latency_s, self.target_ops_s)
+        slowest = [one.median_us("p99") or 0.0 for one in self.operations if one.kind == "service"]
+        return Rung(
+            threads=self.threads,
+            throughput_ops_s=self.throughput_ops_s.median,
+            latency_s=self.mean_latency_s,
+            target_ops_s=self.target_ops_s,
+            error_ratio=self.error_ratio,
+            response_s=self._mean_s("response") if self.target_ops_s else None,
+            p99_s=max(slowest, default=0.0) / 1e6 or None,
+            backlog_growing=self.worst_finding.startswith(BACKLOG) and not self.overridden,
+        )
+
+    @property
+    def people_left_out(self) -> bool:
+        """Whether people left repeats out that would count otherwise."""
+        whole = self.standing is Standing.EXCLUDED and self.verdict != "reject"
+        return whole or any(one.standing is Standing.EXCLUDED for one in self.left_out)
+
+    def as_rung_with_left_out(self) -> Rung | None:
+        """The rung had the repeats counted that people left out, but not the rejected ones; None where none remains."""
+        counted = self.counts or (self.standing is Standing.EXCLUDED and self.verdict != "reject")
+        own = self.throughput_ops_s.values or (self.throughput_ops_s.median,) * max(self.throughput_ops_s.n, 1)
+        others = [one.throughput_ops_s for one in self.left_out if one.standing is Standing.EXCLUDED]
+        values = [*(own if counted else ()), *others]
+        return replace(self.as_rung(), throughput_ops_s=median(values), backlog_growing=False) if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +261,21 @@ class Curve:
 
     @cached_property
     def ceiling(self) -> Ceiling | None:
-        return ceiling([point.as_rung() for point in self.counted])
+        """Of the points that count; on a ladder of targets a rejected growing backlog is a target that failed."""
+        return ceiling([point.as_rung() for point in self.counted] + self._overloaded)
+
+    @property
+    def _overloaded(self) -> list[Rung]:
+        rejected = [point for point in self.points if point.standing is Standing.REJECTED and point.target_ops_s]
+        return [rung for point in rejected if (rung := point.as_rung()).backlog_growing]
+
+    @cached_property
+    def ceiling_with_left_out(self) -> Ceiling | None:
+        """The ceiling had the runs counted that people left out (never rejected ones); None where nobody did."""
+        if not any(point.people_left_out for point in self.points):
+            return None
+        rungs = [point.as_rung_with_left_out() for point in self.points]
+        return ceiling([rung for rung in rungs if rung] + self._overloaded)
 
     @cached_property
     def knee(self) -> Knee | None:

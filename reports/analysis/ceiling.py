@@ -2,25 +2,44 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import groupby
+from typing import Final
+
+from runs.measures.sustained import SUSTAINED, TargetReached, judge_target
 
 # A rung this close to the highest one counts as having reached it.
 NEAR_CEILING = 0.95
 # Less than this gained per doubling of the threads means that more threads bring nothing.
 LEAST_GAIN_PER_DOUBLING = 0.05
 # A target counts as sustained when this share of it was achieved (the rest goes into starting up).
-SUSTAINED_SHARE = 0.98
+SUSTAINED_SHARE = SUSTAINED
+# All threads wait for the database: offering more needs more of them.
+BUSY = 0.95
+# As long as latency has not risen beyond this, it was not the database that gave out.
+LATENCY_RISEN = 2.0
+# Threads for a target: this many times what p99 keeps busy.
+THREADS_TO_SPARE = 1.5
+
+# What a ceiling's notes may say.
+NON_MONOTONE: Final = "non_monotone"  # a target was sustained above one that was not; the lower end counts
+THREAD_LIMITED: Final = "thread_limited"  # the first failed target lacked threads, so it says nothing of the database
+UNCONFIRMED: Final = "unconfirmed"  # one run without a target: a lower bound until twice the threads bring < 5 %
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One point of a ladder. `latency_s` is the mean over all operations; None where it was not measured."""
+    """One point of a ladder. `latency_s` is the mean service time of all operations; None where it was not measured."""
 
     threads: int
     throughput_ops_s: float
     latency_s: float | None = None
     target_ops_s: float | None = None
+    error_ratio: float | None = None  # failed of all operations; None: nobody knows
+    response_s: float | None = None  # mean response time, where a target was set and it was measured
+    p99_s: float | None = None  # service time of the slowest operation
+    backlog_growing: bool = False
 
 
 class Ladder(StrEnum):
@@ -43,6 +62,11 @@ class Ceiling:
     ladder: Ladder
     rungs: int
     target_ops_s: float | None = None
+    saturation_ops_s: float = 0.0  # the most that any rung achieved, sustained or not
+    bracket: tuple[float, float | None] | None = None  # targets: last sustained (0: none), first not (None: all were)
+    notes: tuple[str, ...] = ()
+    marginal: tuple[float, ...] = ()  # targets that were missed by 2 to 5 %
+    threads_needed: int | None = None  # for the first target that lacked threads
 
     @property
     def is_lower_bound(self) -> bool:
@@ -78,6 +102,8 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         last_gain=last_gain,
         ladder=_end_of(ladder, highest, last_gain),
         rungs=len(ladder),
+        saturation_ops_s=highest.throughput_ops_s,
+        notes=(UNCONFIRMED,) if len(ladder) == 1 else (),
     )
 
 
@@ -94,28 +120,65 @@ def _end_of(ladder: Sequence[Rung], highest: Rung, last_gain: float | None) -> L
 def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     """The ceiling of a ladder of targets (analysis 1.c); None for no rung with a target and a throughput.
 
-    A target is sustained when achieved / target >= 0.98; the ceiling is what the highest target achieved below which
-    every target was sustained too. Nothing sustained: the highest throughput that was reached at all. The ladder is too
-    short while its last target is sustained.
+    A target is sustained when achieved / target >= 0.98, at most 0.1 % of the operations failed and no backlog grew.
+    The ceiling is what the highest target achieved below which every target was sustained too; the bracket runs from
+    it to the first that was not. Nothing sustained: the highest throughput that was reached at all. The ladder is too
+    short while its last target is sustained, and where the first failed target lacked threads.
     """
-    ladder = sorted((rung for rung in rungs if rung.target_ops_s and rung.throughput_ops_s > 0), key=_target)
+    ladder = _best_of_each_target(rungs)
     if not ladder:
         return None
-    sustained: list[Rung] = []
-    for rung in ladder:
-        if rung.throughput_ops_s / _target(rung) < SUSTAINED_SHARE:
-            break
-        sustained.append(rung)
-    best = sustained[-1] if sustained else max(ladder, key=lambda rung: rung.throughput_ops_s)
+    judged = [judged_rung(rung) for rung in ladder]
+    held = next((i for i, found in enumerate(judged) if found.outcome != "sustained"), len(ladder))
+    best = ladder[held - 1] if held else max(ladder, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
+    failed = ladder[held] if held < len(ladder) else None
+    limited = failed is not None and thread_limited(failed, ladder[0])
+    notes = (NON_MONOTONE,) if any(found.outcome == "sustained" for found in judged[held:]) else ()
     return Ceiling(
         throughput_ops_s=best.throughput_ops_s,
         threads=best.threads,
         saturation_threads=best.threads,
         last_gain=None,
-        ladder=Ladder.SHORT if len(sustained) == len(ladder) else Ladder.SATURATED,
+        ladder=Ladder.SHORT if failed is None or limited else Ladder.SATURATED,
         rungs=len(ladder),
-        target_ops_s=best.target_ops_s if sustained else None,
+        target_ops_s=best.target_ops_s if held else None,
+        saturation_ops_s=max(rung.throughput_ops_s for rung in ladder),
+        bracket=(_target(ladder[held - 1]) if held else 0.0, _target(failed) if failed else None),
+        notes=(*notes, THREAD_LIMITED) if limited else notes,
+        marginal=tuple(
+            _target(rung) for rung, found in zip(ladder, judged, strict=True) if found.outcome == "marginal"
+        ),
+        threads_needed=threads_for(failed) if failed and limited else None,
     )
+
+
+def judged_rung(rung: Rung) -> TargetReached:
+    """Whether the rung's target was sustained, by the rule for single runs; unknown errors are none."""
+    found = judge_target(rung.throughput_ops_s, _target(rung), rung.error_ratio or 0.0)
+    return replace(found, outcome="failed", backlog_growing=True) if rung.backlog_growing else found
+
+
+def _best_of_each_target(rungs: Sequence[Rung]) -> list[Rung]:
+    """One rung for each target, ascending: with several thread counts, one that sustained it, else the fastest."""
+    usable = sorted((rung for rung in rungs if rung.target_ops_s and rung.throughput_ops_s > 0), key=_target)
+    return [
+        max(same, key=lambda rung: (judged_rung(rung).outcome == "sustained", rung.throughput_ops_s))
+        for _, same in groupby(usable, key=_target)
+    ]
+
+
+def thread_limited(rung: Rung, lowest: Rung) -> bool:
+    """Whether a target failed for lack of threads: X·R/N >= 0.95 while R <= 2 R of the lowest target (analysis 1.c)."""
+    if rung.latency_s is None or lowest.latency_s is None or rung.threads <= 0 or rung is lowest:
+        return False
+    busy = rung.throughput_ops_s * rung.latency_s / rung.threads
+    reached = rung.throughput_ops_s / _target(rung) >= SUSTAINED_SHARE
+    return not reached and busy >= BUSY and rung.latency_s <= LATENCY_RISEN * lowest.latency_s
+
+
+def threads_for(rung: Rung) -> int | None:
+    """Threads that the rung's target needs: 1.5 · target · p99 (analysis 1.c), p99 in seconds."""
+    return math.ceil(THREADS_TO_SPARE * _target(rung) * rung.p99_s) if rung.p99_s else None
 
 
 def _target(rung: Rung) -> float:

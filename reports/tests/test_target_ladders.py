@@ -1,0 +1,130 @@
+"""The ceiling of a ladder of targets: sustained, marginal, failed, in order, and for lack of threads (analysis 1.c)."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from reports.analysis.ceiling import NON_MONOTONE, THREAD_LIMITED, UNCONFIRMED, Ladder, Rung, ceiling, target_ceiling
+from reports.analysis.points import Spread
+from reports.curves import LeftOut, Standing
+from reports.tests.curves import curve, operation, point
+
+# Target and achieved, in ops/s: the worked ladder.
+WORKED = ((50_000, 50_000), (75_000, 74_900), (100_000, 93_000), (125_000, 94_200))
+
+
+def ladder(pairs=WORKED, **changes):
+    return [Rung(64, achieved, target_ops_s=target, **changes) for target, achieved in pairs]
+
+
+def test_the_worked_ladder_has_a_bracket_and_a_saturation():
+    found = target_ceiling(ladder())
+    assert (found.target_ops_s, found.bracket) == (75_000, (75_000, 100_000))
+    assert (found.saturation_ops_s, found.ladder, found.notes) == (94_200, Ladder.SATURATED, ())
+    assert [round(achieved / target, 4) for target, achieved in WORKED] == [1.0, 0.9987, 0.93, 0.7536]
+
+
+def test_a_marginal_target_is_not_sustained():
+    found = target_ceiling(ladder(((1000, 1000), (2000, 1950), (3000, 2900))))
+    assert (found.target_ops_s, found.bracket, found.marginal) == (1000, (1000, 2000), (2000, 3000))
+
+
+def test_a_target_that_was_reached_with_errors_failed():
+    rungs = ladder(((1000, 1000), (2000, 2000)))
+    assert target_ceiling([rungs[0], replace(rungs[1], error_ratio=0.0011)]).bracket == (1000, 2000)
+    assert target_ceiling([rungs[0], replace(rungs[1], error_ratio=0.001)]).bracket == (2000, None)
+
+
+def test_a_target_behind_which_a_backlog_grew_failed():
+    rungs = ladder(((1000, 1000), (2000, 2000)))
+    assert target_ceiling([rungs[0], replace(rungs[1], backlog_growing=True)]).target_ops_s == 1000
+
+
+def test_a_target_sustained_above_a_failed_one_is_noted_and_does_not_count():
+    found = target_ceiling(ladder(((1000, 1000), (2000, 1500), (3000, 2990))))
+    assert (found.target_ops_s, found.notes, found.bracket) == (1000, (NON_MONOTONE,), (1000, 2000))
+
+
+def test_nothing_sustained_is_the_highest_throughput_with_an_open_bracket():
+    found = target_ceiling(ladder(((1000, 800), (2000, 900))))
+    assert (found.throughput_ops_s, found.target_ops_s, found.bracket) == (900, None, (0.0, 1000))
+
+
+def test_everything_sustained_is_a_lower_bound():
+    found = target_ceiling(ladder(((1000, 1000), (2000, 2000))))
+    assert (found.ladder, found.bracket, found.is_lower_bound) == (Ladder.SHORT, (2000, None), True)
+
+
+def test_a_target_with_several_thread_counts_is_sustained_by_any_of_them():
+    rungs = [Rung(8, 1000, target_ops_s=1000), Rung(8, 1500, target_ops_s=2000), Rung(32, 2000, target_ops_s=2000)]
+    found = target_ceiling(rungs)
+    assert (found.target_ops_s, found.threads, found.rungs) == (2000, 32, 2)
+
+
+def test_a_failure_for_lack_of_threads_says_nothing_of_the_database():
+    """Eight threads of 1 ms can do 8,000 ops/s: all are busy, and the database answers as fast as ever."""
+    rungs = [Rung(8, 2000, 0.0010, 2000.0), Rung(8, 7900, 0.0010, 16000.0, p99_s=0.002)]
+    found = target_ceiling(rungs)
+    assert THREAD_LIMITED in found.notes and found.is_lower_bound
+    assert found.threads_needed == 48  # 1.5 · 16,000 · 0.002
+    slower = [rungs[0], replace(rungs[1], throughput_ops_s=3800, latency_s=0.0021)]
+    assert target_ceiling(slower).notes == () and not target_ceiling(slower).is_lower_bound
+    idle = [rungs[0], replace(rungs[1], throughput_ops_s=7000)]
+    assert target_ceiling(idle).notes == ()
+    assert target_ceiling([rungs[0], replace(rungs[1], latency_s=None)]).notes == ()
+
+
+def test_one_run_without_a_target_is_unconfirmed_until_twice_the_threads_bring_less_than_five_per_cent():
+    alone = ceiling([Rung(64, 10_000)])
+    assert alone.notes == (UNCONFIRMED,) and alone.is_lower_bound
+    assert not ceiling([Rung(64, 10_000), Rung(128, 10_499)]).is_lower_bound
+    assert ceiling([Rung(64, 10_000), Rung(128, 10_501)]).is_lower_bound
+
+
+def test_a_curve_judges_its_targets_with_their_errors():
+    good = point(8, 1000.0, target_ops_s=1000)
+    bad = point(8, 2000.0, target_ops_s=2000, operations=(replace(operation("READ", 500.0), failed=3),))
+    assert bad.error_ratio == pytest.approx(3 / 1003)
+    assert curve(points=[good, bad], ladder="target").ceiling.bracket == (1000, 2000)
+
+
+def test_a_point_whose_errors_nobody_counted_has_no_error_ratio():
+    unknown = point(8, 2000.0, operations=(replace(operation("READ", 500.0), ok=None),))
+    assert unknown.error_ratio is None
+
+
+def test_a_rejected_growing_backlog_is_a_target_that_failed():
+    good = point(8, 1000.0, target_ops_s=1000)
+    late = point(
+        8, 2000.0, target_ops_s=2000, standing=Standing.REJECTED, verdict="reject", worst_finding="V10 reject: it grows"
+    )
+    assert curve(points=[good, late]).ceiling.bracket == (1000, 2000)
+    other = replace(late, worst_finding="V01 reject: impossible")
+    assert curve(points=[good, other]).ceiling.bracket == (1000, None)
+
+
+def left_out(throughput, standing=Standing.EXCLUDED):
+    return LeftOut(uuid.uuid4(), standing, "the disk was full", throughput, ())
+
+
+def test_the_ceiling_had_what_people_left_out_counted():
+    low = point(2, 1000.0)
+    high = point(4, 2000.0, throughput_ops_s=Spread(2000.0, 2000.0, 2000.0, 1, (2000.0,)), left_out=(left_out(1600.0),))
+    found = curve(points=[low, high])
+    assert found.ceiling.throughput_ops_s == 2000.0
+    assert found.ceiling_with_left_out.throughput_ops_s == 1800.0
+
+
+def test_a_rung_that_people_left_out_whole_counts_then_and_a_rejected_one_never():
+    low, whole = point(2, 1000.0), point(4, 2600.0, standing=Standing.EXCLUDED)
+    assert curve(points=[low, whole]).ceiling_with_left_out.throughput_ops_s == 2600.0
+    assert curve(points=[low, replace(whole, verdict="reject")]).ceiling_with_left_out is None
+    rejected = point(4, 2600.0, standing=Standing.REJECTED, verdict="reject")
+    assert curve(points=[low, rejected]).ceiling_with_left_out is None
+    mixed = replace(rejected, left_out=(left_out(1200.0), left_out(9000.0, Standing.REJECTED)))
+    assert curve(points=[low, mixed]).ceiling_with_left_out.throughput_ops_s == 1200.0
+
+
+def test_without_exclusions_there_is_no_second_ceiling():
+    assert curve().ceiling_with_left_out is None
