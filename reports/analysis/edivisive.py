@@ -1,0 +1,216 @@
+"""Change points of a series by E-divisive means, split and merged as Apache Otava (Hunter) does.
+
+Analysis 7. The measure is that of Matteson and James (arXiv 1306.4933); windows, two passes and Student's t instead of
+permutations are those of Fleming et al., "Hunter" (arXiv 2301.03034). A change point is the index of the first value
+of the new level. Values are finite numbers in any unit; of logarithms a difference is a ratio.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+WINDOW: Final = 50  # values; each next window begins half a window later
+MAX_P: Final = 0.001
+WEAK_FACTOR: Final = 10.0  # the first pass accepts ten times the probability
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A difference in level between two neighbouring stretches."""
+
+    index: int  # of the first value of the later stretch
+    before: float  # means
+    after: float
+    p: float  # of Student's t, two-sided
+
+    @property
+    def step(self) -> float:
+        return self.after - self.before
+
+    @property
+    def magnitude(self) -> float:
+        """The greater of the change relative to the earlier level and that relative to the later one, as Otava."""
+        least = min(abs(self.before), abs(self.after))
+        return abs(self.step) / least if least else (math.inf if self.step else 0.0)
+
+    @property
+    def log_magnitude(self) -> float:
+        """The same where the values are natural logarithms."""
+        return math.expm1(min(abs(self.step), 700.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the two passes kept, in the order of the series."""
+
+    strong: tuple[Split, ...]
+    weak: tuple[Split, ...]  # of the first pass, but not of the second
+
+
+def divergence(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Q(X, Y) of two samples, by its definition; a sample of one has no distances within."""
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    n, m = a.size, b.size
+    between = np.abs(a[:, None] - b[None, :]).sum()
+    within_a = np.abs(a[:, None] - a[None, :]).sum() / 2
+    within_b = np.abs(b[:, None] - b[None, :]).sum() / 2
+    q = 2 / (m + n) * between
+    q -= 2 * m / ((m + n) * (n - 1)) * within_a if n > 1 else 0.0
+    q -= 2 * n / ((m + n) * (m - 1)) * within_b if m > 1 else 0.0
+    return float(q)
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """The factors of the three sums for every tau (rows, 1 ..) and kappa (columns, 1 ..) of a stretch."""
+
+    between: Floats
+    before: Floats
+    after: Floats
+    impossible: npt.NDArray[np.bool_]
+
+
+@lru_cache(maxsize=512)
+def _weights(length: int, least: int) -> _Weights:
+    n = np.arange(1, length + 1, dtype=float)[:, None]
+    kappa = np.arange(1, length + 1, dtype=float)[None, :]
+    m = kappa - n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        before = np.where(n > 1, 2 * m / (kappa * (n - 1)), 0.0)
+        after = np.where(m > 1, 2 * n / (kappa * (m - 1)), 0.0)
+    return _Weights(2 / kappa + 0 * n, before, after, (m < least) | (n < least))
+
+
+def best_split(sums: Floats, start: int, stop: int, least: int = 1) -> tuple[int, float] | None:
+    """Where Q(Z[start:tau], Z[tau:kappa]) is greatest over all tau and kappa up to `stop`, and that Q.
+
+    `sums` are the cumulative sums of the matrix of distances (`distance_sums`). None where the stretch is too short for
+    two parts of `least` values.
+    """
+    length = stop - start
+    if length < 2 * least:
+        return None
+    block = sums[start : stop + 1, start : stop + 1]
+    # Distances among the first i values of the stretch, and between them and the first j.
+    square = block - block[:1, :] - block[:, :1] + block[0, 0]
+    own = np.diagonal(square)[1:]
+    cross = square[1:, 1:]
+    weights = _weights(length, least)
+    q: Floats = weights.between * (cross - own[:, None])
+    q -= weights.before * (own[:, None] / 2)
+    q -= weights.after * ((own[None, :] - 2 * cross + own[:, None]) / 2)
+    q[weights.impossible] = -np.inf
+    at = int(np.argmax(q))
+    return start + at // length + 1, float(q.flat[at])
+
+
+def distance_sums(values: Floats) -> Floats:
+    """Cumulative sums over rows and columns of |Z_i - Z_j|, with a row and a column of zeros in front."""
+    sums = np.zeros((values.size + 1, values.size + 1))
+    np.abs(values[:, None] - values[None, :]).cumsum(axis=0, out=sums[1:, 1:])
+    sums[1:, 1:].cumsum(axis=1, out=sums[1:, 1:])
+    return sums
+
+
+def student_p(x: Floats, y: Floats) -> float:
+    """Two-sided p of Student's t with pooled variance. As Otava, the variances are of ddof 0: p is a little small."""
+    from scipy.special import stdtr
+
+    n, m = x.size, y.size
+    if n + m <= 2:
+        return 1.0
+    step = float(x.mean() - y.mean())
+    pooled = ((n - 1) * float(x.var()) + (m - 1) * float(y.var())) / (n + m - 2)
+    error = math.sqrt(pooled * (1 / n + 1 / m))
+    if error == 0.0:
+        return 1.0 if step == 0.0 else 0.0
+    return float(2 * stdtr(n + m - 2, -abs(step) / error))
+
+
+def compared(values: Floats, start: int, index: int, stop: int) -> Split:
+    """The stretches on both sides of an index."""
+    before, after = values[start:index], values[index:stop]
+    return Split(index, float(before.mean()), float(after.mean()), student_p(before, after))
+
+
+def first_pass(values: Floats, max_p: float, *, window: int = WINDOW, least: int = 1) -> list[int]:
+    """The indices that any window splits at, in order: wherever the best split is significant, again in its parts."""
+    found: set[int] = set()
+    start = 0
+    while start < values.size:
+        inner = [start + index for index in _split_window(values[start : start + window], max_p, least)]
+        found.update(inner)
+        start = max(inner[-1] if inner else 0, start + window // 2)
+    return sorted(found)
+
+
+def _split_window(values: Floats, max_p: float, least: int) -> list[int]:
+    sums = distance_sums(values)
+    ends = [0, values.size]
+    known: dict[tuple[int, int], tuple[int, float] | None] = {}
+    while True:
+        candidates = []
+        for part in zip(ends, ends[1:], strict=False):
+            if part not in known:
+                known[part] = best_split(sums, *part, least)
+            if best := known[part]:
+                candidates.append((best[1], -best[0], part))
+        if not candidates:
+            return ends[1:-1]
+        _, negative, (start, stop) = max(candidates)
+        if compared(values, start, -negative, stop).p > max_p:
+            return ends[1:-1]
+        ends = sorted([*ends, -negative])
+
+
+def change_points(
+    values: Sequence[float] | Floats,
+    *,
+    max_p: float = MAX_P,
+    min_magnitude: float = 0.0,
+    logarithms: bool = False,
+    window: int = WINDOW,
+    least: int = 1,
+) -> Found:
+    """Both passes. `least` is the smallest number of values on either side of a split; Otava's own is 1."""
+    z = np.asarray(values, dtype=float)
+    indices = first_pass(z, max_p * WEAK_FACTOR, window=window, least=least)
+    first = [compared(z, *ends) for ends in _with_ends(indices, z.size)]
+    strong = _second_pass(z, list(first), max_p, min_magnitude, logarithms)
+    kept = {split.index for split in strong}
+    return Found(tuple(strong), tuple(split for split in first if split.index not in kept))
+
+
+def _with_ends(indices: Sequence[int], size: int) -> list[tuple[int, int, int]]:
+    """Each index with the one before it and the one after it."""
+    ends = [0, *indices, size]
+    return list(zip(ends, ends[1:], ends[2:], strict=False))
+
+
+def _second_pass(
+    values: Floats, splits: list[Split], max_p: float, min_magnitude: float, logarithms: bool
+) -> list[Split]:
+    """Takes the weakest away, and weighs its neighbours anew, until all that are left are strong enough."""
+
+    def magnitude(split: Split) -> float:
+        return split.log_magnitude if logarithms else split.magnitude
+
+    while splits:
+        weakest = max(splits, key=lambda split: split.p)
+        if weakest.p < max_p:
+            weakest = min(splits, key=magnitude)
+            if magnitude(weakest) > min_magnitude:
+                break
+        at = splits.index(weakest)
+        del splits[at]
+        parts = _with_ends([split.index for split in splits], values.size)
+        for near in (at - 1, at):
+            if 0 <= near < len(splits):
+                splits[near] = compared(values, *parts[near])
+    return splits
