@@ -43,7 +43,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """In which share of its series a case fired: by the algorithm alone, with the least magnitude, as it is reported."""
+    """In which share of its series a case fired: the algorithm alone, with the least magnitude, and as reported."""
 
     case: Case
     alone: float
@@ -83,7 +83,7 @@ def _fires(case: Case, values: Floats) -> list[bool]:
 
 
 HEADER: Final = (
-    "| series | points | Otava's algorithm alone | with the least magnitude | as Benchsite reports | analysis 7, alone |\n"
+    "| series | points | Otava's algorithm | with the least magnitude | as Benchsite reports | analysis 7, alone |\n"
     "|---|---|---|---|---|---|"
 )
 

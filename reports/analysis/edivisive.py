@@ -5,6 +5,7 @@ permutations are those of Fleming et al., "Hunter" (arXiv 2301.03034). A change 
 of the new level. Values are finite numbers in any unit; of logarithms a difference is a ratio.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ def _split_window(values: Floats, max_p: float, least: int) -> list[int]:
     known: dict[tuple[int, int], tuple[int, float] | None] = {}
     while True:
         candidates = []
-        for part in zip(ends, ends[1:], strict=False):
+        for part in itertools.pairwise(ends):
             if part not in known:
                 known[part] = best_split(sums, *part, least)
             if best := known[part]:

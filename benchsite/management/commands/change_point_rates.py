@@ -1,4 +1,4 @@
-"""`manage.py change_point_rates`: how often change points are reported on made-up series, flat ones and dropping ones."""
+"""`manage.py change_point_rates`: how often change points are reported on made-up series, flat and falling."""
 
 from typing import Any
 
