@@ -17,7 +17,7 @@ MOST_RUNS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A bracket beside the first run of its cell. `change` is a share of that one; None while one of them is missing."""
+    """A bracket beside the first run of its cell. `change` is a share of that one; None while one of the two misses."""
 
     bracket: Run
     first: Run | None
@@ -72,5 +72,5 @@ def noise_of(matrix: Matrix, bracket: Run) -> Repeatability | None:
     for *cell, value in runs.order_by("-created_at").values_list(
         "sweep_id", "threads", "target_ops_s", "throughput_ops_s"
     )[:MOST_RUNS]:
-        cells[tuple(cell)].append(value)
+        cells[tuple(cell)].append(value or 0.0)
     return repeatability(cells.values())
