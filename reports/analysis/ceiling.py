@@ -41,6 +41,11 @@ class Rung:
     p99_s: float | None = None  # service time of the slowest operation
     backlog_growing: bool = False
 
+    @property
+    def load(self) -> float:
+        """What the ladder raises: the target in ops/s where there is one, else the threads."""
+        return self.target_ops_s or float(self.threads)
+
 
 class Ladder(StrEnum):
     """What the end of a ladder shows."""

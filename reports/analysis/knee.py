@@ -1,5 +1,6 @@
 """The knee of a latency curve: the last load at which throughput is still worth its latency."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,8 @@ from reports.analysis.ceiling import Rung
 # A rung this close to the highest power still counts as the peak: leans to throughput, tolerates noise.
 NEAR_PEAK = 0.95
 FEWEST_RUNGS = 4
+# Less throughput than this share more than the rung before is none: its price in latency has no bound.
+LEAST_GAIN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,32 +24,62 @@ class Knee:
     latency_growth: float  # R / R of the first rung
     reached: bool
     reason: str = ""  # why it is not reached
+    target_ops_s: float | None = None
+    confidence: str = ""  # high, medium or low; empty: not graded (`opinions.opinions` does), or not reached
+
+    @property
+    def load(self) -> float:
+        """The rung's target in ops/s where there is one, else its threads."""
+        return self.target_ops_s or float(self.threads)
 
 
-def power(rung: Rung) -> float:
-    """Kleinrock's power P = X / R; without a measured latency R = N / X, so P = X² / N (analysis 2.1)."""
+def power(rung: Rung, alpha: float = 1.0) -> float:
+    """Kleinrock's power P = X^alpha / R; without a measured latency R = N / X, so P = X² / N (analysis 2.1).
+
+    alpha = 2 leans to throughput: its peak lies where 1 % more throughput costs 2 % more latency.
+    """
     latency_s = latency(rung)
-    return rung.throughput_ops_s / latency_s if latency_s > 0 else 0.0
+    return float(rung.throughput_ops_s**alpha / latency_s) if latency_s > 0 else 0.0
 
 
 def latency(rung: Rung) -> float:
-    """Mean latency in seconds: the measured one, else by Little's law for a closed loop."""
+    """Mean latency in seconds: the response time to a target, the service time, else Little's law for a closed loop."""
+    if rung.response_s is not None:
+        return rung.response_s
     if rung.latency_s is not None:
         return rung.latency_s
     return rung.threads / rung.throughput_ops_s if rung.throughput_ops_s > 0 else 0.0
 
 
-def power_knee(rungs: Sequence[Rung]) -> Knee | None:
+def elasticity(before: Rung, after: Rung) -> float:
+    """e = ln(R_i / R_(i-1)) / ln(X_i / X_(i-1)): per cent of latency paid for one of throughput (analysis 2.1).
+
+    Beyond the knee e > 1. Infinite where throughput grew by less than 0.5 %; nan without a latency.
+    """
+    low, high = latency(before), latency(after)
+    if low <= 0 or high <= 0 or before.throughput_ops_s <= 0:
+        return math.nan
+    if after.throughput_ops_s <= before.throughput_ops_s * (1 + LEAST_GAIN):
+        return math.inf
+    return math.log(high / low) / math.log(after.throughput_ops_s / before.throughput_ops_s)
+
+
+def ladder_of(rungs: Sequence[Rung]) -> list[Rung]:
+    """The rungs that have throughput and latency, ascending by target, then by threads."""
+    return sorted((rung for rung in rungs if rung.throughput_ops_s > 0 and latency(rung) > 0), key=_load)
+
+
+def power_knee(rungs: Sequence[Rung], alpha: float = 1.0) -> Knee | None:
     """The last rung up to the highest throughput with P >= 0.95 P_max (analysis 2.1); None for no rung.
 
     Rungs after the highest throughput do not stand for election (throughput fell), but they do show that the peak was
     passed. Reached needs at least four rungs and one past the peak of P.
     """
-    ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0 and latency(rung) > 0), key=_load)
+    ladder = ladder_of(rungs)
     if not ladder:
         return None
     top = max(range(len(ladder)), key=lambda index: ladder[index].throughput_ops_s)
-    powers = [power(rung) for rung in ladder]
+    powers = [power(rung, alpha) for rung in ladder]
     peak = max(powers[: top + 1])
     last_peak = max(index for index in range(top + 1) if powers[index] == peak)
     knee = max(index for index in range(top + 1) if powers[index] >= NEAR_PEAK * peak)
@@ -71,4 +104,5 @@ def _knee(ladder: Sequence[Rung], index: int, top: int, *, reason: str = "") -> 
         latency_growth=latency(rung) / latency(ladder[0]),
         reached=not reason,
         reason=reason,
+        target_ops_s=rung.target_ops_s,
     )

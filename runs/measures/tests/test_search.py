@@ -98,8 +98,17 @@ def test_a_target_sustained_above_a_failed_one_is_no_lower_bound():
 
 @pytest.mark.parametrize(
     ("ratio", "width", "trials"),
-    [(1.25, 0.05, 3), (1.25, 0.02, 4), (1.25, 0.01, 5), (2, 0.1, 3), (2, 0.05, 4), (2, 0.02, 6), (2, 0.01, 7), (10, 0.05, 6)],
-)  # fmt: skip
+    [
+        (1.25, 0.05, 3),
+        (1.25, 0.02, 4),
+        (1.25, 0.01, 5),
+        (2, 0.1, 3),
+        (2, 0.05, 4),
+        (2, 0.02, 6),
+        (2, 0.01, 7),
+        (10, 0.05, 6),
+    ],
+)
 def test_how_many_trials_a_bracket_takes(ratio, width, trials):
     assert bisections(ratio, width) == trials
 
