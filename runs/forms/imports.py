@@ -28,6 +28,7 @@ YES_NO = (("", "not known"), ("yes", "yes"), ("no", "no"))
 DESCRIBED = ""  # of the workload: as written below
 NEW = ""  # of the sweep
 UNNAMED = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
+COMMIT = re.compile(r"[0-9A-Za-z._-]{4,64}", re.ASCII)
 
 
 class FoundRunForm(DescribedForm):
@@ -113,6 +114,10 @@ class ImportForm(DescribedForm):
         required=False, min_value=0, max_value=100_000, initial=0, label="Warm-up to leave out, seconds",
         help_text="Possible where there are histograms over time. It can be cut otherwise later.",
     )  # fmt: skip
+    commit = forms.CharField(
+        required=False, max_length=64, help_text="Of the code that was measured; a history is read along it.",
+    )  # fmt: skip
+    branch = forms.CharField(required=False, max_length=120)
     sweep = forms.ChoiceField(required=False, label="Curve", help_text="Which curve the measured runs are points of.")
     tags = TagsField(required=False, max_length=1_000, help_text="Commas between several.")
     notes = notes_field()
@@ -158,6 +163,18 @@ class ImportForm(DescribedForm):
         if cleaned.get("sweep") and "mode" in cleaned:
             self._check_sweep(cleaned)
         return cleaned
+
+    def clean_commit(self) -> str:
+        commit: str = self.cleaned_data["commit"]
+        if commit and not COMMIT.fullmatch(commit):
+            raise ValidationError("A commit has 4 to 64 letters, digits, dots, dashes or underscores, as in 3f2a91c.")
+        return commit
+
+    def clean_branch(self) -> str:
+        branch: str = self.cleaned_data["branch"]
+        if not branch.isprintable():
+            raise ValidationError("A branch has printable characters only: write its name on one line.")
+        return branch
 
     def _clean_description(self, cleaned: dict[str, Any]) -> None:
         """A described workload need not be complete; what is written must be right."""
@@ -219,6 +236,8 @@ class ImportForm(DescribedForm):
             "sweep": data["sweep"],
             "tags": data["tags"],
             "notes": data["notes"],
+            "commit": data["commit"],
+            "branch": data["branch"],
             "runs": [row.stated() for row in self.kept],
         }
 

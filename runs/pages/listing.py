@@ -118,13 +118,14 @@ def _with_verdict(runs: QuerySet[Run], verdict: str) -> QuerySet[Run]:
 
 
 def _mentions(word: str) -> Q:
-    """Name, notes, tag, reason, matrix, database and its version, cluster: whatever a person remembers of a run."""
+    """Name, notes, tag, reason, matrix, commit, database and its version, cluster: whatever a person remembers."""
     return (
         Q(name__icontains=word)
         | Q(notes__icontains=word)
         | Q(tags__contains=[word.lower()])
         | Q(reason_detail__icontains=word)
         | Q(workload_name__icontains=word)
+        | Q(commit__istartswith=word)
         | Q(matrix__name__icontains=word)
         | Q(spec__database__name__icontains=word)
         | Q(spec__database__version__icontains=word)

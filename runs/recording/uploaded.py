@@ -170,6 +170,8 @@ def _insert(upload: Upload, one: UploadedRun, sweep: Sweep, files: _Files) -> Ru
         name=f"{sweep.name} {load['threads']}t{target} r{repeat}",
         spec=one.spec,
         config_key=config_key(one.spec),
+        commit=stated.get("commit", ""),
+        branch=stated.get("branch", ""),
         system=sweep.system,
         mode=sweep.mode,
         workload_name=stated["workload"]["name"],

@@ -1,6 +1,6 @@
 """What the person who uploads says about some runs: everything that their files cannot know. JSON, and pure."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, Catalog
 from runs.spec import (
@@ -48,6 +48,8 @@ class Stated(TypedDict):
     sweep: str  # the id of an uploaded sweep to join; empty: a new one
     tags: list[str]
     notes: str
+    commit: NotRequired[str]  # of the code that was measured; it is no part of the spec
+    branch: NotRequired[str]
     runs: list[StatedRun]
 
 

@@ -22,7 +22,7 @@ from runs.pages.listing import HEAVY, MOST_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilt
 CSV_COLUMNS = (
     "id", "name", "source", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads",
     "target_ops_s", "repeat", "status", "reason", "verdict", "verdict_override", "throughput_ops_s",
-    "excluded_reason", "tags", "created_at", "started_at", "finished_at", "notes",
+    "excluded_reason", "tags", "created_at", "started_at", "finished_at", "notes", "commit", "branch",
 )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def _csv_row(run: Run) -> list[Any]:
         run.pk, run.name, run.source, run.matrix.name if run.matrix else "", run.sweep_id, run.system, run.mode,
         run.workload_name, run.phase, run.purpose, run.threads, run.target_ops_s, run.repeat, run.status, run.reason,
         run.verdict, run.verdict_override, run.throughput_ops_s, run.excluded_reason, ", ".join(run.tags), *times,
-        run.notes,
+        run.notes, run.commit, run.branch,
     ]  # fmt: skip
 
 
