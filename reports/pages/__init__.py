@@ -1,1 +1,1 @@
-"""What the compare page says, as plain values: its menus, its ratios, its latencies at one load. No rows are read here."""
+"""What the compare page says, as plain values: its menus, ratios, and latencies at one load. Reads no rows."""

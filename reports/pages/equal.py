@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from benchsite import formatting
 from reports.analysis.equal_load import AtLoad, How, LoadPoint, Within, latency_at, throughput_within
-from reports.curves import Curve, Point
+from reports.curves import STATISTICS, Curve, Point
 
 SHARE_OF_LOWEST_CEILING = 0.8
 PERCENTILES = ("p50", "p95", "p99")
@@ -24,6 +24,18 @@ class Slider:
     least: float
     most: float
     step: float
+
+    @property
+    def least_text(self) -> str:
+        return number_text(self.least)
+
+    @property
+    def most_text(self) -> str:
+        return number_text(self.most)
+
+    @property
+    def step_text(self) -> str:
+        return number_text(self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,37 @@ class EqualLoad:
     slider: Slider
 
     @property
+    def labels(self) -> list[str]:
+        """The percentiles of the table's columns."""
+        return [STATISTICS[one] for one in percentiles_of(self.statistic)]
+
+    @property
+    def columns(self) -> int:
+        """Of each operation: its percentiles, where they come from, and what the limit allows."""
+        return len(self.labels) + 1 + bool(self.limit_us)
+
+    @property
+    def statistic_label(self) -> str:
+        return STATISTICS[self.statistic]
+
+    @property
+    def load_text(self) -> str:
+        return number_text(self.load_ops_s)
+
+    @property
+    def limit_text(self) -> str:
+        return number_text(self.limit_us / 1e3) if self.limit_us else ""
+
+    @property
+    def sentence(self) -> str:
+        """What the table shows, for those who do not see it change."""
+        load, sides = formatting.throughput(self.load_ops_s), len(self.sides)
+        if sides == 1:
+            return f"The side {'reaches' if self.reached_by else 'does not reach'} {load}."
+        count = "Every side reaches" if self.reached_by == sides else f"{self.reached_by} of {sides} sides reach"
+        return f"{count} {load}."
+
+    @property
     def reached_by(self) -> int:
         """How many sides have a latency at the load."""
         return sum(any(at.latency_us is not None for one in side.operations for at in one.at) for side in self.sides)
@@ -82,7 +125,7 @@ def equal_load(
     if usual is None or not operations:
         return None
     load = load_ops_s or usual
-    percentiles = [*PERCENTILES[:2], statistic if statistic not in PERCENTILES[:2] else PERCENTILES[2]]
+    percentiles = percentiles_of(statistic)
     sides = tuple(
         SideAt(
             curve,
@@ -98,6 +141,16 @@ def equal_load(
         for curve in curves
     )
     return EqualLoad(load, load_ops_s is None, limit_us, statistic, tuple(operations), sides, slider(curves, load))
+
+
+def percentiles_of(statistic: str) -> list[str]:
+    """The table's columns: the usual percentiles, and the one that the pictures show where it is another."""
+    return [*PERCENTILES, statistic] if statistic not in PERCENTILES else list(PERCENTILES)
+
+
+def number_text(value: float) -> str:
+    """A number as a form and the address write it."""
+    return f"{value:.10g}" if value < 1e10 else f"{value:.0f}"
 
 
 def default_load(curves: Sequence[Curve]) -> float | None:

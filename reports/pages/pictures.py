@@ -8,7 +8,7 @@ from django.urls import NoReverseMatch, reverse
 
 from reports.curves import STATISTICS, Curve, operations_of
 from reports.figures.ceilings import height_px
-from reports.selection import Selection
+from reports.selection import VERSION, Selection
 
 # Two pictures stand side by side without anybody's asking; more are a choice.
 MOST_OPERATIONS = 2
@@ -36,10 +36,10 @@ def figure_link(
     *,
     says: str = "",
     height: int = 0,
-    **drawing: str,
+    drawing: Sequence[tuple[str, str]] = (),
 ) -> FigureLink:
     """`drawing` is what the figure alone is told beside the state of the page."""
-    query = urlencode([("v", "1"), *selection.pairs(), *((name.rstrip("_"), value) for name, value in drawing.items())])
+    query = urlencode([("v", VERSION), *selection.pairs(), *drawing])
     return FigureLink(
         title,
         f"{reverse(view)}?{query}",
@@ -90,10 +90,10 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterable[FigureLink 
     reads = replace(selection, operation="READ")
     if "READ" in measured and (write := next((one for one in WRITES if one in measured), "")):
         title = f"READ solid, {write} dashed: {statistic}"
-        yield _known(title, "figure-latency", reads, curves, "both operations in one panel", with_=write)
+        yield _known(title, "figure-latency", reads, curves, "both operations in one panel", ("with", write))
     if first:
         chosen = replace(selection, operation=first)
-        yield _known(f"{first} {statistic}, zoomed", "figure-latency", chosen, curves, "below the knees", zoom="1")
+        yield _known(f"{first} {statistic}, zoomed", "figure-latency", chosen, curves, "below the knees", ("zoom", "1"))
         yield _known(f"{first} by percentile", "figure-percentiles", chosen, curves, "each side at its ceiling")
     yield _known("Stability", "figure-stability", selection, curves, "throughput by second, each side at its ceiling")
     yield _known("What durability costs", "figure-durability", selection, curves, "ceiling against what may be lost")
@@ -104,10 +104,10 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterable[FigureLink 
 
 
 def _known(
-    title: str, view: str, selection: Selection, curves: Sequence[Curve], says: str, **drawing: str
+    title: str, view: str, selection: Selection, curves: Sequence[Curve], says: str, *drawing: tuple[str, str]
 ) -> FigureLink | None:
     """None where this site has no such figure."""
     try:
-        return figure_link(title, view, selection, curves, says=says, **drawing)
+        return figure_link(title, view, selection, curves, says=says, drawing=drawing)
     except NoReverseMatch:
         return None

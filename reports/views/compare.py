@@ -1,9 +1,11 @@
 """The compare page: both pictures of a selection, what the sides differ in, and the numbers as tables."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
+from django.core.exceptions import TooManyFieldsSent
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
@@ -14,16 +16,19 @@ from reports.analysis.differences import differences
 from reports.analysis.pairs import PairFinding, pair_findings
 from reports.curves import STATISTICS, Curve, operations_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
-from reports.figures.ceilings import height_px
 from reports.figures.theme import LIGHT, databases_of
-from reports.queries import Compared, Facets, compared, facets, sides_of
-from reports.selection import KINDS, Selection, read
+from reports.pages.choosing import chips, menus
+from reports.pages.equal import EqualLoad, equal_load
+from reports.pages.exclusions import left_out
+from reports.pages.pictures import ceilings_link, latency_links, more_links, shown_operations
+from reports.published import choices as studies
+from reports.queries import Compared, compared, facets, sides_by_sweep
+from reports.selection import KINDS, MOST_VALUES, Selection, read
 from runs.models import Sweep
 from runs.models.plan import Purpose
 from runs.thresholds import thresholds_of
+from runs.validity import Profile, SideFacts
 
-# Two pictures stand side by side without anybody's asking; more are a choice.
-MOST_OPERATIONS = 2
 SCALE_SAYS = (
     ("auto", "as it fits"),
     ("log", "latency logarithmic"),
@@ -31,68 +36,92 @@ SCALE_SAYS = (
     ("linear", "both linear"),
 )
 CHOSEN_STATISTICS = ("mean", "p50", "p95", "p99", "p999")
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """One value of a facet, and the address with it chosen or let go."""
-
-    text: str
-    href: str
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ChipRow:
-    name: str
-    chips: tuple[Chip, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FigureLink:
-    """One figure of the page."""
-
-    title: str
-    src: str
-    csv: str
-    json: str
-    live: bool
-    height_px: int = 0  # where the ordinary height will not do
+# What the form of the menus gives itself, and what that of the movable line does.
+MENU_NAMES = frozenset(
+    {
+        "matrix", "system", "mode", "class", "workload", "cluster", "version", "label", "source", "purpose", "phase",
+        "since", "until", "op", "stat", "scale", "vary", "published",
+    }
+)  # fmt: skip
+LINE_NAMES = frozenset({"load", "within"})
 
 
 @require_GET
 @team_required
 def compare(request: HttpRequest) -> HttpResponseBase:
-    team, selection = team_of(request), read(request.GET)
+    selection = asked(request)
     canonical = selection.query()
     if not selection.problems and request.GET.urlencode() != canonical.removeprefix("?"):
         return redirect(request.path + canonical)
+    return render(request, "reports/compare.html", context_of(team_of(request), selection))
+
+
+@require_GET
+@team_required
+def pictures(request: HttpRequest) -> HttpResponse:
+    """The other figures of a comparison, when somebody opens them; without JavaScript a page of its own."""
+    selection = asked(request)
+    found = compared(team_of(request), selection)
+    return _part(request, "pictures", selection, {"figures": more_links(pinned(selection, found), found.curves)})
+
+
+@require_GET
+@team_required
+def points(request: HttpRequest) -> HttpResponse:
+    """Every point of a comparison as a table, when somebody opens it."""
+    selection = asked(request)
+    found = compared(team_of(request), selection)
+    return _part(request, "points", selection, {"curves": found.curves})
+
+
+def _part(request: HttpRequest, part: str, selection: Selection, context: dict[str, Any]) -> HttpResponse:
+    context |= {"part": f"reports/compare/{part}.html", "selection": selection}
+    context["back"] = reverse("compare") + selection.query()
+    alone = "HX-Request" in request.headers
+    return render(request, context["part"] if alone else "reports/compare/part.html", context)
+
+
+def asked(request: HttpRequest) -> Selection:
+    """The selection in the address; of an address that names too much, none, with a sentence."""
+    try:
+        return read(request.GET)
+    except TooManyFieldsSent:
+        said = (
+            f"The address names more than anybody can compare: choose at most {MOST_VALUES} sweeps, or use the menus."
+        )
+        return Selection(problems=(said,))
+
+
+def context_of(team: Team, selection: Selection) -> dict[str, Any]:
     found = compared(team, selection)
-    choices = facets(team, found.matrix_id)
-    context = {
+    choices = facets(team, found.matrix_id, selection.phase)
+    held, curves = menus(selection, choices, studies()), found.curves
+    state = pinned(selection, found)
+    equal = equal_of(selection, curves)
+    unknown = [slug for slug in selection.published if slug not in dict(studies())]
+    return {
         "selection": selection,
         "compared": found,
+        "problems": [*found.problems, *(f"“{slug}” is no published study that is known here." for slug in unknown)],
         "facets": choices,
-        "chips": chip_rows(selection, choices),
-        "operations": operations_of(found.curves),
-        "statistics": [(name, STATISTICS[name]) for name in CHOSEN_STATISTICS],
-        "scales": SCALE_SAYS,
-        "kinds": kinds_of(found.curves),
-        "databases": databases_of(found.curves),
-        "crowded": len(databases_of(found.curves)) > len(LIGHT.series),
-        "ceilings": replace(
-            figure_link("Throughput ceilings", "figure-ceilings", pinned(selection, found), found),
-            height_px=height_px(found.curves),
-        ),
-        "latencies": latency_links(pinned(selection, found), found),
-        "rows": ceiling_rows(found.curves),
-        "differences": differences(found.curves) if len(found.curves) > 1 else [],
-        "pairs": pairs(team, found.curves),
-        "warnings": warnings(found.curves),
-        "permalink": reverse("compare") + pinned(selection, found).query(),
-        "nothing_at_all": not found.curves and not Sweep.objects.filter(team=team).exists(),
+        "menus": held,
+        "chips": chips(selection, held),
+        "controls": controls_of(selection, curves),
+        "carried": selection.pairs(without=carried_names(selection, curves)),
+        "ceilings": ceilings_link(state, curves),
+        "latencies": latency_links(state, curves),
+        "more_pictures": reverse("compare-pictures") + state.query(),
+        "all_points": reverse("compare-points") + state.query(),
+        "equal": equal,
+        "line_carried": selection.pairs(without=LINE_NAMES),
+        "rows": ceiling_rows(curves),
+        "left_out": left_out(curves),
+        "differences": differences(curves) if len(curves) > 1 else [],
+        **judged(team, selection, curves, equal),
+        "warnings": warnings(curves),
+        "permalink": reverse("compare") + state.query(),
+        "nothing_at_all": not curves and not Sweep.objects.filter(team=team).exists(),
     }
-    return render(request, "reports/compare.html", context)
 
 
 def pinned(selection: Selection, found: Compared) -> Selection:
@@ -100,54 +129,67 @@ def pinned(selection: Selection, found: Compared) -> Selection:
     return replace(selection, matrix=str(found.matrix_id)) if found.matrix_id else selection
 
 
-def chip_rows(selection: Selection, choices: Facets) -> list[ChipRow]:
-    """The facets that leave something to choose."""
-    rows = (
-        ("system", "System", [(value, value) for value in choices.systems]),
-        ("mode", "Mode", [(value, value) for value in choices.modes]),
-        ("workload", "Workload", [(value, value) for value in choices.workloads]),
-        ("purpose", "Purpose", list(choices.purposes)),
-    )
-    return [
-        ChipRow(title, tuple(_chip(selection, name, value, text) for value, text in values))
-        for name, title, values in rows
-        if len(values) > 1 or selection.facet(name)
-    ]
-
-
-def _chip(selection: Selection, name: str, value: str, text: str) -> Chip:
-    return Chip(text, reverse("compare") + selection.toggled(name, value).query(), value in selection.facet(name))
-
-
-def figure_link(title: str, view: str, selection: Selection, found: Compared) -> FigureLink:
-    query = selection.query()
-    return FigureLink(
-        title,
-        reverse(view) + query,
-        reverse(f"{view}-data", args=["csv"]) + query,
-        reverse(f"{view}-data", args=["json"]) + query,
-        any(curve.progress.going for curve in found.curves),
+def equal_of(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
+    return equal_load(
+        curves,
+        shown_operations(selection, curves),
+        kind=selection.kind,
+        statistic=selection.statistic,
+        load_ops_s=selection.load_ops_s,
+        limit_us=selection.limit_us,
     )
 
 
-def latency_links(selection: Selection, found: Compared) -> list[FigureLink]:
-    """A picture of the chosen operation, or of each of the first operations that were measured."""
-    operations = [selection.operation] if selection.operation else operations_of(found.curves)[:MOST_OPERATIONS]
-    statistic = STATISTICS[selection.statistic]
-    return [
-        figure_link(f"{one} {statistic} against throughput", "figure-latency", replace(selection, operation=one), found)
-        for one in operations
-    ]
-
-
-def pairs(team: Team, curves: Sequence[Curve]) -> list[PairFinding]:
-    """The checks of every two sides, by the thresholds of their purpose, or of measured runs where they differ."""
+def judged(team: Team, selection: Selection, curves: Sequence[Curve], equal: EqualLoad | None) -> dict[str, Any]:
+    """What the checks of pairs and the ratios say; nothing of fewer than two sides."""
     if len(curves) < 2:
-        return []
+        return {"pairs": []}
+    sides, profile = sides_by_sweep(curves), profile_of(team, curves)
+    return {"pairs": pairs(sides.values(), profile)}
+
+
+def profile_of(team: Team, curves: Sequence[Curve]) -> Profile:
+    """The thresholds of the sides' purpose, or of measured runs where they differ."""
     purposes = {curve.purpose for curve in curves}
-    return pair_findings(
-        sides_of(curves), thresholds_of(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)
+    return thresholds_of(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What the menus of the pictures offer."""
+
+    operations: tuple[str, ...]
+    statistics: tuple[tuple[str, str], ...]
+    scales: tuple[tuple[str, str], ...]
+    kinds: tuple[str, ...]
+    databases: tuple[str, ...]  # to highlight one of; none while every one has a colour of its own
+
+
+def controls_of(selection: Selection, curves: Sequence[Curve]) -> Controls:
+    """A chosen statistic that is in no menu is added to it, so that the form does not lose it."""
+    statistics = [*CHOSEN_STATISTICS, *({selection.statistic} - set(CHOSEN_STATISTICS))]
+    databases = databases_of(curves)
+    return Controls(
+        tuple(operations_of(curves)),
+        tuple((name, STATISTICS[name]) for name in statistics),
+        SCALE_SAYS,
+        tuple(kinds_of(curves)),
+        tuple(databases) if len(databases) > len(LIGHT.series) else (),
     )
+
+
+def carried_names(selection: Selection, curves: Sequence[Curve]) -> set[str]:
+    """The parameters that the form of the menus shows; all others it carries along, hidden."""
+    controls = controls_of(selection, curves)
+    shown = set(MENU_NAMES)
+    shown |= {"kind"} if len(controls.kinds) > 1 else set()
+    shown |= {"highlight"} if controls.databases else set()
+    return shown - {"matrix"} if selection.sweeps else shown
+
+
+def pairs(sides: Collection[SideFacts], profile: Profile) -> list[PairFinding]:
+    """The checks of every two sides."""
+    return pair_findings(list(sides), profile) if len(sides) > 1 else []
 
 
 def kinds_of(curves: Sequence[Curve]) -> list[str]:

@@ -14,9 +14,9 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
 from reports.curves import Curve, operations_of
 from reports.figures.captions import notes_of
+from reports.pages.pictures import MOST_OPERATIONS, FigureLink
 from reports.queries import SweepFilter, curves, last_evidence, rung_rows, sweep_choices, sweeps_of
 from reports.selection import Selection
-from reports.views.compare import MOST_OPERATIONS, FigureLink
 from reports.words import ceiling_sentence, knee_sentence, progress_sentence
 from runs import annotating
 from runs.catalog import Durability

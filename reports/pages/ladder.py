@@ -1,0 +1,166 @@
+"""What a sweep's ladder shows beside its ceiling and knee: second opinions, how sure they are, what to measure next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchsite import formatting
+from reports.analysis.ceiling import Ceiling, Ladder, Rung
+from reports.analysis.knee import Knee
+from reports.analysis.opinions import Opinions, Repeats, opinions
+from reports.analysis.usl import FEWEST_RUNGS, LEAST_R2, REACH, Usl
+from reports.curves import COMPOSITE, Curve, Point
+from runs.measures.search import next_target
+
+
+@dataclass(frozen=True, slots=True)
+class OpinionRow:
+    """One rule's answer. Throughput in operations per second; None where the rule says none."""
+
+    rule: str
+    load: str  # "32 threads", "a target of 2.00k ops/s"; empty: none
+    throughput_ops_s: float | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class LadderPage:
+    """What stands beside the ceiling and the knee of one sweep."""
+
+    rows: tuple[OpinionRow, ...]
+    confidence: str  # a sentence; empty where there is no knee
+    next_step: str  # a sentence; empty where nothing more is needed
+
+
+def ladder_page(curve: Curve) -> LadderPage:
+    """For a ladder of one rung there are no opinions, but there is a next step."""
+    counted = curve.counted
+    found = opinions([point.as_rung() for point in counted], [repeats_of(point) for point in counted])
+    several = found is not None and len(counted) > 1
+    return LadderPage(
+        rows=rows_of(found) if found and several else (),
+        confidence=confidence_sentence(found) if found else "",
+        next_step=next_step(curve.ceiling, found) if not curve.progress.going else "",
+    )
+
+
+def repeats_of(point: Point) -> Repeats:
+    """Every repeat's throughput and mean latency; the point's own latency where a repeat's is not known."""
+    throughputs = point.throughput_ops_s.values or (point.throughput_ops_s.median,)
+    kind = "response" if point.target_ops_s and any(one.kind == "response" for one in point.operations) else "service"
+    parts = [
+        (-one.ok if one.operation == COMPOSITE else one.ok, one.operation == COMPOSITE, one.latencies_us["mean"].values)
+        for one in point.operations
+        if one.kind == kind and one.ok is not None and "mean" in one.latencies_us
+    ]
+    done = sum(weight for weight, _, _ in parts)
+    if done <= 0 or any(len(values) != len(throughputs) for _, _, values in parts):
+        # A closed loop's latency is threads over throughput; with a target the median is the best that is known.
+        own = point.mean_latency_s or 0.0
+        closed = tuple(own if point.target_ops_s or not x else point.threads / x for x in throughputs)
+        return Repeats(throughputs, closed)
+    means = (
+        sum(weight * values[i] for weight, composite, values in parts if not composite) / done / 1e6
+        for i in range(len(throughputs))
+    )
+    return Repeats(throughputs, tuple(means))
+
+
+def rows_of(found: Opinions) -> tuple[OpinionRow, ...]:
+    """The rule that decides first."""
+    knee, leaning = found.knee, found.leaning
+    rows = [
+        _knee_row("Power, throughput over latency: decides", knee, "the last rung within 5 % of the highest power"),
+        _knee_row("Power that leans to throughput (squared)", leaning, "1 % more throughput may cost 2 % more latency"),
+        _kneedle_row(found),
+    ]
+    if found.asymptote_threads is not None:
+        rows.append(_usl_row(found.usl))
+        threads = formatting.significant(found.asymptote_threads)
+        note = "the ceiling times the first rung's latency; beyond it threads wait for each other"
+        rows.append(OpinionRow("Asymptotes", f"{threads} threads", None, note))
+    return tuple(rows)
+
+
+def _knee_row(rule: str, knee: Knee | None, note: str) -> OpinionRow:
+    if knee is None or not knee.reached:
+        return OpinionRow(rule, "", None, f"not reached: {knee.reason}" if knee else "not reached")
+    return OpinionRow(rule, load_text(knee), knee.throughput_ops_s, note)
+
+
+def _kneedle_row(found: Opinions) -> OpinionRow:
+    rule = "Kneedle, the distance from the chord"
+    if found.kneedle is None:
+        return OpinionRow(rule, "", None, "the curve does not bend enough")
+    note = "moves with the last rung, so it never decides"
+    return OpinionRow(rule, load_text(found.kneedle), found.kneedle.throughput_ops_s, note)
+
+
+def _usl_row(law: Usl | None) -> OpinionRow:
+    rule = "Universal Scalability Law, its peak"
+    if law is None:
+        return OpinionRow(rule, "", None, f"needs {FEWEST_RUNGS} rungs")
+    fit = f"R² {law.r2:.3f}, contention {formatting.percent(law.sigma)}"
+    if law.r2 < LEAST_R2:
+        return OpinionRow(rule, "", None, f"the ladder does not follow the law ({fit})")
+    if law.kappa == 0 or law.peak_threads > 1e6:
+        return OpinionRow(rule, "", None, f"no peak: nothing but contention is seen ({fit})")
+    threads = f"{law.peak_threads:.0f} threads"
+    if law.accepted:
+        return OpinionRow(rule, threads, law.peak_ops_s, f"the highest throughput that is predicted ({fit})")
+    beyond = f"{REACH:g} times the {law.most_threads} threads measured"
+    return OpinionRow(rule, threads, law.peak_ops_s, f"extrapolated: it lies beyond {beyond} ({fit})")
+
+
+def load_text(rung: Rung | Knee) -> str:
+    """ "32 threads", or "a target of 2.00k ops/s"."""
+    if rung.target_ops_s:
+        return f"a target of {formatting.throughput(rung.target_ops_s)}"
+    return f"{rung.threads} thread{'' if rung.threads == 1 else 's'}"
+
+
+def confidence_sentence(found: Opinions) -> str:
+    """The grade of the knee with what it rests on; empty where the knee is not reached."""
+    if not found.knee.confidence:
+        return ""
+    reasons = []
+    if found.chord is not None:
+        same = found.chord.load == found.knee.load
+        reasons.append("the chord rule agrees" if same else f"the chord rule says {load_text(found.chord)}")
+    if found.resampled_share is None:
+        reasons.append("too few repeats to resample")
+    else:
+        reasons.append(f"{formatting.percent(found.resampled_share)} of the ladders resampled from the repeats agree")
+    return f"Confidence in the knee: {found.knee.confidence} ({'; '.join(reasons)})."
+
+
+def next_step(ceiling: Ceiling | None, found: Opinions | None) -> str:
+    """The target that narrows the bracket, or the threads that place the knee and show the ceiling."""
+    if ceiling is None:
+        return ""
+    if ceiling.bracket:
+        return _next_target(*ceiling.bracket)
+    refine = found.refine if found and found.knee.reached else ()
+    parts = [f"{_listed(refine)} to place the knee"] if refine else []
+    if ceiling.ladder is Ladder.SHORT:
+        further = (2 * ceiling.threads, 4 * ceiling.threads) if not refine else (2 * ceiling.threads,)
+        parts.append(f"{_listed(further)} to see the ceiling")
+    elif found and not found.knee.reached and not refine:
+        return "Measure fewer threads, or rungs between these, to see the knee." if ceiling.rungs > 1 else ""
+    return f"Measure {' and '.join(parts)} next." if parts else ""
+
+
+def _next_target(low: float, high: float | None) -> str:
+    wanted = next_target(low, high)
+    if wanted is None:
+        return "The bracket is narrower than 5 %: repeat its lower end for longer to confirm it."
+    target = formatting.grouped(wanted)
+    if high is None:
+        return f"Measure a target of {target} ops/s next: every target so far was sustained."
+    if not low:
+        return f"Measure a target of {target} ops/s next: none was sustained so far."
+    ends = f"{formatting.short(low)} to {formatting.throughput(high)}"
+    return f"Measure a target of {target} ops/s next: it narrows the bracket, now {ends}."
+
+
+def _listed(threads: Sequence[int]) -> str:
+    return f"{' and '.join(str(one) for one in threads)} threads"
