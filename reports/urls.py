@@ -1,8 +1,11 @@
 """Addresses of the pages and figures of `reports`: what the runs mean."""
 
+from collections.abc import Callable
+
+from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 
-from reports.views import compare, figures, live, sweeps, wide_figures
+from reports.views import compare, figures, live, published, sweeps, wide_figures
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -21,30 +24,31 @@ class DataForm:
 
 register_converter(DataForm, "dataform")
 
+
+def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str) -> Patterns:
+    """A figure's address, and those of its numbers in every format."""
+    return [path(f"{where}/", view, name=name), path(f"{where}.<dataform:form>", view, name=f"{name}-data")]
+
+
 figure_urls: Patterns = [
-    path("ceilings/", figures.ceilings, name="figure-ceilings"),
-    path("ceilings.<dataform:form>", figures.ceilings, name="figure-ceilings-data"),
-    path("latency/", figures.latency, name="figure-latency"),
-    path("latency.<dataform:form>", figures.latency, name="figure-latency-data"),
-    *(
-        route
-        for name in ("percentiles", "stability", "scalability", "durability", "price")
-        for route in (
-            path(f"{name}/", getattr(wide_figures, name), name=f"figure-{name}"),
-            path(f"{name}.<dataform:form>", getattr(wide_figures, name), name=f"figure-{name}-data"),
-        )
-    ),
-    path("sweeps/<uuid:pk>/", figures.sweep, name="figure-sweep"),
-    path("sweeps/<uuid:pk>.<dataform:form>", figures.sweep, name="figure-sweep-data"),
-    path("matrices/<uuid:pk>/", figures.matrix, name="figure-matrix"),
-    path("matrices/<uuid:pk>.<dataform:form>", figures.matrix, name="figure-matrix-data"),
+    *with_twins("ceilings", figures.ceilings, "figure-ceilings"),
+    *with_twins("latency", figures.latency, "figure-latency"),
+    *with_twins("percentiles", wide_figures.percentiles, "figure-percentiles"),
+    *with_twins("stability", wide_figures.stability, "figure-stability"),
+    *with_twins("scalability", wide_figures.scalability, "figure-scalability"),
+    *with_twins("durability", wide_figures.durability, "figure-durability"),
+    *with_twins("price", wide_figures.price, "figure-price"),
+    *with_twins("sweeps/<uuid:pk>", figures.sweep, "figure-sweep"),
+    *with_twins("matrices/<uuid:pk>", figures.matrix, "figure-matrix"),
     path("runs/<uuid:pk>/live/", live.run_live_figure, name="figure-run-live"),
-    path("runs/<uuid:pk>/series/", figures.run_series, name="figure-run-series"),
-    path("runs/<uuid:pk>/series.<dataform:form>", figures.run_series, name="figure-run-series-data"),
-    path("runs/<uuid:pk>/heat/", figures.run_heat, name="figure-heat"),
-    path("runs/<uuid:pk>/heat.<dataform:form>", figures.run_heat, name="figure-heat-data"),
-    path("runs/<uuid:pk>/percentiles/", figures.run_percentiles, name="figure-run-percentiles"),
-    path("runs/<uuid:pk>/percentiles.<dataform:form>", figures.run_percentiles, name="figure-run-percentiles-data"),
+    *with_twins("runs/<uuid:pk>/series", figures.run_series, "figure-run-series"),
+    *with_twins("runs/<uuid:pk>/heat", figures.run_heat, "figure-heat"),
+    *with_twins("runs/<uuid:pk>/percentiles", figures.run_percentiles, "figure-run-percentiles"),
+]
+
+figure_urls += [
+    path("published/<slug:slug>/<slug:name>/", published.figure, name="figure-published"),
+    path("published/<slug:slug>/<slug:name>.<dataform:form>", published.figure, name="figure-published-data"),
 ]
 
 sweep_urls: Patterns = [
@@ -53,10 +57,18 @@ sweep_urls: Patterns = [
     path("<uuid:pk>/annotate/", sweeps.annotate, name="sweep-annotate"),
 ]
 
+published_urls: Patterns = [
+    path("", published.published, name="published"),
+    path("facts.csv", published.facts, name="published-facts"),
+    path("<slug:slug>/", published.study, name="published-study"),
+    path("<slug:slug>/<slug:name>.csv", published.table, name="published-table"),
+]
+
 urlpatterns: Patterns = [
     path("compare/", compare.compare, name="compare"),
     path("compare/pictures/", compare.pictures, name="compare-pictures"),
     path("compare/points/", compare.points, name="compare-points"),
     path("sweeps/", include(sweep_urls)),
+    path("published/", include(published_urls)),
     path("figures/", include(figure_urls)),
 ]

@@ -110,3 +110,12 @@ def sweeps_percentiles_figure(
         lines = figure["data"][: len(drawings)]
         marks.fold_legend([(t, one.group, one.faded) for t, one in zip(lines, drawings, strict=True)])
     return figure
+
+
+def distributions_said(chosen: Sequence[Chosen], operation: str, kind: str) -> str:
+    """Where the percentiles come from."""
+    held = [found for one in chosen if (found := one.point.operation(operation, kind))]
+    if any(one.bounds_us for one in held):
+        return "Percentiles as the clients' summaries allow; bars are bounds, histograms missing"
+    repeated = any(spread.n > 1 for one in held for spread in one.latencies_us.values())
+    return "Each percentile is the median of its repeats'; their histograms are not pooled" if repeated else ""

@@ -55,6 +55,16 @@ def hover_of(one: Published) -> str:
     return "<br>".join(lines)
 
 
+def published_said(published: Sequence[Published]) -> str:
+    """For the caption: whose numbers they are, and that nobody compares them."""
+    if not published:
+        return ""
+    studies = ", ".join(dict.fromkeys(f"{one.study} {one.year}" for one in published))
+    disputed = sum(bool(one.disputed) for one in published)
+    doubt = f"; {disputed} of them disputed" if disputed else ""
+    return f"In grey, as published and not comparable: {studies}{doubt}"
+
+
 def published_points(published: Sequence[Published], frame: Frame) -> list[Trace]:
     """One trace of all results that have both a throughput and a latency, in the latency figure's units."""
     drawn = [one for one in published if is_drawn(one.throughput_ops_s) and is_drawn(one.latency_us)]

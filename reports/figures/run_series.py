@@ -93,7 +93,8 @@ def run_series_figure(series: Sequence[OverTime], window: Window, frame: Frame, 
     data = _band(band, middle, frame) if band is not None else []
     data += _throughput(seconds + middle, rate, frame) if seconds.size else []
     data += _latencies(series, frame)
-    _mark_window(layout, seconds, window, frame)
+    if seconds.size:
+        mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, window, frame)
     if window.target_ops_s and seconds.size:
         data.append(_target(seconds, window.target_ops_s, frame))
     return {"data": data, "layout": layout}
@@ -168,12 +169,11 @@ def _target(seconds: Array, target_ops_s: int, frame: Frame) -> Trace:
     }
 
 
-def _mark_window(layout: Layout, seconds: Array, window: Window, frame: Frame) -> None:
+def mark_window(layout: Layout, first_s: float, last_s: float, window: Window, frame: Frame) -> None:
     """Shade what does not count: the warm-up, and what came after the window."""
-    if not seconds.size or window.end_s <= window.begin_s:
+    if window.end_s <= window.begin_s:
         return
-    last = float(seconds[-1]) + 1.0
-    shaded = [(min(0.0, float(seconds[0])), window.begin_s), (window.end_s, last)]
+    shaded = [(min(0.0, first_s), window.begin_s), (window.end_s, last_s)]
     layout["shapes"] = [
         {
             "type": "rect",

@@ -1,9 +1,6 @@
 """The table twin of each figure: the same numbers, whole, with units in the column names."""
 
-import csv
-import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from reports.curves import STATISTICS, Curve, in_order
@@ -11,31 +8,7 @@ from reports.figures.ceilings import LADDER_SAYS
 from reports.figures.percentiles import Distribution
 from reports.figures.points import STANDING_SAYS
 from reports.figures.run_series import OverTime, total_rate
-
-Cell = str | int | float | None
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"columns": list(self.columns), "rows": [list(row) for row in self.rows]}
-
-    def as_csv(self) -> str:
-        """Comma-separated, and never a formula to a spreadsheet."""
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow(self.columns)
-        writer.writerows([[_harmless(cell) for cell in row] for row in self.rows])
-        return out.getvalue()
-
-
-def _harmless(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
-
+from reports.figures.table import Cell, Table
 
 CEILING_COLUMNS = (
     "database",

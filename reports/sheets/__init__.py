@@ -4,8 +4,15 @@ Pure: values in, sheets out; the endpoints only answer in the format that was as
 """
 
 from reports.sheets.curves import ceilings_sheet, ladder_sheet, latency_sheet
-from reports.sheets.run import distributions_of, percentiles_sheet, run_series_sheet
+from reports.sheets.run import distributions_of, heat_sheet, percentiles_sheet, run_series_sheet
 from reports.sheets.sheet import NOTHING_CHOSEN, NOTHING_YET, Sheet
+from reports.sheets.wide import (
+    durability_sheet,
+    price_sheet,
+    scalability_sheet,
+    stability_sheet,
+    sweeps_percentiles_sheet,
+)
 
 __all__ = [
     "NOTHING_CHOSEN",
@@ -13,8 +20,14 @@ __all__ = [
     "Sheet",
     "ceilings_sheet",
     "distributions_of",
+    "durability_sheet",
+    "heat_sheet",
     "ladder_sheet",
     "latency_sheet",
     "percentiles_sheet",
+    "price_sheet",
     "run_series_sheet",
+    "scalability_sheet",
+    "stability_sheet",
+    "sweeps_percentiles_sheet",
 ]

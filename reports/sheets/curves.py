@@ -4,22 +4,26 @@ from collections.abc import Sequence
 
 from reports.curves import Curve, operations_of
 from reports.figures.captions import caption, notes_of
-from reports.figures.ceilings import ceilings_figure
+from reports.figures.ceilings import ceilings_figure, height_px
 from reports.figures.ladder import ladder_figure
 from reports.figures.latency import KIND_SAYS, Choice, latency_figure
+from reports.figures.overlay import Published, published_said
 from reports.figures.tables import ceilings_table, ladder_table, points_table
 from reports.sheets.sheet import Sheet, is_live, nothing_of, sentences
 
 
-def ceilings_sheet(curves: Sequence[Curve], *, highlight: str = "") -> Sheet:
+def ceilings_sheet(curves: Sequence[Curve], *, highlight: str = "", published: Sequence[Published] = ()) -> Sheet:
     return Sheet(
         name="ceilings",
-        draw=lambda frame: ceilings_figure(curves, frame, highlight=highlight),
-        caption=sentences("Highest throughput of each sweep among the points that count", caption(curves)),
+        draw=lambda frame: ceilings_figure(curves, frame, highlight=highlight, published=published),
+        caption=sentences(
+            "Highest throughput of each sweep among the points that count", caption(curves), published_said(published)
+        ),
         table=ceilings_table(curves),
         notes=notes_of(curves),
         empty=nothing_of(curves),
         live=is_live(curves),
+        height_px=height_px(curves, published),
     )
 
 

@@ -1,12 +1,18 @@
-"""The sheets of one run: over time, and by percentile."""
+"""The sheets of one run: over time, by percentile, and both at once as a heat map."""
 
 from collections.abc import Sequence
 
+from benchsite import formatting
+from reports.analysis.heat import Heat
 from reports.curves import Point
-from reports.figures.percentiles import SHARES, Distribution, percentiles_figure
+from reports.figures.heat import heat_figure
+from reports.figures.percentiles import Distribution, distribution_of, percentiles_figure
 from reports.figures.run_series import Band, OverTime, Window, run_series_figure
 from reports.figures.tables import percentiles_table, run_series_table
+from reports.figures.wide_tables import heat_table
 from reports.sheets.sheet import Sheet, sentences
+
+HEAT_PX = 230  # of each map
 
 
 def run_series_sheet(
@@ -32,19 +38,7 @@ def run_series_sheet(
 
 def distributions_of(point: Point | None) -> list[Distribution]:
     """The stored percentiles of a run, operation by operation."""
-    if point is None:
-        return []
-    return [
-        Distribution(
-            operation=one.operation,
-            kind=one.kind,
-            count=one.ok,
-            steps=tuple((share, value) for name, share in SHARES.items() if (value := one.median_us(name)) is not None),
-            max_us=one.median_us("max"),
-            bounds=tuple((share, *one.bounds_us[name]) for name, share in SHARES.items() if name in one.bounds_us),
-        )
-        for one in point.operations
-    ]
+    return [distribution_of(one) for one in point.operations] if point else []
 
 
 def percentiles_sheet(name: str, point: Point | None) -> Sheet:
@@ -62,4 +56,20 @@ def percentiles_sheet(name: str, point: Point | None) -> Sheet:
         ),
         table=percentiles_table(distributions),
         empty="" if distributions else "No latency of this run is stored.",
+    )
+
+
+def heat_sheet(name: str, heats: Sequence[Heat], window: Window) -> Sheet:
+    width_s = max((heat.width_s for heat in heats), default=1.0)
+    return Sheet(
+        name=name,
+        draw=lambda frame: heat_figure(heats, window, frame),
+        caption=sentences(
+            f"Share of the operations of every {formatting.duration(width_s)} by their latency, all clients merged; "
+            "blank where none took so long, and what is shaded does not count",
+            "Each column is the sum of its interval histograms",
+        ),
+        table=heat_table(heats),
+        empty="" if heats else "The interval histograms of this run are not stored: only its percentiles are known.",
+        height_px=HEAT_PX * len(heats) + 60 if len(heats) > 1 else 0,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from reports.curves import Curve
 from reports.figures.layout import Figure, Frame
-from reports.figures.tables import Table
+from reports.figures.table import Table
 from reports.figures.theme import theme_named
 
 NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or tick sweeps in the list of sweeps."
@@ -24,6 +24,7 @@ class Sheet:
     notes: tuple[str, ...] = ()
     empty: str = ""  # what is said instead of a picture
     live: bool = False  # whether it will change by itself
+    height_px: int = 0  # where the ordinary height will not do
 
     def answer(self, *, theme: str, narrow: bool) -> dict[str, Any]:
         """What `static/js/charts.js` expects."""
@@ -34,6 +35,7 @@ class Sheet:
             "table": self.table.as_dict(),
             "empty": self.empty,
             "live": self.live,
+            "height": self.height_px,
         }
 
     def data(self) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from django.urls import reverse
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = pytest.mark.django_db
+KEYS = {"figure", "caption", "table", "empty", "live", "height", "csv", "json", "md", "tex"}
+COMPARED = ["ceilings", "latency", "percentiles", "stability", "scalability", "durability", "price"]
 
 
 @pytest.fixture
@@ -23,12 +25,12 @@ def sweep(team):
 def addresses(sweep):
     run = sweep.runs.first()
     return [
-        reverse("figure-ceilings"),
-        reverse("figure-latency"),
+        *(reverse(f"figure-{name}") for name in COMPARED),
         reverse("figure-sweep", args=[sweep.pk]),
         reverse("figure-matrix", args=[sweep.matrix_id]),
         reverse("figure-run-percentiles", args=[run.pk]),
         reverse("figure-run-series", args=[run.pk]),
+        reverse("figure-heat", args=[run.pk]),
     ]
 
 
@@ -37,7 +39,7 @@ def test_every_figure_answers_in_both_themes_and_widths(client_in, sweep):
         texts = set()
         for query in ({"theme": "light"}, {"theme": "dark"}, {"theme": "dark", "narrow": "1"}):
             answer = client_in.get(url, query).json()
-            assert set(answer) == {"figure", "caption", "table", "empty", "live", "csv", "json"}
+            assert set(answer) == KEYS
             assert (answer["figure"] is None) == bool(answer["empty"])
             assert answer["live"] is False
             texts.add(str(answer["figure"]))
@@ -69,8 +71,8 @@ def test_a_latency_that_was_not_measured_is_said(client_in, sweep):
 
 def test_an_unfinished_sweep_is_live(client_in, sweep):
     make_run(sweep, threads=16, status="queued")
-    for url in addresses(sweep)[:4]:
-        assert client_in.get(url).json()["live"] is True
+    for url in addresses(sweep)[: len(COMPARED) + 2]:
+        assert client_in.get(url).json()["live"] is True, url
 
 
 def test_before_the_first_point_it_says_so(client_in, team):
@@ -81,15 +83,15 @@ def test_before_the_first_point_it_says_so(client_in, team):
 
 
 def test_another_team_is_told_nothing(stranger, sweep):
-    for url in addresses(sweep)[2:]:
+    for url in addresses(sweep)[len(COMPARED) :]:
         assert stranger.get(url).status_code == 404
-    for url in addresses(sweep)[:2]:
+    for url in addresses(sweep)[: len(COMPARED)]:
         answer = stranger.get(url + f"?sweep={sweep.pk}").json()
         assert answer["figure"] is None and answer["table"]["rows"] == []
 
 
 def test_what_is_not_there_is_not_found(client_in, team):
-    for name in ("figure-sweep", "figure-matrix", "figure-run-series", "figure-run-percentiles"):
+    for name in ("figure-sweep", "figure-matrix", "figure-run-series", "figure-run-percentiles", "figure-heat"):
         assert client_in.get(reverse(name, args=[uuid.uuid4()])).status_code == 404
 
 

@@ -1,39 +1,55 @@
-"""The figures' addresses: what to draw as JSON, and the data twins as CSV and JSON.
+"""The figures' addresses: what to draw as JSON, and the data twins as CSV, JSON, Markdown and LaTeX.
 
 `?theme=light|dark` chooses the colours, `?narrow=1` the arrangement for a telephone; neither changes the data.
 """
 
 import math
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
-from reports.figures.run_series import OverTime, Window, band_of
+from reports.figures.run_series import Window, band_of
+from reports.figures.table import Table
+from reports.published import overlays
 from reports.queries import StoredSeries, compared, curves, run_point, stored_series, sweeps_of
+from reports.queries.over_time import heats, over_time
 from reports.queries.series import MOST_ROWS, Part
 from reports.selection import read
-from reports.sheets import Sheet, ceilings_sheet, ladder_sheet, latency_sheet, percentiles_sheet, run_series_sheet
+from reports.sheets import (
+    Sheet,
+    ceilings_sheet,
+    heat_sheet,
+    ladder_sheet,
+    latency_sheet,
+    percentiles_sheet,
+    run_series_sheet,
+)
 from runs.models import Matrix, Run
 from runs.models.run import Phase
-from runs.ycsb.series import Series
 
 DRAWING_PARAMETERS = ("theme", "narrow")
+TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
+    "csv": ("text/csv", Table.as_csv),
+    "md": ("text/markdown", Table.as_markdown),
+    "tex": ("text/x-tex", Table.as_latex),
+}
 
 
 def respond(request: HttpRequest, sheet: Sheet, form: str, view: str, *args: object) -> HttpResponse:
     """The sheet in the format asked for; "" is what charts.js draws."""
-    if form == "csv":
-        response = HttpResponse(sheet.table.as_csv(), content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="{sheet.name}.csv"'
-        return response
     if form == "json":
         return JsonResponse(sheet.data())
+    if form:
+        content_type, write = TEXT_FORMS[form]
+        response = HttpResponse(write(sheet.table), content_type=f"{content_type}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{sheet.name}.{form}"'
+        return response
     answer = sheet.answer(theme=request.GET.get("theme", "light"), narrow=request.GET.get("narrow") == "1")
-    for twin in ("csv", "json"):
+    for twin in (*TEXT_FORMS, "json"):
         answer[twin] = _with_state(request, reverse(f"{view}-data", args=[*args, twin]))
     return JsonResponse(answer)
 
@@ -52,7 +68,9 @@ def ceilings(request: HttpRequest, form: str = "") -> HttpResponseBase:
     """The ceilings of a comparison; the query string is the compare page's."""
     selection = read(request.GET)
     found = compared(team_of(request), selection)
-    return respond(request, ceilings_sheet(found.curves, highlight=selection.highlight), form, "figure-ceilings")
+    published = overlays(selection.published, phase=selection.phase)
+    sheet = ceilings_sheet(found.curves, highlight=selection.highlight, published=published)
+    return respond(request, sheet, form, "figure-ceilings")
 
 
 @require_GET
@@ -108,6 +126,17 @@ def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> Http
     )
 
 
+@require_GET
+@team_required
+def run_heat(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
+    """The latencies of one run over time; `?kind=response` for those from the scheduled start."""
+    run = owned_or_404(Run.objects.all(), request, pk)
+    stored = stored_series(run)
+    kind = "response" if request.GET.get("kind") == "response" else "service"
+    sheet = heat_sheet(f"heat-{run.pk}", heats(run, stored.base_s, kind), window_of(stored, run.target_ops_s))
+    return respond(request, sheet, form, "figure-heat", pk)
+
+
 def _part(request: HttpRequest) -> Part | None:
     """The part of the axis that is looked at; None for the whole, and for what is no part."""
     try:
@@ -115,23 +144,6 @@ def _part(request: HttpRequest) -> Part | None:
     except (KeyError, ValueError):
         return None
     return (begin_s, end_s) if -math.inf < begin_s < end_s < math.inf else None
-
-
-def over_time(series: Iterable[Series], base_s: float) -> list[OverTime]:
-    """The stored series with their seconds on the common base."""
-    return [
-        OverTime(
-            operation=one.operation,
-            kind=one.kind,
-            seconds=one.points["second"].astype(float) + round(one.base_s - base_s),
-            rate_ops_s=one.points["rate_ops_s"].astype(float),
-            failed=one.points["failed"].astype(float),
-            mean_us=one.points["mean_us"].astype(float),
-            p99_us=one.points["p99_us"].astype(float),
-            interval_s=one.interval_s,
-        )
-        for one in series
-    ]
 
 
 def window_of(stored: StoredSeries, target_ops_s: int | None) -> Window:

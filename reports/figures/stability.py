@@ -1,0 +1,154 @@
+"""How even throughput is over time: one ridge per sweep, relative to its own median, slow seconds coloured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchsite import formatting
+from reports.analysis.downsample import MOST_POINTS, thinned
+from reports.curves import Curve
+from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, cut, escaped, rounded, shortened
+from reports.figures.run_series import Array
+from reports.figures.theme import looks
+from runs.measures.stability import SLOW, Stability, stability
+
+# Of all ridges together; a single one may have as many points as any trace.
+MOST_TOGETHER = 16_000
+HIGHEST = 1.6  # times the median; what lies above is cut off
+RIDGE = 0.8  # of a row's height is the median
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ridge:
+    """The measured window of one run: seconds from its begin, and the rate in operations per second, NaN for a gap."""
+
+    curve: Curve
+    load: str  # the rung, in words
+    seconds: Array
+    rate_ops_s: Array
+    interval_s: int = 1
+
+    @property
+    def stability(self) -> Stability | None:
+        """Of the window; a second of which nobody says anything counts as one in which nothing was done."""
+        return stability(np.nan_to_num(self.rate_ops_s).tolist())
+
+    @property
+    def label(self) -> str:
+        return self.curve.label
+
+
+def stability_figure(ridges: Sequence[Ridge], frame: Frame, *, highlight: str = "") -> Figure:
+    """Rows from top to bottom in the order given; the dotted line of each is its median."""
+    found = [(ridge, ridge.stability) for ridge in ridges]
+    appearance = looks([ridge.curve for ridge in ridges], frame.theme, highlight=highlight)
+    layout = base_layout(frame)
+    last = max((float(ridge.seconds[-1]) + ridge.interval_s for ridge in ridges if ridge.seconds.size), default=1.0)
+    layout["xaxis"] = axis(frame, "seconds of the measured window", range=[0, last])
+    layout["yaxis"] = axis(
+        frame,
+        "",
+        tickvals=[-row + RIDGE / 2 for row in range(len(ridges))],
+        ticktext=["" if frame.narrow else shortened(ridge.label, 30) for ridge in ridges],
+        range=[-len(ridges) + 0.85, 1 + HIGHEST * RIDGE - RIDGE],
+        showgrid=False,
+        ticks="",
+    )
+    layout["shapes"] = [_median(row, frame) for row in range(len(ridges))]
+    layout["annotations"] += [_said(row, ridge, one, frame) for row, (ridge, one) in enumerate(found)]
+    most = min(MOST_POINTS, max(200, MOST_TOGETHER // max(len(ridges), 1)))
+    data: list[Trace] = []
+    for row, (ridge, one) in enumerate(found):
+        if one is not None:
+            data += _traces(row, ridge, one, appearance[ridge.curve.sweep_id].colour, frame, most)
+    return {"data": data, "layout": layout}
+
+
+def height_px(rows: int) -> int:
+    """How high the figure has to be for its rows; 0 where the ordinary height will do."""
+    return 90 + 56 * rows if rows > 5 else 0
+
+
+def _median(row: int, frame: Frame) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": -row + RIDGE,
+        "y1": -row + RIDGE,
+        "line": {"color": frame.theme.axis, "width": 1, "dash": "dot"},
+        "layer": "below",
+    }
+
+
+def _said(row: int, ridge: Ridge, one: Stability | None, frame: Frame) -> dict[str, Any]:
+    """Above each ridge what its unevenness is, and on a telephone whose it is."""
+    said = in_words(one)
+    name = f"{cut(ridge.label, 26)} · " if frame.narrow else ""
+    return {
+        "text": escaped(name + said),
+        "x": 0 if frame.narrow else 1,
+        "xref": "paper",
+        "y": -row + RIDGE,
+        "xanchor": "left" if frame.narrow else "right",
+        "yanchor": "bottom",
+        "yshift": 6,
+        "showarrow": False,
+        "font": {"color": frame.theme.muted, "size": frame.font_px - 1},
+    }
+
+
+def in_words(one: Stability | None) -> str:
+    if one is None:
+        return "too little was done to say how even it is"
+    slow = f"{formatting.percent(one.slow_share)} of the seconds slow" if one.slow_share else "no slow second"
+    longest = f", longest dip {one.longest_slow_s} s" if one.longest_slow_s else ""
+    return f"{one.grade}, CV {formatting.percent(one.cv)}, {slow}{longest}"
+
+
+def _traces(row: int, ridge: Ridge, one: Stability, colour: str, frame: Frame, most: int) -> list[Trace]:
+    """M4 keeps every dip: they are what this picture is for."""
+    kept = thinned(ridge.rate_ops_s, most)
+    share = ridge.rate_ops_s[kept] / one.median
+    y = [None if not np.isfinite(s) else rounded(-row + RIDGE * min(float(s), HIGHEST)) for s in share]
+    x = [rounded(float(second)) for second in ridge.seconds[kept] + (ridge.interval_s - 1) / 2]
+    hover = f"%{{customdata:.3s}} ops/s<extra>{shortened(ridge.label)}</extra>"
+    line = {
+        "type": "scatter",
+        "mode": "lines" if kept.size > 1 else "markers",
+        "x": x,
+        "y": y,
+        "customdata": [None if not np.isfinite(v) else rounded(float(v)) for v in ridge.rate_ops_s[kept]],
+        "name": escaped(ridge.label),
+        "line": {"color": colour, "width": 1.25},
+        "connectgaps": False,
+        "hovertemplate": hover,
+    }
+    slow = np.flatnonzero(share < SLOW)
+    if not slow.size:
+        return [line]
+    return [line, _slow(row, ridge, [x[i] for i in slow], [y[i] or 0.0 for i in slow], frame)]
+
+
+def _slow(row: int, ridge: Ridge, x: Sequence[float], y: Sequence[float], frame: Frame) -> Trace:
+    """From the median down to what was done in a slow second: colour and shape both say it."""
+    points: list[tuple[float | None, float | None]] = []
+    for second, value in zip(x, y, strict=True):
+        points += [(second, -row + RIDGE), (second, value), (None, None)]
+    # Each dip needs three points; where they are too many, the deepest are drawn.
+    if len(points) > MOST_POINTS:
+        depth = sorted(range(len(x)), key=lambda i: y[i])[: MOST_POINTS // 3]
+        points = [p for i in sorted(depth) for p in points[3 * i : 3 * i + 3]]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [a for a, _ in points],
+        "y": [b for _, b in points],
+        "name": escaped(f"{ridge.label}, slow seconds"),
+        "line": {"color": frame.theme.series[1], "width": 2},
+        "connectgaps": False,
+        "hoverinfo": "skip",
+    }

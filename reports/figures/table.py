@@ -1,0 +1,104 @@
+"""A table twin and the forms in which it leaves the site: CSV, Markdown, LaTeX. Every cell is somebody's text."""
+
+import csv
+import io
+import math
+from dataclasses import dataclass
+from typing import Any
+
+Cell = str | int | float | None
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+WHOLE_FROM = 1e6  # from here on no digits behind the point
+DIGITS = 6
+
+_MARKDOWN = str.maketrans({"&": "&amp;", **{sign: f"\\{sign}" for sign in "\\`*_{}[]<>|~#"}})
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        # Beyond what every LaTeX has a letter for.
+        "µ": r"\textmu{}",
+        "\N{MULTIPLICATION SIGN}": r"$\times$",
+        "≥": r"$\geq$",
+        "≤": r"$\leq$",
+        "≈": r"$\approx$",
+        "\N{MINUS SIGN}": r"$-$",
+        "…": r"\ldots{}",
+        "\N{NARROW NO-BREAK SPACE}": r"\,",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"columns": list(self.columns), "rows": [[_plain(cell) for cell in row] for row in self.rows]}
+
+    def as_csv(self) -> str:
+        """Comma-separated, whole numbers, and never a formula to a spreadsheet."""
+        out = io.StringIO()
+        writer = csv.writer(out)
+        writer.writerow(self.columns)
+        writer.writerows([[_harmless(_plain(cell)) for cell in row] for row in self.rows])
+        return out.getvalue()
+
+    def as_markdown(self) -> str:
+        """A table of GitHub's Markdown, numbers to the right with six digits."""
+        lines = [[_markdown(column) for column in self.columns]]
+        lines.append(["---:" if number else "---" for number in self._numeric()])
+        lines += [[_markdown(_said(cell)) for cell in row] for row in self.rows]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    def as_latex(self) -> str:
+        """A tabular that needs no package, numbers to the right with six digits."""
+        places = "".join("r" if number else "l" for number in self._numeric())
+        head = " & ".join(_latex(column) for column in self.columns)
+        body = "".join(f"{' & '.join(_latex(_said(cell)) for cell in row)} \\\\\n" for row in self.rows)
+        return f"\\begin{{tabular}}{{{places}}}\n\\hline\n{head} \\\\\n\\hline\n{body}\\hline\n\\end{{tabular}}\n"
+
+    def _numeric(self) -> list[bool]:
+        return [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(self.columns))]
+
+
+def _plain(cell: Cell) -> Cell:
+    """Neither JSON nor a spreadsheet knows what is not finite: it is nothing."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def _harmless(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
+
+
+def _said(cell: Cell) -> str:
+    """For reading: six digits, never an exponent that a reader has to resolve."""
+    cell = _plain(cell)
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        text = (
+            f"{cell:.0f}" if abs(cell) >= WHOLE_FROM else f"{float(f'{cell:.{DIGITS}g}'):.9f}".rstrip("0").rstrip(".")
+        )
+        return "0" if text in ("-0", "") else text
+    return str(cell)
+
+
+def _markdown(text: str) -> str:
+    return _one_line(text).translate(_MARKDOWN)
+
+
+def _latex(text: str) -> str:
+    return _one_line(text).translate(_LATEX)
+
+
+def _one_line(text: str) -> str:
+    """A line break ends a row, and what is no letter may do anything."""
+    return "".join(c if c.isprintable() or c == "\N{NARROW NO-BREAK SPACE}" else " " for c in text)

@@ -1,0 +1,136 @@
+"""Stored series and interval histograms as what the figures of time draw."""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from reports.analysis.heat import Gathering, Heat
+from reports.curves import Curve, Point
+from reports.figures.points import rung_label
+from reports.figures.run_series import OverTime, total_rate
+from reports.figures.stability import Ridge
+from runs.models import Artifact, MeasurementSet, Run, Series
+from runs.recording.intervals import INTERVALS, read_artifact
+from runs.ycsb.encoded import Counts
+from runs.ycsb.errors import PackedDataError
+from runs.ycsb.series import Series as UnpackedSeries
+from runs.ycsb.series import unpack
+from runs.ycsb.stored import StoredIntervals
+
+# Rows of all series together that are unpacked for one picture: an hour of forty sweeps, second by second.
+MOST_ROWS = 400_000
+MOST_RIDGES = 24
+# A stored segment's sum will do where the segment is this much shorter than a column.
+SEGMENT_SHARE = 0.5
+
+
+def over_time(series: Iterable[UnpackedSeries], base_s: float) -> list[OverTime]:
+    """The stored series with their seconds on the common base."""
+    return [
+        OverTime(
+            operation=one.operation,
+            kind=one.kind,
+            seconds=one.points["second"].astype(float) + round(one.base_s - base_s),
+            rate_ops_s=one.points["rate_ops_s"].astype(float),
+            failed=one.points["failed"].astype(float),
+            mean_us=one.points["mean_us"].astype(float),
+            p99_us=one.points["p99_us"].astype(float),
+            interval_s=one.interval_s,
+        )
+        for one in series
+    ]
+
+
+def run_at_ceiling(curve: Curve) -> tuple[Point, uuid.UUID] | None:
+    """The point of a curve's ceiling and, of its repeats, the run that lies nearest to their median."""
+    found = curve.ceiling
+    point = curve.point_at(found.threads, found.target_ops_s) if found else None
+    if point is None or not point.run_ids:
+        return None
+    spread = point.throughput_ops_s
+    if len(spread.values) != len(point.run_ids):
+        return point, point.run_ids[0]
+    nearest = min(range(len(spread.values)), key=lambda i: abs(spread.values[i] - spread.median))
+    return point, point.run_ids[nearest]
+
+
+def ridges(curves: Sequence[Curve]) -> list[Ridge]:
+    """The measured window of each curve's run at its ceiling, all at one interval. Three queries."""
+    chosen = {
+        run_id: (curve, point) for curve in curves if (found := run_at_ceiling(curve)) for point, run_id in [found]
+    }
+    chosen = dict(list(chosen.items())[:MOST_RIDGES])
+    windows = {
+        run_id: (begins.timestamp() if begins else 0.0, length_s)
+        for run_id, begins, length_s in MeasurementSet.objects.filter(
+            run__in=chosen, is_current=True, window_from__isnull=False
+        ).values_list("run_id", "window_from", "window_s")
+    }
+    rows = Series.objects.filter(run__in=windows)
+    level = _level(rows.values_list("interval_s", "points"))
+    series: dict[uuid.UUID, list[UnpackedSeries]] = defaultdict(list)
+    for run_id, data in rows.filter(interval_s=level).values_list("run_id", "data"):
+        series[run_id].append(unpack(bytes(data)))
+    return [
+        _ridge(curve, point, series[run_id], *windows[run_id], level)
+        for run_id, (curve, point) in chosen.items()
+        if series.get(run_id)
+    ]
+
+
+def _level(rows: Iterable[tuple[int, int]]) -> int:
+    """The finest interval of which all series together have no more rows than can be unpacked quickly."""
+    sums: dict[int, int] = defaultdict(int)
+    for interval_s, points in rows:
+        sums[interval_s] += points
+    return next((level for level in sorted(sums) if sums[level] <= MOST_ROWS), max(sums, default=1))
+
+
+def _ridge(
+    curve: Curve, point: Point, series: Sequence[UnpackedSeries], begin_s: float, length_s: float, level: int
+) -> Ridge:
+    seconds, rate = total_rate(over_time(series, begin_s))
+    inside = (seconds >= 0) & (seconds + level <= length_s + 1)
+    load = rung_label(point) if point.target_ops_s else f"{point.threads} threads"
+    return Ridge(curve, load, seconds[inside], rate[inside], level)
+
+
+def heats(run: Run, base_s: float, kind: str = "service") -> list[Heat]:
+    """The latencies of every operation of a run over time; empty where its interval histograms are not there any more.
+
+    `base_s` is the second 0 of the axis, since the epoch. One query; an artifact is read at a time.
+    """
+    found = []
+    for artifact in run.artifacts.filter(kind=INTERVALS).order_by("name"):
+        if heat := _heat(artifact, base_s, kind):
+            found.append(heat)
+    return found
+
+
+def _heat(artifact: Artifact, base_s: float, kind: str) -> Heat | None:
+    try:
+        stored = read_artifact(artifact)
+    except (OSError, PackedDataError):
+        return None
+    parsed, timeline = stored.timeline.parsed, stored.timeline
+    if not parsed.is_operation or parsed.status or parsed.kind != kind or not len(timeline):
+        return None
+    gathering = Gathering(float(timeline.end_s.max()) - base_s)
+    _gather(stored, gathering, base_s)
+    return gathering.heat(parsed.operation, parsed.kind)
+
+
+def _gather(stored: StoredIntervals, gathering: Gathering, base_s: float) -> None:
+    """Segment by segment, so that a run of twelve hours needs no more memory than one of a minute."""
+    seconds = stored.kept.midpoint_s - base_s
+    at = 0
+    for segment in stored.segments:
+        mine = seconds[at : at + segment.first.size]
+        at += segment.first.size
+        if float(np.ptp(mine)) <= SEGMENT_SHARE * gathering.width_s:
+            whole = Counts(np.array([segment.index.size]), segment.index.astype(np.int32), segment.total)
+            gathering.add(np.array([float(np.median(mine))]), whole)
+        else:
+            gathering.add(mine, segment.counts())
