@@ -7,7 +7,7 @@ from django.urls import NoReverseMatch, reverse
 
 from benchsite import formatting
 from benchsite.formatting import THIN
-from reports.figures.tables import Cell
+from reports.figures.table import Cell
 from reports.selection import Selection
 from reports.studied import Picture, StudyTable, pictures_of, tables_of
 from runs.studies import Fact, Kind, Study

@@ -1,0 +1,21 @@
+"""What the pages say about the published studies: tables, recomputed numbers and pictures of what was printed. Pure."""
+
+from reports.studied.buckets import Bucket, bucket_of, buckets_of
+from reports.studied.checks import Check, checks_of
+from reports.studied.facts import FactFilter, facts_table
+from reports.studied.pictures import Picture, pictures_of
+from reports.studied.tables import StudyTable, tables_of
+
+__all__ = [
+    "Bucket",
+    "Check",
+    "FactFilter",
+    "Picture",
+    "StudyTable",
+    "bucket_of",
+    "buckets_of",
+    "checks_of",
+    "facts_table",
+    "pictures_of",
+    "tables_of",
+]

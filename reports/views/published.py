@@ -1,0 +1,106 @@
+"""The pages of the published studies. They are the same for every team: the pack ships with Benchsite."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from benchsite.teams.permissions import team_required
+from reports.figures.table import Table
+from reports.pages import studies as pages
+from reports.studied import FactFilter, facts_table, pictures_of, tables_of
+from reports.views.figures import respond
+from runs.studies import SYSTEMS, Study, studies, study_of
+
+
+@require_GET
+@team_required
+def published(request: HttpRequest) -> HttpResponseBase:
+    """The five studies with their headline numbers; with a filter, the facts that match it."""
+    wanted = FactFilter.from_query(request.GET.dict())
+    context = {
+        "studies": [
+            {
+                "study": study,
+                "headline": pages.headline(study),
+                "compare_url": pages.compare_url(study),
+                "template_url": pages.template_url(study),
+            }
+            for study in studies()
+        ],
+        "lines": _lines(studies(), wanted) if wanted.active else [],
+        "total": sum(len(study.facts) for study in studies()),
+        **_choices(wanted),
+    }
+    return render(request, "reports/published.html", context)
+
+
+@require_GET
+@team_required
+def study(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """One study: its method, its tables and pictures, and every fact of it."""
+    found, wanted = _found(slug), FactFilter.from_query(request.GET.dict())
+    context = {
+        "study": found,
+        "methods": [("Machines", found.machines), ("Workloads and data", found.workloads), ("Method", found.method)],
+        "tables": pages.tables_on_page(found),
+        "pictures": pages.pictures_on_page(found),
+        "lines": _lines((found,), wanted),
+        "total": len(found.facts),
+        "compare_url": pages.compare_url(found),
+        "template_url": pages.template_url(found),
+        **_choices(wanted),
+    }
+    return render(request, "reports/study.html", context)
+
+
+@require_GET
+@team_required
+def facts(request: HttpRequest) -> HttpResponseBase:
+    """The facts that match a filter as CSV, of all studies or of one."""
+    slug = request.GET.get("study", "")
+    chosen = (_found(slug),) if slug else studies()
+    wanted = FactFilter.from_query(request.GET.dict())
+    return _csv(facts_table(wanted.apply(fact for one in chosen for fact in one.facts)), f"facts-{slug or 'published'}")
+
+
+@require_GET
+@team_required
+def table(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """One table of a study as CSV."""
+    for one in tables_of(_found(slug)):
+        if one.name == name:
+            return _csv(one.table, f"{slug}-{name}")
+    raise Http404("The study has no such table.")
+
+
+@require_GET
+@team_required
+def figure(request: HttpRequest, slug: str, name: str, form: str = "") -> HttpResponseBase:
+    """One picture of a study, or the numbers it draws."""
+    for one in pictures_of(_found(slug)):
+        if one.name == name:
+            return respond(request, one.sheet, form, "figure-published", slug, name)
+    raise Http404("The study has no such picture.")
+
+
+def _found(slug: str) -> Study:
+    found = study_of(slug)
+    if found is None:
+        raise Http404("There is no such study.")
+    return found
+
+
+def _lines(chosen: tuple[Study, ...], wanted: FactFilter) -> list[pages.FactLine]:
+    return pages.fact_lines(chosen, wanted.apply(fact for one in chosen for fact in one.facts))
+
+
+def _choices(wanted: FactFilter) -> dict[str, Any]:
+    return {"filter": wanted, "databases": SYSTEMS, "kinds": list(pages.KIND_SAYS.items())}
+
+
+def _csv(content: Table, name: str) -> HttpResponse:
+    response = HttpResponse(content.as_csv(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return response
