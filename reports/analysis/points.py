@@ -1,9 +1,9 @@
 """One measured point out of the repeats of a rung."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from statistics import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ def spread(values: Sequence[float]) -> Spread | None:
     The unit of replication is a run (design: a point is the median of its non-excluded repeats). Histograms of repeats
     are never pooled: a percentile of a point is the median of the repeats' percentiles.
     """
-    kept = np.asarray([value for value in values if np.isfinite(value)], dtype=float)
-    if kept.size == 0:
+    # Plain floats: a page has thousands of these, each of a few values, and an array costs more than the arithmetic.
+    kept = tuple(float(value) for value in values if math.isfinite(value))
+    if not kept:
         return None
-    return Spread(float(np.median(kept)), float(kept.min()), float(kept.max()), int(kept.size), tuple(kept.tolist()))
+    return Spread(median(kept), min(kept), max(kept), len(kept), kept)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
 
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import LatencyKind
@@ -57,9 +59,18 @@ class ClientFacts:
     clock_offset_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+# A machine's facts that make hardware other hardware.
+HARDWARE: Final = (
+    "cores", "cpu_model", "memory_bytes", "disk", "disk_file_system", "nic_bits_per_s", "virtualised", "instance_type",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
 class ClusterFacts:
-    """Where the database stood. `machines` are its nodes' facts, as `Machine.facts` has them."""
+    """Where the database stood. `machines` are its nodes' facts, as `Machine.facts` has them.
+
+    It keeps what it worked out: a comparison of forty sides asks each of them forty times.
+    """
 
     nodes: int | None = None
     replication_factor: int | None = None
@@ -70,6 +81,17 @@ class ClusterFacts:
         values = [number_of(fact(machine, name)) for machine in self.machines]
         known = [value for value in values if value is not None]
         return min(known) if known and len(known) == len(values) else None
+
+    @cached_property
+    def cache_bytes(self) -> float | None:
+        """What a node's database may cache in, of the smallest node: `cache_bytes`, else all its memory."""
+        return self.least("cache_bytes") or self.least("memory_bytes")
+
+    @cached_property
+    def hardware(self) -> Sequence[tuple[object, ...]]:
+        """What the nodes are made of, in no order; empty unless something is known of each."""
+        found = [tuple(fact(machine, name) for name in HARDWARE) for machine in self.machines]
+        return sorted(found, key=repr) if all(any(value is not None for value in one) for one in found) else ()
 
 
 @dataclass(frozen=True, slots=True)

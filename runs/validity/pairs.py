@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Literal
 
 from runs.catalog.durability import Durability, same_class
 from runs.validity.environment import complaints_about
-from runs.validity.facts import ClusterFacts, fact
+from runs.validity.facts import ClusterFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, not_assessed
 from runs.validity.words import percent
@@ -15,17 +16,16 @@ from runs.validity.words import percent
 _ROUNDING: Final = 1e-9
 # YCSB's keys are "user" and up to nineteen digits.
 KEY_BYTES: Final = 23
-# A machine's facts that make hardware other hardware.
-_HARDWARE: Final = (
-    "cores", "cpu_model", "memory_bytes", "disk", "disk_file_system", "nic_bits_per_s", "virtualised", "instance_type",
-)  # fmt: skip
 
 Fit = Literal["fits in memory", "borders on memory", "lives on disk"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SideFacts:
-    """One side of a comparison. None, an empty text and an empty mapping are what is not known."""
+    """One side of a comparison. None, an empty text and an empty mapping are what is not known.
+
+    It keeps what follows from it, for it is compared with every other side.
+    """
 
     label: str
     system: str = ""
@@ -40,6 +40,23 @@ class SideFacts:
     hit_ratio: float | None = None  # of the reads, answered from memory
     hit_ratio_trend: float | None = None  # by how much it changed within the run
 
+    @cached_property
+    def memory_ratio(self) -> float | None:
+        return memory_ratio(self)
+
+    @cached_property
+    def mode(self) -> Durability | None:
+        """None where its record says nothing that can be read."""
+        try:
+            return Durability.from_dict(self.durability)
+        except ValueError:
+            return None
+
+    @cached_property
+    def complaints(self) -> list[str]:
+        """What of its machines makes its numbers hard to repeat."""
+        return complaints_about(self.cluster)
+
 
 def judge_pair(a: SideFacts, b: SideFacts, profile: Profile) -> list[CheckResult]:
     """Every check of two sides, in the order of their ids. A difference warns: what it means is for the reader."""
@@ -52,7 +69,7 @@ def memory_ratio(side: SideFacts) -> float | None:
     The memory is what the database may cache in (`cache_bytes` of each node), else all of the node's.
     """
     cluster = side.cluster
-    cache = cluster.least("cache_bytes") or cluster.least("memory_bytes")
+    cache = cluster.cache_bytes
     if side.records is None or side.record_bytes is None or not cluster.nodes or not cache:
         return None
     stored = side.records * (side.record_bytes + KEY_BYTES + side.overhead_bytes) * (cluster.replication_factor or 1)
@@ -69,7 +86,7 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V17: a data set in memory is not compared with one on disk."""
     title = TITLES["V17"]
     limits = f"both under {profile.fits_memory:g}, both between, or both over {profile.exceeds_memory:g} of the memory"
-    ratios = [memory_ratio(side) for side in (a, b)]
+    ratios = [side.memory_ratio for side in (a, b)]
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < 2:
         unknown = [side for side, ratio in zip((a, b), ratios, strict=True) if ratio is None]
@@ -112,7 +129,7 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
 def durability(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V20: what a write waits for. An unknown promise equals nothing, not even another unknown one."""
     title, limits = TITLES["V20"], "the same acknowledgement, copies and loss"
-    modes = [_mode(side.durability) for side in (a, b)]
+    modes = [side.mode for side in (a, b)]
     same = same_class(modes[0], modes[1])
     if same is None:
         unknown = [side for side, mode in zip((a, b), modes, strict=True) if mode is None]
@@ -148,13 +165,6 @@ def waits_for(mode: Durability) -> str:
     return text
 
 
-def _mode(record: Mapping[str, object]) -> Durability | None:
-    try:
-        return Durability.from_dict(record)
-    except ValueError:
-        return None
-
-
 def environments(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V24: versions, machines and their neighbours."""
     title, limits = TITLES["V24"], "same versions of one system and of YCSB, same hardware, clients apart on both"
@@ -164,14 +174,14 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
         _compare("version", a.version, b.version, complaints, unknown)
     _compare("YCSB client", a.client_version, b.client_version, complaints, unknown)
     _compare("number of nodes", a.cluster.nodes, b.cluster.nodes, complaints, unknown)
-    _compare("hardware", _hardware(a.cluster), _hardware(b.cluster), complaints, unknown, quiet=True)
+    _compare("hardware", a.cluster.hardware, b.cluster.hardware, complaints, unknown, quiet=True)
     shared = (a.client_on_database_host, b.client_on_database_host)
     if None in shared:
         unknown.append("where the clients ran")
     elif shared[0] != shared[1]:
         complaints.append(f"only {a.label if shared[0] else b.label} shared its machine with its clients")
     for side in (a, b):
-        complaints += [f"{said} ({side.label})" for said in complaints_about(side.cluster)]
+        complaints += [f"{said} ({side.label})" for said in side.complaints]
     if not complaints and unknown:
         return not_assessed("V24", title, limits, f"Not known of both sides: {', '.join(unknown)}.")
     return _weighed(
@@ -188,12 +198,6 @@ def _compare(
         unknown.append(what)
     elif a != b:
         complaints.append(f"the {what} differs" if quiet else f"the {what} differs ({a} and {b})")
-
-
-def _hardware(cluster: ClusterFacts) -> Sequence[tuple[object, ...]]:
-    """What the nodes are made of, in no order; empty unless something is known of each."""
-    found = [tuple(fact(machine, name) for name in _HARDWARE) for machine in cluster.machines]
-    return sorted(found, key=repr) if all(any(value is not None for value in one) for one in found) else ()
 
 
 def _weighed(
