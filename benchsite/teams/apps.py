@@ -4,3 +4,6 @@ from django.apps import AppConfig
 class TeamsConfig(AppConfig):
     name = "benchsite.teams"
     label = "teams"
+
+    def ready(self) -> None:
+        from benchsite.teams import sessions  # noqa: F401  (its receivers)

@@ -1,13 +1,13 @@
-"""Keeps one-time sign-in tokens out of the logs."""
+"""Keeps the tokens of one-time sign-in links and invitations out of the logs."""
 
 import logging
 import re
 
-TOKEN_IN_PATH = re.compile(r"(/sign-in/once/)[\w-]+")
+TOKEN_IN_PATH = re.compile(r"(/(?:sign-in/once|invited)/)[\w-]+")
 
 
 def mask(text: str) -> str:
-    """The text with the token of any one-time sign-in link replaced."""
+    """The text with the token of any such link replaced."""
     return TOKEN_IN_PATH.sub(r"\1[masked]", text)
 
 

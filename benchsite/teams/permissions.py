@@ -112,7 +112,7 @@ def operator_required(view: View[P]) -> View[P]:
     return wrapped
 
 
-def owned_or_404(queryset: QuerySet[M], request: HttpRequest, pk: uuid.UUID) -> M:
+def owned_or_404(queryset: QuerySet[M], request: HttpRequest, pk: uuid.UUID | int) -> M:
     """The row of the asker's team. Another team's row is no more there than one that does not exist."""
     team = current_team(request)
     found = queryset.filter(team=team, pk=pk).first() if team else None

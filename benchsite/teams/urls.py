@@ -1,12 +1,23 @@
-"""Signing in and out."""
+"""Signing in and out, one's own account, and the team's pages."""
 
 from django.urls import path
 
-from benchsite.teams import views
+from benchsite.teams.views import account, joining, signing_in, team, tokens
 
 urlpatterns = [
-    path("sign-in/", views.sign_in, name="sign-in"),
-    path("sign-in/once/<str:token>", views.sign_in_once, name="sign-in-once"),
-    path("sign-out/", views.sign_out, name="sign-out"),
-    path("team/", views.choose_team, name="choose-team"),
+    path("sign-in/", signing_in.sign_in, name="sign-in"),
+    path("sign-in/once/<str:token>", signing_in.sign_in_once, name="sign-in-once"),
+    path("sign-out/", signing_in.sign_out, name="sign-out"),
+    path("invited/<str:token>", joining.invited, name="invited"),
+    path("account/", account.account, name="account"),
+    path("account/sessions/<uuid:pk>/end/", account.session_end, name="session-end"),
+    path("team/", signing_in.choose_team, name="choose-team"),
+    path("team/new/", team.team_add, name="team-add"),
+    path("team/members/", team.members, name="members"),
+    path("team/members/<int:pk>/", team.member_change, name="member-change"),
+    path("team/invitations/", team.invite, name="invite"),
+    path("team/invitations/<uuid:pk>/withdraw/", team.withdraw, name="invitation-withdraw"),
+    path("team/tokens/", tokens.token_list, name="tokens"),
+    path("team/tokens/<uuid:pk>/", tokens.token_change, name="token-change"),
+    path("team/audit/", team.audit_log, name="audit"),
 ]

@@ -25,7 +25,7 @@ CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 PAGES = (
     "home", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
     "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
-    "queue", "systems",
+    "queue", "systems", "members", "tokens", "account", "team-add", "audit",
 )  # fmt: skip
 THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")
 

@@ -1,0 +1,35 @@
+"""The audit log: who did what that others may ask about later. Verbs write it in their own transaction."""
+
+from typing import Final
+
+from benchsite.teams.models import AuditEntry, Team, User
+
+# What is written, and how a page says it.
+KINDS: Final = {
+    "sign_in": "signed in",
+    "session_ended": "ended a session",
+    "invited": "invited",
+    "invitation_withdrawn": "withdrew an invitation",
+    "joined": "joined",
+    "role_changed": "changed a role",
+    "removed": "removed a member",
+    "left": "left the team",
+    "team_made": "made the team",
+    "token_made": "made a token",
+    "token_rotated": "rotated a token",
+    "token_revoked": "revoked a token",
+}
+LONGEST_SUBJECT: Final = 200
+
+
+def note(kind: str, *, team: Team | None, actor: User | None, subject: str = "", text: str = "") -> None:
+    """One entry. Raises KeyError for a kind that no page could say."""
+    KINDS[kind]
+    AuditEntry.objects.create(
+        team=team,
+        actor=actor,
+        actor_name=actor.get_username() if actor else "",
+        kind=kind,
+        subject=subject[:LONGEST_SUBJECT],
+        text=text,
+    )
