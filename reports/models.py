@@ -5,6 +5,41 @@ from django.db import models
 
 from benchsite.teams.models import Team, new_id
 from runs.models import Run
+from runs.models.run import Phase
+
+
+class History(models.Model):
+    """One test of a team that was measured at least once: all its runs with this `config_key`, counted.
+
+    Triggers on the table of runs write it (migration 0002), whoever writes the runs: so a list of histories never has
+    to look at every run. A bracket belongs to no history.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="histories")
+    config_key = models.CharField(max_length=32)
+    phase = models.CharField(max_length=8, choices=Phase)
+    system = models.CharField(max_length=40)
+    mode = models.CharField(max_length=40)
+    database_name = models.TextField()
+    workload_name = models.CharField(max_length=80)
+    cluster_name = models.TextField()
+    threads = models.PositiveIntegerField()
+    target_ops_s = models.PositiveIntegerField(null=True)
+    runs = models.PositiveIntegerField()  # that succeeded
+    last_at = models.DateTimeField()  # when the newest of them finished
+
+    class Meta:
+        verbose_name_plural = "histories"
+        ordering = ["-last_at", "config_key"]
+        constraints = [models.UniqueConstraint(fields=["team", "config_key"], name="one_history_per_test")]
+        indexes = [models.Index(fields=["team", "-last_at"], name="history_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.database_name} {self.mode} {self.workload_name} {self.rung}"
+
+    @property
+    def rung(self) -> str:
+        return f"target {self.target_ops_s}" if self.target_ops_s else f"{self.threads} threads"
 
 
 class ChangePoint(models.Model):
