@@ -1,7 +1,7 @@
 """Ceilings and knees in whole sentences, with the rule that made them. Pure."""
 
 from benchsite import formatting
-from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, Ceiling, Ladder
+from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, NON_MONOTONE, THREAD_LIMITED, Ceiling, Ladder
 from reports.analysis.knee import Knee
 from reports.curves import Curve
 
@@ -11,8 +11,8 @@ def ceiling_sentence(found: Ceiling | None) -> str:
     if found is None:
         return "No point counts, so there is no ceiling."
     value = formatting.throughput(found.throughput_ops_s)
-    if found.target_ops_s:
-        return _target_sentence(found, value)
+    if found.bracket:
+        return _target_sentence(found, value, *found.bracket)
     at = f"{found.threads} threads"
     gain = formatting.signed_percent(found.last_gain)
     if found.rungs == 1:
@@ -33,18 +33,56 @@ def ceiling_sentence(found: Ceiling | None) -> str:
     return f"{value} at {at} is the ceiling: the last step brought {gain} per doubling, less than {least}.{near}"
 
 
-def _target_sentence(found: Ceiling, value: str) -> str:
-    target = formatting.throughput(found.target_ops_s)
-    if found.ladder is Ladder.SHORT:
+# More than this above the ceiling, and what rungs that were not sustained reached is worth a sentence.
+CLEARLY_MORE = 1.02
+
+
+def _target_sentence(found: Ceiling, value: str, low: float, high: float | None) -> str:
+    target, failed = formatting.throughput(low), formatting.throughput(high)
+    if high is None:
         return f"At least {value}: every target up to {target} was sustained. Add higher targets to see the ceiling."
-    return f"{value} is the ceiling: {target} is the highest target that was sustained with all targets below it."
+    if THREAD_LIMITED in found.notes:
+        least = (
+            f" Give it {found.threads_needed} threads or more." if found.threads_needed else " Give it more threads."
+        )
+        return (
+            f"At least {value}: the target of {failed} was missed for lack of threads. All of them were busy while the "
+            f"database answered about as fast as at the lowest target.{least}"
+        )
+    most = formatting.throughput(found.saturation_ops_s)
+    if not low:
+        return f"No target was sustained, not even {failed}; the most that a rung reached is {most}."
+    beyond = found.saturation_ops_s > CLEARLY_MORE * found.throughput_ops_s
+    return (
+        f"{value} is the ceiling: {target} is the highest target that was sustained with all targets below it, and "
+        f"{failed} was not.{f' Overloaded, it did {most}.' if beyond else ''}"
+    )
+
+
+def ceiling_notes(found: Ceiling | None) -> list[str]:
+    """What else has to be known about the targets."""
+    if found is None:
+        return []
+    notes = []
+    if NON_MONOTONE in found.notes:
+        notes.append(
+            "A target was sustained above one that was not, so the rungs contradict each other: the lower one counts. "
+            "Repeat the rungs between."
+        )
+    if found.marginal:
+        named = ", ".join(formatting.throughput(target) for target in found.marginal)
+        notes.append(f"Marginal, missed by 2 to 5 %: {named}. A longer run may sustain it.")
+    return notes
 
 
 def knee_sentence(found: Knee | None) -> str:
     """Where latency begins to rise faster than throughput."""
     if found is None:
         return ""
-    where = f"{formatting.throughput(found.throughput_ops_s)} at {found.threads} threads"
+    load = (
+        f"a target of {formatting.throughput(found.target_ops_s)}" if found.target_ops_s else f"{found.threads} threads"
+    )
+    where = f"{formatting.throughput(found.throughput_ops_s)} at {load}"
     if not found.reached:
         return f"The knee is not reached ({found.reason}): it lies at or beyond {where}."
     return (

@@ -14,10 +14,12 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
 from reports.curves import Curve, operations_of
 from reports.figures.captions import notes_of
+from reports.pages.exclusions import effect_sentence
+from reports.pages.ladder import LadderPage, ladder_page
 from reports.pages.pictures import MOST_OPERATIONS, FigureLink
 from reports.queries import SweepFilter, curves, last_evidence, rung_rows, sweep_choices, sweeps_of
 from reports.selection import Selection
-from reports.words import ceiling_sentence, knee_sentence, progress_sentence
+from reports.words import ceiling_notes, ceiling_sentence, knee_sentence, progress_sentence
 from runs import annotating
 from runs.catalog import Durability
 from runs.models import Sweep
@@ -59,7 +61,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     rows = sweeps_of(team_of(request)).select_related("matrix", "workload", "database")
     found = owned_or_404(rows, request, pk)
     curve = curves([found])[0]
-    operations = operations_of([curve])
+    operations, ladder = operations_of([curve]), ladder_page(curve)
     context = {
         "sweep": found,
         "curve": curve,
@@ -67,7 +69,8 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "operations": operations,
         "throughput": _link("Throughput over the ladder", "figure-sweep", curve, pk),
         "latencies": [_latency_link(curve, operation) for operation in operations[:MOST_OPERATIONS]],
-        "sentences": [ceiling_sentence(curve.ceiling), knee_sentence(curve.knee), progress_sentence(curve)],
+        "sentences": sentences_of(curve, ladder),
+        "ladder": ladder,
         "durability": durability_sentence(curve),
         "evidence": last_evidence(found),
         "warnings": notes_of([curve]),
@@ -75,6 +78,20 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "compare_url": reverse("compare") + Selection(sweeps=(pk,)).query(),
     }
     return render(request, "reports/sweep.html", context)
+
+
+def sentences_of(curve: Curve, ladder: LadderPage) -> list[str]:
+    """What the ladder shows, in the order in which it is read; empty sentences are left out."""
+    found = [
+        ceiling_sentence(curve.ceiling),
+        *ceiling_notes(curve.ceiling),
+        effect_sentence(curve),
+        knee_sentence(curve.knee),
+        ladder.confidence,
+        ladder.next_step,
+        progress_sentence(curve),
+    ]
+    return [sentence for sentence in found if sentence]
 
 
 def _link(title: str, view: str, curve: Curve, *args: object) -> FigureLink:

@@ -1,0 +1,137 @@
+"""What a sweep's page says of its ladder: brackets, notes, confidence, other rules, and what to measure next."""
+
+from dataclasses import replace
+
+import pytest
+from django.urls import reverse
+
+from reports.analysis.ceiling import Rung, ceiling
+from reports.analysis.points import spread
+from reports.curves import Progress
+from reports.pages.ladder import ladder_page, next_step, repeats_of
+from reports.tests.curves import curve, operation, point
+from reports.tests.test_ceiling_and_knee import L1
+from reports.words import ceiling_notes, ceiling_sentence, knee_sentence
+from runs.tests.factories import make_run, make_sweep
+
+NARROW = "\N{NARROW NO-BREAK SPACE}"
+
+
+def plain(text):
+    return text.replace(NARROW, " ")
+
+
+def targets(*pairs, **changes):
+    return ceiling([Rung(8, achieved, target_ops_s=target, **changes) for target, achieved in pairs])
+
+
+def test_a_bracket_in_words():
+    found = targets((50_000, 50_000), (75_000, 74_900), (100_000, 93_000), (125_000, 94_200))
+    assert plain(ceiling_sentence(found)) == (
+        "74.9k ops/s is the ceiling: 75.0k ops/s is the highest target that was sustained with all targets below it, "
+        "and 100k ops/s was not. Overloaded, it did 94.2k ops/s."
+    )
+    assert plain(next_step(found, None)) == (
+        "Measure a target of 86 603 ops/s next: it narrows the bracket, now 75.0k to 100k ops/s."
+    )
+
+
+def test_nothing_sustained_in_words():
+    found = targets((1000, 800), (2000, 900))
+    assert plain(ceiling_sentence(found)).startswith("No target was sustained, not even 1.00k ops/s; the most")
+    assert "800 ops/s next: none was sustained" in plain(next_step(found, None))
+
+
+def test_everything_sustained_asks_for_more():
+    assert "2 500 ops/s next: every target so far" in plain(next_step(targets((1000, 1000), (2000, 2000)), None))
+
+
+def test_a_narrow_bracket_asks_for_a_longer_run():
+    assert "repeat its lower end" in next_step(targets((1000, 1000), (1040, 900)), None)
+
+
+def test_missing_threads_in_words():
+    rungs = [Rung(8, 2000, 0.001, 2000.0), Rung(8, 7900, 0.001, 16000.0, p99_s=0.002)]
+    said = plain(ceiling_sentence(ceiling(rungs)))
+    assert said.startswith("At least 2.00k ops/s") and "lack of threads" in said and "48 threads or more" in said
+
+
+def test_contradicting_and_marginal_targets_in_words():
+    notes = ceiling_notes(targets((1000, 1000), (2000, 1920), (3000, 2990)))
+    assert "contradict each other" in notes[0] and "2.00k" in notes[1] and len(notes) == 2
+    assert ceiling_notes(None) == [] == ceiling_notes(curve().ceiling)
+
+
+def worked(**changes):
+    return curve(points=[point(threads, float(x)) for threads, x in L1.items()], **changes)
+
+
+def test_the_worked_ladder_lists_what_other_rules_say():
+    page = ladder_page(worked())
+    assert [row.load for row in page.rows] == ["32 threads", "64 threads", "64 threads", "157 threads", "30.5 threads"]
+    assert page.rows[3].throughput_ops_s == pytest.approx(46_000, rel=0.02) and "R² 1.000" in page.rows[3].note
+    assert "medium (the chord rule says 64 threads; too few repeats" in page.confidence
+    assert page.next_step == "Measure 23 and 45 threads to place the knee next."
+
+
+def test_an_extrapolated_peak_is_called_that():
+    short = curve(points=[point(threads, float(x)) for threads, x in L1.items() if threads <= 32])
+    assert ladder_page(short).rows[3].note.startswith("extrapolated: it lies beyond 2 times the 32 threads")
+    assert ladder_page(short).next_step == "Measure 64 and 128 threads to see the ceiling next."
+
+
+def test_few_rungs_have_few_opinions():
+    four = ladder_page(curve(points=[point(n, x) for n, x in ((2, 1000.0), (4, 1900.0), (8, 2000.0), (16, 2010.0))]))
+    assert four.rows[3].note == "needs 6 rungs"
+    assert ladder_page(curve(points=[point(2, 100.0)])).rows == ()
+    empty = ladder_page(curve(points=[]))
+    assert (empty.rows, empty.confidence, empty.next_step) == ((), "", "")
+
+
+def test_a_ladder_that_is_still_measured_asks_for_nothing():
+    assert ladder_page(worked(progress=Progress(runs=10, succeeded=9))).next_step == ""
+
+
+def test_repeats_bring_their_own_latencies():
+    found = point(8, 2000.0, throughput_ops_s=spread([1900.0, 2100.0]))
+    assert repeats_of(found).latencies_s == pytest.approx((8 / 1900, 8 / 2100))
+    means = replace(operation("READ", 1000.0), latencies_us={"mean": spread([1000.0, 3000.0])})
+    both = replace(found, operations=(means, replace(means, operation="UPDATE", ok=3000)))
+    assert repeats_of(both).latencies_s == pytest.approx((0.001, 0.003))
+    single = point(8, 2000.0, target_ops_s=2000)
+    assert repeats_of(single).latencies_s == pytest.approx((single.mean_latency_s,))
+
+
+def test_the_knee_of_a_ladder_of_targets_in_words():
+    points = [point(8, x, target_ops_s=int(x), operations=(operation("READ", us),)) for x, us in ((1000.0, 100.0), (2000.0, 110.0), (3000.0, 130.0), (4000.0, 900.0))]  # fmt: skip  # noqa: E501
+    assert "at a target of 3.00k" in plain(knee_sentence(curve(points=points).knee))
+
+
+@pytest.mark.django_db
+def test_the_page_says_what_exclusions_change_and_what_to_measure_next(client_in, team):
+    sweep = make_sweep(team=team)
+    for threads, throughput in ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3400.0), (32, 3410.0)):
+        make_run(sweep, threads=threads, throughput=throughput)
+    make_run(sweep, threads=32, repeat=2, throughput=5000.0, excluded_reason="the other host slept")
+    html = plain(client_in.get(reverse("sweep", args=[sweep.pk])).content.decode())
+    assert "with what people left out, 3.41k ops/s without" in html
+    assert "Confidence in the knee:" in html and "What other rules say about the knee" in html
+    assert "threads to place the knee next." in html
+
+
+@pytest.mark.django_db
+def test_the_page_of_a_ladder_of_targets_says_the_next_target(client_in, team):
+    sweep = make_sweep(team=team, ladder="target")
+    for target, reached in ((1000, 1000.0), (2000, 1990.0), (4000, 2500.0)):
+        make_run(sweep, threads=8, target_ops_s=target, throughput=reached)
+    html = plain(client_in.get(reverse("sweep", args=[sweep.pk])).content.decode())
+    assert "Measure a target of 2 828 ops/s next" in html and "4.00k ops/s was not" in html
+
+
+@pytest.mark.django_db
+def test_a_load_has_a_ceiling_too(client_in, team):
+    sweep = make_sweep(team=team, phase="load")
+    for threads, throughput in ((2, 1000.0), (4, 1900.0), (8, 1910.0)):
+        make_run(sweep, threads=threads, throughput=throughput)
+    html = plain(client_in.get(reverse("sweep", args=[sweep.pk])).content.decode())
+    assert "1.91k ops/s at 8 threads is the ceiling" in html and "· load" in html
