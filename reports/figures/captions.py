@@ -41,7 +41,7 @@ def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
 
 
 def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
-    """n, window, warm-up, service or response, clients merged, mode verified, exclusions, worst finding."""
+    """n, window, warm-up, service or response, clients merged, generator CPU, mode, exclusions, worst finding."""
     points = [point for curve in curves for point in curve.points]
     if not points:
         return ""
@@ -50,6 +50,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _window(points),
         KIND_SAYS[kind] + (" (from the call)" if kind == "service" else " (from the scheduled start)") if kind else "",
         _clients(points),
+        _generators(points),
         _modes(points),
         _left_out(points),
         _worst(points),
@@ -84,6 +85,16 @@ def _clients(points: Sequence[Point]) -> str:
         f"{numbers[0]} of {numbers[0]} clients" if len(numbers) == 1 else f"all {numbers[0]} to {numbers[-1]} clients"
     )
     return f"{which} merged at every point"
+
+
+def _generators(points: Sequence[Point]) -> str:
+    """How busy the load generators were; of points of which nobody measured it, that too."""
+    known = [point.generator_cpu for point in points if point.generator_cpu is not None]
+    if not known:
+        return "CPU of the load generators not measured"
+    unknown = len(points) - len(known)
+    missing = f", not measured at {_points(unknown)}" if unknown else ""
+    return f"load generators' CPU at most {formatting.percent(max(known))}{missing}"
 
 
 def _modes(points: Sequence[Point]) -> str:

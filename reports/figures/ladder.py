@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reports.curves import Curve, Point, in_order
 from reports.figures import points as marks
@@ -13,15 +14,17 @@ from reports.figures.theme import Look, looks
 def ladder_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
     """Throughput over client threads, or over the target where every curve has a ladder of targets."""
     appearance = looks(curves, frame.theme, highlight=highlight)
-    drawn = [curve for curve in in_order(curves) if curve.points]
+    drawn = [whole for curve in in_order(curves) if (whole := _finite(curve)).points]
     targets = bool(drawn) and all(curve.ladder == "target" for curve in drawn)
     layout = base_layout(frame)
     rungs = sorted({_load(point, targets) for curve in drawn for point in curve.points})
     layout["xaxis"] = _load_axis(frame, rungs, targets)
-    highest = max((point.throughput_ops_s.high for curve in drawn for point in curve.points), default=1.0)
+    reached = [point.throughput_ops_s.high for curve in drawn for point in curve.points]
+    reached += [one.throughput_ops_s for curve in drawn for point in curve.points for one in point.left_out]
+    highest = max(reached, default=1.0)
     layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s", range=[0, (highest or 1.0) * 1.14])
     layout["showlegend"] = len(drawn) > 1 or any(
-        not point.counts or point.overridden for curve in drawn for point in curve.points
+        not point.counts or point.overridden or point.left_out for curve in drawn for point in curve.points
     )
     if 1 < len(drawn) <= MOST_LABELS and not frame.narrow:
         label_ends(
@@ -39,6 +42,12 @@ def ladder_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "")
         )
     data = [trace for _, some in traces for trace in some]
     return {"data": data + _target_line(rungs, frame, targets) + _keys(drawn, frame), "layout": layout}
+
+
+def _finite(curve: Curve) -> Curve:
+    """Without points that have no place on an axis."""
+    good = tuple(point for point in curve.points if math.isfinite(point.throughput_ops_s.median))
+    return curve if len(good) == len(curve.points) else replace(curve, points=good)
 
 
 def _load(point: Point, targets: bool) -> int:
@@ -73,15 +82,14 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
         found.append(marks.band(look, x=xs, low=low, high=high))
     found.append(marks.line(look, x=xs, y=ys, hover=[marks.hover_of(curve, look, point) for point in counted]))
     found += [marks.cross(look, x=x, y=y) for x, y, point in zip(xs, ys, counted, strict=True) if point.overridden]
-    if others:
-        found.append(
-            marks.hollow(
-                look,
-                x=[float(_load(point, targets)) for point in others],
-                y=[rounded(point.throughput_ops_s.median) for point in others],
-                hover=[marks.hover_of(curve, look, point) for point in others],
-            )
-        )
+    hollow = [(p, p.throughput_ops_s.median, marks.hover_of(curve, look, p)) for p in others]
+    hollow += [
+        (p, one.throughput_ops_s, marks.left_out_hover(look, p, one)) for p in curve.points for one in p.left_out
+    ]
+    if hollow:
+        loads = [float(_load(point, targets)) for point, _, _ in hollow]
+        ys, texts = [rounded(ops_s) for _, ops_s, _ in hollow], [text for _, _, text in hollow]
+        found.append(marks.hollow(look, x=loads, y=ys, hover=texts))
     ceiling = curve.ceiling
     if ceiling and not curve.progress.going:
         x = float(ceiling.target_ops_s or 0) if targets else float(ceiling.threads)

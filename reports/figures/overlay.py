@@ -65,9 +65,14 @@ def published_said(published: Sequence[Published]) -> str:
     return f"In grey, as published and not comparable: {studies}{doubt}"
 
 
+def drawn_with_latency(published: Sequence[Published]) -> list[Published]:
+    """Those that have a place in the latency figure: both numbers were printed."""
+    return [one for one in published if is_drawn(one.throughput_ops_s) and is_drawn(one.latency_us)]
+
+
 def published_points(published: Sequence[Published], frame: Frame) -> list[Trace]:
     """One trace of all results that have both a throughput and a latency, in the latency figure's units."""
-    drawn = [one for one in published if is_drawn(one.throughput_ops_s) and is_drawn(one.latency_us)]
+    drawn = drawn_with_latency(published)
     if not drawn:
         return []
     colour = frame.theme.grey

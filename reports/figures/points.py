@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchsite import formatting
-from reports.curves import STATISTICS, Curve, Point, Standing
+from reports.curves import STATISTICS, Curve, LeftOut, Point, Standing
 from reports.figures.layout import Frame, Trace, escaped, shortened
 from reports.figures.theme import Look
 
@@ -57,6 +57,20 @@ def hover_of(
     if point.worst_finding:
         lines.append(escaped(point.worst_finding)[:120])
     return "<br>".join(lines)
+
+
+def left_out_hover(look: Look, point: Point, one: LeftOut, more: str = "") -> str:
+    """What a reader asks of a repeat that is no part of its point: which it is, and why not."""
+    load = f"target {formatting.throughput(point.target_ops_s)}" if point.target_ops_s else f"{point.threads} threads"
+    lines = [
+        f"<b>{escaped(look.label)}</b>",
+        f"one repeat at {load}",
+        formatting.throughput(one.throughput_ops_s),
+        more,
+        f"<b>{STANDING_SAYS[one.standing]}</b>",
+        escaped(one.reason)[:120],
+    ]
+    return "<br>".join(text for text in lines if text)
 
 
 def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], hover: Sequence[str]) -> Trace:
@@ -184,7 +198,7 @@ def fold_legend(lines: Sequence[tuple[Trace, str, bool]]) -> None:
 def standing_keys(points: Sequence[Point], frame: Frame) -> list[Trace]:
     """What the marks of points that do not count, or count by a written reason, mean: as far as they occur."""
     found = []
-    if any(not point.counts for point in points):
+    if any(not point.counts or point.left_out for point in points):
         found.append(key(frame, "hexagon-open", "hollow: not counted"))
     if any(point.overridden for point in points):
         found.append(key(frame, CROSS, "crossed: rejected, counted with a reason"))

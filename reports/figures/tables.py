@@ -76,8 +76,8 @@ POINT_COLUMNS = (
 )
 
 
-def points_table(curves: Sequence[Curve], *, operation: str = "", kind: str = "") -> Table:
-    """A row per point and operation; one operation or one kind of latency only where it is named."""
+def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kind: str = "") -> Table:
+    """A row per point and operation; some operations or one kind of latency only where they are named."""
     return Table(
         POINT_COLUMNS,
         tuple(
@@ -103,7 +103,7 @@ def points_table(curves: Sequence[Curve], *, operation: str = "", kind: str = ""
             for curve in in_order(curves)
             for point in curve.points
             for one in point.operations
-            if operation in ("", one.operation) and kind in ("", one.kind)
+            if (not operations or one.operation in operations) and kind in ("", one.kind)
         ),
     )
 

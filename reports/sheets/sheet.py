@@ -6,6 +6,7 @@ from typing import Any
 
 from reports.curves import Curve
 from reports.figures.layout import Figure, Frame
+from reports.figures.medium import Medium, scaled
 from reports.figures.table import Table
 from reports.figures.theme import theme_named
 
@@ -26,11 +27,12 @@ class Sheet:
     live: bool = False  # whether it will change by itself
     height_px: int = 0  # where the ordinary height will not do
 
-    def answer(self, *, theme: str, narrow: bool) -> dict[str, Any]:
-        """What `static/js/charts.js` expects."""
-        frame = Frame(theme_named(theme), narrow, self.notes)
+    def answer(self, *, theme: str, narrow: bool, medium: Medium = "screen") -> dict[str, Any]:
+        """What `static/js/charts.js` expects. Paper is white and narrow, whatever the reader's screen is."""
+        on_paper = medium == "paper"
+        frame = Frame(theme_named("light" if on_paper else theme), narrow or on_paper, self.notes)
         return {
-            "figure": None if self.empty else self.draw(frame),
+            "figure": None if self.empty else scaled(self.draw(frame), medium),
             "caption": self.caption,
             "table": self.table.as_dict(),
             "empty": self.empty,

@@ -1,17 +1,20 @@
 """The figures' addresses: what to draw as JSON, and the data twins as CSV, JSON, Markdown and LaTeX.
 
-`?theme=light|dark` chooses the colours, `?narrow=1` the arrangement for a telephone; neither changes the data.
+`?theme=light|dark` chooses the colours, `?narrow=1` the arrangement for a telephone, `?medium=slide|paper` the sizes of
+a download; none changes the data.
 """
 
 import math
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
+from reports.figures.medium import medium_named
 from reports.figures.run_series import Window, band_of
 from reports.figures.table import Table
 from reports.published import overlays
@@ -31,7 +34,7 @@ from reports.sheets import (
 from runs.models import Matrix, Run
 from runs.models.run import Phase
 
-DRAWING_PARAMETERS = ("theme", "narrow")
+DRAWING_PARAMETERS = ("theme", "narrow", "medium")
 TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
     "csv": ("text/csv", Table.as_csv),
     "md": ("text/markdown", Table.as_markdown),
@@ -48,7 +51,11 @@ def respond(request: HttpRequest, sheet: Sheet, form: str, view: str, *args: obj
         response = HttpResponse(write(sheet.table), content_type=f"{content_type}; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="{sheet.name}.{form}"'
         return response
-    answer = sheet.answer(theme=request.GET.get("theme", "light"), narrow=request.GET.get("narrow") == "1")
+    answer = sheet.answer(
+        theme=request.GET.get("theme", "light"),
+        narrow=request.GET.get("narrow") == "1",
+        medium=medium_named(request.GET.get("medium", "")),
+    )
     for twin in (*TEXT_FORMS, "json"):
         answer[twin] = _with_state(request, reverse(f"{view}-data", args=[*args, twin]))
     return JsonResponse(answer)
@@ -76,11 +83,30 @@ def ceilings(request: HttpRequest, form: str = "") -> HttpResponseBase:
 @require_GET
 @team_required
 def latency(request: HttpRequest, form: str = "") -> HttpResponseBase:
-    """Latency against throughput of a comparison; `op` names the operation, READ where it does not."""
+    """Latency against throughput of a comparison; `op` names the operation, READ where it does not.
+
+    `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
+    """
     selection = read(request.GET)
     found = compared(team_of(request), selection)
-    sheet = latency_sheet(found.curves, selection.choice(selection.operation or "READ"))
+    choice = replace(
+        selection.choice(selection.operation or "READ"),
+        second=operation_named(request.GET.get("with", "")),
+        zoom=request.GET.get("zoom") == "1",
+        load_ops_s=selection.load_ops_s,
+        limit_us=selection.limit_us,
+    )
+    printed = overlays(
+        selection.published, phase=selection.phase, operation=choice.operation, statistic=choice.statistic
+    )
+    sheet = latency_sheet(found.curves, choice, printed)
     return respond(request, sheet, form, "figure-latency")
+
+
+def operation_named(text: str) -> str:
+    """An operation as YCSB names it; empty for what can be none."""
+    name = text.upper()[:60]
+    return name if all(c.isalnum() or c in "-_" for c in name) else ""
 
 
 @require_GET

@@ -1,19 +1,24 @@
 // Draws every <figure data-src="URL">. The URL answers JSON:
-//   {figure: {data, layout}, caption, table: {columns, rows}, empty?, live?, csv?, json?}
-// `?theme=light|dark` is added, and `&narrow=1` below 560 px. The server chooses every colour and decides about the data.
+//   {figure: {data, layout}, caption, table: {columns, rows}, empty?, live?, height?, csv?, json?, md?, tex?}
+// `?theme=light|dark` is added, `&narrow=1` below 560 px, `&medium=slide|paper` for downloads. The server chooses every
+// colour and size. A figure in a closed <details> is not fetched before that is opened.
 (function () {
   "use strict";
   const PLOTLY = document.currentScript.dataset.plotly;
   const CONFIG = { displayModeBar: false, displaylogo: false, doubleClick: "reset+autosize", showTips: false };
-  const SLIDE = { name: "slide", width: 960, height: 540, scale: 2 };
-  // A column of 84 mm is 317 CSS pixels wide; six device pixels for each give the 600 dpi that journals ask for.
-  const PAPER = { name: "paper", width: 317, height: 238, scale: 6.25 };
+  // A slide has 1920 × 1080 pixels. A column of 84 mm is 317 CSS pixels; 6.25 device pixels for each make 600 dpi.
+  const SIZES = {
+    slide: { width: 960, height: 540, scale: 2, title: "1920 × 1080" },
+    paper: { width: 317, height: 272, scale: 6.25, title: "One column, 84 mm" },
+  };
+  const FORMS = { csv: "CSV", json: "JSON", md: "Markdown", tex: "LaTeX" };
+  const FIGURES = "figure[data-src]";
   const known = new WeakMap();
   let plotly = null;
 
   function loadPlotly() {
     plotly ||= new Promise(function (resolve, reject) {
-      const script = document.createElement("script");
+      const script = make("script");
       script.src = PLOTLY;
       script.onload = () => resolve(window.Plotly);
       script.onerror = () => reject(new Error("The drawing library did not load."));
@@ -29,16 +34,10 @@
     return element;
   }
 
-  function address(figure, theme, narrow) {
+  async function fetchJson(figure, parameters) {
     const url = new URL(figure.dataset.src, location.href);
-    if (theme) url.searchParams.set("theme", theme);
-    if (narrow) url.searchParams.set("narrow", "1");
-    return url;
-  }
-
-  // The server has an arrangement of its own for a telephone and for a column of paper.
-  async function fetchJson(figure, theme, narrow) {
-    const response = await fetch(address(figure, theme, narrow), { headers: { Accept: "application/json" } });
+    for (const name in parameters) url.searchParams.set(name, parameters[name]);
+    const response = await fetch(url, { headers: { Accept: "application/json" } });
     if (!response.ok) throw new Error(`The server answered ${response.status}.`);
     return response.json();
   }
@@ -68,73 +67,67 @@
   }
 
   function cell(tag, value, isNumber) {
-    const element = make(tag, isNumber ? "num" : "");
-    const short = typeof value === "number" ? Number(value.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 3 }) : value;
-    element.textContent = value === null || value === undefined ? "–" : String(short).replace(/^-(?=\d)/, "−");
-    if (typeof value === "number") element.title = String(value);
+    const number = typeof value === "number";
+    const short = number ? Number(value.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 3 }) : value;
+    const element = make(tag, isNumber ? "num" : "", String(short ?? "–").replace(/^-(?=\d)/, "−"));
+    if (number) element.title = value;
     return element;
   }
 
   function fillTable(state, table, caption) {
     const wrap = state.twin.lastElementChild;
-    state.twin.hidden = !table || !table.rows.length || state.tools.hidden;
+    state.twin.hidden = !table?.rows.length || state.tools.hidden;
     if (state.twin.hidden) return wrap.replaceChildren();
     const numeric = table.columns.map((_, i) => table.rows.some((row) => typeof row[i] === "number"));
     const element = make("table", "table table--dense");
     element.append(make("caption", "sr-only", caption || "The figure's numbers"));
     const head = element.createTHead().insertRow();
     table.columns.forEach(function (column, i) {
-      const th = cell("th", typeof column === "string" ? column : column.label, numeric[i]);
+      const th = cell("th", column, numeric[i]);
       th.scope = "col";
       head.append(th);
     });
     const body = element.createTBody();
-    for (const row of table.rows) {
-      const line = body.insertRow();
-      row.forEach((value, i) => line.append(cell("td", value, numeric[i])));
-    }
+    for (const row of table.rows) body.insertRow().append(...row.map((value, i) => cell("td", value, numeric[i])));
     wrap.replaceChildren(element);
   }
 
-  function save(href, name) {
-    const link = make("a");
-    link.href = href;
-    link.download = name;
-    link.click();
+  function fileName(figure, medium, format) {
+    const stem = figure.dataset.name || document.title.split("·")[0] + (figure.id || "figure");
+    return stem.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") + `-${medium}.${format}`;
   }
 
-  function fileName(figure, size, format) {
-    const stem = figure.dataset.name || (document.title.split("·")[0] + " " + (figure.id || "figure"));
-    return stem.trim().toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") + `-${size}.${format}`;
-  }
-
-  async function picture(figure, state, size, format) {
-    const Plotly = await loadPlotly();
+  async function picture(figure, medium, format) {
+    const { width, height, scale } = SIZES[medium], theme = window.benchsiteTheme();
+    const [Plotly, source] = await Promise.all([loadPlotly(), fetchJson(figure, { theme, medium })]);
     // Paper is white whatever theme the reader has.
-    const theme = size === PAPER ? "light" : window.benchsiteTheme();
-    const source = await fetchJson(figure, theme, size === PAPER);
-    const layout = { ...source.figure.layout, autosize: false, paper_bgcolor: theme === "dark" ? "#15181e" : "#ffffff" };
-    if (size === PAPER) layout.font = { ...layout.font, size: 8 };
-    const { name, ...shape } = size;
-    const href = await Plotly.toImage({ data: source.figure.data, layout }, { ...shape, format, scale: format === "svg" ? 1 : shape.scale });
-    save(href, fileName(figure, name, format));
+    const ground = theme === "dark" && medium === "slide" ? "#15181e" : "#fff";
+    const layout = { ...source.figure.layout, autosize: false, paper_bgcolor: ground };
+    const vector = format === "svg";
+    const link = make("a");
+    link.href = await Plotly.toImage({ data: source.figure.data, layout }, { width, height, format, scale: vector ? 1 : scale });
+    // Millimetres, so that every program places a column at its size.
+    if (vector && medium === "paper") link.href = link.href.replace(/width%3D%22317%22/, "width%3D%2284mm%22").replace(/height%3D%22272%22/, "height%3D%2272mm%22");
+    link.download = fileName(figure, medium, format);
+    link.click();
   }
 
   function fillTools(figure, state, json) {
     if (state.tools.childElementCount || state.tools.hidden) return;
-    for (const [label, size, format] of [["Slide PNG", SLIDE, "png"], ["Slide SVG", SLIDE, "svg"], ["Paper PNG", PAPER, "png"], ["Paper SVG", PAPER, "svg"]]) {
-      const button = make("button", "", label);
-      button.type = "button";
-      button.title = size === PAPER ? "One column, 84 mm" : "1920 × 1080";
-      button.addEventListener("click", () => picture(figure, state, size, format));
-      state.tools.append(button);
-    }
-    for (const format of ["csv", "json"]) {
-      const href = figure.dataset[format] || json[format];
+    for (const medium in SIZES)
+      for (const format of ["png", "svg"]) {
+        const button = make("button", "", `${medium[0].toUpperCase()}${medium.slice(1)} ${format.toUpperCase()}`);
+        button.type = "button";
+        button.title = SIZES[medium].title;
+        button.onclick = () => picture(figure, medium, format);
+        state.tools.append(button);
+      }
+    for (const form in FORMS) {
+      const href = figure.dataset[form] || json[form];
       if (!href) continue;
-      const link = make("a", "", format.toUpperCase());
+      const link = make("a", "", FORMS[form]);
       link.href = href;
-      link.setAttribute("download", "");
+      link.download = "";
       state.tools.append(link);
     }
   }
@@ -157,16 +150,13 @@
   async function show(figure, state, json) {
     const drawing = json.figure;
     if (json.caption !== undefined) state.caption.textContent = json.caption;
+    if (json.height) figure.style.setProperty("--figure-height", json.height + "px");
     fillTable(state, json.table, json.caption);
-    if (!drawing || !drawing.data || !drawing.data.length || json.empty) {
-      return say(state, json.empty || "No data yet.", false);
-    }
+    if (json.empty || !drawing?.data?.length) return say(state, json.empty || "No data yet.");
     const Plotly = await loadPlotly();
     if (!state.drawn) state.plot.replaceChildren();
-    const layout = { ...drawing.layout, autosize: true };
     // A fixed uirevision keeps the reader's zoom while a live figure grows.
-    layout.uirevision ??= "kept";
-    await Plotly.react(state.plot, drawing.data, layout, CONFIG);
+    await Plotly.react(state.plot, drawing.data, { uirevision: "kept", ...drawing.layout, autosize: true }, CONFIG);
     if (!state.drawn && figure.dataset.fills) fill(figure, state.plot);
     state.drawn = true;
     state.plot.setAttribute("role", "img");
@@ -181,8 +171,8 @@
     clearTimeout(state.timer);
     try {
       if (fresh || !state.cache[theme]) {
-        if (!state.drawn && !state.plot.childElementCount) say(state, "Drawing …", false);
-        const json = await fetchJson(figure, theme, figure.clientWidth < 560);
+        if (!state.drawn && !state.plot.childElementCount) say(state, "Drawing …");
+        const json = await fetchJson(figure, figure.clientWidth < 560 ? { theme, narrow: 1 } : { theme });
         if (fresh) state.cache = {};
         state.cache[theme] = json;
       }
@@ -191,9 +181,8 @@
     } catch (error) {
       if (turn === state.turn && !state.drawn) say(state, `The figure could not be drawn. ${error.message}`, true);
     }
-    const seconds = Number(figure.dataset.refresh);
-    const json = state.cache[theme];
-    if (seconds && (!json || json.live !== false)) state.timer = setTimeout(() => poll(figure, state, seconds), seconds * 1000);
+    const seconds = figure.dataset.refresh;
+    if (seconds && state.cache[theme]?.live !== false) state.timer = setTimeout(() => poll(figure, state, seconds), seconds * 1000);
   }
 
   function poll(figure, state, seconds) {
@@ -202,16 +191,13 @@
     else state.timer = setTimeout(() => poll(figure, state, seconds), seconds * 1000);
   }
 
-  function scan(root) {
-    const figures = [...(root.querySelectorAll ? root.querySelectorAll("figure[data-src]") : [])];
-    if (root.matches && root.matches("figure[data-src]")) figures.push(root);
-    for (const figure of figures) if (!known.has(figure)) draw(figure, false);
+  function scan() {
+    for (const figure of document.querySelectorAll(FIGURES)) if (!known.has(figure) && !figure.closest("details:not([open])")) draw(figure);
   }
 
-  document.addEventListener("DOMContentLoaded", () => scan(document));
-  document.addEventListener("htmx:afterSwap", () => scan(document));
+  for (const event of ["DOMContentLoaded", "htmx:afterSwap", "toggle"]) document.addEventListener(event, scan, true);
   document.addEventListener("benchsite:theme", function () {
-    for (const figure of document.querySelectorAll("figure[data-src]")) if (known.has(figure)) draw(figure, false);
+    for (const figure of document.querySelectorAll(FIGURES)) if (known.has(figure)) draw(figure);
   });
   // For pages that change what a figure shows: set data-src, then send this event to the figure.
   document.addEventListener("benchsite:redraw", (event) => draw(event.target, true));

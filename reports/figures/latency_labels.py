@@ -1,0 +1,76 @@
+"""Where the names of latency curves stand: beside their ends, on nothing else."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from reports.figures import points as marks
+from reports.figures.labels import Box, Label, place
+from reports.figures.latency_points import Drawn, DrawnCurve
+from reports.figures.layout import Frame, Layout, cut, rounded
+
+MOST_ANCHORS = 8
+LONGEST_DIRECT = 28  # characters of a direct label
+# The drawing area that labels are placed for: smaller than the real one, so that they never touch.
+AREA_WIDE = (520.0, 300.0)
+AREA_NARROW = (290.0, 230.0)
+
+
+def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> list[dict[str, Any]]:
+    """The names of all curves that are not grey, unless they are too many; of two operations, of the solid one."""
+    width, height = AREA_NARROW if frame.narrow else AREA_WIDE
+    across, up = layout["xaxis"], layout["yaxis"]
+    everything = [d for one in drawn for d in (*one.counted, *one.hollow)]
+    at = {id(d): (_share(across, d.x) * width, (1 - _share(up, d.y)) * height) for d in everything}
+    obstacles = [Box(x - 24, y - 20, x + 8, y + 8) for x, y in at.values()]
+    named = [one for one in drawn if _anchors(one, across, up) and not one.look.faded and not one.dashed]
+    if len(named) > marks.MOST_WITH_RINGS:
+        return []
+    for one in drawn:
+        obstacles += _along([at[id(d)] for d in one.counted])
+    texts = [_short_label(one, drawn, frame) for one in named]
+    anchors = [_anchors(one, across, up) for one in named]
+    labels = [Label(text, tuple(at[id(d)] for d in some)) for some, text in zip(anchors, texts, strict=True)]
+    found = []
+    for one, some, text, spot in zip(named, anchors, texts, place(labels, obstacles, width, height), strict=True):
+        anchor = some[spot.anchor]
+        x, y = (coordinate(across, anchor.x), coordinate(up, anchor.y))
+        found.append(marks.direct_label(one.look, text, x=x, y=y, place=spot))
+    return found
+
+
+def _short_label(one: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:
+    """The whole label; on a telephone, where the colour says which database, only the mode if that is enough."""
+    solid = [other for other in drawn if not other.dashed]
+    if frame.narrow and len({other.curve.label for other in solid}) == len(solid):
+        return cut(one.curve.mode, 16)
+    return cut(one.look.label, LONGEST_DIRECT)
+
+
+def _anchors(one: DrawnCurve, across: Mapping[str, Any], up: Mapping[str, Any]) -> list[Drawn]:
+    """The points a label may stand at, from the last one backwards: those that are inside the axes."""
+    inside = [d for d in one.counted if 0 <= _share(across, d.x) <= 1 and 0 <= _share(up, d.y) <= 1]
+    return inside[::-1][:MOST_ANCHORS]
+
+
+def _along(path: Sequence[tuple[float, float]]) -> list[Box]:
+    """Small boxes along the segments of a curve, so that no label lies across it."""
+    boxes = []
+    for (x0, y0), (x1, y1) in pairwise(path):
+        steps = min(max(1, int(math.hypot(x1 - x0, y1 - y0) / 12)), 60)
+        for step in range(1, steps):
+            x, y = x0 + (x1 - x0) * step / steps, y0 + (y1 - y0) * step / steps
+            boxes.append(Box(x - 3, y - 3, x + 3, y + 3))
+    return boxes
+
+
+def coordinate(axis_: Mapping[str, Any], value: float) -> float:
+    """A value as annotations want it: its logarithm on a log axis."""
+    return rounded(math.log10(value)) if axis_.get("type") == "log" else value
+
+
+def _share(axis_: Mapping[str, Any], value: float) -> float:
+    """Where on the axis a value lies, from 0 to 1."""
+    low, high = axis_.get("range", (0.0, 1.0))
+    return float((coordinate(axis_, value) - low) / ((high - low) or 1.0))

@@ -1,0 +1,104 @@
+"""The lines that a reader lays through latency curves: one load for all sides, and one limit of latency."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchsite import formatting
+from reports.analysis.equal_load import How, latency_at, throughput_within
+from reports.curves import STATISTICS
+from reports.figures.latency_labels import coordinate
+from reports.figures.latency_points import Choice, DrawnCurve
+from reports.figures.layout import Frame, Layout, Trace, escaped, rounded
+
+# A line this many times beyond everything measured would make a dot of the curves: it is said, not drawn.
+TOO_FAR = 2.0
+SYMBOL = "x"
+
+
+def lines_shown(drawn: Sequence[DrawnCurve], choice: Choice) -> tuple[float | None, float | None]:
+    """The load (ops/s) and the limit (ms) as far as they have a place beside the curves."""
+    xs = [d.x for one in drawn for d in one.counted]
+    ys = [d.y for one in drawn for d in one.counted]
+    load, limit = choice.load_ops_s, choice.limit_us / 1e3 if choice.limit_us else None
+    shown_load = load if load and xs and 0 < load <= max(xs) * TOO_FAR else None
+    # A limit far below every point is no line either; latencies lie decades apart, so that is generous.
+    shown_limit = limit if limit and ys and min(ys) / 20 <= limit <= max(ys) * 20 else None
+    return shown_load, shown_limit
+
+
+def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame: Frame) -> list[Trace]:
+    """Draws the lines into the layout and returns where they meet the curves: an x on each, named in its hover."""
+    load, limit = lines_shown(drawn, choice)
+    shapes, found = layout.setdefault("shapes", []), []
+    if load is not None:
+        shapes.append(_line("x", "y", load, frame))
+        x = coordinate(layout["xaxis"], load)
+        layout["annotations"].append(
+            _name(f"at {formatting.throughput(load)}", frame, x=x, y=0, yref="paper", xanchor="left", yanchor="bottom")
+        )
+        found += [trace for one in drawn if (trace := _at_load(one, load, choice, frame))]
+    if limit is not None:
+        shapes.append(_line("y", "x", limit, frame))
+        said = f"{STATISTICS[choice.statistic]} ≤ {formatting.latency(limit * 1e3)}"
+        y = coordinate(layout["yaxis"], limit)
+        layout["annotations"].append(_name(said, frame, x=0, y=y, xref="paper", xanchor="left", yanchor="bottom"))
+        found += [trace for one in drawn if (trace := _within(one, limit, choice, frame))]
+    return found
+
+
+def _line(along: str, across: str, value: float, frame: Frame) -> dict[str, Any]:
+    return {
+        "type": "line",
+        f"{along}0": value,
+        f"{along}1": value,
+        f"{across}0": 0,
+        f"{across}1": 1,
+        f"{across}ref": "paper",
+        "line": {"color": frame.theme.ink, "width": 1.25, "dash": "dashdot"},
+        "layer": "below",
+    }
+
+
+def _name(text: str, frame: Frame, **place: Any) -> dict[str, Any]:
+    return {"text": escaped(text), "showarrow": False, "xshift": 4, "font": {"color": frame.theme.muted}, **place}
+
+
+def _at_load(one: DrawnCurve, load: float, choice: Choice, frame: Frame) -> Trace | None:
+    found = latency_at(one.load_points(), load)
+    if found.latency_us is None or one.look.faded:
+        return None
+    between = " and ".join(point.label for point in found.between)
+    how = f"interpolated between {between}" if found.how is How.INTERPOLATED else f"measured at {between}"
+    said = f"{one.operation} {STATISTICS[choice.statistic]} {formatting.latency(found.latency_us)}"
+    return _cross(one, load, found.latency_us / 1e3, [f"at {formatting.throughput(load)}: {said}", how], frame)
+
+
+def _within(one: DrawnCurve, limit_ms: float, choice: Choice, frame: Frame) -> Trace | None:
+    """Only where the curve goes through the limit: a ceiling that is fast enough meets no line."""
+    found = throughput_within(one.load_points(), limit_ms * 1e3)
+    if found.throughput_ops_s is None or found.how is not How.INTERPOLATED or one.look.faded:
+        return None
+    between = " and ".join(point.label for point in found.between)
+    said = f"{one.operation} {STATISTICS[choice.statistic]} within {formatting.latency(limit_ms * 1e3)}"
+    lines = [f"{said} up to {formatting.throughput(found.throughput_ops_s)}", f"interpolated between {between}"]
+    return _cross(one, found.throughput_ops_s, limit_ms, lines, frame)
+
+
+def _cross(one: DrawnCurve, x: float, y: float, lines: Sequence[str], frame: Frame) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [rounded(x)],
+        "y": [rounded(y)],
+        "name": escaped(f"{one.look.label}, on the line"),
+        "legendgroup": escaped(one.look.label),
+        "showlegend": False,
+        "marker": {
+            "color": one.look.colour,
+            "symbol": SYMBOL,
+            "size": 10,
+            "line": {"width": 1.5, "color": frame.theme.panel},
+        },
+        "text": ["<br>".join([f"<b>{escaped(one.look.label)}</b>", *map(escaped, lines)])],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
