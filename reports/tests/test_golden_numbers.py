@@ -1,0 +1,189 @@
+"""Every number of the shared golden file, made by our own functions. A key without a test here is a failure."""
+
+import json
+from decimal import ROUND_HALF_UP, Decimal
+
+import numpy as np
+import pytest
+from django.conf import settings
+
+from benchsite import formatting
+from reports.analysis.ceiling import Ladder, Rung, thread_ceiling
+from reports.analysis.edivisive import best_split, distance_sums, divergence
+from reports.analysis.knee import power, power_knee
+from reports.analysis.scalability import score
+from reports.analysis.sizing import binding_ratio, product_as_published
+from reports.analysis.usl import fit_usl
+from reports.tests.test_scalability import DISPUTED, PRINTED, computed
+from reports.tests.test_second_opinions import CISCO
+from runs.measures.little import explained_share_of_operations
+from runs.measures.omission import throttled_thread
+from runs.measures.search import Goal, State, Trial, search
+from runs.measures.stability import stability
+from runs.measures.steady import mser5
+from runs.ycsb.bounds import percentile_bounds
+from runs.ycsb.contradictions import bucket_contradiction
+from runs.ycsb.operation import Bucket, ReadOperation
+
+GOLDEN = settings.BASE_DIR.parent / "shared" / "data" / "golden.json"
+pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the golden file is not beside the project")
+
+# The printed histogram of Vari 2013: reads by bucket, from and to microseconds, and the line for more than 128 s.
+VARI = (
+    (0, 256, 732_757),
+    (256, 512, 1_071_121),
+    (512, 1024, 159_357),
+    (1024, 2000, 22_602),
+    (2000, 4000, 2_699),
+    (4000, 8000, 10_831),
+    (8000, 16_000, 403),
+    (16_000, 32_000, 38),
+    (64_000, 128_000, 160),
+    (1_024_000, 2_000_000, 12),
+    (2_000_000, 4_000_000, 20),
+)
+SPURIOUS = Bucket(128_000_000, None, 32)
+VARI_OPS_S, VARI_MEAN_US, VARI_THREADS, VARI_CLIENTS = 66_648.89362836577, 401.87, 8, 20
+
+
+def golden(key):
+    return json.loads(GOLDEN.read_text())[key]
+
+
+def test_no_key_of_the_file_is_left_unhandled():
+    names = {name.removeprefix("test_golden_") for name in globals() if name.startswith("test_golden_")}
+    assert names == set(json.loads(GOLDEN.read_text()))
+
+
+def test_golden_scalability():
+    rows = golden("scalability")
+    assert len(rows) == 18 and sum(row["reproduces"] for row in rows) == 15
+    for row in rows:
+        found = computed(row["workload"], row["db"])[row["metric"]]
+        printed = PRINTED[row["workload"], row["db"]][("s6", "s8", "E").index(row["metric"])]
+        rounded = Decimal(str(found)).quantize(Decimal("0.01"), ROUND_HALF_UP)
+        assert found == pytest.approx(row["computed"], abs=5.1e-5) and float(printed) == row["printed"]
+        assert (rounded == Decimal(printed)) is row["reproduces"]
+        assert ((row["workload"], row["db"], row["metric"]) in DISPUTED) is not row["reproduces"]
+    assert score({4: 1.0, 8: 2.0}).score == 1.0
+
+
+def test_golden_ratios():
+    rows = golden("ratios")
+    for row in rows:
+        ratio = row["a"] / row["b"]
+        assert ratio == pytest.approx(row["computed"], abs=5.1e-5)
+        assert (float(formatting.significant(ratio, 2)) == row["printed"]) is row["reproduces"]
+    assert sum(row["reproduces"] for row in rows) == 6
+
+
+def test_golden_ladder():
+    expected = golden("ladder")
+    rungs = [Rung(threads, float(throughput)) for threads, throughput in expected["rungs"]]
+    ceiling, knee = thread_ceiling(rungs), power_knee(rungs)
+    assert (ceiling.throughput_ops_s, ceiling.saturation_threads) == (expected["ceiling"], expected["n_sat"])
+    assert ceiling.ladder is Ladder.SATURATED and knee.threads == expected["knee_n"] and knee.reached
+    assert [power(rung) for rung in rungs] == pytest.approx(expected["power"], abs=0.6)
+
+
+def test_golden_search():
+    for case in golden("search"):
+        trials = []
+        while target := (found := search(case["probe"], trials, Goal(repeats=False))).next_target:
+            trials.append(Trial(target, target <= case["capacity"]))
+        assert [[trial.target_ops_s, trial.sustained] for trial in trials] == case["trials"]
+        assert (found.state, found.low, found.high) == (State.FOUND, case["lo"], case["hi"])
+
+
+def test_golden_stability():
+    expected = golden("stability")
+    found = stability(expected["series"])
+    assert (found.mean, found.median) == (expected["mean"], expected["median"])
+    assert found.sd == pytest.approx(expected["sd"], abs=5e-5) and found.cv == pytest.approx(expected["cv"], abs=5e-5)
+    assert found.down_spike_share == pytest.approx(expected["down_spike"])
+    assert found.slow_share == expected["frac_below_90pct_median"]
+
+
+def test_golden_mser5():
+    expected = golden("mser5")
+    found = mser5(expected["series"])
+    assert (found.truncate_s, found.at_limit) == (expected["truncate"], expected["at_limit"])
+    assert found.mean_kept == pytest.approx(expected["mean_kept"])
+    assert list(found.statistics)[: len(expected["stat"])] == pytest.approx(expected["stat"], abs=6e-6)
+
+
+def test_golden_edivisive():
+    expected = golden("edivisive")
+    values = np.asarray(expected["series"], dtype=float)
+    tau = expected["tau"]
+    assert best_split(distance_sums(values), 0, values.size) == (tau, pytest.approx(expected["q"]))
+    assert divergence(values[:tau], values[tau : expected["kappa"]]) == pytest.approx(expected["q"])
+
+
+def test_golden_vari_histogram():
+    expected = golden("vari_histogram")
+    buckets = tuple(Bucket(low, high, count) for low, high, count in VARI)
+    total = sum(bucket.count for bucket in buckets)
+    assert total == expected["sum_without_overflow"] == 2_000_000
+    cumulative = np.cumsum([bucket.count for bucket in buckets])[:8] / total
+    assert cumulative.tolist() == pytest.approx(expected["cum"], abs=6e-7)
+    bounds = percentile_bounds([ReadOperation(count=total, buckets=buckets)], ["95", "99", "99.9"])
+    ends = {name: (found.low_us, found.high_us) for name, found in bounds.items()}
+    assert ends == {"50": (256, 512), "95": (512, 1024), "99": (1024, 2000), "99.9": (4000, 8000)}
+    # Eight threads cannot have done it; all twenty clients together make the headline.
+    threads = explained_share_of_operations([(VARI_OPS_S, VARI_MEAN_US)], VARI_THREADS) * VARI_THREADS
+    assert threads == pytest.approx(expected["little_implied_threads"], abs=5e-3)
+    headline = VARI_CLIENTS * VARI_THREADS / (VARI_MEAN_US / 1e6)
+    assert round(headline) == expected["headline_check"]
+    assert explained_share_of_operations([(headline, VARI_MEAN_US)], VARI_CLIENTS * VARI_THREADS) == pytest.approx(1)
+
+
+def test_the_spurious_bucket_contradicts_the_count_and_the_maximum():
+    buckets = tuple(Bucket(low, high, count) for low, high, count in VARI)
+    printed = ReadOperation(count=2_000_000, max_us=2_110_000, buckets=(*buckets, SPURIOUS))
+    assert "2,000,032 values of 2,000,000" in bucket_contradiction(printed)
+    assert bucket_contradiction(ReadOperation(count=2_000_000, max_us=2_110_000, buckets=buckets)) == ""
+
+
+def test_golden_coordinated_omission():
+    expected = golden("coordinated_omission")
+    service = [1.0] * 500 + [1000.0] + [1.0] * 499
+    _, response = throttled_thread(service, 10.0)
+
+    def rank(values, percentile):
+        return float(np.sort(values)[int(np.ceil(percentile / 100 * len(values))) - 1])
+
+    assert np.mean(service) == expected["op_mean"] and rank(service, 99) == expected["op_p99"]
+    assert response.mean() == pytest.approx(expected["intended_mean"])
+    found = {name: round(rank(response, float(name))) for name in expected["intended"]}
+    assert found == expected["intended"] and int((response > 1.5).sum()) == expected["elevated"]
+
+
+def test_golden_ratio_ci():
+    from reports.analysis.comparing import compare_values
+
+    expected = golden("ratio_ci")
+    found = compare_values(expected["A"], expected["B"], higher_is_better=True)
+    assert found.ratio == pytest.approx(expected["ratio"], abs=5.1e-5)
+    assert [found.low, found.high] == pytest.approx(expected["ci95"], abs=5.1e-5)
+    assert found.df == pytest.approx(expected["df"], abs=5.1e-3)
+
+
+def test_golden_usl_cisco():
+    expected = golden("usl_cisco")
+    found = fit_usl(range(1, 33), CISCO)
+    assert (found.sigma, found.kappa) == (
+        pytest.approx(expected["sigma"], abs=5e-7),
+        pytest.approx(expected["kappa"], abs=5e-9),
+    )
+    assert found.lam == pytest.approx(expected["lam"], rel=1e-5)
+    assert found.peak_threads == pytest.approx(expected["n_star"], rel=1e-5)
+    assert found.peak_ops_s == pytest.approx(expected["x_peak"], abs=0.01)
+
+
+def test_golden_tco():
+    expected = golden("tco")
+    assert product_as_published(4, 3.6) == pytest.approx(expected["product"])
+    assert binding_ratio(4, 3.6) == expected["binding"]
+    unrounded = product_as_published(1_000_000_000 / 215_000_000, 410_000 / 113_000)
+    assert unrounded == pytest.approx(expected["unrounded_product"], abs=5.1e-5)
