@@ -64,6 +64,7 @@ matrix_urls: Patterns = [
     path("", matrices.matrices, name="matrices"),
     path("new/", matrices.matrix_add, name="matrix-add"),
     path("preview/", matrices.matrix_preview, name="matrix-preview"),
+    path("templates/", matrices.matrix_templates, name="matrix-templates"),
     path("<uuid:pk>/", matrix.matrix, name="matrix"),
     path("<uuid:pk>/live/", matrix.matrix_live, name="matrix-live"),
     path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),

@@ -1,7 +1,6 @@
 """The matrix builder's form: what is crossed, the ladder, how each rung is measured, and what is left out and why."""
 
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +12,12 @@ from django.http import QueryDict
 
 from benchsite.teams.models import Team, User
 from runs.catalog import Mode, System, UnknownSystem, load_catalog
+from runs.forms.exclusions import MOST_EXCLUSIONS, Exclusion, exclusions_of, problem_with
 from runs.forms.fields import DescribedForm, NumbersField, TagsField, name_field, notes_field
+from runs.forms.following import Following, StudyAsk
 from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Workload
 from runs.models.plan import Purpose
-from runs.planning import Plan, plan_of, submit
+from runs.planning import Plan, plan_of, sizes, submit
 
 DEFAULT_RUNGS = [2, 4, 8, 16, 32, 64]
 RESETS = (("keep", "keep everything"), ("restart", "restart the server"), ("reload", "reload the data"))
@@ -32,10 +33,7 @@ FOLDED = (
     "load_policy", "load_threads", "processes_per_generator", "reset_rung",
     "tags", "priority", "seed", "notes",
 )  # fmt: skip
-NO_REASON = "the reason is still to be written"
 LEVELS = ("rung",)  # those that this release resets between
-LONGEST_REASON = 300
-MOST_EXCLUSIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,38 +44,21 @@ class ModeChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class ScalingSet:
+    """A system that stands on clusters of several sizes."""
+
+    system: str
+    name: str
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DatabaseChoice:
     """One database with the modes it can be run in; `system` is None where the catalog does not know it."""
 
     database: Database
     system: System | None
     modes: tuple[ModeChoice, ...]
-
-
-@dataclass(slots=True)
-class Exclusion:
-    """One row of what is left out, as it was written. `entry` is "database:mode", empty for any of them."""
-
-    entry: str = ""
-    workload: str = ""
-    rung: str = ""
-    reason: str = ""
-    error: str = ""
-
-    @property
-    def blank(self) -> bool:
-        return not (self.entry or self.workload or self.rung or self.reason)
-
-    def rule(self) -> dict[str, Any]:
-        """The rule of `Matrix.exclusions` that this row means."""
-        match: dict[str, object] = {}
-        if self.entry:
-            match["database"], match["mode"] = self.entry.split(":", 1)
-        if self.workload:
-            match["workload"] = self.workload
-        if self.rung:
-            match["rung"] = int(self.rung)
-        return {"match": match, "reason": self.reason or NO_REASON}
 
 
 def whole(least: int, most: int, **kwargs: Any) -> forms.IntegerField:
@@ -115,6 +96,12 @@ class MatrixForm(DescribedForm):
     load_threads = whole(1, 10_000, label="Threads of a load")
     reset_rung = forms.ChoiceField(choices=RESETS, label="Between rungs")
     priority = whole(-100, 100, help_text="Among your team's own matrices; higher starts first.")
+    records_rule = forms.ChoiceField(
+        choices=tuple(sizes.RULES.items()),
+        required=False,
+        label="Records on larger clusters",
+        help_text="For a scaling set: databases of one system on clusters of several sizes.",
+    )
     tags = TagsField(required=False, max_length=1000, help_text="Apart by commas; every run gets them.")
     notes = notes_field()
 
@@ -125,34 +112,44 @@ class MatrixForm(DescribedForm):
         source: Matrix | None = None,
         final: bool = False,
         start: Mapping[str, str] | None = None,
+        study: StudyAsk | None = None,
         **kwargs: Any,
     ) -> None:
         self.team = team
         self.source = source
+        self.study = study
         self.final = final  # Whether it is to be submitted; a preview shows a cell left out before its reason is there.
         self.databases = list(
-            Database.objects.filter(team=team).select_related("cluster").prefetch_related("cluster__nodes")
+            Database.objects.filter(team=team).select_related("cluster").prefetch_related("cluster__nodes__machine")
         )
         self.team_workloads = list(Workload.objects.filter(team=team))
         self.generators = list(generators_for(team).select_related("machine"))
-        kwargs["initial"] = initial_of(source, self.generators, self._chosen(start or {}))
+        self.follows = Following(study, team, self.databases, self.team_workloads, self.generators) if study else None
+        if self.follows:
+            self.team_workloads += self.follows.proposed
+        kwargs["initial"] = {
+            **initial_of(source, self.generators, self._chosen(start or {})),
+            **(self.follows.initial() if self.follows and source is None else {}),
+        }
         super().__init__(*args, **kwargs)
         self._choices("entries", [(value, value) for choice in self.database_choices for value in values_of(choice)])
         self._choices("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self._choices("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = self._posted_exclusions() if self.is_bound else exclusions_of(source)
 
-    def _chosen(self, start: Mapping[str, str]) -> dict[str, list[str]]:
-        """What is ticked at first: the database or workload whose page led here, in every mode that one node has."""
+    def _chosen(self, start: Mapping[str, str]) -> dict[str, Any]:
+        """What is ticked at first: the database or workload whose page led here, in every mode that one node has; or
+        all databases of a system that stands on clusters of several sizes."""
         entries = [
             one.value
             for database in self.databases
-            if str(database.pk) == start.get("database")
+            if str(database.pk) == start.get("database") or database.system == (start.get("scaling") or None)
             for one in database_choice(database, set()).modes
             if not one.mode.replicas_needed
         ]
         workloads = [str(w.pk) for w in self.team_workloads if str(w.pk) == start.get("workload")]
-        return {"entries": entries, "workloads": workloads}
+        rule = {"records_rule": sizes.PER_NODE} if start.get("scaling") else {}
+        return {"entries": entries, "workloads": workloads, **rule}
 
     def _choices(self, field: str, choices: list[tuple[str, str]]) -> None:
         self.fields[field].choices = choices  # type: ignore[attr-defined]
@@ -177,6 +174,15 @@ class MatrixForm(DescribedForm):
         ]
         chosen = [(value, label) for value, label, is_chosen in options if is_chosen]
         return chosen or [(value, label) for value, label, _ in options]
+
+    @property
+    def proposed_workloads(self) -> set[str]:
+        """Those of the study that are made when the matrix is submitted."""
+        return {str(w.pk) for w in self.follows.proposed} if self.follows else set()
+
+    @property
+    def scaling_sets(self) -> list[ScalingSet]:
+        return scaling_sets(self.databases)
 
     def _posted_exclusions(self) -> list[Exclusion]:
         columns = [self.data.getlist(f"exclude_{name}") for name in ("entry", "workload", "rung", "reason")]  # type: ignore[attr-defined]
@@ -214,9 +220,17 @@ class MatrixForm(DescribedForm):
             max_measure_s=data["measure_s"],
             resets={level: data[f"reset_{level}"] for level in LEVELS},
             exclusions=[row.rule() for row in self.exclusions],
-            overrides=self.source.overrides if self.source else [],
+            overrides=self._overrides(),
+            template=self.follows.template(self) if self.follows else None,
             **{name: data[name] for name in (*same, *more)},
         )
+
+    def _overrides(self) -> list[dict[str, Any]]:
+        """Those of the matrix that is cloned, after what the rule for records makes of the chosen sizes."""
+        kept = [rule for rule in (self.source.overrides if self.source else []) if not sizes.is_by_rule(rule)]
+        databases = {str(database.pk): len(database.cluster.nodes.all()) for database, _ in self.chosen_entries()}
+        workloads = {str(w.pk): int(w.properties.get("recordcount", 0)) for w in self.chosen_workloads()}
+        return [*sizes.overrides(self.cleaned_data["records_rule"], databases, workloads), *kept]
 
     def plan(self) -> Plan:
         return plan_of(
@@ -266,9 +280,12 @@ class MatrixForm(DescribedForm):
         """Saves the matrix and inserts its runs. Raises PlanError; nothing is stored then."""
         with transaction.atomic():
             matrix = self.matrix()
+            workloads = self.chosen_workloads()
+            if self.follows:
+                workloads = self.follows.stored(workloads, matrix)
             matrix.created_by = user
             matrix.save()
-            matrix.workloads.set(self.chosen_workloads())
+            matrix.workloads.set(workloads)
             matrix.load_generators.set(self.chosen_generators())
             MatrixEntry.objects.bulk_create(
                 MatrixEntry(matrix=matrix, database=database, mode=mode, position=position)
@@ -292,14 +309,26 @@ def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:
     return DatabaseChoice(database, system, tuple(ModeChoice(value, mode, value in chosen) for value, mode in modes))
 
 
+def scaling_sets(databases: Sequence[Database]) -> list[ScalingSet]:
+    """The systems of which databases on several sizes are described."""
+    sizes_of: dict[str, set[int]] = {}
+    for database in databases:
+        if count := len(database.cluster.nodes.all()):
+            sizes_of.setdefault(database.system, set()).add(count)
+    systems = load_catalog().systems
+    return [
+        ScalingSet(system, systems[system].name, tuple(sorted(nodes)))
+        for system, nodes in sizes_of.items()
+        if len(nodes) > 1 and system in systems
+    ]
+
+
 def values_of(choice: DatabaseChoice) -> Iterator[str]:
     for mode in choice.modes:
         yield mode.value
 
 
-def initial_of(
-    source: Matrix | None, generators: list[LoadGenerator], chosen: Mapping[str, list[str]]
-) -> dict[str, Any]:
+def initial_of(source: Matrix | None, generators: list[LoadGenerator], chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the form begins with: another matrix, or careful values for a study to be published."""
     if source is None:
         return {
@@ -327,42 +356,9 @@ def initial_of(
         **{name: getattr(source, name) for name in same},
         **{f"reset_{level}": source.resets.get(level, Matrix.Reset.KEEP) for level in LEVELS},
         "name": f"{source.name} (again)"[:120],
+        "records_rule": sizes.rule_of(source.overrides),
         "measure_s": source.min_measure_s,
         "entries": [f"{entry.database_id}:{entry.mode}" for entry in source.entries.all()],
         "workloads": [str(pk) for pk in source.workloads.values_list("pk", flat=True)],
         "load_generators": [str(pk) for pk in source.load_generators.values_list("pk", flat=True)],
     }
-
-
-def exclusions_of(source: Matrix | None) -> list[Exclusion]:
-    rows = []
-    for rule in source.exclusions if source else []:
-        match = rule["match"]
-        entry = f"{match['database']}:{match['mode']}" if "database" in match and "mode" in match else ""
-        rows.append(Exclusion(entry, str(match.get("workload", "")), str(match.get("rung", "")), rule["reason"]))
-    return rows
-
-
-def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
-    """What is wrong with a row of exclusions, as a sentence; empty when nothing is."""
-    if row.entry and row.entry not in entries:
-        return "This database and mode is no longer there: choose another, or clear the row."
-    if row.workload and (not is_uuid(row.workload) or row.workload not in workloads):
-        return "This workload is no longer there: choose another, or clear the row."
-    if row.rung and not (row.rung.isascii() and row.rung.isdigit() and len(row.rung) < 11):
-        return f"“{row.rung[:20]}” is no rung: write one number of the ladder, or leave it empty for all."
-    if not (row.entry or row.workload or row.rung):
-        return "Choose what is left out: a database and mode, a workload, a rung, or several of them."
-    if not row.reason.replace("\t", " ").isprintable():
-        return "The reason holds a control character: write it in one line of plain text."
-    if len(row.reason) > LONGEST_REASON:
-        return f"The reason has {len(row.reason)} characters; at most {LONGEST_REASON} are allowed."
-    return ""
-
-
-def is_uuid(text: str) -> bool:
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True

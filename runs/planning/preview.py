@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from runs.catalog import Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, server_settings
 from runs.planning.expansion import Expansion, PlannedRun, expand
 from runs.planning.plan import Entry, Plan, Problem
+from runs.planning.sizes import sentences
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
 LOG_BYTES_PER_INTERVAL = 700
@@ -40,6 +41,7 @@ class Preview:
     seconds: float
     disk_bytes_per_node: int
     result_bytes: int
+    sizes: tuple[str, ...] = ()  # of a scaling set: which records on how many nodes
 
 
 def preview(plan: Plan) -> Preview:
@@ -66,6 +68,7 @@ def preview(plan: Plan) -> Preview:
         seconds=sum(run.expected_s for run in expansion.runs),
         disk_bytes_per_node=_disk(plan, expansion),
         result_bytes=sum(_result_bytes(plan, run) for run in expansion.runs),
+        sizes=sentences(measured),
     )
 
 

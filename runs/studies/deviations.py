@@ -119,11 +119,16 @@ def _load(study: Scenario, chosen: Chosen) -> Iterator[str]:
         yield f"Repeats: {study.repeats} in the study; here {chosen.repeats}."
 
 
-def _mix(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """What makes a mix the same: all but the data set's size, with what YCSB takes where nothing is said."""
-    size = ("recordcount", "fieldcount", "fieldlength", "fieldnameprefix")
+def filled(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties with what YCSB takes where nothing is said."""
     defaults = {name: one.default for name, one in WORKLOAD_PROPERTIES.items() if one.default is not None}
-    return tuple(sorted((n, str(v)) for n, v in {**defaults, **properties}.items() if n not in size))
+    return {**defaults, **{name: str(value) for name, value in properties.items()}}
+
+
+def _mix(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """What makes a mix the same: all but the size of the data set."""
+    size = ("recordcount", "fieldcount", "fieldlength", "fieldnameprefix")
+    return tuple(sorted((name, value) for name, value in filled(properties).items() if name not in size))
 
 
 def _ladder(kind: str, rungs: Sequence[int]) -> str:

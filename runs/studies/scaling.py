@@ -1,7 +1,7 @@
 """A study's scenario fitted to a machine by a stated rule, every change as a sentence."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -10,7 +10,7 @@ from runs.studies.templates import Scenario, StudyTemplate, StudyWorkload
 from runs.ycsb.properties import dataset
 
 Scale = float | Literal["small"]
-SCALES: Final = {"full": 1.0, "small": "small"}
+SCALES: Final[Mapping[str, Scale]] = {"full": 1.0, "small": "small"}
 
 # The rule of "small". The data set takes a sixteenth of a node's memory at most, and loads in seconds.
 SHARE_OF_MEMORY: Final = 1 / 16
@@ -133,8 +133,8 @@ def _changes(study: Scenario, here: Scenario) -> tuple[str, ...]:
     said = (
         (f"records {grouped(study.records)} → {grouped(here.records)}", study.records != here.records),
         (
-            f"rungs: {len(study.rungs)} up to {grouped(study.rungs[-1])} {unit} → "
-            f"{len(here.rungs)} up to {grouped(here.rungs[-1])} {unit} (\N{MULTIPLICATION SIGN} {here.rungs[-1] / study.rungs[-1]:.2g})",
+            f"rungs: {len(study.rungs)} up to {grouped(study.rungs[-1])} {unit} → {len(here.rungs)} up to "
+            f"{grouped(here.rungs[-1])} {unit} (\N{MULTIPLICATION SIGN} {here.rungs[-1] / study.rungs[-1]:.2g})",
             study.rungs != here.rungs,
         ),
         (f"threads {study.threads} → {here.threads}", study.threads != here.threads),

@@ -68,7 +68,7 @@ def test_thumbtack_2014_aerospike_vari_and_columbia_are_their_plans():
 )
 def test_a_wrong_file_is_refused_with_its_place(old, new, message):
     assert old in THUMBTACK
-    with pytest.raises(CatalogError, match="test.toml") as refused:
+    with pytest.raises(CatalogError, match=r"test\.toml") as refused:
         read_template(THUMBTACK.replace(old, new, 1), "test.toml", load_catalog())
     assert message in str(refused.value)
 

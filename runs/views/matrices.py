@@ -13,12 +13,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
-from runs.forms.matrices import Exclusion, MatrixForm
+from runs.forms.exclusions import Exclusion
+from runs.forms.following import study_asked
+from runs.forms.matrices import MatrixForm
 from runs.models import Matrix
 from runs.models.run import Status
 from runs.pages.building import Grid, grid_of
 from runs.pages.queue import queue
 from runs.planning import PlanError, Preview, Problem, preview
+from runs.studies.templates import templates
 from runs.views.paging import page_of
 
 COUNTED = {
@@ -56,7 +59,7 @@ def matrices(request: HttpRequest) -> HttpResponse:
 @role_required(Role.RUNNER)
 def matrix_add(request: HttpRequest) -> HttpResponse:
     """The builder. POST previews, adds an exclusion, or submits, by the button that was pressed."""
-    form = builder(request)
+    form, study_problem = builder(request)
     problems: tuple[Problem, ...] = ()
     if "submit" in request.POST and form.is_valid():
         try:
@@ -70,20 +73,30 @@ def matrix_add(request: HttpRequest) -> HttpResponse:
         entry, _, workload = request.POST["exclude"].partition("|")
         form.exclusions.append(Exclusion(entry[:120], workload[:40]))
     refused = "submit" in request.POST
-    context = {"form": form, **foresee(form), "problems": problems, "refused": refused}
+    context = {
+        "form": form, **foresee(form), "problems": problems, "refused": refused, "study_problem": study_problem,
+    }  # fmt: skip
     return render(request, "runs/matrices/builder.html", context, status=422 if refused else 200)
+
+
+@require_GET
+@team_required
+def matrix_templates(request: HttpRequest) -> HttpResponse:
+    """The published studies as plans, each scenario at full or small scale."""
+    context = {"templates": templates(), "may_edit": has_role(request, Role.RUNNER)}
+    return render(request, "runs/matrices/templates.html", context)
 
 
 @require_POST
 @role_required(Role.RUNNER)
 def matrix_preview(request: HttpRequest) -> HttpResponse:
     """The preview alone, for the builder while a person types."""
-    form = builder(request)
+    form, _ = builder(request)
     return render(request, "runs/matrices/preview.html", {"form": form, **foresee(form)})
 
 
-def builder(request: HttpRequest) -> MatrixForm:
-    """The form as it was sent, or as the matrix named in the URL has it."""
+def builder(request: HttpRequest) -> tuple[MatrixForm, str]:
+    """The form as it was sent, or as the matrix or the study named in the URL has it; what the URL asks in vain."""
     source = request.GET.get("from") or request.POST.get("from")
     found: Matrix | None = None
     if source:
@@ -92,7 +105,17 @@ def builder(request: HttpRequest) -> MatrixForm:
         except ValueError:
             raise Http404 from None
     posted = request.POST if request.method == "POST" else None
-    return MatrixForm(posted, team=team_of(request), source=found, final="submit" in request.POST, start=request.GET)
+    study, problem = study_asked(study_of(found) if found else posted or request.GET)
+    form = MatrixForm(
+        posted, team=team_of(request), source=found, final="submit" in request.POST, start=request.GET, study=study
+    )
+    return form, problem
+
+
+def study_of(matrix: Matrix) -> dict[str, object]:
+    """Which study a stored matrix follows, as an address would say it."""
+    kept = matrix.template or {}
+    return {"template": kept.get("study"), "scenario": kept.get("scenario"), "scale": kept.get("scale")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +158,9 @@ class Foreseen:
 
 def foresee(form: MatrixForm) -> dict[str, object]:
     """What the plan would cost; nothing but the form's own errors while there are any."""
-    bound = form if form.is_bound else MatrixForm(form.as_posted(), team=form.team, source=form.source)
+    bound = form
+    if not form.is_bound:
+        bound = MatrixForm(form.as_posted(), team=form.team, source=form.source, study=form.study)
     if not bound.is_valid():
         return {"foreseen": None, "faulty": bound}
     plan = bound.plan()
@@ -145,4 +170,8 @@ def foresee(form: MatrixForm) -> dict[str, object]:
     before = [row.forecast.ends_at for row in queue(now) if {str(machine.pk) for machine in row.machines} & wanted]
     start = max([now, *(end for end in before if end)])
     ends_at = start + timedelta(seconds=found.seconds)
-    return {"foreseen": Foreseen(found, grid_of(plan, found), start, ends_at, start > now)}
+    return {
+        "foreseen": Foreseen(found, grid_of(plan, found), start, ends_at, start > now),
+        "deviations": bound.follows.deviations(bound) if bound.follows else (),
+        "no_sizes": bound.cleaned_data["records_rule"] and not found.sizes,
+    }

@@ -13,6 +13,7 @@ from runs import annotating, lifecycle, live
 from runs.models import Matrix
 from runs.pages.matrix import Progress, matrix_page
 from runs.pages.queue import queue
+from runs.studies.templates import templates
 
 MATRICES = Matrix.objects.select_related("team", "created_by")
 # The sparkline of what runs now needs no more than the last minute or so of a handful of clients.
@@ -48,7 +49,14 @@ def _context(request: HttpRequest, found: Matrix) -> dict[str, object]:
         "progress": page.progress,
         "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page.now],
         "can_run": has_role(request, Role.RUNNER),
+        "study_name": study_name(found),
     }
+
+
+def study_name(matrix: Matrix) -> str:
+    """The short name of the study that a matrix follows; its slug where that is no longer shipped."""
+    slug = str((matrix.template or {}).get("study", ""))
+    return next((one.name for one in templates() if one.slug == slug), slug)
 
 
 @require_POST

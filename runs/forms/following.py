@@ -1,0 +1,267 @@
+"""A matrix in the builder that follows a published study: what is ticked at first, who can play which part, what
+deviates."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from benchsite.formatting import grouped
+from benchsite.teams.models import Team
+from runs.catalog import Mode, System, UnknownName, UnknownSystem, load_catalog
+from runs.models import Database, LoadGenerator, Machine, Matrix, Workload
+from runs.models.plan import Provisioner
+from runs.planning import sizes
+from runs.planning.submission import YCSB_VERSION
+from runs.studies import scaling
+from runs.studies.deviations import Chosen, ChosenEntry, deviations, filled
+from runs.studies.templates import Part, StudyTemplate, template_of
+
+if TYPE_CHECKING:
+    from runs.forms.matrices import MatrixForm
+
+_PROPOSED = uuid.UUID("6f3a2f0e-8a0b-5c55-9d5d-3a6c0a1f7b41")  # names the workloads that are not yet stored
+STUDY_LOAD_THREADS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class StudyAsk:
+    """Which study is to be followed, as an address or a stored matrix says it; every name is known."""
+
+    template: StudyTemplate
+    scenario: str
+    scale: str
+
+
+def study_asked(says: Mapping[str, Any]) -> tuple[StudyAsk | None, str]:
+    """What `template`, `scenario` and `scale` ask for; else None, with a sentence where they ask for what is not."""
+    slug, scenario, scale = (str(says.get(name) or "") for name in ("template", "scenario", "scale"))
+    if not slug:
+        return None, ""
+    try:
+        template = template_of(slug)
+        found = template.scenario(scenario)
+    except UnknownName as unknown:
+        return None, f"{unknown} Choose a study below, or build the matrix by hand."
+    scale = scale or "small"
+    if scale not in scaling.SCALES:
+        return None, f"The scale {scale[:20]!r} is neither full nor small. Choose a study anew."
+    return StudyAsk(template, found.slug, scale), ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unplayed:
+    """A part of the study that cannot run here, and why."""
+
+    part: Part
+    reason: str
+
+
+class Following:
+    """A study's scenario at a scale, met with what a team has."""
+
+    def __init__(
+        self,
+        asked: StudyAsk,
+        team: Team,
+        databases: Sequence[Database],
+        workloads: Sequence[Workload],
+        generators: Sequence[LoadGenerator],
+    ) -> None:
+        machine = machine_of(databases, len(generators))
+        self.study = scaling.scaled(asked.template, scaling.SCALES[asked.scale], asked.scenario, machine)
+        self.team = team
+        self.databases = databases
+        self.generators = generators
+        self.found, self.proposed = self._workloads(workloads)
+        played = [(part, *who_plays(part, databases)) for part in self.study.study.parts]
+        self.unplayed = [Unplayed(part, reason) for part, players, reason in played if not players]
+        self.entries = [f"{d.pk}:{part.mode}" for part, players, _ in played for d in players]
+        self.stand_ins = [] if self.entries else stand_ins(databases, self.study.study.guarantee)
+
+    def _workloads(self, held: Sequence[Workload]) -> tuple[list[Workload], list[Workload]]:
+        """The study's workloads that the team has already, by their properties, and the others, not stored."""
+        known = {tuple(sorted(filled(w.properties).items())): w for w in held}
+        names = {w.name for w in held}
+        found, proposed = [], []
+        for one in self.study.scenario.workloads:
+            key = tuple(sorted(filled(one.properties).items()))
+            if key in known:
+                found.append(known[key])
+                continue
+            name = f"{self.study.template.name} {one.short_name}, {grouped(one.records)} records"
+            workload = Workload(
+                pk=uuid.uuid5(_PROPOSED, f"{self.team.pk} {key}"),
+                team=self.team,
+                name=_free(name, names),
+                short_name=one.short_name,
+                properties=dict(one.properties),
+                notes=f"{one.name}, as {self.study.template.name} has it.",
+            )
+            names.add(workload.name)
+            proposed.append(workload)
+        return found, proposed
+
+    def initial(self) -> dict[str, Any]:
+        """What the builder's fields begin with."""
+        here = self.study.scenario
+        small = self.study.scale == "small"
+        return {
+            "name": f"{self.study.template.name}: {here.slug}{', small' if small else ''}",
+            "purpose": here.purpose,
+            "entries": self.entries or self.stand_ins,
+            "workloads": [str(w.pk) for w in (*self.found, *self.proposed)],
+            "ladder": here.ladder,
+            "rungs": list(here.rungs),
+            "threads": here.threads,
+            "repeats": here.repeats,
+            "order": Matrix.Order.AS_LISTED,
+            "warmup_s": here.warmup_s,
+            "measure_s": here.measure_s,
+            "load_threads": 8 if small else STUDY_LOAD_THREADS,
+            "records_rule": sizes.PER_NODE if here.per_node else sizes.FIXED,
+            "tags": [self.study.template.slug],
+        }
+
+    def deviations(self, form: "MatrixForm") -> tuple[str, ...]:
+        """Everything in which the form's plan differs from the study. Only for a form without errors."""
+        data = form.cleaned_data
+        chosen = Chosen(
+            entries=tuple(_entry(database, mode) for database, mode in form.chosen_entries()),
+            workloads=tuple((w.name, w.properties) for w in form.chosen_workloads()),
+            ladder=data["ladder"],
+            rungs=tuple(data["rungs"]),
+            threads=data["threads"],
+            clients=len(form.chosen_generators()),
+            warmup_s=data["warmup_s"],
+            measure_s=data["measure_s"],
+            repeats=data["repeats"],
+            client=f"YCSB {YCSB_VERSION} with Benchsite's bindings",
+        )
+        return deviations(self.study.template, self.study.study, chosen)
+
+    def template(self, form: "MatrixForm") -> dict[str, object]:
+        """What `Matrix.template` keeps."""
+        return {
+            "study": self.study.template.slug,
+            "scenario": self.study.study.slug,
+            "scale": self.study.scale,
+            "deviations": list(self.deviations(form)),
+            "not_run": [f"{one.part.name} ({one.part.mode}): {one.reason}" for one in self.unplayed],
+        }
+
+    def stored(self, workloads: Sequence[Workload], matrix: Matrix) -> list[Workload]:
+        """The chosen workloads with the proposed ones made; the matrix' rules name them by their new keys."""
+        proposed = {w.pk for w in self.proposed}
+        made: dict[str, Workload] = {}
+        for workload in workloads:
+            if workload.pk in proposed:
+                made[str(workload.pk)] = Workload.objects.create(
+                    team=workload.team, name=workload.name, short_name=workload.short_name,
+                    properties=workload.properties, notes=workload.notes,
+                )  # fmt: skip
+        for rule in (*matrix.exclusions, *matrix.overrides):
+            if (named := rule["match"].get("workload")) in made:
+                rule["match"]["workload"] = str(made[named].pk)
+        return [made.get(str(workload.pk), workload) for workload in workloads]
+
+
+def machine_of(databases: Sequence[Database], clients: int) -> scaling.Machine:
+    """The smallest machine that a runnable database stands on; what nobody knows is taken as careful defaults."""
+    usual = scaling.Machine()
+    machines = [node.machine for d in databases if _runnable(d) for node in d.cluster.nodes.all()]
+    return scaling.Machine(
+        cores=min(_known(machines, "cores"), default=usual.cores),
+        memory_bytes=min(_known(machines, "memory_bytes"), default=usual.memory_bytes),
+        clients=max(1, clients),
+    )
+
+
+def who_plays(part: Part, databases: Sequence[Database]) -> tuple[list[Database], str]:
+    """The team's databases that can play a part of a study, or why none can."""
+    if part.left_out:
+        return [], part.left_out
+    system = load_catalog().system(part.system)
+    mode = system.mode(part.mode)
+    if not system.runnable:
+        return [], f"this release has no client for {system.name} and cannot run it; results of it can be uploaded"
+    described = [database for database in databases if _system(database) is system]
+    if not described:
+        return [], f"no database of {system.name} is described: add one, then open the template again"
+    able = [database for database in described if _has(database, mode)]
+    if not able:
+        return [], f"mode {mode.slug} waits for {mode.replicas_needed} other copies, which no cluster here has"
+    return able, ""
+
+
+def stand_ins(databases: Sequence[Database], guarantee: str) -> list[str]:
+    """The mode nearest to a scenario's guarantee of each database that can run: "database:mode"."""
+    chosen = []
+    for database in databases:
+        system = _system(database)
+        if system is None or not system.runnable:
+            continue
+        mode = _nearest([m for m in system.modes.values() if not m.replicas_needed], guarantee)
+        if mode:
+            chosen.append(f"{database.pk}:{mode.slug}")
+    return chosen
+
+
+def _nearest(modes: Sequence[Mode], guarantee: str) -> Mode | None:
+    """Durable: forced to disk, nothing lost. Fast: a write does not wait for the disk, and loses a bounded time."""
+    if guarantee == "durable":
+        forced = [m for m in modes if m.durability.ack == "disk" and m.durability.loss_window_s == 0]
+        return forced[-1] if forced else None
+    bounded = [m for m in modes if m.durability.loss_window_s]
+    return min(bounded or modes, key=lambda mode: mode.durability.loss_window_s or 0, default=None)
+
+
+def _has(database: Database, mode: Mode) -> bool:
+    """Whether the database's cluster has the copies that a mode waits for."""
+    if not mode.replicas_needed:
+        return True
+    cluster = database.cluster
+    return cluster.provisioner != Provisioner.PROCESS and len(cluster.nodes.all()) > mode.replicas_needed
+
+
+def _entry(database: Database, mode: str) -> ChosenEntry:
+    system = load_catalog().system(database.system)
+    return ChosenEntry(
+        database=database.name,
+        system=system.slug,
+        system_name=system.name,
+        version=database.version,
+        mode=mode,
+        mode_name=system.mode(mode).name,
+        binding=system.binding.name,
+        nodes=len(database.cluster.nodes.all()),
+        replication_factor=database.replication_factor,
+    )
+
+
+def _system(database: Database) -> System | None:
+    try:
+        return load_catalog().system(database.system)
+    except UnknownSystem:
+        return None
+
+
+def _runnable(database: Database) -> bool:
+    system = _system(database)
+    return system is not None and system.runnable
+
+
+def _known(machines: Sequence[Machine], name: str) -> list[int]:
+    """A fact of those machines that state it, as whole numbers."""
+    facts = (machine.facts.get(name) for machine in machines)
+    values = (fact.get("value") for fact in facts if isinstance(fact, Mapping))
+    return [int(value) for value in values if isinstance(value, int | float) and value >= 1]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or with a number behind it where the team has something else of that name."""
+    name, number = name[:76], 2
+    free = name
+    while free in taken:
+        free, number = f"{name} {number}", number + 1
+    return free
