@@ -1,77 +1,17 @@
 """The pages in a real browser: nothing complains, nothing overflows, the theme is kept, the preview is live."""
 
-import os
 import re
-from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
-from django.conf import settings
-from django.test import Client
 from django.urls import reverse
 
-from runs.catalog import load_catalog
-from runs.tests.factories import make_load_generator, make_run, make_user
+from benchsite.tests.browser import addresses, chromium, site
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
-from runs.tests.world import make_world
 
-__all__ = ["artifact_folder"]
+__all__ = ["artifact_folder", "chromium", "site"]
 
-playwright = pytest.importorskip("playwright.sync_api")
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-
-CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
-PAGES = (
-    "home", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
-    "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
-    "queue", "systems", "members", "tokens", "account", "team-add", "audit",
-)  # fmt: skip
-THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[object]:
-    # Playwright's loop runs in this thread, and Django would take the tests for asynchronous views.
-    with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as engine:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        started = engine.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def site(chromium, live_server, team):
-    """A signed-in person at a site with one of everything; `open` gives a page that notes every complaint."""
-    world = make_world(team, name="Study of everything")
-    for threads, throughput in ((4, 1900), (8, 3000)):
-        make_run(world.sweep, threads=threads, throughput=throughput)
-    bindings = {system.binding.name: "digest" for system in load_catalog().systems.values()}
-    make_load_generator(name="load-1", bindings=bindings)
-    client = Client()
-    client.force_login(make_user(team=team, username="ada", role="admin", is_staff=True))
-    cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
-    contexts, complaints = [], []
-
-    def new_page(**options):
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-        page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
-        return page
-
-    yield SimpleNamespace(open=new_page, url=live_server.url, world=world, complaints=complaints)
-    for context in contexts:
-        context.close()
-
-
-def addresses(world):
-    return [reverse(name) for name in PAGES] + [reverse(t, args=[getattr(world, t).pk]) for t in THINGS]
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -47,6 +47,10 @@ class OperationAt:
     within: Within | None  # None: no limit is asked for
 
     @property
+    def known(self) -> bool:
+        return self.at[-1].latency_us is not None
+
+    @property
     def how(self) -> str:
         """Where the numbers come from; one rung pair tells every percentile."""
         return said(self.at[-1])
@@ -99,16 +103,14 @@ class EqualLoad:
     @property
     def sentence(self) -> str:
         """What the table shows, for those who do not see it change."""
-        load, sides = formatting.throughput(self.load_ops_s), len(self.sides)
-        if sides == 1:
-            return f"The side {'reaches' if self.reached_by else 'does not reach'} {load}."
-        count = "Every side reaches" if self.reached_by == sides else f"{self.reached_by} of {sides} sides reach"
-        return f"{count} {load}."
-
-    @property
-    def reached_by(self) -> int:
-        """How many sides have a latency at the load."""
-        return sum(any(at.latency_us is not None for one in side.operations for at in one.at) for side in self.sides)
+        hows = [side.operations[0].at[0].how for side in self.sides]
+        more, less = hows.count(How.BELOW), hows.count(How.NOT_REACHED)
+        parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(len(hows) - more - less)} a latency"]
+        if more:
+            parts.append(f"{_sides(more)} only rungs that do more")
+        if less:
+            parts.append(f"{_sides(less)} not reached it")
+        return "; ".join(parts) + "."
 
 
 def equal_load(
@@ -141,6 +143,10 @@ def equal_load(
         for curve in curves
     )
     return EqualLoad(load, load_ops_s is None, limit_us, statistic, tuple(operations), sides, slider(curves, load))
+
+
+def _sides(count: int) -> str:
+    return f"{count} side has" if count == 1 else f"{count} sides have"
 
 
 def percentiles_of(statistic: str) -> list[str]:

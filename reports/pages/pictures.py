@@ -58,8 +58,9 @@ def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]
 
 def ceilings_link(selection: Selection, curves: Sequence[Curve]) -> FigureLink:
     says = "per database and durability mode, weakest promise first"
-    height = height_px(curves)
-    return figure_link("Throughput ceilings", "figure-ceilings", selection, curves, says=says, height=height)
+    # What only the latencies and the ratios know makes no other picture of the ceilings, so a browser keeps it.
+    plain = replace(selection, load_ops_s=None, limit_us=None, baseline=None, anyway=False, vary=())
+    return figure_link("Throughput ceilings", "figure-ceilings", plain, curves, says=says, height=height_px(curves))
 
 
 def latency_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:
@@ -80,7 +81,8 @@ def latency_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureL
 
 def more_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:
     """What else can be drawn of these sweeps; only pictures that have something to show."""
-    return [link for link in _more(selection, curves) if link is not None]
+    plain = replace(selection, baseline=None, anyway=False, vary=())
+    return [link for link in _more(plain, curves) if link is not None]
 
 
 def _more(selection: Selection, curves: Sequence[Curve]) -> Iterable[FigureLink | None]:

@@ -109,7 +109,7 @@ def context_of(team: Team, selection: Selection) -> dict[str, Any]:
         "controls": controls_of(selection, curves),
         "carried": selection.pairs(without=carried_names(selection, curves)),
         "ceilings": ceilings_link(state, curves),
-        "latencies": latency_links(state, curves),
+        "latencies": latency_links(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves),
         "more_pictures": reverse("compare-pictures") + state.query(),
         "all_points": reverse("compare-points") + state.query(),
         "equal": equal,

@@ -1,0 +1,85 @@
+"""A real browser at a site with one of everything, for tests: `from benchsite.tests.browser import chromium, site`."""
+
+import os
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import NoReverseMatch, reverse
+
+from runs.catalog import load_catalog
+from runs.models import Run
+from runs.tests.factories import make_load_generator, make_run, make_user
+from runs.tests.world import make_world
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
+PAGES = (
+    "home", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
+    "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
+    "queue", "systems", "compare-pictures", "compare-points", "history", "sizing", "scaling", "published",
+)  # fmt: skip
+THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[object]:
+    # Playwright's loop runs in this thread, and Django would take the tests for asynchronous views.
+    with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as engine:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        started = engine.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def site(chromium: Any, live_server: Any, team: Any) -> Iterator[SimpleNamespace]:
+    """A signed-in person at a site with one of everything; `open` gives a page that notes every complaint."""
+    world = make_world(team, name="Study of everything")
+    for threads, throughput in ((4, 1900), (8, 3000)):
+        make_run(world.sweep, threads=threads, throughput=throughput)
+    bindings = {system.binding.name: "digest" for system in load_catalog().systems.values()}
+    make_load_generator(name="load-1", bindings=bindings)
+    client = Client()
+    client.force_login(make_user(team=team, username="ada", role="admin", is_staff=True))
+    cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+    contexts: list[Any] = []
+    complaints: list[str] = []
+
+    def new_page(**options: Any) -> Any:
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+        page = context.new_page()
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
+        return page
+
+    yield SimpleNamespace(open=new_page, url=live_server.url, world=world, complaints=complaints)
+    for context in contexts:
+        context.close()
+
+
+def addresses(world: Any) -> list[str]:
+    """Every page that a person of the team can open, with rows in it."""
+    runs = list(Run.objects.filter(sweep=world.sweep).order_by("threads")[:2])
+    pair = "?a={}&b={}".format(*(run.pk for run in runs)) if len(runs) == 2 else ""
+    found = [_address(name) for name in PAGES] + [_address(t, getattr(world, t).pk) for t in THINGS]
+    found += [_address("history-series", run.config_key) for run in runs[:1]]
+    found += [why + pair for why in [_address("why")] if why]
+    return [address for address in found if address]
+
+
+def _address(name: str, *args: object) -> str:
+    """Empty where this site has no such page."""
+    try:
+        return reverse(name, args=args)
+    except NoReverseMatch:
+        return ""

@@ -1,0 +1,75 @@
+"""Every page through axe-core, wide and narrow, light and dark: nothing that shuts anybody out."""
+
+import pytest
+from django.urls import reverse
+
+from benchsite.tests.browser import addresses, chromium, site
+from runs.tests.factories import make_run, make_sweep
+
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+__all__ = ["chromium", "site"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+GRAVE = ("serious", "critical")
+EVERYTHING = {"resultTypes": ["violations"]}
+# What the colours and the width change; the rest is the same page.
+COLOURS = {**EVERYTHING, "runOnly": ["color-contrast", "link-in-text-block"]}
+NARROW = {
+    **EVERYTHING,
+    "runOnly": ["scrollable-region-focusable", "target-size", "color-contrast", "aria-hidden-focus"],
+}
+
+
+def grave(page, options):
+    found = axe.Axe().run(page, options=options).response["violations"]
+    return [
+        f"{one['id']} ({one['impact']}): {one['help']}: " + "; ".join(node["html"][:160] for node in one["nodes"][:3])
+        for one in found
+        if one["impact"] in GRAVE
+    ]
+
+
+def test_axe_finds_nothing_serious_on_any_page(site):
+    rival = make_sweep(matrix=site.world.matrix, database=site.world.database, workload=site.world.workload, mode="off")
+    for threads in (2, 4, 8):
+        make_run(rival, threads=threads, throughput=2_000.0 * threads)
+    page = site.open(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    found = {}
+    for address in addresses(site.world):
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.emulate_media(color_scheme="light")
+        page.goto(site.url + address)
+        found[f"{address} light"] = grave(page, EVERYTHING)
+        page.emulate_media(color_scheme="dark")
+        found[f"{address} dark"] = grave(page, COLOURS)
+        page.set_viewport_size({"width": 390, "height": 900})
+        found[f"{address} narrow"] = grave(page, NARROW)
+    assert {where: said for where, said in found.items() if said} == {}
+
+
+def test_the_compare_page_with_everything_open(site):
+    rival = make_sweep(matrix=site.world.matrix, database=site.world.database, workload=site.world.workload, mode="off")
+    for threads in (2, 4, 8):
+        make_run(rival, threads=threads, throughput=2_000.0 * threads)
+    page = site.open(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    page.goto(site.url + reverse("compare"), wait_until="networkidle")
+    for summary in page.locator("main details > summary").all():
+        if summary.is_visible():
+            summary.click()
+    page.wait_for_load_state("networkidle")
+    assert grave(page, EVERYTHING) == []
+    assert page.locator("#pictures figure").count() > 0 and page.locator("#points tbody tr").count() > 0
+
+
+def test_the_line_is_moved_by_keyboard_and_said(site):
+    page = site.open(viewport={"width": 1280, "height": 900})
+    page.goto(site.url + reverse("compare"), wait_until="networkidle")
+    said = page.locator("#equal-said").text_content()
+    page.locator("#load-slider").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("said => document.querySelector('#equal-said').textContent !== said", arg=said)
+    assert "load=" in page.url
+    assert page.evaluate("document.activeElement.id") == "load-slider"
+    assert not site.complaints
