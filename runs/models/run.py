@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User, new_id
@@ -194,6 +194,24 @@ class Run(models.Model):
                 condition=Q(status__in=[Status.QUEUED, Status.DISPATCHED, Status.RUNNING]),
             ),
             GinIndex(fields=["tags"], name="run_tags"),
+            # What the list of runs sorts and filters by, when there are a million.
+            models.Index(F("team"), F("throughput_ops_s").desc(nulls_last=True), name="run_fastest"),
+            models.Index(F("team"), F("throughput_ops_s").asc(nulls_last=True), name="run_slowest"),
+            models.Index(fields=["team", "name", "-created_at"], name="run_name"),
+            models.Index(fields=["team", "-finished_at"], name="run_ended", condition=Q(status="succeeded")),
+            models.Index(
+                fields=["team", "status", "-created_at"], name="run_not_succeeded", condition=~Q(status="succeeded")
+            ),
+            models.Index(
+                fields=["team", "verdict", "-created_at"], name="run_not_passed", condition=~Q(verdict="pass")
+            ),
+            models.Index(fields=["team", "-created_at"], name="run_excluded", condition=~Q(excluded_reason="")),
+            models.Index(fields=["team", "-created_at"], name="run_tagged", condition=~Q(tags=[])),
+            models.Index(fields=["team", "-created_at"], name="run_noted", condition=~Q(notes="")),
+            models.Index(fields=["team", "-created_at"], name="run_explained", condition=~Q(reason_detail="")),
+            models.Index(
+                fields=["commit"], name="run_commit", opclasses=["varchar_pattern_ops"], condition=~Q(commit="")
+            ),
         ]
         constraints = [
             models.CheckConstraint(

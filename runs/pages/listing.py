@@ -6,17 +6,20 @@ from typing import Self
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Func, QuerySet, TextField
 from django.db.models.expressions import OrderBy
 from django.http import QueryDict
 
 from benchsite.teams.models import Team
-from runs.models import Run
+from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
+from runs.pages.searching import mentions
 
 PER_PAGE = 50
 MOST_ROWS_IN_CSV = 50_000
+MOST_CHOICES = 100  # of one menu
+MOST_TAGGED = 2_000  # runs, the newest, whose tags are offered
 # What a list never needs: the whole submitted spec and the conductor's evidence.
 HEAVY = ("spec", "evidence")
 ACTIVE = "active"
@@ -101,7 +104,7 @@ class RunFilter:
         runs = _with_status(runs, self.status)
         runs = _with_verdict(runs, self.verdict)
         for word in self.q.split()[:8]:
-            runs = runs.filter(_mentions(word))
+            runs = runs.filter(mentions(team, word))
         return runs.order_by(*[_nulls_last(name) for name in SORTS[self.sort]], "pk")
 
 
@@ -115,23 +118,6 @@ def _with_verdict(runs: QuerySet[Run], verdict: str) -> QuerySet[Run]:
     if verdict == EXCLUDED:
         return runs.exclude(excluded_reason="")
     return runs.filter(verdict="" if verdict == "none" else verdict) if verdict else runs
-
-
-def _mentions(word: str) -> Q:
-    """Name, notes, tag, reason, matrix, commit, database and its version, cluster: whatever a person remembers."""
-    return (
-        Q(name__icontains=word)
-        | Q(notes__icontains=word)
-        | Q(tags__contains=[word.lower()])
-        | Q(reason_detail__icontains=word)
-        | Q(workload_name__icontains=word)
-        | Q(commit__istartswith=word)
-        | Q(matrix__name__icontains=word)
-        | Q(spec__database__name__icontains=word)
-        | Q(spec__database__version__icontains=word)
-        | Q(spec__cluster__name__icontains=word)
-        | Q(spec__system_name__icontains=word)
-    )
 
 
 def _nulls_last(name: str) -> str | OrderBy:
@@ -160,20 +146,25 @@ class Choices:
     systems: tuple[str, ...]
     modes: tuple[str, ...]
     workloads: tuple[str, ...]
-    tags: tuple[str, ...]
+    tags: tuple[str, ...]  # of the runs that were tagged last
     matrices: tuple[tuple[str, str], ...]
 
 
 def choices(team: Team) -> Choices:
-    """Three queries, whatever the number of runs."""
-    runs = Run.objects.filter(team=team).order_by()
-    held = list(runs.values_list("system", "mode", "workload_name").distinct())
-    tags = runs.exclude(tags=[]).values_list("tags", flat=True).distinct()[:500]
-    matrices = runs.exclude(matrix=None).values_list("matrix_id", "matrix__name", "matrix__created_at").distinct()
+    """Three queries, whatever the number of runs: every run is of a sweep, and of those there are few."""
+    held = list(Sweep.objects.filter(team=team).order_by().values_list("system", "mode", "workload_name").distinct())
+    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-created_at")
     return Choices(
         systems=tuple(sorted({system for system, _, _ in held})),
         modes=tuple(sorted({mode for _, mode, _ in held})),
-        workloads=tuple(sorted({workload for _, _, workload in held})),
-        tags=tuple(sorted({tag for some in tags for tag in some})),
-        matrices=tuple((str(key), name) for key, name, _ in matrices.order_by("-matrix__created_at")[:100]),
+        workloads=tuple(sorted({workload for _, _, workload in held if workload})),
+        tags=_tags(team),
+        matrices=tuple((str(key), name) for key, name in matrices.values_list("pk", "name")[:MOST_CHOICES]),
     )
+
+
+def _tags(team: Team) -> tuple[str, ...]:
+    tagged = Run.objects.filter(team=team).exclude(tags=[]).order_by("-created_at").values("pk")[:MOST_TAGGED]
+    each = Func("tags", function="unnest", output_field=TextField())
+    tags = Run.objects.filter(pk__in=tagged).order_by().annotate(tag=each).values_list("tag", flat=True).distinct()
+    return tuple(sorted(tags[:MOST_CHOICES]))

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,6 +17,7 @@ from runs.models import Run
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
 from runs.pages.listing import HEAVY, MOST_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilter, choices
+from runs.views.paging import page_of
 
 CSV_COLUMNS = (
     "id", "name", "source", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads",
@@ -31,7 +31,7 @@ CSV_COLUMNS = (
 def runs_list(request: HttpRequest) -> HttpResponse:
     wanted = RunFilter.from_query(request.GET)
     rows = wanted.apply(team_of(request)).defer(*HEAVY).select_related("matrix")
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, rows, PER_PAGE)
     context = {
         "filter": wanted,
         "page": page,
