@@ -26,8 +26,9 @@ class Check:
 
     @property
     def remark(self) -> str:
-        said = "reproduces" if self.reproduces else "does not reproduce"
-        return f"{said}; disputed: {self.fact.disputed}" if self.fact.disputed else said
+        if self.reproduces:
+            return "reproduces; disputed for another reason" if self.fact.disputed else "reproduces"
+        return "does not reproduce: disputed" if self.fact.disputed else "does not reproduce"
 
 
 def checks_of(study: Study) -> tuple[Check, ...]:

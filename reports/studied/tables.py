@@ -133,7 +133,7 @@ def _histogram(study: Study) -> tuple[StudyTable, ...]:
     total = study.fact("iv13-011").value
     for one in buckets:
         counted += one.count
-        outcome = f"disputed: {one.fact.disputed}" if one.fact.disputed else ""
+        outcome = "disputed" if one.fact.disputed else ""
         rows.append((one.low_us, one.high_us, one.count, round(100 * counted / total, 4), outcome))
     columns = ("above (µs)", "up to (µs)", "operations", "counted so far (%)", "remark")
     return (StudyTable("buckets", "The printed histogram", Table(columns, tuple(rows))),)
