@@ -76,8 +76,8 @@ def test_each_filter_finds_its_run_and_no_other(client_in, team, query):
     }
     wanted = make_sweep(team=team, name="wanted", **sweeps.get(query, {}))
     if query == "q=9.9.9":
-        wanted.database.version = "9.9.9"
-        wanted.database.save()
+        wanted.version = "9.9.9"
+        wanted.save()
     make_run(wanted, threads=4, **kinds.get(query, {}))
     assert names(client_in, f"?{query}") == ["wanted 4t r1"]
 
