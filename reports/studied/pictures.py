@@ -113,7 +113,7 @@ def _bar(fact: Fact, group: str, name: str, number: int, theme: Theme, unit: str
         pattern=PATTERNS[number % len(PATTERNS)],
         label=f"{fact.database}, {name}",
     )
-    shown = formatting.short(fact.value) if unit == "ops/s" else f"{formatting.significant(fact.value)} {unit}"
+    shown = formatting.short(fact.value) if unit == "ops/s" else fact.printed
     hover = [f"<b>{escaped(look.label)}</b>", escaped(group), f"{fact.printed} {escaped(fact.unit)}"]
     if fact.disputed:
         hover.append("<b>disputed</b>")
