@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 
-from reports.views import compare, figures, live, published, sweeps, wide_figures
+from reports.views import compare, figures, live, published, sizing, sweeps, wide_figures
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -68,6 +68,7 @@ urlpatterns: Patterns = [
     path("compare/", compare.compare, name="compare"),
     path("compare/pictures/", compare.pictures, name="compare-pictures"),
     path("compare/points/", compare.points, name="compare-points"),
+    path("sizing/", sizing.sizing, name="sizing"),
     path("sweeps/", include(sweep_urls)),
     path("published/", include(published_urls)),
     path("figures/", include(figure_urls)),

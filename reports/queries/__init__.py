@@ -11,8 +11,10 @@ from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
 from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
 from reports.queries.series import StoredSeries, stored_series
 from reports.queries.sides import sides_by_sweep, sides_of
+from reports.queries.sizing import Candidates, candidates, measured_workloads
 
 __all__ = [
+    "Candidates",
     "Compared",
     "Facets",
     "LastEvidence",
@@ -20,10 +22,12 @@ __all__ = [
     "StoredSeries",
     "SweepChoices",
     "SweepFilter",
+    "candidates",
     "compared",
     "curves",
     "facets",
     "last_evidence",
+    "measured_workloads",
     "run_point",
     "rung_rows",
     "sides_by_sweep",

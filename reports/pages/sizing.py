@@ -1,0 +1,284 @@
+"""Which measured results meet a need, with how many nodes, and why the others do not. Pure (analysis 9)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from benchsite import formatting
+from reports.analysis.cost import dollars_per_million, operations_per_dollar, per_node
+from reports.analysis.equal_load import How, Within, throughput_within
+from reports.analysis.sizing import (
+    Need,
+    Resource,
+    Sizing,
+    binding_ratio,
+    nodes_by_measurement,
+    nodes_needed,
+    product_as_published,
+    sizing_of,
+)
+from reports.curves import STATISTICS, Curve
+from reports.pages.equal import load_points, said_within
+from reports.pages.question import EVENTS, Question
+from runs.catalog import Durability
+
+HOURS_A_MONTH: Final = 730
+BINDING_SAYS: Final[dict[Resource, str]] = {"throughput": "throughput", "storage": "storage", "copies": "copies"}
+# More data on a node than this many times what was measured may no longer fit the caches that made it fast.
+MORE_DATA = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What one sweep does within the limit."""
+
+    curve: Curve
+    nodes: int
+    throughput_ops_s: float
+    how: str  # "measured at 16 threads"
+    operation: str  # that binds; empty without a limit
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One result that meets the need. Prices are US$; None where nobody stated one."""
+
+    reached: Reached  # on the largest cluster measured
+    sizing: Sizing
+    scaling: str  # what is assumed or known of more nodes
+    notes: tuple[str, ...]
+    price: float | None  # per node and hour
+
+    @property
+    def curve(self) -> Curve:
+        return self.reached.curve
+
+    @property
+    def node_ops_s(self) -> float:
+        return per_node(self.reached.throughput_ops_s, self.reached.nodes) or 0.0
+
+    @property
+    def binding(self) -> str:
+        return BINDING_SAYS[self.sizing.binding]
+
+    @property
+    def parts(self) -> str:
+        """What each resource alone would need."""
+        return ", ".join(f"{BINDING_SAYS[resource]} {nodes}" for resource, nodes in self.sizing.parts.items())
+
+    @property
+    def measured_price(self) -> float | None:
+        return self.price * self.reached.nodes if self.price else None
+
+    @property
+    def operations_per_dollar(self) -> float | None:
+        return operations_per_dollar(self.reached.throughput_ops_s, self.measured_price)
+
+    @property
+    def dollars_per_million(self) -> float | None:
+        return dollars_per_million(self.reached.throughput_ops_s, self.measured_price)
+
+    @property
+    def dollars_an_hour(self) -> float | None:
+        return self.price * self.sizing.nodes if self.price else None
+
+    @property
+    def dollars_a_month(self) -> float | None:
+        return self.dollars_an_hour * HOURS_A_MONTH if self.dollars_an_hour else None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One result that does not meet the need."""
+
+    curve: Curve
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A result beside the first: how many times the nodes, as the study of 2017 multiplies it and as it binds."""
+
+    curve: Curve
+    throughput_ratio: float
+    storage_ratio: float
+
+    @property
+    def product(self) -> float:
+        return product_as_published(self.storage_ratio, self.throughput_ratio)
+
+    @property
+    def binding(self) -> float:
+        return binding_ratio(self.storage_ratio, self.throughput_ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Those that qualify, the cheapest first (the fewest nodes where prices are not known), and those that do not."""
+
+    answers: tuple[Answer, ...]
+    refused: tuple[Refused, ...]
+
+    @property
+    def against(self) -> tuple[Against, ...]:
+        """The others beside the first; empty where storage is not asked for, for then there is one ratio only."""
+        first = next(iter(self.answers), None)
+        if first is None or "storage" not in first.sizing.parts:
+            return ()
+        return tuple(
+            Against(
+                one.curve,
+                first.node_ops_s / one.node_ops_s,
+                one.sizing.parts["storage"] / first.sizing.parts["storage"],
+            )
+            for one in self.answers[1:]
+        )
+
+
+def answer(curves: Iterable[Curve], question: Question) -> Answers:
+    """From measured sweeps only; sweeps of one matrix that differ in the number of nodes answer together."""
+    refused: list[Refused] = []
+    series: dict[tuple[object, ...], dict[int, Reached]] = defaultdict(dict)
+    for curve in curves:
+        found = reached(curve, question)
+        if isinstance(found, Reached):
+            # The newest comes first; another sweep of the same size in the same matrix stands for itself.
+            key = series_key(curve)
+            series[key if found.nodes not in series[key] else (*key, curve.sweep_id)][found.nodes] = found
+        else:
+            refused.append(Refused(curve, found))
+    answers: list[Answer] = []
+    for sizes in series.values():
+        one = _answer(sizes, question)
+        if isinstance(one, Answer):
+            answers.append(one)
+        else:
+            refused.append(Refused(sizes[max(sizes)].curve, one))
+    answers.sort(key=lambda one: (one.dollars_an_hour or float("inf"), one.sizing.nodes, -one.node_ops_s))
+    return Answers(tuple(answers), tuple(refused))
+
+
+def series_key(curve: Curve) -> tuple[object, ...]:
+    """Equal for sweeps that differ in their number of nodes only."""
+    setup = curve.setup
+    same = (curve.system, setup.version, curve.mode, curve.workload, setup.replication_factor, curve.purpose)
+    return (curve.matrix_id or curve.sweep_id, *same)
+
+
+def reached(curve: Curve, question: Question) -> Reached | str:
+    """What a sweep does within the limit, or the reason for which it does not qualify."""
+    if missing := not_survived(curve, question.survives):
+        return missing
+    if not curve.counted:
+        return "No point of it counts."
+    if not curve.setup.nodes:
+        return "Nobody stated on how many nodes it was measured."
+    if question.limit_us is None:
+        ceiling = curve.ceiling
+        assert ceiling is not None, "a curve with a counted point has a ceiling"
+        return Reached(curve, curve.setup.nodes, ceiling.throughput_ops_s, f"its ceiling, {_at(curve)}", "")
+    kind = kind_of(curve)
+    names = [question.operation] if question.operation else measured_operations(curve, kind)
+    within = [
+        (name, throughput_within(load_points(curve, name, question.statistic, kind), question.limit_us))
+        for name in names
+    ]
+    if not within or (lacking := [name for name, one in within if one.how is How.NOT_REACHED]):
+        what = lacking[0] if within else "any operation"
+        return f"{STATISTICS[question.statistic]} of {what} was not measured."
+    name, worst = min(within, key=lambda pair: pair[1].throughput_ops_s or 0.0)
+    if worst.throughput_ops_s is None:
+        return too_slow(name, worst, question)
+    return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, said_within(worst), name)
+
+
+def _at(curve: Curve) -> str:
+    found = curve.ceiling
+    return f"at {found.threads} threads" if found else ""
+
+
+def too_slow(operation: str, found: Within, question: Question) -> str:
+    """Even the lowest rung is above the limit."""
+    statistic, limit = STATISTICS[question.statistic], formatting.latency(question.limit_us)
+    lowest = found.between[0]
+    least = f"{formatting.latency(lowest.latency_us)} at {formatting.throughput(lowest.throughput_ops_s)}"
+    return f"{statistic} of {operation} is above {limit} even on its lowest rung: {least}."
+
+
+def kind_of(curve: Curve) -> str:
+    """Response time where a target was set and it was measured; service time otherwise."""
+    kinds = {one.kind for point in curve.counted for one in point.operations}
+    return "response" if curve.ladder == "target" and "response" in kinds else "service"
+
+
+def measured_operations(curve: Curve, kind: str) -> list[str]:
+    return sorted({one.operation for point in curve.counted for one in point.operations if one.kind == kind})
+
+
+def not_survived(curve: Curve, events: Sequence[str]) -> str:
+    """Why a write of this mode may be lost; empty where it outlives all the events."""
+    if not events:
+        return ""
+    try:
+        survives = Durability.from_dict(curve.durability).survives.as_dict()
+    except (ValueError, TypeError):
+        return "Nobody stated what a write waits for, so nobody can say what it survives."
+    lost = [EVENTS[event] for event in events if not survives[event]]
+    return f"An acknowledged write may not survive {' or '.join(lost)}." if lost else ""
+
+
+def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
+    largest = sizes[max(sizes)]
+    need = need_of(largest.curve, question)
+    if len(sizes) == 1:
+        sizing = nodes_needed(need, largest.throughput_ops_s / largest.nodes)
+        scaling = f"linear scaling assumed from {largest.nodes} node{'' if largest.nodes == 1 else 's'}"
+    else:
+        measured = {nodes: one.throughput_ops_s for nodes, one in sizes.items()}
+        found = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom)
+        if found is None:
+            return f"More nodes brought no more: {_listed(sizes)} nodes were measured, and none reaches the need."
+        sizing = sizing_of(need, found.nodes)
+        scaling = f"scaling measured on {_listed(sizes)} nodes{', extrapolated beyond' if found.extrapolated else ''}"
+    if sizing is None:
+        return "It did nothing within the limit."
+    price = question.price
+    if price is None and largest.curve.setup.price_per_hour:
+        price = largest.curve.setup.price_per_hour / largest.nodes
+    return Answer(largest, sizing, scaling, notes_of(largest, sizing, question), price)
+
+
+def need_of(curve: Curve, question: Question) -> Need:
+    """The need of one result: as many copies as were measured where the question names no number."""
+    return Need(
+        throughput_ops_s=question.throughput_ops_s or 0.0,
+        data_gb=question.data_gb or 0.0,
+        copies=question.copies or curve.setup.replication_factor or 1,
+        node_gb=question.node_gb if question.data_gb else None,
+        headroom=question.headroom,
+        fill=question.fill,
+    )
+
+
+def notes_of(found: Reached, sizing: Sizing, question: Question) -> tuple[str, ...]:
+    """What the measurement does not cover of the need."""
+    notes, setup = [], found.curve.setup
+    measured = setup.replication_factor or 1
+    if question.copies and question.copies != measured:
+        notes.append(f"measured with {measured} cop{'y' if measured == 1 else 'ies'}, not {question.copies}")
+    if question.data_gb and setup.records and setup.record_bytes:
+        held = setup.records * setup.record_bytes * measured / found.nodes
+        asked = question.data_gb * 1e9 * (question.copies or measured) / sizing.nodes
+        if asked > MORE_DATA * held:
+            notes.append(f"measured with {formatting.size(held)} on a node, not {formatting.size(asked)}")
+    if not found.curve.publishable:
+        notes.append(f"measured for {found.curve.purpose}: too short to rely on")
+    if question.limit_us is None and found.curve.ceiling and found.curve.ceiling.is_lower_bound:
+        notes.append("its ceiling is a lower bound")
+    return tuple(notes)
+
+
+def _listed(sizes: Iterable[int]) -> str:
+    *first, last = (str(nodes) for nodes in sorted(sizes))
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,40 @@
+"""The measured sweeps that may answer a sizing question."""
+
+from dataclasses import dataclass
+
+from benchsite.teams.models import Team
+from reports.curves import PUBLISHABLE, Curve
+from reports.queries.choosing import phase_of
+from reports.queries.curves import curves
+
+# Sweeps looked at, the newest first: each brings all its points.
+MOST_SWEEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Curves, the newest first, and whether there were more than are looked at."""
+
+    curves: tuple[Curve, ...]
+    more: bool
+    unpublishable: int  # sweeps that were left out for their purpose
+
+
+def candidates(team: Team, *, workload: str = "", every_purpose: bool = False) -> Candidates:
+    """Eight queries at most, whatever the number of sweeps and runs."""
+    rows = phase_of(team)
+    if workload:
+        rows = rows.filter(workload_name=workload)
+    left_out = 0
+    if not every_purpose:
+        left_out = rows.exclude(purpose__in=PUBLISHABLE).count()
+        rows = rows.filter(purpose__in=PUBLISHABLE)
+    newest = rows.select_related("matrix", "workload", "database").order_by("-created_at", "name")
+    found = list(newest[: MOST_SWEEPS + 1])
+    return Candidates(tuple(curves(found[:MOST_SWEEPS])), len(found) > MOST_SWEEPS, left_out)
+
+
+def measured_workloads(team: Team) -> list[str]:
+    """The names of the workloads that the team's sweeps ran; one query."""
+    names = phase_of(team).order_by("workload_name").values_list("workload_name", flat=True).distinct()
+    return [name for name in names if name]

@@ -1,0 +1,122 @@
+"""The sizing page: its form, its answers, and what it says of nonsense."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from runs.tests.factories import make_cluster, make_database, make_machine, make_run, make_sweep, make_workload
+from runs.tests.world import UGLY
+
+pytestmark = pytest.mark.django_db
+
+
+def measured(team, purpose="measured", **fields):
+    sweep = make_sweep(team=team, purpose=purpose, **fields)
+    for threads, throughput in ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3400.0)):
+        make_run(sweep, threads=threads, throughput=throughput)
+    return sweep
+
+
+def page(client, query=""):
+    response = client.get(f"/sizing/{query}")
+    assert response.status_code == 200
+    return response.content.decode().replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def test_it_asks_what_is_needed(client_in):
+    html = page(client_in)
+    assert "Say what you need" in html and 'name="throughput"' in html and 'role="alert"' not in html
+
+
+def test_it_answers_with_nodes_and_what_decides(client_in, team):
+    sweep = measured(team)
+    html = page(client_in, "?throughput=10k&within=20")
+    assert "1 result qualifies" in html and f"/sweeps/{sweep.pk}/" in html
+    assert "linear scaling assumed from 1 node" in html and "throughput 5" in html
+    assert 'value="10k"' in html and "Nobody stated what a node costs" in html
+
+
+def test_a_price_fact_makes_prices(client_in, team):
+    machine = make_machine(
+        facts={"cores": {"value": 2, "how": "observed"}, "price_per_hour": {"value": 0.5, "how": "stated"}}
+    )
+    database = make_database(team=team, cluster=make_cluster(team=team, machines=[machine]))
+    measured(team, database=database)
+    html = page(client_in, "?throughput=10k")
+    assert "2.50" in html and "Nobody stated what a node costs" not in html
+
+
+def test_those_that_do_not_qualify_are_listed_with_the_reason(client_in, team):
+    measured(team)
+    html = page(client_in, "?throughput=10k&survives=node_loss")
+    assert "No result qualifies" in html and "1 does not qualify" in html
+    assert "may not survive the loss of a node with its disk" in html
+
+
+def test_demonstrations_count_only_when_asked_for(client_in, team):
+    measured(team, purpose="demo")
+    html = page(client_in, "?throughput=10k")
+    assert "1 sweep was measured for a demonstration" in html
+    assert "measured for demo: too short to rely on" in page(client_in, "?throughput=10k&any=1")
+
+
+def test_loads_are_no_answer(client_in, team):
+    measured(team, phase="load")
+    assert "Nothing has been measured for this yet" in page(client_in, "?throughput=10k")
+
+
+def test_a_workload_narrows_it(client_in, team):
+    measured(team, workload=make_workload(team=team, name="Workload B"))
+    measured(team, workload=make_workload(team=team, name="Workload C"))
+    assert "1 result qualifies" in page(client_in, "?throughput=10k&workload=Workload+B")
+    assert "Nothing has been measured" in page(client_in, "?throughput=10k&workload=nonsense")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?throughput=x",
+        "?throughput=%00",
+        "?throughput=nan",
+        "?throughput=1&within=-1",
+        "?throughput=1&op=x%3Cb%3E",
+        "?throughput=1&stat=x",
+        "?throughput=1&survives=x",
+        "?throughput=1&data=5",
+    ],
+)
+def test_nonsense_is_answered_with_a_sentence(client_in, team, query):
+    measured(team)
+    html = page(client_in, query)
+    assert "The question cannot be answered yet." in html or "Say what you need" in html
+    assert "<b>" not in html.replace("<b>5</b>", "")
+
+
+def test_ugly_names_are_escaped(client_in, team):
+    measured(team, database=make_database(team=team, name=UGLY), workload=make_workload(team=team, name=UGLY))
+    html = page(client_in, "?throughput=10k")
+    assert "1 result qualifies" in html and "<script>alert" not in html
+
+
+def test_another_teams_results_are_not_there(stranger, team):
+    measured(team, workload=make_workload(team=team, name="Secret workload"))
+    html = page(stranger, "?throughput=10k")
+    assert "Nothing has been measured for this yet" in html and "Secret workload" not in html
+
+
+def test_nobody_sees_it_without_signing_in(client):
+    assert client.get("/sizing/?throughput=1k").status_code == 302
+
+
+def test_more_sweeps_ask_no_more_queries(client_in, team):
+    def queries():
+        with CaptureQueriesContext(connection) as context:
+            page(client_in, "?throughput=10k&within=20")
+        return len(context)
+
+    measured(team)
+    queries()
+    few = queries()
+    for _ in range(6):
+        measured(team)
+    assert queries() == few <= 14
