@@ -76,9 +76,10 @@ class Standing:
         if run.phase == Phase.LOAD:
             Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None, dirtied=False)
             properties, table = spec["workload"]["properties"], _table(run)
+            fields = int(properties.get("fieldcount", "10")), properties.get("fieldnameprefix", "field")
             with _told(Reason.LOAD_FAILED):
                 self.administration.drop_data(table)
-                self.administration.create_schema(table, int(properties.get("fieldcount", "10")))
+                self.administration.create_schema(table, *fields)
             self._probe_disk()
             return
         if spec["load_policy"] == Matrix.LoadPolicy.EXISTING:
