@@ -55,10 +55,15 @@ def bucket_of(buckets: Sequence[Bucket], share: float) -> Bucket | None:
 def mean_bounds(buckets: Sequence[Bucket], least_us: float, most_us: float) -> tuple[float, float]:
     """Between which the mean lies, in microseconds, when the least and the greatest latency are known.
 
-    Every operation of a bucket lies at its lower end at the least and at its upper end at the most (analysis 6).
-    Raises ZeroDivisionError without operations.
+    Every operation of a bucket lies at its lower end at the least and at its upper end at the most (analysis 6). The
+    ends are powers of two, which the print rounds: its "2 ms" is 2,048 µs. Raises ZeroDivisionError without operations.
     """
     total = sum(one.count for one in buckets)
-    low = sum(one.count * max(one.low_us, least_us) for one in buckets) / total
-    high = sum(one.count * min(one.high_us or most_us, most_us) for one in buckets) / total
+    low = sum(one.count * max(power_of_two(one.low_us), least_us) for one in buckets) / total
+    high = sum(one.count * min(power_of_two(one.high_us or most_us), most_us) for one in buckets) / total
     return low, high
+
+
+def power_of_two(printed_us: float) -> float:
+    """The power of two that was printed in rounded units; 0 stays 0."""
+    return 2.0 ** round(math.log2(printed_us)) if printed_us > 0 else 0.0

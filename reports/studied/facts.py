@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from reports.figures.table import Cell, Table
 from runs.studies import SYSTEMS, Fact, Kind
@@ -60,6 +61,12 @@ class FactFilter:
     @property
     def active(self) -> bool:
         return bool(self.q or self.database or self.kind or self.disputed)
+
+    def query(self, study: str = "") -> str:
+        """The filter as an address says it, without what asks for nothing."""
+        told = (("q", self.q), ("database", self.database), ("metric", self.kind), ("study", study))
+        pairs = [(name, value) for name, value in told if value] + ([("disputed", "1")] if self.disputed else [])
+        return f"?{urlencode(pairs)}" if pairs else ""
 
     def apply(self, facts: Iterable[Fact]) -> list[Fact]:
         return [fact for fact in facts if self._wants(fact)]

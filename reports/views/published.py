@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import team_required
@@ -31,6 +32,7 @@ def published(request: HttpRequest) -> HttpResponseBase:
         ],
         "lines": _lines(studies(), wanted) if wanted.active else [],
         "total": sum(len(study.facts) for study in studies()),
+        "csv_url": reverse("published-facts") + wanted.query(),
         **_choices(wanted),
     }
     return render(request, "reports/published.html", context)
@@ -50,6 +52,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponseBase:
         "total": len(found.facts),
         "compare_url": pages.compare_url(found),
         "template_url": pages.template_url(found),
+        "csv_url": reverse("published-facts") + wanted.query(slug),
         **_choices(wanted),
     }
     return render(request, "reports/study.html", context)
