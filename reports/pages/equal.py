@@ -12,7 +12,7 @@ from benchsite import formatting
 from reports.analysis.equal_load import AtLoad, How, LoadPoint, Within, latency_at, throughput_within
 from reports.curves import STATISTICS, Curve, Point
 
-SHARE_OF_LOWEST_CEILING = 0.8
+SHARE_OF_CEILING = 0.8
 PERCENTILES = ("p50", "p95", "p99")
 SLIDER_STEPS = 200
 
@@ -160,9 +160,18 @@ def number_text(value: float) -> str:
 
 
 def default_load(curves: Sequence[Curve]) -> float | None:
-    """80 % of the lowest ceiling, with two digits: every side reaches it, and none of them is idle there."""
-    ceilings = [found.throughput_ops_s for curve in curves if (found := curve.ceiling)]
-    return float(f"{SHARE_OF_LOWEST_CEILING * min(ceilings):.2g}") if ceilings else None
+    """80 % of a ceiling, with two digits: of the lowest, or of the lowest that more sides have a rung below.
+
+    At 80 % of the lowest ceiling every side has work and none is at its limit. Where most sides do more than that on
+    their first rung already, a higher load tells of more of them.
+    """
+    reach = [
+        (min(point.throughput_ops_s.median for point in curve.counted), found.throughput_ops_s)
+        for curve in curves
+        if (found := curve.ceiling)
+    ]
+    loads = [float(f"{SHARE_OF_CEILING * high:.2g}") for _, high in sorted(reach, key=lambda span: span[1])]
+    return max(loads, key=lambda load: sum(low <= load <= high for low, high in reach), default=None)
 
 
 def slider(curves: Sequence[Curve], load_ops_s: float) -> Slider:

@@ -1,0 +1,105 @@
+"""The table at equal load: which load, whose numbers, and what is said where a side has none."""
+
+import pytest
+
+from reports.analysis.equal_load import How
+from reports.analysis.points import Spread
+from reports.pages.equal import default_load, equal_load, latencies_at, load_points, percentiles_of
+from reports.tests.curves import curve, operation, point
+
+
+def ladder(scale, *, rungs=((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3800.0))):
+    return curve(database=f"times {scale:g}", points=[point(threads, x * scale) for threads, x in rungs])
+
+
+def test_the_usual_load_is_80_percent_of_the_lowest_ceiling():
+    assert default_load([ladder(1), ladder(2)]) == 3100.0  # 0.8 * 3900 with two digits
+
+
+def test_where_most_sides_start_above_it_a_higher_load_is_taken():
+    assert default_load([ladder(0.01), ladder(1), ladder(1.1)]) == 3100.0
+
+
+def test_nothing_measured_has_no_load():
+    assert default_load([]) is None
+    assert equal_load([curve(points=[])], ["READ"]) is None
+    assert equal_load([ladder(1)], []) is None
+
+
+def test_a_rung_is_read_as_measured_and_between_two_it_is_marked():
+    found = equal_load([ladder(1)], ["READ"], load_ops_s=1900.0)
+    assert found.sides[0].operations[0].how == "measured at 4 threads"
+    between = equal_load([ladder(1)], ["READ", "UPDATE"], load_ops_s=2500.0).sides[0].operations[1]
+    assert between.how == "≈ between 4 threads and 8 threads"
+    assert [at.how for at in between.at] == [How.INTERPOLATED] * 3
+    low, high = (load_points(ladder(1), "UPDATE", "p99")[i].latency_us for i in (1, 2))
+    assert low < between.at[-1].latency_us < high
+
+
+def test_nothing_is_extrapolated():
+    found = equal_load([ladder(1), ladder(10)], ["READ"], load_ops_s=5000.0)
+    slow, fast = (side.operations[0] for side in found.sides)
+    assert slow.at[0].latency_us is None and slow.how == "not reached: the highest is 3.90k\u202fops/s"
+    assert fast.at[0].latency_us is None and fast.how == "the lowest rung does already 10.0k\u202fops/s"
+    assert found.sentence == (
+        "At 5.00k\u202fops/s 0 sides have a latency; 1 side has only rungs that do more; 1 side has not reached it."
+    )
+
+
+def test_the_falling_end_of_a_ladder_is_not_read():
+    # 3850 ops/s lie between 8 and 16 threads on the way up; that 32 threads do it too, slower, is no answer.
+    at = equal_load([ladder(1)], ["READ"], load_ops_s=3860.0).sides[0].operations[0]
+    assert "16 threads" in at.how and "32" not in at.how
+
+
+def test_the_inverse_is_the_highest_throughput_within_a_limit():
+    found = equal_load([ladder(1), ladder(0.001)], ["READ"], limit_us=10_000.0)
+    fast, slow = (side.operations[0] for side in found.sides)
+    assert fast.within.throughput_ops_s and found.columns == 5
+    assert slow.within.throughput_ops_s is None and slow.within_how == "not even the lowest rung"
+
+
+def test_another_statistic_is_added_to_the_usual_ones():
+    assert percentiles_of("p99") == ["p50", "p95", "p99"]
+    found = equal_load([ladder(1)], ["READ"], statistic="p999")
+    assert found.labels == ["p50", "p95", "p99", "p99.9"] and found.columns == 5
+
+
+@pytest.mark.parametrize("load", [1e-9, 0.5, 3120.0, 3120.123456, 1e9])
+def test_the_slider_gives_the_asked_load_back(load):
+    found = equal_load([ladder(1), ladder(3)], ["READ"], load_ops_s=load)
+    slider = found.slider
+    steps = (load - slider.least) / slider.step
+    assert slider.least <= load <= slider.most
+    assert steps == pytest.approx(round(steps), abs=1e-3)
+
+
+def repeated(throughputs, latencies):
+    """One rung of as many repeats."""
+    one = operation("READ", 100.0)
+    spreads = {name: Spread(latencies[0], min(latencies), max(latencies), len(latencies), tuple(latencies))
+               for name in one.latencies_us}  # fmt: skip
+    return {
+        "throughput_ops_s": Spread(
+            throughputs[0], min(throughputs), max(throughputs), len(throughputs), tuple(throughputs)
+        ),
+        "operations": (type(one)(one.operation, one.kind, one.ok, one.failed, spreads),),
+    }
+
+
+def test_each_repeat_has_a_latency_of_its_own_at_the_load():
+    rungs = [
+        point(2, 1000.0, **repeated([1000.0, 1010.0, 990.0], [100.0, 110.0, 90.0])),
+        point(4, 2000.0, **repeated([2000.0, 2010.0, 1990.0], [200.0, 220.0, 180.0])),
+    ]
+    values = latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0)
+    assert len(values) == 3 and min(values) > 90.0 and max(values) < 220.0
+
+
+def test_rungs_of_unequal_repeats_have_the_one_latency_of_their_medians():
+    rungs = [
+        point(2, 1000.0, **repeated([1000.0, 1010.0], [100.0, 110.0])),
+        point(4, 2000.0, **repeated([2000.0], [200.0])),
+    ]
+    assert len(latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0)) == 1
+    assert latencies_at(curve(points=rungs), "SCAN", "p99", "service", 1500.0) == []

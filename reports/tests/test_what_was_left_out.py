@@ -1,0 +1,51 @@
+"""What does not count in a comparison is listed with its reasons and its effect on the ceiling."""
+
+import uuid
+
+from reports.curves import LeftOut, Standing
+from reports.pages.exclusions import effect_sentence, left_out
+from reports.tests.curves import curve, point
+
+
+def excluded(throughput, reason="the disk was full"):
+    return LeftOut(uuid.uuid4(), Standing.EXCLUDED, reason, throughput, ())
+
+
+def test_nothing_left_out_is_nothing_said():
+    assert left_out([curve()]) == [] and effect_sentence(curve()) == ""
+
+
+def test_the_effect_on_the_ceiling_is_said():
+    rungs = [
+        point(2, 1000.0),
+        point(4, 1500.0, left_out=(excluded(2500.0),), excluded=("the disk was full",)),
+    ]
+    one = left_out([curve(points=rungs)])[0]
+    assert (one.excluded, one.rejected, one.reasons) == (1, 0, ("the disk was full",))
+    assert one.effect == (
+        "Ceiling 2.00k\u202fops/s with what people left out, 1.50k\u202fops/s without it (\N{MINUS SIGN}25.0\u202f%)."
+    )
+
+
+def test_an_exclusion_without_effect_says_so():
+    rungs = [point(2, 1000.0, left_out=(excluded(1000.0),), excluded=("twice",)), point(4, 2000.0)]
+    assert "does not change the ceiling: 2.00k" in effect_sentence(curve(points=rungs))
+
+
+def test_where_everything_is_left_out_there_is_no_ceiling_without_it():
+    rungs = [point(2, 1000.0, standing=Standing.EXCLUDED, excluded=("wrong binding",))]
+    assert "the ceiling would be 1.00k" in effect_sentence(curve(points=rungs))
+
+
+def test_many_reasons_are_counted():
+    reasons = (*(f"reason {number}" for number in range(5)), "reason 0")
+    one = left_out([curve(points=[point(2, 1000.0, excluded=reasons)])])[0]
+    assert one.reasons[0] == "reason 0 (2 runs)" and len(one.reasons) == 3 and one.more_reasons == 2
+
+
+def test_a_rejected_point_is_listed_with_its_finding():
+    rungs = [
+        point(2, 1000.0, standing=Standing.REJECTED, verdict="reject", rejected=1, worst_finding="V05 reject: short")
+    ]
+    one = left_out([curve(points=rungs)])[0]
+    assert (one.excluded, one.rejected, one.reasons) == (0, 1, ("V05 reject: short",))
