@@ -6,6 +6,7 @@ from benchsite import formatting
 from reports.curves import Curve, MachineFacts, Point
 from reports.figures.latency import KIND_SAYS
 
+MOST_MACHINES = 3  # that are named
 DEMONSTRATION = "Demonstration: too short to publish"
 
 
@@ -20,7 +21,9 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
     if len(clusters | generators) == 1:
         cores = _cores(next(iter(clusters.values())))
         return f"Everything ran on one machine{cores}: compare the shapes, not the numbers"
-    names = ", ".join(sorted(clusters[key].name for key in shared))
+    every = sorted(clusters[key].name for key in shared)
+    more = f" and {len(every) - MOST_MACHINES} more" if len(every) > MOST_MACHINES else ""
+    names = ", ".join(every[:MOST_MACHINES]) + more
     return f"Load generators ran on the cluster's own machines ({names}): compare the shapes, not the numbers"
 
 

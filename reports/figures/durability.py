@@ -90,11 +90,12 @@ def durability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str =
     promises = promises_of(curves)
     appearance = looks(curves, frame.theme, highlight=highlight)
     layout = base_layout(frame)
-    layout["showlegend"] = True
     last = max(len(promises.names) - 1, 0)
     layout["xaxis"] = axis(
         frame,
-        "" if frame.narrow else "what an acknowledged write is safe from, the weakest promise first",
+        ""
+        if frame.narrow
+        else "what an acknowledged write has reached, and what a power failure may take; the weakest promise first",
         tickvals=list(range(last + 1)),
         ticktext=[_tick(name, frame) for name in promises.names],
         range=[-0.35, last + (0.5 if frame.narrow else 0.35)],
@@ -112,7 +113,15 @@ def durability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str =
         marks.fold_legend(lines)
     if len(clear) <= MOST_LABELS:
         _annotate(layout, clear, frame)
+    layout["showlegend"] = frame.narrow or len(clear) < len(traces) or len(clear) > MOST_LABELS
     return {"data": [trace for _, _, some in traces for trace in some], "layout": layout}
+
+
+def cost_said(change: float) -> str:
+    """A change in whole per cent: more digits would claim more than two ceilings can tell."""
+    whole = round(change * 100)
+    sign = formatting.MINUS if whole < 0 else "+" if whole > 0 else "\N{PLUS-MINUS SIGN}"
+    return f"{sign}{abs(whole)}{formatting.THIN}%"
 
 
 def _look(one: Trade, appearance: Mapping[Any, Look]) -> Look:
@@ -170,12 +179,13 @@ def _annotate(layout: Layout, clear: Sequence[tuple[Trade, Look]], frame: Frame)
         for step in one.steps[1:]:
             layout["annotations"].append(
                 {
-                    "text": formatting.signed_percent(step.change),
+                    "text": cost_said(step.change or 0.0),
                     "x": step.place,
                     "y": rounded(step.throughput_ops_s),
-                    "xanchor": "center",
+                    "xanchor": "left",
                     "yanchor": "bottom",
-                    "yshift": 7,
+                    "xshift": 5,
+                    "yshift": 4,
                     "showarrow": False,
                     "font": {"color": look.colour},
                 }

@@ -30,9 +30,12 @@ def heat_figure(heats: Sequence[Heat], window: Window, frame: Frame) -> Figure:
     layout["showlegend"] = False
     if heats:
         mark_window(layout, float(heats[0].begins_s[0]), float(heats[0].begins_s[-1] + heats[0].width_s), window, frame)
-        # Over the map, not below it, where its cells would hide it.
+        # Over the map, not below it, where its cells would hide it; its name stands above.
         for shape in layout.get("shapes", []):
             shape["layer"] = "above"
+        for note in layout["annotations"]:
+            note.update(y=1, yanchor="bottom")
+        layout["margin"]["t"] += 10
     return {"data": data, "layout": layout}
 
 

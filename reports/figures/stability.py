@@ -9,15 +9,16 @@ import numpy as np
 from benchsite import formatting
 from reports.analysis.downsample import MOST_POINTS, thinned
 from reports.curves import Curve
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, cut, escaped, rounded, shortened
+from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded, shortened
 from reports.figures.run_series import Array
-from reports.figures.theme import looks
+from reports.figures.theme import Look, looks
 from runs.measures.stability import SLOW, Stability, stability
 
 # Of all ridges together; a single one may have as many points as any trace.
 MOST_TOGETHER = 16_000
-HIGHEST = 1.6  # times the median; what lies above is cut off
-RIDGE = 0.8  # of a row's height is the median
+HIGHEST = 1.5  # times the median; what lies above is cut off
+RIDGE = 0.56  # of a row's height is the median
+MARGIN_PX = 168  # for what is said of each ridge
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,24 +52,31 @@ def stability_figure(ridges: Sequence[Ridge], frame: Frame, *, highlight: str = 
         frame,
         "",
         tickvals=[-row + RIDGE / 2 for row in range(len(ridges))],
-        ticktext=["" if frame.narrow else shortened(ridge.label, 30) for ridge in ridges],
-        range=[-len(ridges) + 0.85, 1 + HIGHEST * RIDGE - RIDGE],
+        ticktext=["" if frame.narrow else _coloured(ridge, appearance[ridge.curve.sweep_id]) for ridge in ridges],
+        range=[-len(ridges) + 0.9, 1.05],
         showgrid=False,
         ticks="",
     )
     layout["shapes"] = [_median(row, frame) for row in range(len(ridges))]
     layout["annotations"] += [_said(row, ridge, one, frame) for row, (ridge, one) in enumerate(found)]
     most = min(MOST_POINTS, max(200, MOST_TOGETHER // max(len(ridges), 1)))
+    if not frame.narrow:
+        layout["margin"]["r"] = MARGIN_PX
     data: list[Trace] = []
     for row, (ridge, one) in enumerate(found):
         if one is not None:
-            data += _traces(row, ridge, one, appearance[ridge.curve.sweep_id].colour, frame, most)
+            data += _traces(row, ridge, one, frame, most)
     return {"data": data, "layout": layout}
 
 
 def height_px(rows: int) -> int:
     """How high the figure has to be for its rows; 0 where the ordinary height will do."""
     return 90 + 56 * rows if rows > 5 else 0
+
+
+def _coloured(ridge: Ridge, look: Look) -> str:
+    """The line itself is grey, so that colour within the rows means one thing only: slow."""
+    return f'<span style="color:{look.colour}">{shortened(ridge.label, 30)}</span>'
 
 
 def _median(row: int, frame: Frame) -> dict[str, Any]:
@@ -85,31 +93,35 @@ def _median(row: int, frame: Frame) -> dict[str, Any]:
 
 
 def _said(row: int, ridge: Ridge, one: Stability | None, frame: Frame) -> dict[str, Any]:
-    """Above each ridge what its unevenness is, and on a telephone whose it is."""
-    said = in_words(one)
-    name = f"{cut(ridge.label, 26)} · " if frame.narrow else ""
+    """Right of each ridge how uneven it is; on a telephone above it, with whose it is."""
+    first, *more = in_words(one)
+    if frame.narrow:
+        text = f"<b>{shortened(ridge.label, 26)}</b> {escaped(first)}"
+        place = {"x": 0, "y": -row + RIDGE * HIGHEST, "yanchor": "bottom", "yshift": -4}
+    else:
+        text = "<br>".join([f"<b>{escaped(first)}</b>", *map(escaped, more)])
+        place = {"x": 1, "y": -row + RIDGE / 2, "yanchor": "middle", "xshift": 8}
     return {
-        "text": escaped(name + said),
-        "x": 0 if frame.narrow else 1,
+        **place,
+        "text": text,
         "xref": "paper",
-        "y": -row + RIDGE,
-        "xanchor": "left" if frame.narrow else "right",
-        "yanchor": "bottom",
-        "yshift": 6,
+        "xanchor": "left",
+        "align": "left",
         "showarrow": False,
         "font": {"color": frame.theme.muted, "size": frame.font_px - 1},
     }
 
 
-def in_words(one: Stability | None) -> str:
+def in_words(one: Stability | None) -> list[str]:
+    """How even, in two lines: the grade with the robust CV, and how much of the time was slow."""
     if one is None:
-        return "too little was done to say how even it is"
-    slow = f"{formatting.percent(one.slow_share)} of the seconds slow" if one.slow_share else "no slow second"
-    longest = f", longest dip {one.longest_slow_s} s" if one.longest_slow_s else ""
-    return f"{one.grade}, CV {formatting.percent(one.cv)}, {slow}{longest}"
+        return ["too little was done to tell"]
+    slow = f"{formatting.percent(one.slow_share)} slow" if one.slow_share else "no slow second"
+    longest = f", longest {one.longest_slow_s} s" if one.longest_slow_s else ""
+    return [f"{one.grade}, CV {formatting.percent(one.cv)}", slow + longest]
 
 
-def _traces(row: int, ridge: Ridge, one: Stability, colour: str, frame: Frame, most: int) -> list[Trace]:
+def _traces(row: int, ridge: Ridge, one: Stability, frame: Frame, most: int) -> list[Trace]:
     """M4 keeps every dip: they are what this picture is for."""
     kept = thinned(ridge.rate_ops_s, most)
     share = ridge.rate_ops_s[kept] / one.median
@@ -123,7 +135,7 @@ def _traces(row: int, ridge: Ridge, one: Stability, colour: str, frame: Frame, m
         "y": y,
         "customdata": [None if not np.isfinite(v) else rounded(float(v)) for v in ridge.rate_ops_s[kept]],
         "name": escaped(ridge.label),
-        "line": {"color": colour, "width": 1.25},
+        "line": {"color": frame.theme.muted, "width": 1.25},
         "connectgaps": False,
         "hovertemplate": hover,
     }

@@ -43,35 +43,43 @@ def over_time(series: Iterable[UnpackedSeries], base_s: float) -> list[OverTime]
     ]
 
 
-def run_at_ceiling(curve: Curve) -> tuple[Point, uuid.UUID] | None:
-    """The point of a curve's ceiling and, of its repeats, the run that lies nearest to their median."""
+def runs_at_ceiling(curve: Curve) -> tuple[Point, list[uuid.UUID]] | None:
+    """The point of a curve's ceiling and its repeats, that which lies nearest to their median first."""
     found = curve.ceiling
     point = curve.point_at(found.threads, found.target_ops_s) if found else None
-    if point is None or not point.run_ids:
+    if point is None:
         return None
     spread = point.throughput_ops_s
     if len(spread.values) != len(point.run_ids):
-        return point, point.run_ids[0]
-    nearest = min(range(len(spread.values)), key=lambda i: abs(spread.values[i] - spread.median))
-    return point, point.run_ids[nearest]
+        return point, list(point.run_ids)
+    nearest = sorted(zip(spread.values, point.run_ids, strict=True), key=lambda one: abs(one[0] - spread.median))
+    return point, [run_id for _, run_id in nearest]
 
 
 def ridges(curves: Sequence[Curve]) -> list[Ridge]:
-    """The measured window of each curve's run at its ceiling, all at one interval. Three queries."""
-    chosen = {
-        run_id: (curve, point) for curve in curves if (found := run_at_ceiling(curve)) for point, run_id in [found]
-    }
-    chosen = dict(list(chosen.items())[:MOST_RIDGES])
+    """The measured window of one run of each curve's ceiling, all at one interval. Three queries."""
+    wanted = [(curve, *found) for curve in curves if (found := runs_at_ceiling(curve))]
     windows = {
         run_id: (begins.timestamp() if begins else 0.0, length_s)
         for run_id, begins, length_s in MeasurementSet.objects.filter(
-            run__in=chosen, is_current=True, window_from__isnull=False
+            run__in=[run_id for _, _, run_ids in wanted for run_id in run_ids],
+            is_current=True,
+            window_from__isnull=False,
         ).values_list("run_id", "window_from", "window_s")
     }
     rows = Series.objects.filter(run__in=windows)
-    level = _level(rows.values_list("interval_s", "points"))
+    sizes: dict[uuid.UUID, list[tuple[int, int]]] = defaultdict(list)
+    for run_id, interval_s, points in rows.values_list("run_id", "interval_s", "points"):
+        sizes[run_id].append((interval_s, points))
+    chosen = {
+        stored[0]: (curve, point)
+        for curve, point, run_ids in wanted
+        if (stored := [run_id for run_id in run_ids if run_id in sizes])
+    }
+    chosen = dict(list(chosen.items())[:MOST_RIDGES])
+    level = _level(size for run_id in chosen for size in sizes[run_id])
     series: dict[uuid.UUID, list[UnpackedSeries]] = defaultdict(list)
-    for run_id, data in rows.filter(interval_s=level).values_list("run_id", "data"):
+    for run_id, data in rows.filter(run__in=chosen, interval_s=level).values_list("run_id", "data"):
         series[run_id].append(unpack(bytes(data)))
     return [
         _ridge(curve, point, series[run_id], *windows[run_id], level)

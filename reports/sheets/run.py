@@ -61,11 +61,12 @@ def percentiles_sheet(name: str, point: Point | None) -> Sheet:
 
 def heat_sheet(name: str, heats: Sequence[Heat], window: Window) -> Sheet:
     width_s = max((heat.width_s for heat in heats), default=1.0)
+    every = "second" if width_s == 1 else formatting.duration(width_s)
     return Sheet(
         name=name,
         draw=lambda frame: heat_figure(heats, window, frame),
         caption=sentences(
-            f"Share of the operations of every {formatting.duration(width_s)} by their latency, all clients merged; "
+            f"Share of the operations of every {every} by their latency, all clients merged; "
             "blank where none took so long, and what is shaded does not count",
             "Each column is the sum of its interval histograms",
         ),

@@ -10,6 +10,7 @@ from reports.figures.medium import Medium, scaled
 from reports.figures.table import Table
 from reports.figures.theme import theme_named
 
+SENTENCE_PX = 120  # of a figure that has nothing but a sentence to show
 NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or tick sweeps in the list of sweeps."
 NOTHING_YET = "Nothing has been measured yet. Points appear here as their runs end."
 
@@ -37,7 +38,7 @@ class Sheet:
             "table": self.table.as_dict(),
             "empty": self.empty,
             "live": self.live,
-            "height": self.height_px,
+            "height": SENTENCE_PX if self.empty else self.height_px,
         }
 
     def data(self) -> dict[str, Any]:

@@ -150,7 +150,7 @@
   async function show(figure, state, json) {
     const drawing = json.figure;
     if (json.caption !== undefined) state.caption.textContent = json.caption;
-    if (json.height) figure.style.setProperty("--figure-height", json.height + "px");
+    if ("height" in json) figure.style.setProperty("--figure-height", json.height ? json.height + "px" : "");
     fillTable(state, json.table, json.caption);
     if (json.empty || !drawing?.data?.length) return say(state, json.empty || "No data yet.");
     const Plotly = await loadPlotly();
