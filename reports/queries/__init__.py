@@ -4,10 +4,11 @@ Every choice of rows takes the team that may see them. The number of queries doe
 there are.
 """
 
-from reports.queries.choosing import Compared, compared, sweeps_of
+from reports.queries.choosing import Chosen, Compared, chosen, compared, sweeps_of
 from reports.queries.curves import curves, run_point
 from reports.queries.facets import Facets, facets
 from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
+from reports.queries.remembering import key_of, remembered, rows_digest
 from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
 from reports.queries.series import StoredSeries, stored_series
 from reports.queries.sides import sides_by_sweep, sides_of
@@ -15,6 +16,7 @@ from reports.queries.sizing import Candidates, candidates, measured_workloads
 
 __all__ = [
     "Candidates",
+    "Chosen",
     "Compared",
     "Facets",
     "LastEvidence",
@@ -23,11 +25,15 @@ __all__ = [
     "SweepChoices",
     "SweepFilter",
     "candidates",
+    "chosen",
     "compared",
     "curves",
     "facets",
+    "key_of",
     "last_evidence",
     "measured_workloads",
+    "remembered",
+    "rows_digest",
     "run_point",
     "rung_rows",
     "sides_by_sweep",

@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from benchsite.teams.models import Team
 from reports.curves import PUBLISHABLE, Curve, in_order
 from reports.queries.curves import curves
+from reports.queries.remembering import sweep_digests
 from reports.selection import ALL, FACETS, SOURCES, Selection
 from runs.models import Matrix, Run, Sweep
 from runs.models.run import Phase
@@ -37,10 +38,39 @@ class Compared:
     problems: tuple[str, ...]
 
 
-def compared(team: Team, selection: Selection) -> Compared:
-    """The team's sweeps that the selection means. Foreign and unknown ids are left out, with a sentence.
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The sweeps that a selection means, before anything is worked out of them."""
 
-    At most nine queries, whatever the number of sweeps and runs.
+    sweeps: tuple[Sweep, ...]
+    matrix: Matrix | None
+    problems: tuple[str, ...]
+
+    def digest(self) -> str:
+        """Changes with every row that the comparison is made of; one query."""
+        digests = sweep_digests([sweep.pk for sweep in self.sweeps])
+        named = (self.matrix.pk, self.matrix.name) if self.matrix else None
+        return repr((named, self.problems, [(sweep.pk, digests.get(sweep.pk)) for sweep in self.sweeps]))
+
+    def compared(self) -> Compared:
+        """At most eight queries."""
+        drawn = in_order(curves(self.sweeps))
+        matrix = self.matrix
+        return Compared(tuple(drawn), matrix.pk if matrix else None, matrix.name if matrix else "", self.problems)
+
+
+def compared(team: Team, selection: Selection) -> Compared:
+    """The team's sweeps that the selection means, as curves.
+
+    At most ten queries, whatever the number of sweeps and runs.
+    """
+    return chosen(team, selection).compared()
+
+
+def chosen(team: Team, selection: Selection) -> Chosen:
+    """The team's sweeps that the selection means; two queries.
+
+    Foreign and unknown ids are left out, with a sentence.
     """
     problems: list[str] = list(selection.problems)
     matrix = _matrix(team, selection, problems)
@@ -57,8 +87,7 @@ def compared(team: Team, selection: Selection) -> Compared:
             f"{missing} of the {len(selection.sweeps)} chosen sweeps {'are' if missing > 1 else 'is'} not among your "
             f"team's; left out."
         )
-    drawn = in_order(curves(found))
-    return Compared(tuple(drawn), matrix.pk if matrix else None, matrix.name if matrix else "", tuple(problems))
+    return Chosen(tuple(found), matrix, tuple(problems))
 
 
 def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | None:

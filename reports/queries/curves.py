@@ -1,4 +1,4 @@
-"""Sweeps and their runs as curves: seven queries, however many they are."""
+"""Sweeps and their runs as curves: at most eight queries, however many they are."""
 
 import uuid
 from collections import defaultdict
@@ -10,6 +10,7 @@ from django.db.models import BooleanField, Case, ExpressionWrapper, Q, QuerySet,
 
 from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
+from reports.queries.remembering import all_remembered, key_of, remember, sweep_digests
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Status
 from runs.spec import MachineSpec, RunSpec
@@ -70,8 +71,36 @@ class Repeat:
 
 
 def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
-    """The curves of these sweeps, in their order. Seven queries, whatever their number."""
+    """The curves of these sweeps, in their order. At most eight queries, whatever their number.
+
+    A curve whose runs have ended is remembered under a digest of its rows.
+    """
     found = list(sweeps.select_related("matrix", "workload", "database") if isinstance(sweeps, QuerySet) else sweeps)
+    digests = sweep_digests([sweep.pk for sweep in found])
+    keys = {one.pk: key_of(one.team_id, "curve", one.pk, digests[one.pk]) for one in found if one.pk in digests}
+    held: dict[uuid.UUID, Curve] = all_remembered(keys)
+    fresh = _made([sweep for sweep in found if sweep.pk not in held])
+    if ended := {keys[curve.sweep_id]: _worked_out(curve) for curve in fresh if _may_be_kept(curve, keys)}:
+        remember(ended)
+    held |= {curve.sweep_id: curve for curve in fresh}
+    return [held[sweep.pk] for sweep in found]
+
+
+def _may_be_kept(curve: Curve, keys: Mapping[uuid.UUID, str]) -> bool:
+    """While runs are going every second makes another version of their rows."""
+    return curve.sweep_id in keys and not curve.progress.going
+
+
+def _worked_out(curve: Curve) -> Curve:
+    """With its ceiling and its knee, which a curve keeps once it has them."""
+    _ = curve.ceiling, curve.knee
+    return curve
+
+
+def _made(found: Sequence[Sweep]) -> list[Curve]:
+    """Seven queries; none for no sweep."""
+    if not found:
+        return []
     ids = [sweep.pk for sweep in found]
     specs = _one_spec_each(ids)
     runs = list(

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
@@ -22,9 +23,19 @@ from reports.pages.equal import EqualLoad, equal_load
 from reports.pages.exclusions import left_out
 from reports.pages.pictures import ceilings_link, latency_links, more_links, shown_operations
 from reports.published import choices as studies
-from reports.queries import Compared, compared, facets, sides_by_sweep
+from reports.queries import (
+    Compared,
+    Facets,
+    chosen,
+    compared,
+    facets,
+    key_of,
+    remembered,
+    rows_digest,
+    sides_by_sweep,
+)
 from reports.selection import KINDS, MOST_VALUES, Selection, read
-from runs.models import Sweep
+from runs.models import Sweep, ThresholdOverride
 from runs.models.plan import Purpose
 from runs.thresholds import thresholds_of
 from runs.validity import Profile, SideFacts
@@ -44,6 +55,7 @@ MENU_NAMES = frozenset(
     }
 )  # fmt: skip
 LINE_NAMES = frozenset({"load", "within"})
+PARTS = ("lead", "actions", "body")  # of the page, that say nothing of who looks at it
 
 
 @require_GET
@@ -53,7 +65,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     canonical = selection.query()
     if not selection.problems and request.GET.urlencode() != canonical.removeprefix("?"):
         return redirect(request.path + canonical)
-    return render(request, "reports/compare.html", context_of(team_of(request), selection))
+    return render(request, "reports/compare.html", {"parts": parts_of(team_of(request), selection)})
 
 
 @require_GET
@@ -92,9 +104,25 @@ def asked(request: HttpRequest) -> Selection:
         return Selection(problems=(said,))
 
 
-def context_of(team: Team, selection: Selection) -> dict[str, Any]:
-    found = compared(team, selection)
-    choices = facets(team, found.matrix_id, selection.phase)
+def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
+    """What the page says of a selection, for everybody of the team: worked out once, until one of its rows changes.
+
+    Everything that is read beside the chosen sweeps stands in the key. While runs are going, nothing is kept.
+    """
+    found = chosen(team, selection)
+    choices = facets(team, found.matrix.pk if found.matrix else None, selection.phase)
+    thresholds = rows_digest(ThresholdOverride, team)
+    key = key_of(team.pk, "compare", selection.query(), found.digest(), repr(choices), thresholds)
+
+    def made() -> dict[str, Any]:
+        context = context_of(team, selection, found.compared(), choices)
+        going = any(curve.progress.going for curve in context["compared"].curves)
+        return {"going": going, **{part: render_to_string(f"reports/compare/{part}.html", context) for part in PARTS}}
+
+    return remembered(key, made, keep=lambda parts: not parts["going"])
+
+
+def context_of(team: Team, selection: Selection, found: Compared, choices: Facets) -> dict[str, Any]:
     held, curves = menus(selection, choices, studies()), found.curves
     state = pinned(selection, found)
     equal = equal_of(selection, curves)

@@ -1,0 +1,161 @@
+"""The list of histories: a filter that lives in the address, and the tests it means with their newest runs."""
+
+import datetime as dt
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Self
+from urllib.parse import urlencode
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, Q, QuerySet
+from django.db.models.functions import JSONObject
+from django.http import QueryDict
+
+from benchsite.teams.models import Team
+from reports.histories import THROUGHPUT_METRIC, HistoryPoint, Measured, Said, Triage, history_of, points_of
+from reports.models import ChangePoint, History
+from reports.queries.history import runs_of, standing_of
+from runs.models.run import Phase
+
+PER_PAGE: Final = 25
+RECENT: Final = 60  # runs of each history that the list looks at
+MOST_WORDS: Final = 8
+SORTS: Final[dict[str, tuple[str, ...]]] = {
+    "newest": ("-last_at", "config_key"),
+    "name": ("database_name", "mode", "workload_name", "cluster_name", "target_ops_s", "threads", "config_key"),
+    "longest": ("-runs", "config_key"),
+}
+COLUMNS: Final = ("system", "mode", "workload_name", "cluster_name")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilter:
+    """Which histories are asked for. Every field is one parameter of the address; empty means no restriction."""
+
+    q: str = ""
+    system: str = ""
+    mode: str = ""
+    workload: str = ""
+    cluster: str = ""
+    phase: str = Phase.MEASURE.value
+    sort: str = "newest"
+
+    @classmethod
+    def from_query(cls, query: QueryDict | Mapping[str, str]) -> Self:
+        """What the address says; a value that cannot be meant is no restriction instead of an empty page."""
+        asked = cls(**{f.name: text for f in fields(cls) if (text := _clean(query.get(f.name) or ""))})
+        return replace(
+            asked,
+            phase=asked.phase if asked.phase in {*Phase.values, "any"} else Phase.MEASURE.value,
+            sort=asked.sort if asked.sort in SORTS else "newest",
+        )
+
+    def query(self) -> str:
+        """The query string: only what differs from the defaults, in one order."""
+        plain = type(self)()
+        return urlencode([(f.name, v) for f in fields(self) if (v := getattr(self, f.name)) != getattr(plain, f.name)])
+
+    @property
+    def active(self) -> bool:
+        """Whether anything but the order is restricted."""
+        return replace(self, sort="newest") != type(self)()
+
+    def apply(self, team: Team) -> QuerySet[History]:
+        """The team's histories that this filter lets through, in its order."""
+        rows = History.objects.filter(team=team)
+        for column, value in zip(COLUMNS, (self.system, self.mode, self.workload, self.cluster), strict=True):
+            if value:
+                rows = rows.filter(Q((column, value)))
+        if self.phase != "any":
+            rows = rows.filter(phase=self.phase)
+        for word in self.q.split()[:MOST_WORDS]:
+            rows = rows.filter(_mentions(word))
+        return rows.order_by(*SORTS[self.sort])
+
+
+def _mentions(word: str) -> Q:
+    return (
+        Q(database_name__icontains=word)
+        | Q(workload_name__icontains=word)
+        | Q(cluster_name__icontains=word)
+        | Q(system__icontains=word)
+        | Q(mode__icontains=word)
+        | Q(config_key__startswith=word.lower())
+    )
+
+
+def _clean(text: str) -> str:
+    return "".join(c for c in text if c.isprintable()).strip()[:200]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryChoices:
+    """What the filter's menus offer: only what the team's histories hold."""
+
+    systems: tuple[str, ...]
+    modes: tuple[str, ...]
+    workloads: tuple[str, ...]
+    clusters: tuple[str, ...]
+
+
+def history_choices(team: Team) -> HistoryChoices:
+    """One query; as long as the number of different tests, not of runs."""
+    held = list(History.objects.filter(team=team).order_by().values_list(*COLUMNS).distinct())
+    return HistoryChoices(*(tuple(sorted({row[place] for row in held if row[place]})) for place in range(len(COLUMNS))))
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLine:
+    """One history in the list, as far as its newest runs say."""
+
+    row: History
+    points: tuple[HistoryPoint, ...]
+    last_change: Said | None
+    stands_out: bool  # the newest point lies outside its level
+
+    @property
+    def newest(self) -> HistoryPoint | None:
+        return next((point for point in reversed(self.points) if point.value is not None), None)
+
+    @property
+    def values(self) -> list[float]:
+        return [point.value for point in self.points if point.value is not None]
+
+
+def history_lines(team: Team, rows: QuerySet[History]) -> list[HistoryLine]:
+    """The rows of a page with their newest runs; two queries."""
+    recent = runs_of(team.pk, OuterRef("config_key")).reverse()
+    found = list(rows.annotate(recent=ArraySubquery(recent.values(json=_recent_json())[:RECENT])))
+    keys = [row.config_key for row in found]
+    triage: dict[str, list[Triage]] = {}
+    said = ChangePoint.objects.filter(team=team, config_key__in=keys, metric=str(THROUGHPUT_METRIC)).order_by()
+    for key, run_id, state in said.values_list("config_key", "run_id", "state"):
+        triage.setdefault(key, []).append(Triage(run_id, state))
+    return [_line(row, triage.get(row.config_key, ())) for row in found]
+
+
+def _recent_json() -> JSONObject:
+    names = ("finished_at", "commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
+    return JSONObject(
+        id="pk", override="verdict_override", excluded="excluded_reason", **{name: name for name in names}
+    )
+
+
+def _line(row: Any, triage: Sequence[Triage]) -> HistoryLine:
+    points = points_of([_measured(one) for one in reversed(row.recent)])
+    history = history_of(THROUGHPUT_METRIC, points, triage)
+    last = next((said for said in reversed(history.changes) if said.change.counts), None)
+    return HistoryLine(row, points, last, history.course.step is not None)
+
+
+def _measured(one: Mapping[str, Any]) -> Measured:
+    return Measured(
+        uuid.UUID(one["id"]),
+        dt.datetime.fromisoformat(one["finished_at"]),
+        one["commit"],
+        one["branch"],
+        uuid.UUID(one["matrix_id"]) if one["matrix_id"] else None,
+        one["throughput_ops_s"],
+        *standing_of(one["verdict"], one["override"], one["excluded"]),
+    )

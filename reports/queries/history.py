@@ -1,0 +1,180 @@
+"""One history: the runs of one test, what people said about them, and what else than the code changed."""
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db import connection
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+
+from benchsite.teams.models import Team
+from reports.curves import Standing
+from reports.histories import (
+    HISTORY_STATISTICS,
+    THROUGHPUT_METRIC,
+    History,
+    Measured,
+    Metric,
+    Note,
+    Triage,
+    history_of,
+    points_of,
+)
+from reports.models import ChangePoint, HistoryNote
+from reports.models import History as HistoryRow
+from reports.queries.curves import COLUMNS
+from reports.queries.keeping import keep, recall
+from runs.models import Measurement, Run
+from runs.models.run import Status, Verdict
+from runs.validity.facts import fact
+
+NEWEST: Final = 20  # runs that say what can be followed
+MOST_NOTES: Final = 200
+# Opening a spec costs more than all the rest of a run: so many at once, and the others when the page is asked again.
+MOST_SPECS: Final = 600
+ENVIRONMENTS_KEPT_S: Final = 30 * 86_400
+FACTS: Final = ("image", "os", "kernel", "cpu_model", "cores", "memory_bytes", "disk_device", "virtualised")
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """One history with what there is to choose on its page."""
+
+    row: HistoryRow
+    history: History
+    metrics: tuple[Metric, ...]
+    branches: tuple[str, ...]
+    environments_missing: int  # points of which it is not known yet on what they were measured
+
+
+def history_row(team: Team, config_key: str) -> HistoryRow | None:
+    """The team's own; another team's is no more there than one that does not exist."""
+    return HistoryRow.objects.filter(team=team, config_key=config_key).first()
+
+
+def runs_of(team_id: uuid.UUID, config_key: str | OuterRef) -> QuerySet[Run]:
+    """The runs of one test, oldest first."""
+    return Run.objects.filter(
+        team=team_id, config_key=config_key, status=Status.SUCCEEDED, is_bracket=False, finished_at__isnull=False
+    ).order_by("finished_at", "pk")
+
+
+def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
+    """Everything about one metric of one test; six queries, whatever the number of runs."""
+    runs = runs_of(row.team_id, row.config_key)
+    measured = _measured(runs, metric)
+    branches = tuple(sorted({run.branch for run in measured if run.branch}))
+    if branch in branches:
+        measured = [run for run in measured if run.branch == branch]
+    points = points_of(measured)
+    environments = _environments(row, [point.first for point in points])
+    history = history_of(metric, points, _triage(row, metric), environments, _notes(row))
+    missing = sum(one is None for one in environments)
+    return Followed(row, history, metrics_of(row), branches, missing)
+
+
+def metrics_of(row: HistoryRow) -> tuple[Metric, ...]:
+    """What the newest runs of a test measured; two queries."""
+    newest = list(runs_of(row.team_id, row.config_key).reverse().values_list("pk", flat=True)[:NEWEST])
+    current = Measurement.objects.filter(measurement_set__run__in=newest, measurement_set__is_current=True)
+    pairs = current.order_by("operation", "latency_kind").values_list("operation", "latency_kind").distinct()
+    latencies = [Metric(name, kind, statistic) for name, kind in pairs for statistic in HISTORY_STATISTICS]
+    return (THROUGHPUT_METRIC, *latencies)
+
+
+def _measured(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
+    value: Any = F("throughput_ops_s")
+    if metric.operation:
+        value = Subquery(
+            Measurement.objects.filter(
+                measurement_set__run=OuterRef("pk"),
+                measurement_set__is_current=True,
+                operation=metric.operation,
+                latency_kind=metric.kind,
+            ).values(COLUMNS[metric.statistic])[:1]
+        )
+    columns = ("pk", "finished_at", "commit", "branch", "matrix_id", "verdict", "verdict_override", "excluded_reason")
+    return [
+        Measured(pk, at, commit, branch, matrix, number, *standing_of(verdict, override, excluded))
+        for pk, at, commit, branch, matrix, verdict, override, excluded, number in runs.values_list(*columns, value)
+    ]
+
+
+def standing_of(verdict: str, override: str, excluded: str) -> tuple[Standing, str]:
+    """Whether a run is part of a point, and why a person left it out."""
+    if excluded:
+        return Standing.EXCLUDED, excluded
+    if verdict == Verdict.REJECT and not override:
+        return Standing.REJECTED, ""
+    return Standing.COUNTED, ""
+
+
+def _triage(row: HistoryRow, metric: Metric) -> list[Triage]:
+    rows = ChangePoint.objects.filter(team=row.team_id, config_key=row.config_key, metric=str(metric))
+    return [
+        Triage(run_id, state, note, by or "")
+        for run_id, state, note, by in rows.values_list("run_id", "state", "note", "changed_by__username")
+    ]
+
+
+def _notes(row: HistoryRow) -> list[Note]:
+    """Those of this history and those of all of the team's, oldest first."""
+    rows = HistoryNote.objects.filter(Q(config_key=row.config_key) | Q(config_key=""), team=row.team_id)
+    newest = rows.order_by("-at").values_list("pk", "at", "text", "created_by__username", "config_key")[:MOST_NOTES]
+    return [Note(pk, at, text, by or "", everywhere=not key) for pk, at, text, by, key in reversed(list(newest))]
+
+
+# --- On what runs were measured ---
+
+
+def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping[str, str] | None]:
+    """What each run was measured on. A spec never changes, so what was read once is kept; at most one query."""
+    name = f"history-environments:{row.team_id}:{row.config_key}"
+    kept = recall(name)
+    known: dict[bytes, int] = kept[0] if kept else {}
+    kinds: list[dict[str, str]] = kept[1] if kept else []
+    wanted = [run_id for run_id in reversed(run_ids) if run_id.bytes not in known][:MOST_SPECS]
+    if wanted:
+        places = {tuple(kind.items()): place for place, kind in enumerate(kinds)}
+        for run_id, environment in _read_environments(wanted):
+            place = places.setdefault(tuple(environment.items()), len(kinds))
+            if place == len(kinds):
+                kinds.append(environment)
+            known[run_id.bytes] = place
+        keep(name, (known, kinds), ENVIRONMENTS_KEPT_S)
+    return [kinds[known[run_id.bytes]] if run_id.bytes in known else None for run_id in run_ids]
+
+
+def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, dict[str, str]]]:
+    """Each spec is opened once, which the ORM's paths into JSON would not."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT run.id, run.evidence->>'server_version', part.database->>'version', part.client,
+                   part.cluster->'machines', part.stated->>'hardware'
+            FROM runs_run AS run CROSS JOIN LATERAL
+                 jsonb_to_record(run.spec) AS part(database jsonb, client jsonb, cluster jsonb, stated jsonb)
+            WHERE run.id = ANY(%s)
+            """,
+            [list(run_ids)],
+        )
+        return [(row[0], _environment(*row[1:])) for row in cursor.fetchall()]
+
+
+def _environment(server: str | None, version: str | None, client_json: str | None, machines_json: str | None,
+                 hardware: str | None) -> dict[str, str]:  # fmt: skip
+    """What is known, in words; an unknown one is left out."""
+    client, machines = json.loads(client_json or "{}"), json.loads(machines_json or "[]")
+    said: dict[str, object] = {
+        "server version": server,
+        "stated version": version,
+        "client": " ".join(str(client.get(name) or "") for name in ("flavour", "ycsb_version")).strip(),
+        "client build": str(client.get("digest") or "")[:12],
+        "hardware": (hardware or "")[:80],
+    }
+    for name in FACTS:
+        values = {str(value) for one in machines if (value := fact(one["facts"], name)) is not None}
+        said[name.replace("_", " ")] = ", ".join(sorted(values))[:80]
+    return {name: str(value) for name, value in said.items() if value}

@@ -1,0 +1,123 @@
+"""What was worked out once and is still true: kept in Django's cache, found by a digest of the rows it was made of.
+
+PostgreSQL tells of every version of a row which transaction wrote it (`xmin`) and where (`ctid`), so a digest over them
+changes with every change of any column, with every new row and with every row that is gone. Nothing has to be
+told that it is out of date: its key is no longer asked for, and the entry expires. Without Redis all is computed.
+"""
+
+import hashlib
+import logging
+import pickle
+import uuid
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache as once
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from django.core.cache import cache
+from django.db import connection
+from django.db.models import Model
+
+from benchsite.teams.models import Team
+from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
+
+EXPIRES_S: Final = 24 * 3600
+LARGEST: Final = 4 * 2**20  # bytes of one entry: what is larger is computed each time
+LEVEL: Final = 1  # of zlib: a third of the size for a millisecond
+ROOMS: Final = ("reports", "runs")  # whose code decides what is in an entry
+
+SUFFIXES: Final = (".py", ".html", ".toml")
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+# A sum, so that no row has to be sorted. Findings and measurements are written with their set and never again; clients
+# write theirs before their run ends, which changes the run.
+_OF_ROWS: Final = "coalesce(sum(hashtextextended(concat_ws(' ', {table}.id, {table}.xmin, {table}.ctid), 0)), 0)"
+_BY_SWEEP: Final = f"""
+SELECT s.id,
+       concat_ws(' ', s.xmin, s.ctid),
+       concat_ws(' ', m.xmin, m.ctid),
+       concat_ws(' ', d.xmin, d.ctid),
+       concat_ws(' ', w.xmin, w.ctid),
+       r.number, r.digest, r.sets, r.set_digest
+  FROM runs_sweep s
+  LEFT JOIN runs_matrix m ON m.id = s.matrix_id
+  LEFT JOIN runs_database d ON d.id = s.database_id
+  LEFT JOIN runs_workload w ON w.id = s.workload_id
+  LEFT JOIN LATERAL (
+       SELECT count(*) AS number, {_OF_ROWS.format(table="runs_run")}::text AS digest,
+              count(c.id) AS sets, {_OF_ROWS.format(table="c")}::text AS set_digest
+         FROM runs_run
+         LEFT JOIN runs_measurementset c ON c.run_id = runs_run.id AND c.is_current
+        WHERE runs_run.sweep_id = s.id
+  ) r ON true
+ WHERE s.id = ANY(%s)
+"""
+
+
+def sweep_digests(sweeps: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """Sweep -> a digest of every row that its curve is made of; one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BY_SWEEP, [list(sweeps)])
+        return {row[0]: _sha(row[1:]) for row in cursor.fetchall()}
+
+
+def rows_digest(model: type[Model], team: Team) -> str:
+    """Of all that a team has of a small table; one query."""
+    quoted = connection.ops.quote_name(model._meta.db_table)
+    text = _OF_ROWS.format(table=quoted)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*), {text}::text FROM {quoted} WHERE team_id = %s", [team.pk])
+        return _sha(cursor.fetchone())
+
+
+def key_of(team_id: uuid.UUID, *parts: object) -> str:
+    """The key of one entry of one team, for the code that runs now."""
+    return f"reports:{_sha((_code(), str(team_id), *parts))}"
+
+
+def remembered(key: str, make: Callable[[], T], *, keep: Callable[[T], bool] = lambda made: True) -> T:
+    """The entry of that key, made where there is none, and kept where `keep` says that it may be asked for again."""
+    found = all_remembered({key: key})
+    if key in found:
+        return found[key]  # type: ignore[no-any-return]
+    made = make()
+    if keep(made):
+        remember({key: made})
+    return made
+
+
+def all_remembered(keys: Mapping[Any, str]) -> dict[Any, Any]:
+    """What is known of these, by what the keys stand for; nothing at all where the cache does not answer."""
+    try:
+        held = cache.get_many(keys.values())
+        return {one: pickle.loads(zlib.decompress(held[key])) for one, key in keys.items() if key in held}
+    except Exception:
+        # Redis is gone, or holds what another release wrote: all of it can be computed.
+        logger.warning("The cache cannot be read; pages are computed without it.")
+        return {}
+
+
+def remember(entries: Mapping[str, Any]) -> None:
+    """Keep these for a day."""
+    packed = {key: zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), LEVEL) for key, value in entries.items()}
+    try:
+        cache.set_many({key: data for key, data in packed.items() if len(data) <= LARGEST}, EXPIRES_S)
+    except Exception:
+        logger.warning("The cache cannot be written.")
+
+
+@once
+def _code() -> str:
+    """Of the release: the versions of what computes, and the files that decide what a page says."""
+    root = Path(__file__).resolve().parent.parent.parent
+    every = (path for room in ROOMS for path in (root / room).rglob("*"))
+    files = sorted(path for path in every if path.suffix in SUFFIXES)
+    facts = [(str(path.relative_to(root)), path.stat().st_mtime_ns, path.stat().st_size) for path in files]
+    return _sha((READER_VERSION, ALGORITHM_VERSION, facts))
+
+
+def _sha(parts: Any) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
