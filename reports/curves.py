@@ -300,6 +300,7 @@ def operations_of(curves: Sequence[Curve]) -> list[str]:
     return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 
 
+COPIES_SAY: dict[object, str] = {1: "1 other copy", "quorum": "a quorum of copies", "all": "all copies"}
 ACK_SAYS = {"none": "nothing", "memory": "memory", "os_buffer": "operating system", "disk": "disk"}
 
 
@@ -308,7 +309,7 @@ def promise_of(record: Mapping[str, object]) -> str:
     if not record:
         return ""
     copies = record.get("replicas_acked", 0)
-    others = f" and {copies} other cop{'y' if copies == 1 else 'ies'}" if copies else ""
+    others = f" and {COPIES_SAY.get(copies) or f'{copies} other copies'}" if copies else ""
     window = record.get("loss_window_s")
     if window is None:
         loss = "may lose any"

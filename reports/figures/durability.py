@@ -1,5 +1,6 @@
 """What each guarantee costs: the ceiling over what survives, from the weakest promise to the strongest."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layo
 from reports.figures.theme import SYMBOLS, Look, looks
 
 Key = tuple[float, ...]
+LINE_CHARACTERS = 105  # below the whole axis
+SLANTED_CHARACTERS = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +100,9 @@ def durability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str =
         if frame.narrow
         else "what an acknowledged write has reached, and what a power failure may take; the weakest promise first",
         tickvals=list(range(last + 1)),
-        ticktext=[_tick(name, frame) for name in promises.names],
+        ticktext=[_tick(name, last + 1, frame) for name in promises.names],
         range=[-0.35, last + (0.5 if frame.narrow else 0.35)],
-        tickangle=0,
+        tickangle=-55 if frame.narrow else 0,
         showgrid=False,
     )
     highest = max((step.throughput_ops_s for one in promises.trades for step in one.steps), default=1.0)
@@ -128,11 +131,13 @@ def _look(one: Trade, appearance: Mapping[Any, Look]) -> Look:
     return appearance[one.steps[0].curve.sweep_id]
 
 
-def _tick(name: str, frame: Frame) -> str:
-    """What was done above, what may be lost below."""
-    done, _, loss = name.partition(", ")
-    lines = [shortened(part, 18 if frame.narrow else 30) for part in (done, loss) if part]
-    return "<br>".join(lines)
+def _tick(name: str, places: int, frame: Frame) -> str:
+    """What was done, then what may be lost, in lines that leave the neighbours their room."""
+    if frame.narrow:
+        return shortened(name, SLANTED_CHARACTERS)
+    width = max(8, LINE_CHARACTERS // places)
+    lines = [line for part in name.split(", ") for line in textwrap.wrap(part, width)]
+    return "<br>".join(map(escaped, lines))
 
 
 def _lines(one: Trade, look: Look, number: int) -> list[Trace]:

@@ -36,7 +36,7 @@ class Frame:
     @property
     def characters(self) -> int:
         """How many characters of a note fit into one line."""
-        return 44 if self.narrow else 84
+        return 38 if self.narrow else 84
 
 
 def escaped(text: object) -> str:

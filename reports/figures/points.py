@@ -9,6 +9,7 @@ from reports.figures.layout import Frame, Trace, escaped, shortened
 from reports.figures.theme import Look
 
 MARKER_PX = 8
+FADED_PX = 4  # of a curve that is there for context only
 RING_PX = 16
 CROSS = "x-thin-open"
 # From this many curves on, numbers at every point would hide the curves.
@@ -83,8 +84,13 @@ def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], ho
         "name": shortened(look.label, 40),
         "legendgroup": escaped(look.label),
         "showlegend": True,
-        "line": {"color": look.colour, "width": 1.5 if look.faded else 2.25, "dash": look.dash},
-        "marker": {"color": look.colour, "symbol": look.symbol, "size": MARKER_PX, "line": {"width": 0}},
+        "line": {"color": look.colour, "width": 1.25 if look.faded else 2.25, "dash": look.dash},
+        "marker": {
+            "color": look.colour,
+            "symbol": look.symbol,
+            "size": FADED_PX if look.faded else MARKER_PX,
+            "line": {"width": 0},
+        },
         "opacity": 0.75 if look.faded else 1.0,
         "connectgaps": False,
         "text": list(hover),

@@ -18,6 +18,7 @@ from runs.measures.stability import SLOW, Stability, stability
 MOST_TOGETHER = 16_000
 HIGHEST = 1.5  # times the median; what lies above is cut off
 RIDGE = 0.56  # of a row's height is the median
+LEAST_PX = 220  # of the figure
 MARGIN_PX = 168  # for what is said of each ridge
 
 
@@ -51,7 +52,7 @@ def stability_figure(ridges: Sequence[Ridge], frame: Frame, *, highlight: str = 
     layout["yaxis"] = axis(
         frame,
         "",
-        tickvals=[-row + RIDGE / 2 for row in range(len(ridges))],
+        tickvals=[-row + RIDGE for row in range(len(ridges))],
         ticktext=["" if frame.narrow else _coloured(ridge, appearance[ridge.curve.sweep_id]) for ridge in ridges],
         range=[-len(ridges) + 0.9, 1.05],
         showgrid=False,
@@ -70,8 +71,8 @@ def stability_figure(ridges: Sequence[Ridge], frame: Frame, *, highlight: str = 
 
 
 def height_px(rows: int) -> int:
-    """How high the figure has to be for its rows; 0 where the ordinary height will do."""
-    return 90 + 56 * rows if rows > 5 else 0
+    """How high the figure has to be for its rows."""
+    return max(LEAST_PX, 90 + 56 * rows)
 
 
 def _coloured(ridge: Ridge, look: Look) -> str:
@@ -100,7 +101,7 @@ def _said(row: int, ridge: Ridge, one: Stability | None, frame: Frame) -> dict[s
         place = {"x": 0, "y": -row + RIDGE * HIGHEST, "yanchor": "bottom", "yshift": -4}
     else:
         text = "<br>".join([f"<b>{escaped(first)}</b>", *map(escaped, more)])
-        place = {"x": 1, "y": -row + RIDGE / 2, "yanchor": "middle", "xshift": 8}
+        place = {"x": 1, "y": -row + RIDGE, "yanchor": "middle", "xshift": 8}
     return {
         **place,
         "text": text,
