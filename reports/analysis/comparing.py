@@ -1,0 +1,242 @@
+"""Is one side faster? The verdict of two groups of repeats: three keys, or it is inconclusive (analysis 5).
+
+The interval of the ratio excludes 1, the difference is as large as a practical threshold, and it is above the noise of
+the machines. Whether the sides may be compared at all is said elsewhere: `reports.analysis.gate`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+
+from benchsite.formatting import THIN, percent
+from reports.analysis.effects import hedges_g, mann_whitney_p
+from reports.analysis.ratios import (
+    CONFIDENCE,
+    LEAST_REPEATS,
+    MOST_REPEATS,
+    RatioInterval,
+    half_up,
+    log_welch,
+    ratio_of,
+    repeats_needed,
+    unusable,
+)
+from runs.measures.repeats import LIMIT
+
+ALGORITHM: Final = "log-Welch 1"  # named with every verdict that is kept; changes with the rules below
+THRESHOLD: Final = 0.05  # of throughput and of a mean; for a p99 use LATENCY_THRESHOLD
+LATENCY_THRESHOLD: Final = 0.10
+PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
+ALPHA: Final = 1 - CONFIDENCE
+# What a rounding error of a ratio may be: 1.05 - 1 is not quite 0.05.
+_ROUNDING: Final = 1e-12
+
+
+class Outcome(StrEnum):
+    """What may be said of a against b."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    EQUIVALENT = "equivalent"
+    INCONCLUSIVE = "inconclusive"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """a against b. `ratio` is how many times better a is: a/b of throughputs, b/a of latencies, of geometric means.
+
+    None in low, high, df and p: there is no interval, and `reason` says why.
+    """
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+    df: float | None
+    p: float | None
+    n_a: int
+    n_b: int
+    outcome: Outcome
+    reason: str  # why the outcome is what it is, as a sentence
+    needs_more: int | None = None  # repeats that the shorter side lacks; None: nothing is lacking, or no number helps
+    hedges_g: float | None = None  # above 0: a is better
+    mann_whitney_p: float | None = None
+    threshold: float = THRESHOLD
+    noise_floor: float | None = None
+    cv: float | None = None  # of the repeats on both sides, pooled, on logarithms
+    adjusted_p: float | None = None  # among the other comparisons of its table
+
+    @property
+    def low_n(self) -> bool:
+        """Fewer repeats than a published comparison has."""
+        return min(self.n_a, self.n_b) < PUBLISHABLE_REPEATS
+
+    @property
+    def effect(self) -> float:
+        """The least difference that counts, as a share: the practical threshold, or the noise where that is larger."""
+        return max(self.threshold, self.noise_floor or 0.0)
+
+
+def compare_values(
+    a: Sequence[float],
+    b: Sequence[float],
+    *,
+    higher_is_better: bool,
+    threshold: float = THRESHOLD,
+    noise_floor: float | None = None,
+) -> Comparison:
+    """The verdict of the repeats of two sides, one value for each run; nothing that is handed in raises.
+
+    Throughput in ops/s or a latency in µs; only the ratio matters. A value of zero, a negative one and one that is no
+    number have no ratio: a sentence says so, and no number is shown. A threshold must lie between 0 and 1, a noise floor
+    is a share (0.04).
+    """
+    base = Comparison(
+        None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold,
+        noise_floor=noise_floor,
+    )  # fmt: skip
+    for name, side in (("first", a), ("second", b)):
+        if why := unusable(side):
+            return replace(base, reason=f"The {name} side {why}: no ratio.")
+    better, worse = (a, b) if higher_is_better else (b, a)
+    ratio = ratio_of(_geometric_mean(better), _geometric_mean(worse), higher_is_better=True)
+    sign = 1 if higher_is_better else -1
+    g = hedges_g(a, b)
+    known = replace(
+        base,
+        ratio=ratio,
+        cv=_pooled_cv(a, b),
+        hedges_g=None if g is None else sign * g,
+        mann_whitney_p=mann_whitney_p(a, b),
+    )
+    interval = log_welch(better, worse)
+    return judged(_with(known, interval)) if interval else _without_interval(known)
+
+
+def not_comparable(comparison: Comparison, stops: Sequence[str]) -> Comparison:
+    """The same numbers without a verdict, for the reasons that the gate gave."""
+    return replace(comparison, outcome=Outcome.NOT_COMPARABLE, reason=" ".join(stops), needs_more=None)
+
+
+def judged(found: Comparison) -> Comparison:
+    """The outcome of a comparison with an interval; of its adjusted p where it stands among others.
+
+    Faster or slower: the interval excludes 1 (and the adjusted p is below 5 %) and |ratio - 1| is at least the threshold
+    and the noise floor. Equivalent: the interval lies within 1 ± threshold. Else inconclusive.
+    """
+    assert found.ratio is not None and found.low is not None and found.high is not None and found.p is not None
+    shown = interval_text(found)
+    away = abs(found.ratio - 1)
+    excludes = found.low > 1 or found.high < 1
+    if excludes and away >= found.effect - _ROUNDING and (found.adjusted_p or found.p) < ALPHA:
+        outcome = Outcome.FASTER if found.ratio > 1 else Outcome.SLOWER
+        reason = f"The interval {shown} excludes 1, and the difference is {_percent(found.effect)} or more."
+        return replace(found, outcome=outcome, reason=reason, needs_more=None)
+    if found.low >= 1 - found.threshold and found.high <= 1 + found.threshold:
+        reason = f"The whole interval {shown} lies within {_percent(found.threshold)} of 1."
+        return replace(found, outcome=Outcome.EQUIVALENT, reason=reason, needs_more=None)
+    return _inconclusive(found, excludes, away)
+
+
+def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
+    shown = interval_text(found)
+    if excludes and away >= found.effect - _ROUNDING:
+        why = (
+            f"Alone the interval {shown} would exclude 1, but among the comparisons of this table one as clear is "
+            f"to be expected by chance (adjusted p {half_up(found.adjusted_p or 0.0)})"
+        )
+    elif excludes and away >= found.threshold - _ROUNDING:
+        reason = (
+            f"The difference is below the noise floor of {_percent(found.effect)}: the same test repeated on these "
+            "machines differs as much. Calmer machines would decide it, more runs would not."
+        )
+        return replace(found, outcome=Outcome.INCONCLUSIVE, reason=reason, needs_more=None)
+    elif excludes:
+        why = f"There is a difference, {shown}, but whether it is {_percent(found.threshold)} or more is open"
+    else:
+        why = f"The interval {shown} holds 1, and differences of {_percent(found.threshold)} or more"
+    more = _more(found)
+    return replace(
+        found, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {_advice(found, more)}", needs_more=more
+    )  # fmt: skip
+
+
+def _advice(found: Comparison, more: int | None) -> str:
+    if more is None:
+        return f"With repeats that differ this much no sensible number of them finds {_percent(found.threshold)}."
+    return f"Bring each side to {min(found.n_a, found.n_b) + more} runs ({more} more)."
+
+
+def _more(found: Comparison) -> int | None:
+    """Repeats that the shorter side lacks to find a difference of the threshold with a power of 80 %.
+
+    Where it has them and the answer is open all the same, the ratio lies close to a limit: then as many as make the
+    interval half as wide as the distance to it. None above a thousand.
+    """
+    assert found.ratio is not None
+    have, cv = min(found.n_a, found.n_b), found.cv or 0.0
+    needed = repeats_needed(cv, found.threshold)
+    if needed is None or needed > have:
+        return None if needed is None else needed - have
+    limits = (1 - found.threshold, 1.0, 1 + found.threshold)
+    # A distance of nothing needs runs without end.
+    distance = max(min(abs(math.log(found.ratio) - math.log(limit)) for limit in limits), 1e-9)
+    needed = math.ceil(2 * (2 * 1.96 * cv / distance) ** 2)
+    return max(needed - have, 1) if needed <= MOST_REPEATS else None
+
+
+def _without_interval(found: Comparison) -> Comparison:
+    """One run on a side, or values that do not vary: the ratio is shown, and nothing is claimed of it."""
+    have = min(found.n_a, found.n_b)
+    if have > 1:
+        more = max(PUBLISHABLE_REPEATS - have, 1)
+        reason = (
+            "All runs of each side agree to the last digit: that says nothing of how much the next would differ, so "
+            "there is no interval."
+        )
+        return replace(found, reason=reason, needs_more=more)
+    # With one run nobody knows how runs differ, unless the machines' noise was measured.
+    cv = math.log1p(found.noise_floor) / LIMIT if found.noise_floor else 0.0
+    needed = repeats_needed(cv, found.threshold) or LEAST_REPEATS
+    sides = "1 run each" if found.n_a == found.n_b else f"{_runs(found.n_a)} against {_runs(found.n_b)}"
+    return replace(found, reason=f"{sides}: no interval, inconclusive.", needs_more=max(needed - have, 1))
+
+
+def interval_text(found: Comparison) -> str:
+    """ "[3.57, 3.68]", with three digits, so that what excludes 1 can be seen to."""
+    if found.low is None or found.high is None:
+        return ""
+    ends = [half_up(end, 3) if math.isfinite(end) else "∞" for end in (found.low, found.high)]
+    return f"[{ends[0]}, {ends[1]}]"
+
+
+def _with(found: Comparison, interval: RatioInterval) -> Comparison:
+    return replace(
+        found, ratio=interval.ratio, low=interval.low, high=interval.high, df=interval.df, p=interval.p
+    )  # fmt: skip
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(fmean(math.log(value) for value in values))
+
+
+def _pooled_cv(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """The standard deviation of ln(value) within the sides; close to the CV while that is small. None of single runs."""
+    df = len(a) + len(b) - 2
+    if df < 1:
+        return None
+    squares = sum(float(np.log(side).var() * len(side)) for side in (a, b))
+    return math.sqrt(squares / df)
+
+
+def _runs(count: int) -> str:
+    return f"{count} run" if count == 1 else f"{count} runs"
+
+
+def _percent(share: float) -> str:
+    return percent(share).replace(THIN, " ")
