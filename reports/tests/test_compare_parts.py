@@ -1,0 +1,196 @@
+"""The compare page's menus and chips, its movable line, and what is fetched only when it is opened."""
+
+import re
+import uuid
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from reports.tests.test_compare_page import page, study
+from runs.models import Run
+from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep, make_workload
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+
+
+def links(html, text):
+    return [href.replace("&amp;", "&") for href in re.findall(rf'<a[^>]*href="([^"]+)"[^>]*>{re.escape(text)}', html)]
+
+
+def test_each_facet_is_a_menu_with_the_number_of_its_values(client_in, team):
+    study(team, modes=("off", "everysec", "always"))
+    html = page(client_in)
+    assert "A write waits for" in html and "What varies" in html and "Published results" in html
+    assert 'name="mode" value="everysec"' in html and 'name="class"' in html
+    assert 'name="system"' not in html  # One system leaves nothing to choose.
+
+
+def test_what_is_set_is_a_chip_that_lets_it_go(client_in, team):
+    study(team, modes=("off", "everysec", "always"))
+    html = page(client_in, "?mode=always&mode=off&since=2020-01-31&vary=mode")
+    assert "2 of 3" in html
+    chips = re.findall(r'<a class="chip" href="([^"]+)" title="([^"]+)"', html)
+    found = {title: parse_qs(urlsplit(href.replace("&amp;", "&")).query) for href, title in chips}
+    assert set(found) == {"Mode: always", "Mode: off", "What varies: durability mode", "Since: 2020-01-31"}
+    assert found["Mode: off"]["mode"] == ["always"] and found["Mode: off"]["since"] == ["2020-01-31"]
+    assert "since" not in found["Since: 2020-01-31"]
+
+
+def test_a_chosen_value_that_nothing_has_stays_in_its_menu(client_in, team):
+    study(team)
+    html = page(client_in, "?mode=never")
+    assert 'name="mode" value="never" checked' in html
+
+
+@pytest.mark.parametrize(
+    "query, sweeps",
+    [
+        ("?class=the+disk", 1),
+        ("?since=2020-01-01&until=2030-01-01", 2),
+        ("?until=2020-01-01", 0),
+        ("?source=uploaded", 0),
+        ("?source=scheduled&source=uploaded", 2),
+        ("?label=nightly", 1),
+        ("?version=7.0", 2),
+        ("?cluster=nowhere", 0),
+    ],
+)
+def test_facets_choose_sweeps(client_in, team, query, sweeps):
+    matrix = study(team)
+    first = matrix.sweeps.order_by("name").first()
+    first.tags = ["nightly"]
+    first.save()
+    html = page(client_in, query)
+    assert f"{sweeps} sweep" in html if sweeps else "No sweep matches" in html
+
+
+def test_loads_have_the_same_page(client_in, team):
+    matrix = study(team)
+    load = make_sweep(matrix=matrix, database=make_database(team=team), workload=make_workload(team=team), phase="load")
+    make_run(load, threads=8, throughput=5000.0)
+    html = page(client_in, "?phase=load")
+    assert "1 sweep " in html and load.database.name in html and "the loads instead of what was measured" in html
+
+
+def test_the_line_stands_at_a_load_that_every_side_reaches(client_in, team):
+    study(team)
+    html = page(client_in)
+    assert "At equal load" in html and "2 sides have a latency" in html
+    assert 'type="range"' in html and 'aria-label="The movable line"' in html
+    assert re.search(r'data-src="/figures/latency/\?[^"]*load=', html)
+
+
+def test_the_moved_line_is_kept_by_every_form(client_in, team):
+    study(team)
+    html = page(client_in, "?load=2500&within=2&mode=always&mode=off")
+    assert "At equal load: " in html and "the line that you moved" in html
+    # The form of the menus carries the line along, and the form of the line the menus.
+    assert html.count('<input type="hidden" name="load" value="2500">') == 1
+    assert html.count('<input type="hidden" name="mode" value="always">') == 2
+    assert "with p99 ≤" in html
+
+
+def test_a_load_that_nobody_reaches_is_said(client_in, team):
+    study(team)
+    assert "not reached: the highest is" in page(client_in, "?load=1e9")
+
+
+@pytest.mark.parametrize(
+    "query", ["?load=nan", "?load=-1", "?within=1e400", "?baseline=x", "?since=2026-13-01", "?vary=x"]
+)
+def test_a_broken_state_is_a_sentence(client_in, team, query):
+    study(team)
+    html = page(client_in, query)
+    assert "Not everything in the address could be used" in html and "2 sweeps" in html
+
+
+def test_an_unknown_study_is_a_sentence(client_in, team):
+    study(team)
+    assert "“nobody-2099” is no published study" in page(client_in, "?published=nobody-2099")
+
+
+def test_one_sweep_is_told_what_it_could_be_compared_with(client_in, team):
+    matrix = study(team)
+    html = page(client_in, f"?sweep={matrix.sweeps.first().pk}")
+    assert "One sweep has nothing to be compared with" in html
+    assert links(html, f"the other sweeps of {matrix.name}") == [f"/compare/?v=1&matrix={matrix.pk}"]
+
+
+def test_ten_thousand_things_in_the_address_are_a_sentence(client_in, team):
+    study(team)
+    query = "&".join(f"sweep={uuid.UUID(int=number)}" for number in range(10_000))
+    response = client_in.get(f"/compare/?{query}")
+    assert response.status_code == 200 and "more than anybody can compare" in response.content.decode()
+
+
+def test_nothing_measured_has_no_line_and_no_failure(client_in, team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, status="failed")
+    html = page(client_in)
+    assert "did not complete" in html and "At equal load" not in html
+
+
+def test_zero_throughput_is_no_failure(client_in, team):
+    matrix = study(team)
+    make_run(matrix.sweeps.first(), threads=64, throughput=0.0, measurements=[])
+    assert "2 sweeps" in page(client_in)
+
+
+def test_what_people_left_out_is_said_with_its_effect(client_in, team):
+    matrix = study(team)
+    run = Run.objects.filter(sweep__matrix=matrix, threads=16).order_by("sweep__name").first()
+    run.excluded_reason = "a <b>neighbour</b> was compiling"
+    run.save()
+    html = page(client_in)
+    assert "What does not count here" in html and "1 run left out by people" in html
+    assert "neighbour&lt;/b&gt; was compiling" in html and "with what people left out" in html
+
+
+@pytest.mark.parametrize("name", ["compare-pictures", "compare-points"])
+def test_what_is_opened_later_is_a_part_or_a_page(client_in, team, name):
+    study(team)
+    assert reverse(name) in page(client_in)
+    part = client_in.get(reverse(name), headers=HTMX).content.decode()
+    whole = client_in.get(reverse(name)).content.decode()
+    assert "<html" not in part and "<html" in whole and part.strip() in whole
+    assert 'href="/compare/"' in whole
+
+
+def test_no_other_picture_is_fetched_before_it_is_opened(client_in, team):
+    study(team)
+    first = re.findall(r'data-src="([^"?]+)', page(client_in))
+    assert first == ["/figures/ceilings/", "/figures/latency/", "/figures/latency/"]
+    later = re.findall(r'data-src="([^"]+)"', client_in.get(reverse("compare-pictures"), headers=HTMX).content.decode())
+    assert any("with=UPDATE" in url for url in later) and any("zoom=1" in url for url in later)
+    for url in later:
+        assert client_in.get(url.replace("&amp;", "&")).status_code == 200, url
+
+
+@pytest.mark.parametrize("name", ["compare", "compare-pictures", "compare-points"])
+def test_another_teams_sweeps_are_nowhere(client_in, team, name):
+    study(team)
+    foreign = make_sweep()
+    make_run(foreign)
+    for query in (f"?sweep={foreign.pk}", f"?matrix={foreign.matrix_id}", f"?baseline={foreign.pk}"):
+        html = client_in.get(reverse(name) + query, follow=True).content.decode()
+        assert foreign.database.name not in html and foreign.matrix.name not in html
+
+
+def test_queries_do_not_grow_with_the_sweeps(client_in, team):
+    names = ("compare", "compare-pictures", "compare-points")
+    cluster, workload = make_cluster(team=team), make_workload(team=team)
+    counts = {}
+    for number in (2, 5, 40):
+        matrix = make_matrix(team=team, name=f"Of {number}")
+        database = make_database(team=team, cluster=cluster)
+        for mode in range(number):
+            make_run(make_sweep(matrix=matrix, database=database, workload=workload, mode=f"mode-{mode}"))
+        for name in names:
+            with CaptureQueriesContext(connection) as context:
+                assert client_in.get(f"{reverse(name)}?v=1&matrix={matrix.pk}").status_code == 200
+            counts.setdefault(name, set()).add(len(context))
+    assert all(len(found) == 1 for found in counts.values()), counts
