@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 
-from reports.views import compare, figures, live, published, sizing, sweeps, wide_figures
+from reports.views import compare, figures, history, live, published, scaling, sizing, sweeps, wide_figures
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -22,7 +22,20 @@ class DataForm:
         return value
 
 
+class ConfigKey:
+    """Which test a history is of: `runs.copies.config_key`."""
+
+    regex = "[0-9a-f]{32}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
 register_converter(DataForm, "dataform")
+register_converter(ConfigKey, "configkey")
 
 
 def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str) -> Patterns:
@@ -38,6 +51,7 @@ figure_urls: Patterns = [
     *with_twins("scalability", wide_figures.scalability, "figure-scalability"),
     *with_twins("durability", wide_figures.durability, "figure-durability"),
     *with_twins("price", wide_figures.price, "figure-price"),
+    *with_twins("histories/<configkey:config_key>", history.figure, "figure-history"),
     *with_twins("sweeps/<uuid:pk>", figures.sweep, "figure-sweep"),
     *with_twins("matrices/<uuid:pk>", figures.matrix, "figure-matrix"),
     path("runs/<uuid:pk>/live/", live.run_live_figure, name="figure-run-live"),
@@ -64,11 +78,20 @@ published_urls: Patterns = [
     path("<slug:slug>/<slug:name>.csv", published.table, name="published-table"),
 ]
 
+history_urls: Patterns = [
+    path("", history.histories, name="history"),
+    path("<configkey:config_key>/", history.series, name="history-series"),
+    path("<configkey:config_key>/decide/", history.decide, name="history-decide"),
+    path("<configkey:config_key>/note/", history.note, name="history-note"),
+]
+
 urlpatterns: Patterns = [
     path("compare/", compare.compare, name="compare"),
     path("compare/pictures/", compare.pictures, name="compare-pictures"),
     path("compare/points/", compare.points, name="compare-points"),
     path("sizing/", sizing.sizing, name="sizing"),
+    path("scaling/", scaling.scaling, name="scaling"),
+    path("history/", include(history_urls)),
     path("sweeps/", include(sweep_urls)),
     path("published/", include(published_urls)),
     path("figures/", include(figure_urls)),

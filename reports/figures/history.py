@@ -1,0 +1,262 @@
+"""One number over commits or dates: levels, changes with their direction, and what else changed."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from benchsite import formatting
+from reports.analysis.changes import Change
+from reports.analysis.downsample import MOST_POINTS, thinned
+from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, rounded, shortened
+from reports.figures.theme import Theme, rgba
+from reports.histories import History, HistoryPoint, Said
+
+COMMITS: Final = "commits"
+DATES: Final = "dates"
+AXES: Final = (COMMITS, DATES)
+MOST_MARKERS: Final = 400  # of more points only the line is drawn
+MOST_NAMED: Final = 12  # changes with their per cent in the picture; the others say it where one points
+MOST_TICKS: Final = 10
+US_PER_MS: Final = 1e3
+MEASURED_HOVER = "<b>%{text}</b><br>%{y:.4s} ops/s<extra></extra>"
+LATENCY_HOVER = "<b>%{text}</b><br>%{y:.4~g} ms<extra></extra>"
+
+Place = Callable[[int], Any]  # index among all points -> coordinate
+
+
+def history_figure(history: History, frame: Frame, *, along: str = COMMITS) -> Figure:
+    """The points, the level they are at, and every change; along commits each point has the same room."""
+    layout = base_layout(frame)
+    layout["showlegend"] = True
+    layout["margin"]["t"] += 30
+    layout["margin"]["b"] = 96 if frame.narrow else 84
+    title = "throughput (ops/s)" if not history.metric.operation else f"{history.metric.label} (ms)"
+    layout["yaxis"] = axis(frame, shortened(title, 48), tickformat="~s" if not history.metric.operation else "~g")
+    # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
+    layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
+    layout["xaxis"] = axis(frame, along, showgrid=False, **_ticks(history, frame, along))
+    points = history.points
+
+    def place(index: int) -> Any:
+        return index if along == COMMITS else points[index].at.isoformat(timespec="seconds")
+
+    data = [
+        *_levels(history, place, frame),
+        _line(history, place, frame),
+        *_left_out(history, place, frame),
+        *_changes(history, place, frame, layout),
+        *_marks(history, place, along, frame),
+    ]
+    return {"data": data, "layout": layout}
+
+
+def _ticks(history: History, frame: Frame, along: str) -> dict[str, Any]:
+    """Some points by their names; dates name themselves."""
+    if along != COMMITS:
+        return {"type": "date"}
+    count = len(history.points)
+    step = max(1, -(-count // (4 if frame.narrow else MOST_TICKS)))
+    at = list(range(0, count, step))
+    names = [escaped(history.points[index].label) for index in at]
+    return {"tickvals": at, "ticktext": names, "range": [-0.75, max(count - 0.25, 0.75)]}
+
+
+def _scaled(history: History, value: float) -> float:
+    return rounded(value / US_PER_MS if history.metric.operation else value)
+
+
+def _hover(history: History) -> str:
+    return LATENCY_HOVER if history.metric.operation else MEASURED_HOVER
+
+
+def _about(point: HistoryPoint) -> str:
+    name = f"{point.label}, {point.at:%Y-%m-%d}" if point.commit else point.label
+    return escaped(f"{name} · n = {point.n}")
+
+
+def _line(history: History, place: Place, frame: Frame) -> Trace:
+    seen = history.followed
+    values = np.asarray([history.points[index].value for index in seen], dtype=float)
+    kept = [seen[at] for at in thinned(values).tolist()]
+    points = [history.points[index] for index in kept]
+    crowded = len(seen) > MOST_MARKERS
+    y = [_scaled(history, point.value or 0.0) for point in points]
+    trace: Trace = {
+        "type": "scatter",
+        "mode": "lines" if crowded else "lines+markers",
+        "x": [place(index) for index in kept],
+        "y": y,
+        "name": f"{escaped(history.metric.label)}, median",
+        "line": {"color": rgba(frame.theme.ink, 0.55), "width": 1},
+        "marker": {"color": frame.theme.ink, "size": 6},
+        "text": [_about(point) for point in points],
+        "hovertemplate": _hover(history),
+    }
+    if not crowded and any(point.n > 1 for point in points):
+        up = [rounded(_scaled(history, point.high or 0.0) - at) for point, at in zip(points, y, strict=True)]
+        down = [rounded(at - _scaled(history, point.low or 0.0)) for point, at in zip(points, y, strict=True)]
+        trace["error_y"] = {
+            "type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1, "width": 0,
+            "color": frame.theme.muted,
+        }  # fmt: skip
+    return trace
+
+
+def _levels(history: History, place: Place, frame: Frame) -> list[Trace]:
+    """The median of each level, and the band of the current one."""
+    levels = history.course.levels
+    if not levels:
+        return []
+    x: list[Any] = []
+    y: list[float | None] = []
+    for level in levels:
+        ends = (history.followed[level.start], history.followed[level.stop - 1])
+        x += [*(place(index) for index in ends), place(ends[1])]
+        y += [*[_scaled(history, level.median)] * 2, None]
+    median: Trace = {
+        "type": "scatter", "mode": "lines", "x": x, "y": y, "name": "level", "connectgaps": False,
+        "line": {"color": frame.theme.ink, "width": 2, "dash": "dash"}, "hoverinfo": "skip",
+    }  # fmt: skip
+    now = levels[-1]
+    first, last = place(history.followed[now.start]), place(history.followed[now.stop - 1])
+    low, high = _scaled(history, now.low), _scaled(history, now.high)
+    band: Trace = {
+        "type": "scatter", "mode": "lines", "x": [first, last, last, first], "y": [high, high, low, low],
+        "fill": "toself", "fillcolor": frame.theme.shade, "line": {"width": 0}, "name": "band of the current level",
+        "hoverinfo": "skip",
+    }  # fmt: skip
+    return [band, median]
+
+
+def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
+    """Runs that do not count: there, but hollow."""
+    out = [
+        (index, run.value, run)
+        for index, point in enumerate(history.points)
+        for run in point.left_out
+        if run.value is not None and np.isfinite(run.value)
+    ][-MOST_POINTS:]
+    if not out:
+        return []
+    text = [
+        f"{_about(history.points[index])}<br>{shortened(f'{run.standing}: {run.reason}'.rstrip(': '), 90)}"
+        for index, _, run in out
+    ]
+    return [
+        {
+            "type": "scatter", "mode": "markers", "name": "does not count",
+            "x": [place(index) for index, _, _ in out], "y": [_scaled(history, value) for _, value, _ in out],
+            "marker": {"symbol": "circle-open", "size": 8, "color": frame.theme.muted, "line": {"width": 1.5}},
+            "text": text, "hovertemplate": _hover(history),
+        }
+    ]  # fmt: skip
+
+
+def change_colour(change: Change, theme: Theme) -> str:
+    """Blue for better, orange for worse, grey for what does not count."""
+    if not change.counts:
+        return theme.grey
+    return theme.series[0] if change.better else theme.series[1]
+
+
+def change_text(change: Change) -> str:
+    """Arrow and signed per cent."""
+    arrow = "▲" if change.after > change.before else "▼"
+    return f"{arrow} {formatting.signed_percent(change.relative)}"
+
+
+def kind_of(change: Change) -> str:
+    """As the legend says it."""
+    if not change.counts:
+        return "uncertain, small or false"
+    return "better" if change.better else "worse"
+
+
+KINDS: Final = ("better", "worse", "uncertain, small or false")
+
+
+def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> list[Trace]:
+    found = []
+    for name in KINDS:
+        some = [said for said in history.changes if kind_of(said.change) == name][-MOST_POINTS:]
+        if some:
+            found.append(_change_markers(history, some, name, place, frame))
+    counted = [said for said in history.changes if said.change.counts]
+    layout["shapes"] = [_upright(place(said.index), change_colour(said.change, frame.theme), "dot") for said in counted]
+    for number, said in enumerate(counted[-(4 if frame.narrow else MOST_NAMED) :]):
+        layout["annotations"].append(
+            {
+                "text": f"<b>{change_text(said.change)}</b>", "x": place(said.index), "y": 1, "yref": "paper",
+                "yanchor": "bottom", "yshift": 2 + 13 * (number % 2), "showarrow": False,
+                "font": {"color": change_colour(said.change, frame.theme)},
+            }
+        )  # fmt: skip
+    return found
+
+
+def _change_markers(history: History, some: Sequence[Said], name: str, place: Place, frame: Frame) -> Trace:
+    up = ["triangle-up" if said.change.after > said.change.before else "triangle-down" for said in some]
+    counts = some[0].change.counts
+    return {
+        "type": "scatter", "mode": "markers", "name": f"change, {name}",
+        "x": [place(said.index) for said in some],
+        "y": [_scaled(history, said.point.value or 0.0) for said in some],
+        "marker": {
+            "symbol": up if counts else [f"{symbol}-open" for symbol in up], "size": 13 if counts else 10,
+            "color": change_colour(some[0].change, frame.theme), "line": {"width": 1.5 if not counts else 0},
+        },
+        "text": [_change_hover(said) for said in some],
+        "hovertemplate": "%{text}<extra></extra>",
+    }  # fmt: skip
+
+
+def _change_hover(said: Said) -> str:
+    change = said.change
+    lines = [f"<b>{change_text(change)}</b> from {escaped(said.point.label)}", f"p = {change.p:.2g}"]
+    if change.weak:
+        lines.append("too uncertain or too small to count")
+    elif said.triage:
+        lines.append(escaped(said.state))
+    return "<br>".join(lines)
+
+
+def _upright(x: Any, colour: str, dash: str) -> dict[str, Any]:
+    return {
+        "type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
+        "line": {"color": colour, "width": 1, "dash": dash},
+    }  # fmt: skip
+
+
+def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Trace]:
+    """What else changed, and what people wrote, at the bottom."""
+    environment = [(place(one.index), "environment<br>" + _lines(one.texts)) for one in history.environment]
+    notes = []
+    if history.points:
+        instants = [point.at for point in history.points]
+        for note in history.notes:
+            index = min(bisect_left(instants, note.at), len(instants) - 1)
+            x = place(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
+            notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
+    return [
+        _mark(some[-MOST_POINTS:], name, symbol, height, frame)
+        for some, name, symbol, height in (
+            (environment, "other environment", "diamond-open", 0.03),
+            (notes, "note", "star", 0.09),
+        )
+        if some
+    ]
+
+
+def _lines(texts: Sequence[str]) -> str:
+    return "<br>".join(shortened(text, 90) for text in texts[:6])
+
+
+def _mark(some: Sequence[tuple[Any, str]], name: str, symbol: str, height: float, frame: Frame) -> Trace:
+    return {
+        "type": "scatter", "mode": "markers", "name": name, "yaxis": "y2",
+        "x": [x for x, _ in some], "y": [height] * len(some),
+        "marker": {"symbol": symbol, "size": 10, "color": frame.theme.muted, "line": {"width": 1.5}},
+        "text": [text for _, text in some], "hovertemplate": "%{text}<extra></extra>",
+    }  # fmt: skip

@@ -1,0 +1,178 @@
+"""The list of histories, one history with its figure, and what people decide and remark there."""
+
+import uuid
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
+from reports import triage
+from reports.figures.history import AXES, COMMITS, DATES
+from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
+from reports.models import ChangePoint, History
+from reports.queries.histories import PER_PAGE, SORTS, HistoryFilter, history_choices, history_lines
+from reports.queries.history import Followed, follow, history_row
+from reports.sheets.history import history_sheet
+from reports.views.figures import respond
+from runs.models.run import Phase
+
+MOST_LISTED = 50  # changes, environments and notes in a table of the page, the newest first
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an address asks of one history."""
+
+    metric: Metric
+    along: str
+    branch: str
+    problems: tuple[str, ...] = ()
+
+    def query(self) -> str:
+        """The query string, only what differs from the defaults."""
+        plain = (("metric", str(THROUGHPUT_METRIC)), ("along", COMMITS), ("branch", ""))
+        mine = (str(self.metric), self.along, self.branch)
+        said = [(name, value) for (name, usual), value in zip(plain, mine, strict=True) if value != usual]
+        return f"?{urlencode(said)}" if said else ""
+
+
+def asked(request: HttpRequest) -> Asked:
+    """What cannot be meant is said, and the default shown."""
+    query = request.POST if request.method == "POST" else request.GET
+    text, along = query.get("metric") or str(THROUGHPUT_METRIC), query.get("along") or COMMITS
+    metric = metric_named(text)
+    problems = []
+    if metric is None:
+        problems.append(f"“{text[:60]}” is no metric of a history; throughput is shown. Choose another below.")
+    if along not in AXES:
+        problems.append(f"A history goes along commits or dates, not “{along[:40]}”; commits are shown.")
+    return Asked(
+        metric or THROUGHPUT_METRIC, along if along in AXES else COMMITS, query.get("branch", ""), tuple(problems)
+    )
+
+
+@require_GET
+@team_required
+def histories(request: HttpRequest) -> HttpResponseBase:
+    team, wanted = team_of(request), HistoryFilter.from_query(request.GET)
+    rows = wanted.apply(team)
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    lines = history_lines(team, page.object_list)  # type: ignore[arg-type]
+    context = {
+        "filter": wanted,
+        "page": page,
+        "lines": lines,
+        "choices": history_choices(team),
+        "phases": [*Phase.choices, ("any", "both")],
+        "sorts": list(SORTS),
+        "nothing_at_all": not lines and not wanted.active,
+    }
+    return render(request, "reports/histories.html", context)
+
+
+def _row_or_404(request: HttpRequest, config_key: str) -> History:
+    found = history_row(team_of(request), config_key)
+    if found is None:
+        raise Http404
+    return found
+
+
+@require_GET
+@team_required
+def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
+    """One metric of one test over commits or dates."""
+    row, wanted = _row_or_404(request, config_key), asked(request)
+    found = follow(row, wanted.metric, wanted.branch)
+    history = found.history
+    context = {
+        "row": row,
+        "found": found,
+        "history": history,
+        "asked": wanted,
+        "problems": [*wanted.problems, *_problems(wanted, found)],
+        "figure": {
+            "title": f"History of {history.metric.label}",
+            "src": reverse("figure-history", args=[config_key]) + wanted.query(),
+            "csv": reverse("figure-history-data", args=[config_key, "csv"]) + wanted.query(),
+            "json": reverse("figure-history-data", args=[config_key, "json"]) + wanted.query(),
+        },
+        "changes": [said for said in reversed(history.changes) if not said.change.weak][:MOST_LISTED],
+        "weak": sum(said.change.weak for said in history.changes),
+        "environment": [(one, history.points[one.index]) for one in reversed(history.environment)][:MOST_LISTED],
+        "notes": list(reversed(history.notes))[:MOST_LISTED],
+        "step": step_sentence(history),
+        "axes": [(COMMITS, "commits"), (DATES, "dates")],
+        "states": ChangePoint.State.choices,
+        "can_run": has_role(request, Role.RUNNER),
+    }
+    return render(request, "reports/history.html", context)
+
+
+def _problems(wanted: Asked, found: Followed) -> list[str]:
+    """What the address asks for and this history does not have."""
+    said = []
+    if wanted.metric not in found.metrics and not found.history.followed:
+        said.append(f"No run of this test measured {wanted.metric.label}. Choose another metric below.")
+    if wanted.branch and wanted.branch not in found.branches:
+        said.append(f"No run of this test is of the branch “{wanted.branch[:60]}”; all branches are shown.")
+    return said
+
+
+@require_GET
+@team_required
+def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpResponseBase:
+    """The picture of a history, and its numbers as a file."""
+    row, wanted = _row_or_404(request, config_key), asked(request)
+    found = follow(row, wanted.metric, wanted.branch)
+    sheet = history_sheet(found.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
+    return respond(request, sheet, form, "figure-history", config_key)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def decide(request: HttpRequest, config_key: str) -> HttpResponse:
+    """What one change is."""
+    row, wanted = _row_or_404(request, config_key), asked(request)
+    try:
+        run_id = uuid.UUID(request.POST.get("run", ""))
+        state = triage.decide(
+            row, user_of(request), metric=wanted.metric, run_id=run_id,
+            state=request.POST.get("state", ""), note=request.POST.get("note", ""),
+        )  # fmt: skip
+    except ValueError:
+        messages.error(request, "That address names no change: press the button beside one.")
+    except triage.TriageRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, f"The change is {state.label} now.")
+    return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#changes")
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def note(request: HttpRequest, config_key: str) -> HttpResponse:
+    """Add a note, or delete one (`delete`)."""
+    row, wanted, team = _row_or_404(request, config_key), asked(request), team_of(request)
+    try:
+        if "delete" in request.POST:
+            gone = triage.forget(team, uuid.UUID(request.POST["delete"]), config_key)
+            messages.success(request, "The note is deleted." if gone else "That note was deleted before.")
+        else:
+            key = "" if request.POST.get("everywhere") else row.config_key
+            triage.remark(
+                team, user_of(request), config_key=key, day=request.POST.get("day", ""),
+                text=request.POST.get("text", ""),
+            )  # fmt: skip
+            messages.success(request, "The note is saved.")
+    except ValueError:
+        messages.error(request, "That address names no note: press the button beside one.")
+    except triage.TriageRefused as refused:
+        messages.error(request, str(refused))
+    return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#notes")
