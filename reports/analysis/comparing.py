@@ -93,8 +93,7 @@ def compare_values(
     """The verdict of the repeats of two sides, one value for each run; nothing that is handed in raises.
 
     Throughput in ops/s or a latency in µs; only the ratio matters. A value of zero, a negative one and one that is no
-    number have no ratio: a sentence says so, and no number is shown. A threshold must lie between 0 and 1, a noise floor
-    is a share (0.04).
+    number have no ratio: a sentence says so, and no number is shown. Threshold and noise floor are shares (0.05).
     """
     base = Comparison(
         None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold,
@@ -105,6 +104,8 @@ def compare_values(
             return replace(base, reason=f"The {name} side {why}: no ratio.")
     better, worse = (a, b) if higher_is_better else (b, a)
     ratio = ratio_of(_geometric_mean(better), _geometric_mean(worse), higher_is_better=True)
+    if ratio is None:
+        return replace(base, reason="The sides are too far apart for any ratio: look at how they were measured.")
     sign = 1 if higher_is_better else -1
     g = hedges_g(a, b)
     known = replace(
@@ -126,8 +127,8 @@ def not_comparable(comparison: Comparison, stops: Sequence[str]) -> Comparison:
 def judged(found: Comparison) -> Comparison:
     """The outcome of a comparison with an interval; of its adjusted p where it stands among others.
 
-    Faster or slower: the interval excludes 1 (and the adjusted p is below 5 %) and |ratio - 1| is at least the threshold
-    and the noise floor. Equivalent: the interval lies within 1 ± threshold. Else inconclusive.
+    Faster or slower: the interval excludes 1 (and the adjusted p is below 5 %), and |ratio - 1| is at least the
+    threshold and the noise floor. Equivalent: the interval lies within 1 ± threshold. Else inconclusive.
     """
     assert found.ratio is not None and found.low is not None and found.high is not None and found.p is not None
     shown = interval_text(found)
@@ -200,11 +201,11 @@ def _without_interval(found: Comparison) -> Comparison:
             "there is no interval."
         )
         return replace(found, reason=reason, needs_more=more)
-    # With one run nobody knows how runs differ, unless the machines' noise was measured.
-    cv = math.log1p(found.noise_floor) / LIMIT if found.noise_floor else 0.0
+    # Of one run each nobody knows how runs differ, unless the machines' noise was measured.
+    cv = found.cv or (math.log1p(found.noise_floor) / LIMIT if found.noise_floor else 0.0)
     needed = repeats_needed(cv, found.threshold) or LEAST_REPEATS
     sides = "1 run each" if found.n_a == found.n_b else f"{_runs(found.n_a)} against {_runs(found.n_b)}"
-    return replace(found, reason=f"{sides}: no interval, inconclusive.", needs_more=max(needed - have, 1))
+    return replace(found, reason=f"{sides}: no interval.", needs_more=max(needed - have, 1))
 
 
 def interval_text(found: Comparison) -> str:
@@ -226,7 +227,7 @@ def _geometric_mean(values: Sequence[float]) -> float:
 
 
 def _pooled_cv(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """The standard deviation of ln(value) within the sides; close to the CV while that is small. None of single runs."""
+    """The standard deviation of ln(value) within the sides, near the CV while that is small. None of single runs."""
     df = len(a) + len(b) - 2
     if df < 1:
         return None

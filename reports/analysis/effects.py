@@ -21,10 +21,13 @@ def cohens_d(a: Sequence[float], b: Sequence[float]) -> float | None:
     """(mean a - mean b) / pooled standard deviation; None where a side has one value, or nothing varies."""
     if min(len(a), len(b)) < 2 or not finite(a, b):
         return None
-    df = len(a) + len(b) - 2
-    pooled = math.sqrt(((len(a) - 1) * variance(a) + (len(b) - 1) * variance(b)) / df)
-    distance = fmean(a) - fmean(b)
-    return distance / pooled if pooled > IDENTICAL * max(abs(fmean(a)), abs(fmean(b))) else None
+    largest = max(abs(value) for side in (a, b) for value in side)
+    if not largest:
+        return None
+    # It has no unit, so it may be made of shares of the largest, whose squares are numbers too.
+    a, b = [value / largest for value in a], [value / largest for value in b]
+    pooled = math.sqrt(((len(a) - 1) * variance(a) + (len(b) - 1) * variance(b)) / (len(a) + len(b) - 2))
+    return (fmean(a) - fmean(b)) / pooled if pooled > IDENTICAL else None
 
 
 def hedges_g(a: Sequence[float], b: Sequence[float]) -> float | None:

@@ -1,6 +1,7 @@
 """Ratios as people quote them, and how sure they are: log-Welch intervals, mean intervals, repeats that are needed.
 
-The unit of replication is a run, never a second of one (analysis 5). scipy is imported where it is used: start-up matters.
+The unit of replication is a run, never a second of one (analysis 5). scipy is imported where it is used, for a site
+should start fast.
 """
 
 import math
@@ -18,6 +19,7 @@ from benchsite.formatting import MINUS, NOTHING
 
 CONFIDENCE: Final = 0.95
 SHOWN_DIGITS: Final = 2
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
 # Below this the spread of repeats is that of rounding: identical values, which tell nothing of their noise.
 IDENTICAL: Final = 1e-9
 # A percentile bootstrap of fewer values covers too rarely: 74 % for 3, 82 % for 5, 90 % for 10 (analysis 5).
@@ -26,6 +28,7 @@ LEAST_FOR_BOOTSTRAP: Final = 10
 MOST_REPEATS: Final = 1000
 LEAST_REPEATS: Final = 3  # of a comparison with an interval (analysis 5: "3 minimum")
 POWER: Final = 0.80
+LARGEST_LOG: Final = 700.0  # of a ratio that is still a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,10 @@ def ratio_of(a: float, b: float, *, higher_is_better: bool) -> float | None:
 
 
 def ratio_text(ratio: float | None, digits: int = SHOWN_DIGITS) -> str:
-    """Two significant digits, halves upwards: 3.6283 is "3.6×", 72.87 is "73×", 0.6733 is "0.67×" (analysis 4.1)."""
+    """Two significant digits, halves upwards, and a sign: 3.6283 is 3.6 times, 72.87 is 73 times (analysis 4.1)."""
     if ratio is None or not math.isfinite(ratio):
         return NOTHING
-    return f"{half_up(ratio, digits)}×"
+    return half_up(ratio, digits) + TIMES
 
 
 def half_up(value: float, digits: int = SHOWN_DIGITS) -> str:
@@ -92,7 +95,7 @@ def unusable(values: Sequence[float]) -> str:
 
 
 def log_welch(a: Sequence[float], b: Sequence[float], confidence: float = CONFIDENCE) -> RatioInterval | None:
-    """exp(d ± t·SE), d = mean ln A - mean ln B, SE² = s²lnA/nA + s²lnB/nB, with Welch's degrees of freedom (analysis 5).
+    """exp(d ± t·SE), d = mean ln A - mean ln B, SE² = s²lnA/nA + s²lnB/nB, Welch's degrees of freedom (analysis 5).
 
     None with fewer than two values on a side, with a value that has no logarithm, and where neither side varies at all:
     two runs that agree to the last digit prove nothing about the third.
@@ -104,11 +107,11 @@ def log_welch(a: Sequence[float], b: Sequence[float], confidence: float = CONFID
     logs_a, logs_b = np.log(np.asarray(a, float)), np.log(np.asarray(b, float))
     parts = logs_a.var(ddof=1) / len(a), logs_b.var(ddof=1) / len(b)
     error = math.sqrt(sum(parts))
-    if error < IDENTICAL:
+    distance = float(logs_a.mean() - logs_b.mean())
+    if error < IDENTICAL or abs(distance) > LARGEST_LOG:
         return None
     shares = [float(part / sum(parts)) for part in parts]
     df = 1 / (shares[0] ** 2 / (len(a) - 1) + shares[1] ** 2 / (len(b) - 1))
-    distance = float(logs_a.mean() - logs_b.mean())
     reach = float(stdtrit(df, (1 + confidence) / 2)) * error
     p = float(2 * stdtr(df, -abs(distance) / error))
     return RatioInterval(math.exp(distance), _exp(distance - reach), _exp(distance + reach), df, p)
@@ -116,7 +119,7 @@ def log_welch(a: Sequence[float], b: Sequence[float], confidence: float = CONFID
 
 def _exp(value: float) -> float:
     """Two very noisy runs reach beyond any number: then the end is infinite, which is what it says."""
-    return math.exp(value) if value < 700 else math.inf
+    return math.exp(value) if value < LARGEST_LOG else math.inf
 
 
 def half_width_in_cv(n: int, confidence: float = CONFIDENCE) -> float | None:
