@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchsite import formatting
-from reports.analysis.ceiling import Ceiling, Ladder, Rung
+from reports.analysis.ceiling import THREAD_LIMITED, Ceiling, Ladder, Rung
 from reports.analysis.knee import Knee
 from reports.analysis.opinions import Opinions, Repeats, opinions
 from reports.analysis.usl import FEWEST_RUNGS, LEAST_R2, REACH, Usl
@@ -138,7 +138,10 @@ def next_step(ceiling: Ceiling | None, found: Opinions | None) -> str:
     if ceiling is None:
         return ""
     if ceiling.bracket:
-        return _next_target(*ceiling.bracket)
+        low, high = ceiling.bracket
+        if THREAD_LIMITED in ceiling.notes:
+            return f"Measure the target of {formatting.throughput(high)} with more threads next."
+        return _next_target(low, high)
     refine = found.refine if found and found.knee.reached else ()
     parts = [f"{_listed(refine)} to place the knee"] if refine else []
     if ceiling.ladder is Ladder.SHORT:

@@ -121,6 +121,11 @@ class Answers:
     refused: tuple[Refused, ...]
 
     @property
+    def priced(self) -> bool:
+        """Whether anybody stated what a node of any of them costs."""
+        return any(one.price for one in self.answers)
+
+    @property
     def against(self) -> tuple[Against, ...]:
         """The others beside the first; empty where storage is not asked for, for then there is one ratio only."""
         first = next(iter(self.answers), None)

@@ -12,7 +12,7 @@ from reports.pages.ladder import ladder_page, next_step, repeats_of
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_ceiling_and_knee import L1
 from reports.words import ceiling_notes, ceiling_sentence, knee_sentence
-from runs.tests.factories import make_run, make_sweep
+from runs.tests.factories import make_run, make_sweep, measurement
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 
@@ -54,6 +54,7 @@ def test_missing_threads_in_words():
     rungs = [Rung(8, 2000, 0.001, 2000.0), Rung(8, 7900, 0.001, 16000.0, p99_s=0.002)]
     said = plain(ceiling_sentence(ceiling(rungs)))
     assert said.startswith("At least 2.00k ops/s") and "lack of threads" in said and "48 threads or more" in said
+    assert plain(next_step(ceiling(rungs), None)) == "Measure the target of 16.0k ops/s with more threads next."
 
 
 def test_contradicting_and_marginal_targets_in_words():
@@ -122,8 +123,9 @@ def test_the_page_says_what_exclusions_change_and_what_to_measure_next(client_in
 @pytest.mark.django_db
 def test_the_page_of_a_ladder_of_targets_says_the_next_target(client_in, team):
     sweep = make_sweep(team=team, ladder="target")
-    for target, reached in ((1000, 1000.0), (2000, 1990.0), (4000, 2500.0)):
-        make_run(sweep, threads=8, target_ops_s=target, throughput=reached)
+    for target, reached, mean_us in ((1000, 1000.0, 900.0), (2000, 1990.0, 1000.0), (4000, 2500.0, 3200.0)):
+        measurements = [measurement("READ", mean_us)]
+        make_run(sweep, threads=8, target_ops_s=target, throughput=reached, measurements=measurements)
     html = plain(client_in.get(reverse("sweep", args=[sweep.pk])).content.decode())
     assert "Measure a target of 2 828 ops/s next" in html and "4.00k ops/s was not" in html
 

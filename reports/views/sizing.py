@@ -44,12 +44,13 @@ NUMBERS = (
 @team_required
 def sizing(request: HttpRequest) -> HttpResponseBase:
     team, question = team_of(request), read_question(request.GET)
-    found = None
+    found, numbers = None, list(number_fields(question))
     if question.answerable:
         found = candidates(team, workload=question.workload, every_purpose=question.every_purpose)
     context = {
         "question": question,
-        "numbers": list(number_fields(question)),
+        "load": numbers[:2],
+        "storage": numbers[2:],
         "operations": OPERATIONS,
         "statistics": STATISTICS.items(),
         "events": EVENTS.items(),
