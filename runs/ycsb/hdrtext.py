@@ -20,6 +20,7 @@ _VERSION: Final = b"#[Histogram log format version"
 _COLUMNS: Final = b'"StartTimestamp"'
 _TAG: Final = b"Tag="
 _MARK: Final = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of a file
+_HOLE: Final = b"\0"
 _YEAR_S: Final = 365 * 24 * 3600.0
 
 
@@ -90,7 +91,9 @@ class LogText:
             self._line_number += 1
             self._check_length(len(line), self._line_number)
             if not line[:1].isdigit():
-                line = line.strip().removeprefix(_MARK)
+                # When two threads of YCSB measure the first operation of a kind at once, each opens the log, and the
+                # second one empties it: what the first had written is then a hole of zero bytes before its next line.
+                line = line.strip().lstrip(_HOLE).removeprefix(_MARK)
                 if not line or self._is_comment(line):
                     continue
             if self._damage is not None:

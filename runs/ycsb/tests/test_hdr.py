@@ -119,6 +119,16 @@ def test_it_keeps_what_came_before_a_break():
         assert len(log) == len(whole) - 1
 
 
+def test_it_passes_over_the_hole_of_a_log_that_was_opened_twice():
+    """Two threads of YCSB measure the first operation of a kind at once: the second one's opening empties the log."""
+    lines = lines_of(made_log("CLEANUP", [(0.0, 0.1, [5]), (0.1, 1.0, [10, 20]), (1.1, 1.0, [30])]))
+    lost = next(number for number, line in enumerate(lines) if line[0].isdigit())
+    hole = "\0" * (len(lines[lost]) + 1)
+    log = read_log([*lines[:lost], hole + lines[lost + 1], *lines[lost + 2 :]])
+    assert (len(log), log.truncated) == (2, False)
+    assert log.start_s.tolist() == [0.1, 1.1]
+
+
 def test_it_never_raises_anything_else_wherever_a_log_breaks_off():
     text = (DATA / "load/0/INSERT.hdr").read_text()
     for cut in range(len(text)):
