@@ -9,6 +9,7 @@ from reports.figures.theme import Look
 
 # More bars than this are drawn lying, where their names have room.
 MOST_STANDING = 9
+LEAST_ACROSS = 2.0  # bars that have room, however few there are
 GROUP_GAP = 0.7  # between two databases, in bars
 LYING_GAP = 0.95  # where the database's name stands between its bars and those before
 ORDINARY_PX = 760.0  # what a drawing area has at least where the figure is not narrow
@@ -63,7 +64,10 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str) -> Figure:
         showgrid=False,
         ticks="",
     )
-    span = [-1.25 if lying else -0.9, (bars[-1].position if bars else 0.0) + 0.7]
+    last = bars[-1].position if bars else 0.0
+    # A bar alone does not become a wall.
+    room = max(0.0, LEAST_ACROSS - last) / 2
+    span = [(-1.25 if lying else -0.9) - room, last + 0.7 + room]
     names["range"] = span[::-1] if lying else span
     value["range"] = [0, (max((bar.end for bar in bars), default=1.0) or 1.0) * _room(bars, frame, lying)]
     layout["xaxis"], layout["yaxis"] = (value, names) if lying else (names, value)

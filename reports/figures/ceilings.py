@@ -1,6 +1,7 @@
 """Throughput ceilings as bars: grouped by database, patterned by durability mode."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from benchsite import formatting
 from reports.analysis.ceiling import Ladder
@@ -45,8 +46,15 @@ def bars_of(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> li
     appearance = looks(curves, theme, highlight=highlight)
     best = max((found.throughput_ops_s for curve in curves if (found := curve.ceiling)), default=0.0)
     classes = best_in_class(curves)
-    mixed = len({curve.phase for curve in curves}) > 1
-    return [_bar(curve, appearance[curve.sweep_id], best, classes, mixed) for curve in in_order(curves)]
+    of = sum(curve.ceiling is not None for curve in curves)
+    return [_bar(curve, appearance[curve.sweep_id], best, classes, of) for curve in _named(in_order(curves))]
+
+
+def _named(curves: Sequence[Curve]) -> list[Curve]:
+    """Loads say that they are, where they stand beside other sweeps."""
+    if len({curve.phase for curve in curves}) < 2:
+        return list(curves)
+    return [replace(curve, mode=f"{curve.mode}, load") if curve.phase == "load" else curve for curve in curves]
 
 
 def best_in_class(curves: Sequence[Curve]) -> dict[tuple[str, str], Curve]:
@@ -66,16 +74,19 @@ def _ceiling_ops_s(curve: Curve) -> float:
     return curve.ceiling.throughput_ops_s if curve.ceiling else 0.0
 
 
-def _bar(curve: Curve, look: Look, best: float, classes: Mapping[tuple[str, str], Curve], mixed: bool) -> Bar:
+def _bar(curve: Curve, look: Look, best: float, classes: Mapping[tuple[str, str], Curve], of: int) -> Bar:
     found = curve.ceiling
     point = curve.point_at(found.threads, found.target_ops_s) if found else None
     spread = point.throughput_ops_s if point and point.throughput_ops_s.n > 1 else None
     share = found.throughput_ops_s / best if found and best else None
     first = classes.get((curve.workload, curve.durability_class))
-    notes = (ratio_label(share), BEST_IN_CLASS if first is curve and share and share < 1 else "")
+    notes = (
+        ratio_label(share) if of > 1 else "",
+        BEST_IN_CLASS if first and first.sweep_id == curve.sweep_id and share and share < 1 else "",
+    )
     return Bar(
         group=curve.database_name,
-        name=f"{curve.mode}, load" if mixed and curve.phase == "load" else curve.mode,
+        name=curve.mode,
         look=look,
         value=found.throughput_ops_s if found else None,
         value_label=_value_label(curve),
@@ -129,7 +140,7 @@ def _in_class(curve: Curve, first: Curve | None) -> str:
     """Where a ceiling stands among those whose writes wait for the same."""
     if first is None:
         return ""
-    if first is curve:
+    if first.sweep_id == curve.sweep_id:
         return f"best of those whose writes wait for: {escaped(curve.durability_class)}"
     factor = formatting.significant(_ceiling_ops_s(first) / _ceiling_ops_s(curve), 2) if _ceiling_ops_s(curve) else ""
     return f"{factor}{TIMES} lower than {escaped(first.label)}, whose writes wait for the same" if factor else ""

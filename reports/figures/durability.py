@@ -103,6 +103,7 @@ def durability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str =
         ticktext=[_tick(name, last + 1, frame) for name in promises.names],
         range=[-0.35, last + (0.5 if frame.narrow else 0.35)],
         tickangle=-55 if frame.narrow else 0,
+        ticklabeloverflow="allow",
         showgrid=False,
     )
     highest = max((step.throughput_ops_s for one in promises.trades for step in one.steps), default=1.0)

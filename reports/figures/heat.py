@@ -10,6 +10,7 @@ from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, esca
 from reports.figures.run_series import Window, mark_window
 from reports.figures.theme import CIVIDIS
 
+BAR = "share of the moment's operations"
 KIND_SAYS = {"service": "service time", "response": "response time"}
 
 
@@ -17,7 +18,11 @@ def heat_figure(heats: Sequence[Heat], window: Window, frame: Frame) -> Figure:
     """One map below the other, on one time axis; the darkest is the rarest, and what did not occur is blank."""
     layout = base_layout(frame)
     layout["xaxis"] = axis(
-        frame, "time since the clients' common start (s)", showgrid=False, anchor=_axis_name("y", len(heats))
+        frame,
+        "time since the clients' common start (s)",
+        showgrid=False,
+        anchor=_axis_name("y", len(heats)),
+        range=[min((float(h.begins_s[0]) for h in heats), default=0.0), max(map(_end_s, heats), default=1.0)],
     )
     low = min((math.log10(float(np.nanmin(heat.shares))) for heat in heats), default=-3.0)
     data: list[Trace] = []
@@ -29,7 +34,7 @@ def heat_figure(heats: Sequence[Heat], window: Window, frame: Frame) -> Figure:
         data.append(_map(heat, _axis_name("y", number), low, frame, bar=number == 1))
     layout["showlegend"] = False
     if heats:
-        mark_window(layout, float(heats[0].begins_s[0]), float(heats[0].begins_s[-1] + heats[0].width_s), window, frame)
+        mark_window(layout, float(heats[0].begins_s[0]), _end_s(heats[0]), window, frame)
         # Over the map, not below it, where its cells would hide it; its name stands above.
         for shape in layout.get("shapes", []):
             shape["layer"] = "above"
@@ -37,6 +42,10 @@ def heat_figure(heats: Sequence[Heat], window: Window, frame: Frame) -> Figure:
             note.update(y=1, yanchor="bottom")
         layout["margin"]["t"] += 10
     return {"data": data, "layout": layout}
+
+
+def _end_s(heat: Heat) -> float:
+    return float(heat.begins_s[-1]) + heat.width_s
 
 
 def _axis_name(stem: str, number: int) -> str:

@@ -37,7 +37,8 @@ def latency_figure(
     solid = [one for one in drawn if not one.dashed]
     most = marks.MOST_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MOST_WITH_RUNG_LABELS
     traces = [(one, _traces(one, choice, rungs=len(solid) <= most and not one.dashed)) for one in drawn]
-    if len(solid) > marks.MOST_WITH_RINGS or any(one.look.faded for one in drawn):
+    # On a telephone the modes stand beside their curves; below them there is room for the databases only.
+    if frame.narrow or len(solid) > marks.MOST_WITH_RINGS or any(one.look.faded for one in drawn):
         lines = [(t, one.curve.database_name, one.look.faded) for one, some in traces for t in some if t["showlegend"]]
         marks.fold_legend(lines)
     ringed = [one for one in solid if len(solid) <= marks.MOST_WITH_RINGS and not one.look.faded]
@@ -72,16 +73,21 @@ def _axes(
     layout["xaxis"] = axis(
         frame, "throughput, all operations (ops/s)", tickformat="~s", **_range(xs, log_x, beyond=1.22)
     )
-    title = f"{' and '.join(choice.operations)} {STATISTICS[choice.statistic]}, {KIND_SAYS[choice.kind]} (ms)"
-    if top is not None:
-        title += ", zoomed up to the knees"
     layout["yaxis"] = axis(
         frame,
-        escaped(title),
+        escaped(_title(choice, frame, zoomed=top is not None)),
         tickformat="~g",
         **_range(ys, log_y and top is None, beyond=1.06 if top else 1.14),
     )
     return top is not None
+
+
+def _title(choice: Choice, frame: Frame, *, zoomed: bool) -> str:
+    """What is up the page; a telephone has room for the essence, and its caption says the rest."""
+    what = f"{' and '.join(choice.operations)} {STATISTICS[choice.statistic]}"
+    if frame.narrow:
+        return f"{what}{', response' if choice.kind == 'response' else ''} (ms){', zoomed' if zoomed else ''}"
+    return f"{what}, {KIND_SAYS[choice.kind]} (ms){', zoomed up to the knees' if zoomed else ''}"
 
 
 def _logarithmic(ends: Values, scale: str) -> tuple[bool, bool]:

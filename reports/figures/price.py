@@ -37,10 +37,10 @@ def height_px(curves: Sequence[Curve]) -> int:
 def _bars(curves: Sequence[Curve], theme: Theme, highlight: str) -> list[Bar]:
     appearance = looks(curves, theme, highlight=highlight)
     best = max((per_dollar(curve) or 0.0 for curve in curves), default=0.0)
-    return [_bar(curve, appearance[curve.sweep_id], best) for curve in curves]
+    return [_bar(curve, appearance[curve.sweep_id], best, len(curves)) for curve in curves]
 
 
-def _bar(curve: Curve, look: Look, best: float) -> Bar:
+def _bar(curve: Curve, look: Look, best: float, of: int) -> Bar:
     value, found = per_dollar(curve) or 0.0, curve.ceiling
     share = value / best if best else None
     least = "≥ " if found and found.is_lower_bound else ""
