@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchsite.formatting import grouped
 from benchsite.teams.models import Team
 from runs.catalog import Mode, System, UnknownName, UnknownSystem, load_catalog
 from runs.models import Database, LoadGenerator, Machine, Matrix, Workload
@@ -89,7 +88,7 @@ class Following:
             if key in known:
                 found.append(known[key])
                 continue
-            name = f"{self.study.template.name} {one.short_name}, {grouped(one.records)} records"
+            name = f"{self.study.template.name} {one.short_name}, {one.records:,} records"
             workload = Workload(
                 pk=uuid.uuid5(_PROPOSED, f"{self.team.pk} {key}"),
                 team=self.team,

@@ -49,7 +49,7 @@ def deviations(template: StudyTemplate, study: Scenario, chosen: Chosen) -> tupl
         *_data(study, chosen),
         *_load(study, chosen),
         f"Client: {template.client}; here {chosen.client}.",
-        f"Machines: {template.hardware}; here those of the clusters below.",
+        f"Machines: {template.hardware}; here those that its runs name.",
         *study.notes,
     ]))  # fmt: skip
 
@@ -84,7 +84,8 @@ def _systems(study: Scenario, chosen: Chosen) -> Iterator[str]:
 
 def _data(study: Scenario, chosen: Chosen) -> Iterator[str]:
     studied = {_mix(w.properties): w for w in study.workloads}
-    found = set()
+    found: set[str] = set()
+    said: dict[str, list[str]] = {}  # sentence -> the workloads it holds for
     for name, properties in chosen.workloads:
         same = studied.get(_mix(properties))
         if same is None:
@@ -93,12 +94,15 @@ def _data(study: Scenario, chosen: Chosen) -> Iterator[str]:
         found.add(same.short_name)
         here, there = dataset(properties), dataset(same.properties)
         if here.records != there.records:
-            yield f"Records: {grouped(there.records)} in the study; here {grouped(here.records)} ({same.short_name})."
+            sentence = f"Records: {grouped(there.records)} in the study; here {grouped(here.records)}"
+            said.setdefault(sentence, []).append(same.short_name)
         if here.record_bytes != there.record_bytes:
-            yield (
+            sentence = (
                 f"Record size: {grouped(there.record_bytes)} B of values in the study; here "
-                f"{grouped(here.record_bytes)} B ({same.short_name})."
+                f"{grouped(here.record_bytes)} B"
             )
+            said.setdefault(sentence, []).append(same.short_name)
+    yield from (f"{sentence} ({', '.join(names)})." for sentence, names in said.items())
     if missing := [w for w in study.workloads if w.short_name not in found]:
         yield f"Workloads of the study that are not run: {', '.join(f'{w.short_name} ({w.name})' for w in missing)}."
 

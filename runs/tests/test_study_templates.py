@@ -154,7 +154,7 @@ def test_every_other_number_is_said():
     here = chosen_like(small, repeats=3, clients=2, threads=32)
     said = " ".join(deviations(template, study, here)).replace("\N{NARROW NO-BREAK SPACE}", ",")
     for sentence in (
-        "Records: 500,000,000 in the study; here 100,000 (A).",
+        "Records: 500,000,000 in the study; here 100,000 (A, B).",
         "Ladder: 25 rungs from 1,000 to 450,000 ops/s as target in the study; here 8 rungs from 50 to 22,500",
         "Threads: 256 in all in the study; here 32.",
         "Client machines: 8 in the study; here 2 load generators.",

@@ -1,0 +1,79 @@
+"""Cluster sizes against databases, as the study of 2014 printed them: one row per system, one column per size."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from reports.analysis.scalability import Scalability, score, score_interval
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One sweep, or one printed result, on a cluster of one size. What was not measured is None."""
+
+    row: tuple[str, ...]  # what makes it one line of the table: system, mode, workload
+    nodes: int
+    ceiling_ops_s: float | None
+    knee_us: float | None = None  # the mean latency of all operations at the knee
+    lower_bound: bool = False  # the ladder ended before the ceiling
+    knee_reached: bool = True
+    repeats_ops_s: tuple[float, ...] = ()  # of the rung that reached the ceiling
+    records: int | None = None
+    disputed: str = ""  # why a printed result cannot be right
+    key: Hashable = None  # what a page links to
+
+
+@dataclass(frozen=True, slots=True)
+class PivotRow:
+    """One line: a cell for each size of the table, None where it was not measured."""
+
+    names: tuple[str, ...]
+    cells: tuple[Measured | None, ...]
+    score: Scalability | None  # None for fewer than two sizes
+    interval: tuple[float, float] | None  # of the score, 95 %; None for fewer than three repeats of a size
+    others: int  # sweeps of sizes that another sweep did more on: not shown
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether a ceiling of the row may lie higher, so that its score may be anything."""
+        return any(cell.lower_bound for cell in self.cells if cell)
+
+    @property
+    def disputed(self) -> str:
+        return next((cell.disputed for cell in self.cells if cell and cell.disputed), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Pivot:
+    """Sizes ascend; rows are in the order in which they first came."""
+
+    sizes: tuple[int, ...]
+    rows: tuple[PivotRow, ...]
+
+    @property
+    def scored(self) -> bool:
+        return any(row.score for row in self.rows)
+
+
+def pivot(measured: Iterable[Measured]) -> Pivot:
+    """Of several results of one line and size the highest ceiling stands; a size below 1 belongs nowhere.
+
+    The score is that of the study (analysis 3): base the smallest size that the row has.
+    """
+    lines: dict[tuple[str, ...], dict[int, list[Measured]]] = {}
+    for one in measured:
+        if one.nodes > 0:
+            lines.setdefault(one.row, {}).setdefault(one.nodes, []).append(one)
+    sizes = tuple(sorted({nodes for by_size in lines.values() for nodes in by_size}))
+    return Pivot(sizes, tuple(_row(names, by_size, sizes) for names, by_size in lines.items()))
+
+
+def _row(names: tuple[str, ...], by_size: dict[int, list[Measured]], sizes: Sequence[int]) -> PivotRow:
+    best = {nodes: max(found, key=lambda one: one.ceiling_ops_s or 0.0) for nodes, found in by_size.items()}
+    ceilings = {nodes: one.ceiling_ops_s for nodes, one in best.items() if one.ceiling_ops_s}
+    return PivotRow(
+        names=names,
+        cells=tuple(best.get(nodes) for nodes in sizes),
+        score=score(ceilings),
+        interval=score_interval({nodes: best[nodes].repeats_ops_s for nodes in ceilings}),
+        others=sum(len(found) - 1 for found in by_size.values()),
+    )
