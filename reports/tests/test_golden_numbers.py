@@ -9,6 +9,7 @@ from django.conf import settings
 
 from benchsite import formatting
 from reports.analysis.ceiling import Ladder, Rung, thread_ceiling
+from reports.analysis.comparing import compare_values
 from reports.analysis.edivisive import best_split, distance_sums, divergence
 from reports.analysis.knee import power, power_knee
 from reports.analysis.scalability import score
@@ -160,8 +161,6 @@ def test_golden_coordinated_omission():
 
 
 def test_golden_ratio_ci():
-    from reports.analysis.comparing import compare_values
-
     expected = golden("ratio_ci")
     found = compare_values(expected["A"], expected["B"], higher_is_better=True)
     assert found.ratio == pytest.approx(expected["ratio"], abs=5.1e-5)
