@@ -16,6 +16,10 @@ class Spread:
     n: int
     values: tuple[float, ...] = ()  # of the repeats, in their order: what an interval is made of
 
+    def __reduce__(self) -> tuple[type["Spread"], tuple[object, ...]]:
+        """Remembered curves hold thousands of these: unpacked in half the time that a dataclass takes by itself."""
+        return type(self), (self.median, self.low, self.high, self.n, self.values)
+
 
 def spread(values: Sequence[float]) -> Spread | None:
     """Median, least and most of the finite values; None where there is none.

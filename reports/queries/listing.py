@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.db.models import Value as V
+from django.db.models.functions import Concat
 from django.http import QueryDict
 
 from benchsite.teams.models import Team
@@ -79,22 +81,25 @@ class SweepFilter:
             rows = rows.filter(phase=self.phase)
         if self.tag:
             rows = rows.filter(tags__contains=[self.tag])
-        for word in self.q.split()[:MOST_WORDS]:
-            rows = rows.filter(_mentions(word))
+        if words := self.q.split()[:MOST_WORDS]:
+            rows = rows.alias(said=SAID)
+            for word in words:
+                rows = rows.filter(_mentions(word, team))
         return rows.order_by(*SORTS[self.sort], "pk")
 
 
-def _mentions(word: str) -> Q:
-    """Whatever a person remembers of a sweep."""
+# What most people remember of a sweep, as one text: it is put together and searched once, whatever the word.
+SAID = Concat("name", V(" "), "database_name", V(" "), "version", V(" "), "cluster_name", V(" "), "workload_name")
+
+
+def _mentions(word: str, team: Team) -> Q:
+    """Whatever a person remembers of a sweep. Of the matrices' names only the team's own are read."""
+    matrices = Matrix.objects.filter(team=team, name__icontains=word)
     return (
-        Q(name__icontains=word)
-        | Q(notes__icontains=word)
+        Q(said__icontains=word)
+        | (~Q(notes="") & Q(notes__icontains=word))
         | Q(tags__contains=[word.lower()])
-        | Q(matrix__name__icontains=word)
-        | Q(database__name__icontains=word)
-        | Q(database__version__icontains=word)
-        | Q(database__cluster__name__icontains=word)
-        | Q(workload_name__icontains=word)
+        | Q(matrix__in=matrices.values("pk"))
     )
 
 

@@ -290,6 +290,14 @@ class ClientRun(models.Model):
 
     class Meta:
         ordering = ["number"]
+        indexes = [
+            # What each load generator is doing now: a few rows of millions.
+            models.Index(
+                fields=["load_generator"],
+                name="client_run_going",
+                condition=Q(state__in=["starting", "ready", "running"]),
+            )
+        ]
         constraints = [
             models.UniqueConstraint(fields=["run", "number"], name="one_client_run_per_number"),
             models.CheckConstraint(

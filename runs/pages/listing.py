@@ -19,7 +19,7 @@ from runs.pages.searching import mentions
 PER_PAGE = 50
 MOST_ROWS_IN_CSV = 50_000
 MOST_CHOICES = 100  # of one menu
-MOST_TAGGED = 2_000  # runs, the newest, whose tags are offered
+MOST_TAGGED = 1_000  # runs, the newest, whose tags are offered
 # What a list never needs: the whole submitted spec and the conductor's evidence.
 HEAVY = ("spec", "evidence")
 ACTIVE = "active"

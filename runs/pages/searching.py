@@ -7,7 +7,8 @@ of a sweep, and of sweeps there are few. What is a run's own is found by an inde
 import re
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Concat
 
 from benchsite.teams.models import Team
 from runs.catalog import load_catalog
@@ -17,6 +18,10 @@ from runs.models import Matrix, Sweep
 MOST_KEYS = 2_000
 THREADS = re.compile(r"([0-9]{1,9})t")
 TARGET = re.compile(r"@([0-9]{1,9})")
+# One text instead of five to search in.
+SAID = Concat(
+    "name", Value(" "), "database_name", Value(" "), "version", Value(" "), "cluster_name", Value(" "), "workload_name"
+)
 REPEAT = re.compile(r"r([0-9]{1,4})")
 
 
@@ -43,14 +48,8 @@ def mentions(team: Team, word: str) -> Q:
 
 def _sweeps(team: Team, word: str) -> QuerySet[Sweep]:
     systems = [slug for slug, system in load_catalog().systems.items() if word.casefold() in system.name.casefold()]
-    return Sweep.objects.filter(team=team).filter(
-        Q(name__icontains=word)
-        | Q(database_name__icontains=word)
-        | Q(version__icontains=word)
-        | Q(cluster_name__icontains=word)
-        | Q(workload_name__icontains=word)
-        | Q(system__in=systems)
-    )
+    rows = Sweep.objects.filter(team=team).alias(said=SAID)
+    return rows.filter(Q(said__icontains=word) | Q(system__in=systems))
 
 
 def _among(column: str, rows: QuerySet[Any]) -> Q:

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 PER_PAGE = 50
 # Nobody turns more pages than these rows have; counting a million rows for each page would take longer than the page.
-MOST_ROWS = 10_000
+MOST_ROWS = 2_000
 M = TypeVar("M", bound=Model)
 
 
