@@ -262,7 +262,11 @@ class Curve:
     @cached_property
     def ceiling(self) -> Ceiling | None:
         """Of the points that count; on a ladder of targets a rejected growing backlog is a target that failed."""
-        return ceiling([point.as_rung() for point in self.counted] + self._overloaded)
+        return ceiling(self._counted_rungs + self._overloaded)
+
+    @cached_property
+    def _counted_rungs(self) -> list[Rung]:
+        return [point.as_rung() for point in self.counted]
 
     @property
     def _overloaded(self) -> list[Rung]:
@@ -279,7 +283,7 @@ class Curve:
 
     @cached_property
     def knee(self) -> Knee | None:
-        return power_knee([point.as_rung() for point in self.counted])
+        return power_knee(self._counted_rungs)
 
     @property
     def publishable(self) -> bool:
