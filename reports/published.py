@@ -42,7 +42,7 @@ def published_of(study: Study, overlay: Overlay, latency: Fact | None) -> Publis
     notes = [ADDED if len(overlay.throughputs) > 1 else "", overlay.note, overlay.throughputs[0].dataset]
     return Published(
         label=overlay.label,
-        study=study.name,
+        study=study.organisation,  # the figures add the year
         year=study.year,
         throughput_ops_s=overlay.throughput_ops_s,
         latency_us=latency.microseconds if latency else None,

@@ -37,26 +37,18 @@ def _recomputed(study: Study) -> tuple[StudyTable, ...]:
     if not checks:
         return ()
     rows = tuple(
-        (
-            one.fact.id,
-            _who(one.fact),
-            one.fact.metric,
-            f"{one.fact.printed} {one.fact.unit}",
-            one.formula,
-            one.recomputed,
-            one.remark,
-        )
+        (_what(one.fact), f"{one.fact.printed} {one.fact.unit}", one.recomputed, one.remark, one.formula, one.fact.id)
         for one in checks
     )
-    columns = ("fact", "of", "metric", "printed", "computed from", "recomputed", "outcome")
+    columns = ("number", "printed", "recomputed", "outcome", "computed from", "fact")
     same = sum(one.reproduces for one in checks)
     note = f"{same} of {len(checks)} reproduce from the study's own printed numbers; the others are shown as printed."
     return (StudyTable("recomputed", "Printed and recomputed", Table(columns, rows), note),)
 
 
-def _who(fact: Fact) -> str:
+def _what(fact: Fact) -> str:
     workload = f", {fact.workload}" if fact.metric.startswith(("scaling", "average")) else ""
-    return f"{fact.database}{workload}"
+    return f"{fact.database}{workload}: {fact.metric.replace('_', ' ')}"
 
 
 def pivot(facts: Sequence[Fact], rows: Sequence[str], column: str, columns: Mapping[str, str]) -> Table:

@@ -216,7 +216,7 @@ def _overlays(table: Table, known: Mapping[str, Fact]) -> list[Overlay]:
             raise table.error('phase is "load" or left out')
         return [
             Overlay(
-                label=label or _label(known[ids[0]]),
+                label=_label(known[ids[0]], label),
                 throughputs=_rates(table, [known[one] for one in ids]),
                 latency=known[latency[0]] if latency else None,
                 operation=operation,
@@ -235,5 +235,8 @@ def _rates(table: Table, facts: Sequence[Fact]) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _label(fact: Fact) -> str:
-    return f"{fact.database}, {fact.workload}, {fact.nodes} node{'' if fact.nodes == '1' else 's'}"
+def _label(fact: Fact, pattern: str) -> str:
+    """The label of an overlay; "{database}" and "{nodes}" in it stand for those of the fact."""
+    nodes = f"{fact.nodes} node{'' if fact.nodes == '1' else 's'}"
+    pattern = pattern or f"{{database}}, {fact.workload}, {{nodes}}"
+    return pattern.replace("{database}", fact.database).replace("{nodes}", nodes)
