@@ -7,6 +7,7 @@ from statistics import fmean, variance
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 LEAST_FOR_RANKS: Final = 4  # of each side: three of each can never have a p below 0.1
 MOST_EXACT: Final = 60  # values on both sides together; beyond, the normal approximation is as good
@@ -87,14 +88,15 @@ def _doubled_midranks(values: Sequence[float]) -> list[int]:
 
 
 @lru_cache(maxsize=64)
-def _ways(ranks: tuple[int, ...], chosen: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _ways(ranks: tuple[int, ...], chosen: int) -> NDArray[np.float64]:
     """How many choices of so many of the ranks have each sum."""
     table = np.zeros((chosen + 1, sum(ranks) + 1))
     table[0, 0] = 1
     for rank in ranks:
         for taken in range(chosen, 0, -1):
             table[taken, rank:] += table[taken - 1, : table.shape[1] - rank]
-    return table[chosen].copy()
+    found: NDArray[np.float64] = table[chosen].copy()
+    return found
 
 
 def _normal_p(doubled: Sequence[int], n_a: int, away: float) -> float:

@@ -96,12 +96,14 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     shown = " and ".join(f"{ratio:.2g} x the memory" for ratio in known)
     if fits[0] == fits[1]:
         return CheckResult("V17", "pass", title, shown, limits, f"On both sides the data set {fits[0]}.")
-    return CheckResult(
-        "V17", "warn", title, shown, limits,
+    said = (
         f"The data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's."
         if "lives on disk" not in fits
-        else f"For {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's.",
-        "Compare sides whose data sets have the same size against their memory.",
+        else f"For {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's."
+    )
+    return CheckResult(
+        "V17", "warn", title, shown, limits, said,
+        "Compare sides whose data sets have the same size against their memory.", (("memory fit", said),),
     )  # fmt: skip
 
 
@@ -118,11 +120,12 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
         complaints.append(
             f"memory answered {percent(a.hit_ratio)} of {a.label}'s reads and {percent(b.hit_ratio)} of {b.label}'s"
         )
+    differing = _keyed("hit ratio", complaints)
     if changing:
         complaints.append(f"within the run of {_labels(changing)} the hit ratio still changed")
     return _weighed(
         "V18", title, shown, limits, complaints, "Memory answered about as many reads on both sides.",
-        "Warm both sides up until their hit ratios stand still, and give them data sets of one size.",
+        "Warm both sides up until their hit ratios stand still, and give them data sets of one size.", differing,
     )  # fmt: skip
 
 
@@ -136,13 +139,14 @@ def durability(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
         return not_assessed("V20", title, limits, f"What a write of {_labels(unknown)} waits for is not known.")
     classes = [waits_for(mode) for mode in modes if mode is not None]
     complaints = [] if same else [f"a write waits for {classes[0]} in {a.label} and for {classes[1]} in {b.label}"]
+    differing = _keyed("durability", complaints)
     silent = [side for side in (a, b) if side.durability.get("ack") == "none"]
     if silent:
         complaints.append(f"writes of {_labels(silent)} are not acknowledged at all")
     return _weighed(
         "V20", title, " and ".join(dict.fromkeys(classes)), limits, complaints,
         f"On both sides a write waits for {classes[0]}.",
-        "Compare modes that promise the same, or say with the numbers what the faster one may lose.",
+        "Compare modes that promise the same, or say with the numbers what the faster one may lose.", differing,
     )  # fmt: skip
 
 
@@ -168,18 +172,19 @@ def waits_for(mode: Durability) -> str:
 def environments(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V24: versions, machines and their neighbours."""
     title, limits = TITLES["V24"], "same versions of one system and of YCSB, same hardware, clients apart on both"
-    complaints: list[str] = []
+    found: list[tuple[str, str]] = []
     unknown: list[str] = []
     if a.system and a.system == b.system:
-        _compare("version", a.version, b.version, complaints, unknown)
-    _compare("YCSB client", a.client_version, b.client_version, complaints, unknown)
-    _compare("number of nodes", a.cluster.nodes, b.cluster.nodes, complaints, unknown)
-    _compare("hardware", a.cluster.hardware, b.cluster.hardware, complaints, unknown, quiet=True)
+        _compare("version", a.version, b.version, found, unknown)
+    _compare("YCSB client", a.client_version, b.client_version, found, unknown)
+    _compare("number of nodes", a.cluster.nodes, b.cluster.nodes, found, unknown)
+    _compare("hardware", *_hardware(a.cluster, b.cluster), found, unknown, quiet=True)
     shared = (a.client_on_database_host, b.client_on_database_host)
     if None in shared:
         unknown.append("where the clients ran")
     elif shared[0] != shared[1]:
-        complaints.append(f"only {a.label if shared[0] else b.label} shared its machine with its clients")
+        found.append(("placement", f"only {a.label if shared[0] else b.label} shared its machine with its clients"))
+    complaints = [said for _, said in found]
     for side in (a, b):
         complaints += [f"{said} ({side.label})" for said in side.complaints]
     if not complaints and unknown:
@@ -187,26 +192,48 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     return _weighed(
         "V24", title, "; ".join(complaints) or "alike", limits, complaints, "Versions and machines are alike.",
         "Measure both sides on the same machines with the same versions, and nothing else on them.",
+        tuple((what, _sentence(said)) for what, said in found),
     )  # fmt: skip
 
 
+def _hardware(a: ClusterFacts, b: ClusterFacts) -> tuple[Sequence[object], Sequence[object]]:
+    """Of clusters of different sizes, the kinds of their nodes: six nodes are no other hardware than four of them."""
+    if a.nodes == b.nodes:
+        return a.hardware, b.hardware
+    return list(dict.fromkeys(map(repr, a.hardware))), list(dict.fromkeys(map(repr, b.hardware)))
+
+
 def _compare(
-    what: str, a: object, b: object, complaints: list[str], unknown: list[str], *, quiet: bool = False
+    what: str, a: object, b: object, found: list[tuple[str, str]], unknown: list[str], *, quiet: bool = False
 ) -> None:
     """Note where both are known and differ, or one of them is not known."""
     if not a or not b:
         unknown.append(what)
     elif a != b:
-        complaints.append(f"the {what} differs" if quiet else f"the {what} differs ({a} and {b})")
+        found.append((what, f"the {what} differs" if quiet else f"the {what} differs ({a} and {b})"))
+
+
+def _keyed(what: str, complaints: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((what, _sentence(said)) for said in complaints)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _weighed(
-    check_id: str, title: str, shown: str, limits: str, complaints: list[str], good: str, remedy: str
+    check_id: str,
+    title: str,
+    shown: str,
+    limits: str,
+    complaints: list[str],
+    good: str,
+    remedy: str,
+    differing: tuple[tuple[str, str], ...] = (),
 ) -> CheckResult:
-    text = "; ".join(complaints)
     return CheckResult(
         check_id, "warn" if complaints else "pass", title, shown[:120], limits,
-        f"{text[0].upper()}{text[1:]}." if complaints else good, remedy if complaints else "",
+        _sentence("; ".join(complaints)) if complaints else good, remedy if complaints else "", differing,
     )  # fmt: skip
 
 

@@ -49,6 +49,8 @@ class CheckResult:
     threshold: str
     message: str
     remedy: str = ""
+    # Of two sides: what differs between them, each with its sentence, so that a comparison can ignore what it is about.
+    differing: tuple[tuple[str, str], ...] = ()
 
 
 def not_assessed(check_id: str, title: str, threshold: str, missing: str, measured: str = "") -> CheckResult:
