@@ -65,6 +65,11 @@ class SideAt:
     curve: Curve
     operations: tuple[OperationAt, ...]
 
+    @property
+    def how(self) -> str:
+        """Where its numbers come from: the same rungs for every operation that was measured."""
+        return next((one.how for one in self.operations if one.known), self.operations[0].how)
+
 
 @dataclass(frozen=True, slots=True)
 class EqualLoad:
@@ -85,8 +90,8 @@ class EqualLoad:
 
     @property
     def columns(self) -> int:
-        """Of each operation: its percentiles, where they come from, and what the limit allows."""
-        return len(self.labels) + 1 + bool(self.limit_us)
+        """Of each operation: its percentiles, and what the limit allows."""
+        return len(self.labels) + bool(self.limit_us)
 
     @property
     def statistic_label(self) -> str:
@@ -247,12 +252,18 @@ def said_within(found: Within) -> str:
     return _said(found.how, found.between, "measured", "")
 
 
+def _both(low: str, high: str) -> str:
+    """ "2 and 4 threads" rather than "2 threads and 4 threads"."""
+    unit = " threads"
+    return f"{low.removesuffix(unit)} and {high}" if low.endswith(unit) and high.endswith(unit) else f"{low} and {high}"
+
+
 def _said(how: How, between: Sequence[LoadPoint], highest: str, lowest: str) -> str:
     match how:
         case How.MEASURED:
             return f"measured at {between[0].label}"
         case How.INTERPOLATED:
-            return f"≈ between {between[0].label} and {between[1].label}"
+            return f"≈ between {_both(between[0].label, between[1].label)}"
         case How.BELOW:
             return f"{lowest} {formatting.throughput(between[0].throughput_ops_s)}" if between else lowest
     if not between:
