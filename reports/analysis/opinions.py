@@ -96,13 +96,17 @@ def _confidence(found: Knee, ladder: Sequence[Rung], at: int, chord_at: int | No
 
 
 def refining(ladder: Sequence[Rung], at: int, *, reached: bool) -> tuple[int, ...]:
-    """Two rungs between the knee and its neighbours, at the geometric mean; beyond the last where it is not reached."""
+    """Two rungs between the knee and its neighbours, at the geometric mean.
+
+    Below the first rung where that is the knee, beyond the last where the knee is not reached.
+    """
     loads = [rung.load for rung in ladder]
     if not reached:
         return (round(loads[-1] * 2), round(loads[-1] * 4))
     pairs = [(loads[i], loads[i + 1]) for i in (at - 1, at) if 0 <= i < len(loads) - 1]
-    middles = [round(math.sqrt(low * high)) for low, high in pairs]
-    return tuple(middle for middle in middles if middle not in loads)
+    below = [round(loads[0] / 2)] if at == 0 else []
+    middles = below + [round(math.sqrt(low * high)) for low, high in pairs]
+    return tuple(middle for middle in middles if middle and middle not in loads)
 
 
 def _resampled_share(rungs: Sequence[Rung], repeats: Sequence[Repeats], found: Knee) -> float | None:

@@ -173,6 +173,11 @@ def test_a_knee_that_is_not_reached_asks_for_more_rungs():
     assert opinions([]) is None
 
 
+def test_a_knee_on_the_first_rung_asks_for_less():
+    found = opinions(ladder({2: 28_100, 4: 33_000, 16: 39_500, 32: 41_300}))
+    assert found.knee.threads == 2 and found.knee.confidence == "low" and found.refine == (1, 3)
+
+
 def test_neighbouring_rungs_cannot_be_refined():
     found = opinions(ladder({1: 1000, 2: 1900, 3: 2500, 4: 2520, 5: 2530, 6: 2535}))
     assert found.knee.reached and found.refine == ()
