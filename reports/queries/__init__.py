@@ -8,6 +8,7 @@ from reports.queries.choosing import Chosen, Compared, chosen, compared, sweeps_
 from reports.queries.curves import curves, run_point
 from reports.queries.facets import Facets, facets
 from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
+from reports.queries.noise import noise_floors
 from reports.queries.remembering import key_of, remembered, rows_digest
 from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
 from reports.queries.series import StoredSeries, stored_series
@@ -32,6 +33,7 @@ __all__ = [
     "key_of",
     "last_evidence",
     "measured_workloads",
+    "noise_floors",
     "remembered",
     "rows_digest",
     "run_point",
