@@ -5,6 +5,7 @@ from django.utils.safestring import SafeString
 
 from benchsite.templatetags.units import latency, latency_between
 from reports.analysis.ceiling import Ceiling
+from reports.analysis.ratios import ratio_text
 from reports.curves import Operation
 from reports.figures.ceilings import LADDER_SAYS
 from reports.words import ceiling_sentence
@@ -17,6 +18,12 @@ register.filter(ceiling_sentence)
 def ladder_words(found: Ceiling) -> str:
     """What the end of a ladder shows, in a few words."""
     return LADDER_SAYS[found.ladder]
+
+
+@register.filter
+def ratio_words(ratio: float) -> str:
+    """How many times: 3.6×; near 1, where two digits would say nothing, three."""
+    return ratio_text(ratio, 3 if 0.8 < ratio < 1.25 else 2)
 
 
 @register.filter

@@ -18,6 +18,7 @@ from reports.analysis.pairs import PairFinding, pair_findings
 from reports.curves import STATISTICS, Curve, operations_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.theme import LIGHT, databases_of
+from reports.pages.against import Judging, against, floors_of
 from reports.pages.choosing import chips, menus
 from reports.pages.equal import EqualLoad, equal_load
 from reports.pages.exclusions import left_out
@@ -173,7 +174,20 @@ def judged(team: Team, selection: Selection, curves: Sequence[Curve], equal: Equ
     if len(curves) < 2:
         return {"pairs": []}
     sides, profile = sides_by_sweep(curves), profile_of(team, curves)
-    return {"pairs": pairs(sides.values(), profile)}
+    return {
+        "pairs": pairs(sides.values(), profile),
+        "against": against(
+            curves,
+            Judging(sides, profile, floors_of(curves), selection.kind),
+            equal,
+            baseline=selection.baseline,
+            vary=selection.vary,
+            anyway=selection.anyway,
+            address=lambda chosen: reverse("compare") + replace(selection, baseline=chosen).query(),
+        ),
+        "anyway_href": reverse("compare") + replace(selection, anyway=not selection.anyway).query(),
+        "unpin_href": reverse("compare") + replace(selection, baseline=None).query(),
+    }
 
 
 def profile_of(team: Team, curves: Sequence[Curve]) -> Profile:

@@ -1,0 +1,283 @@
+"""Every side against one baseline: how many times faster, how sure, and where that may not be asked at all."""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchsite import formatting
+from reports.analysis.comparing import (
+    LATENCY_THRESHOLD,
+    THRESHOLD,
+    Comparison,
+    Outcome,
+    compare_values,
+    interval_text,
+    not_comparable,
+)
+from reports.analysis.gate import Gate, gate, implied_axes
+from reports.analysis.multiple import adjusted
+from reports.analysis.noise import Cell, NoiseFloor, noise_floor
+from reports.curves import Curve, Point, durability_key
+from reports.pages.choosing import AXIS_SAYS
+from reports.pages.equal import EqualLoad, latencies_at
+from runs.validity import Profile, SideFacts, judge_pair
+
+# Statistics that vary more from run to run than a mean or a throughput.
+TAILS = frozenset({"p95", "p99", "p999", "p9999", "max"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One number of one side against the baseline's; above 1 this side is the better one."""
+
+    what: str  # "throughput", or the operation whose latency it is
+    comparison: Comparison | None
+    why: str  # there is none, or what has to be known beside it
+
+    @property
+    def tone(self) -> str:
+        """The class of colour: only what is settled has one."""
+        outcome = self.comparison.outcome if self.comparison else None
+        return {Outcome.FASTER: "better", Outcome.SLOWER: "worse"}.get(outcome, "") if outcome else ""
+
+    @property
+    def arrow(self) -> str:
+        return {"better": "▲ ", "worse": "▼ "}.get(self.tone, "")
+
+    @property
+    def interval(self) -> str:
+        """ "[3.57, 3.68]"; empty without one."""
+        return interval_text(self.comparison) if self.comparison else ""
+
+    @property
+    def outcome(self) -> str:
+        return outcome_words(self.comparison) if self.comparison else ""
+
+    @property
+    def single(self) -> bool:
+        """Whether the reason has to be read, not only found on hover: there is no interval."""
+        return self.comparison is not None and self.comparison.low is None
+
+    @property
+    def change(self) -> str:
+        """The ratio as signed per cent."""
+        ratio = self.comparison.ratio if self.comparison else None
+        return formatting.signed_percent(ratio - 1) if ratio else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    curve: Curve
+    gate: Gate | None  # None: the baseline itself
+    ratios: tuple[Ratio, ...]  # throughput first; none where the gate is shut and nobody opened it
+
+    baseline_href: str = ""  # that makes it the baseline
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.gate is None
+
+    @property
+    def refused(self) -> bool:
+        return self.gate is not None and not self.gate.comparable
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """The ratio table."""
+
+    baseline: Curve
+    pinned: bool
+    varying: tuple[str, ...]
+    declared: bool
+    anyway: bool
+    load_ops_s: float | None
+    latency_operations: tuple[str, ...]
+    rows: tuple[Row, ...]
+    tests: int  # comparisons with a p-value, all adjusted together
+    noise_floor: float | None  # the largest of the sides' clusters; None: nobody knows it
+
+    @property
+    def columns(self) -> int:
+        """A ratio and an outcome for throughput and for each latency."""
+        return 2 * (1 + len(self.latency_operations))
+
+    @property
+    def axes(self) -> str:
+        return ", ".join(AXIS_SAYS[axis] for axis in self.varying) or "nothing but chance"
+
+    @property
+    def refused(self) -> int:
+        return sum(row.refused for row in self.rows)
+
+
+def baseline_of(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve | None:
+    """The chosen side; else, of those with a ceiling, the strongest promise, and of equals the first in the list.
+
+    So a ratio says what a weaker promise buys. None where nothing has a ceiling.
+    """
+    standing = [curve for curve in curves if curve.ceiling]
+    if found := next((curve for curve in standing if curve.sweep_id == chosen), None):
+        return found
+    return min(standing, key=lambda curve: (not curve.durability, durability_key(curve.durability)), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What sides are judged by, beside their curves."""
+
+    sides: Mapping[uuid.UUID, SideFacts]
+    profile: Profile
+    floors: Mapping[str, NoiseFloor]  # by the name of the cluster
+    kind: str = "service"
+
+    def gate_of(self, curve: Curve, baseline: Curve, varying: Sequence[str], *, declared: bool) -> Gate:
+        pair = [self.sides[one.sweep_id] for one in (curve, baseline) if one.sweep_id in self.sides]
+        findings = judge_pair(pair[0], pair[1], self.profile) if len(pair) == 2 else ()
+        return gate(curve, baseline, findings, varying, declared=declared)
+
+
+def against(
+    curves: Sequence[Curve],
+    judging: Judging,
+    equal: EqualLoad | None,
+    *,
+    baseline: uuid.UUID | None = None,
+    vary: Sequence[str] = (),
+    anyway: bool = False,
+    address: Callable[[uuid.UUID], str] = str,
+) -> Against | None:
+    """None for fewer than two sides, or where no side has a ceiling.
+
+    `address` is that of the page with another baseline.
+    """
+    chosen = baseline_of(curves, baseline)
+    if len(curves) < 2 or chosen is None:
+        return None
+    varying = tuple(vary) or tuple(implied_axes(curves))
+    rows = []
+    for curve in curves:
+        if curve is chosen:
+            rows.append(Row(curve, None, ()))
+            continue
+        judged = judging.gate_of(curve, chosen, varying, declared=bool(vary))
+        ratios = _ratios(curve, chosen, judging, equal) if judged.comparable or anyway else ()
+        rows.append(Row(curve, judged, ratios, address(curve.sweep_id) if curve.ceiling else ""))
+    rows = _adjusted([_without_verdict(row) for row in rows])
+    compared = [one.comparison for row in rows for one in row.ratios if one.comparison]
+    return Against(
+        baseline=chosen,
+        pinned=chosen.sweep_id == baseline,
+        varying=varying,
+        declared=bool(vary),
+        anyway=anyway,
+        load_ops_s=equal.load_ops_s if equal else None,
+        latency_operations=equal.operations if equal else (),
+        rows=tuple(rows),
+        tests=sum(one.adjusted_p is not None for one in compared),
+        noise_floor=noise_floor_of(curves, judging.floors),
+    )
+
+
+def _without_verdict(row: Row) -> Row:
+    """Sides that are not comparable have ratios at most, never a winner."""
+    if row.gate is None or row.gate.comparable:
+        return row
+    stops = row.gate.stops
+    return replace(
+        row,
+        ratios=tuple(
+            replace(one, comparison=not_comparable(one.comparison, stops)) if one.comparison else one
+            for one in row.ratios
+        ),
+    )
+
+
+def _adjusted(rows: Sequence[Row]) -> list[Row]:
+    """Every comparison of the table judged among all of them."""
+    judged = iter(adjusted([one.comparison for row in rows for one in row.ratios if one.comparison]))
+    return [
+        replace(
+            row,
+            ratios=tuple(replace(one, comparison=next(judged)) if one.comparison else one for one in row.ratios),
+        )
+        for row in rows
+    ]
+
+
+def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | None) -> tuple[Ratio, ...]:
+    floor = noise_floor_of((curve, baseline), judging.floors)
+    found = [_throughput(curve, baseline, floor)]
+    if equal:
+        found += [_latency(curve, baseline, floor, equal, judging.kind, name) for name in equal.operations]
+    return tuple(found)
+
+
+def floors_of(curves: Sequence[Curve]) -> dict[str, NoiseFloor]:
+    """The noise of each cluster, as the repeats of the compared rungs tell it; none where too few were repeated."""
+    cells: dict[str, list[Cell]] = {}
+    for curve in curves:
+        cells.setdefault(curve.setup.cluster_name, []).extend(Cell(_values(point)) for point in curve.counted)
+    return {name: found for name, held in cells.items() if name and (found := noise_floor(held))}
+
+
+def noise_floor_of(curves: Sequence[Curve], floors: Mapping[str, NoiseFloor]) -> float | None:
+    """The largest of the clusters that the sides ran on; None where none of them is known."""
+    known = [floors[curve.setup.cluster_name].relative for curve in curves if curve.setup.cluster_name in floors]
+    return max(known, default=None)
+
+
+def _throughput(curve: Curve, baseline: Curve, floor: float | None) -> Ratio:
+    a, b = ceiling_point(curve), ceiling_point(baseline)
+    if a is None or b is None:
+        return Ratio("throughput", None, "no point counts")
+    values = [_values(point) for point in (a, b)]
+    comparison = compare_values(values[0], values[1], higher_is_better=True, noise_floor=floor)
+    short = [one for one in (curve, baseline) if one.ceiling and one.ceiling.is_lower_bound]
+    why = ""
+    if len(short) == 2:
+        why = "both ladders are too short: neither ceiling was reached"
+    elif short:
+        why = (
+            "at least: its ladder is too short" if short[0] is curve else "at most: the baseline's ladder is too short"
+        )
+    return Ratio("throughput", comparison, why)
+
+
+def _latency(curve: Curve, baseline: Curve, floor: float | None, equal: EqualLoad, kind: str, operation: str) -> Ratio:
+    values = [latencies_at(one, operation, equal.statistic, kind, equal.load_ops_s) for one in (curve, baseline)]
+    if not all(values):
+        return Ratio(
+            operation, None, "this side does not reach it" if not values[0] else "the baseline does not reach it"
+        )
+    threshold = LATENCY_THRESHOLD if equal.statistic in TAILS else THRESHOLD
+    comparison = compare_values(values[0], values[1], higher_is_better=False, threshold=threshold, noise_floor=floor)
+    return Ratio(operation, comparison, "")
+
+
+def ceiling_point(curve: Curve) -> Point | None:
+    """The rung that the ceiling was reached on."""
+    found = curve.ceiling
+    same = (
+        point
+        for point in curve.counted
+        if found and (point.threads, point.throughput_ops_s.median) == (found.threads, found.throughput_ops_s)
+    )
+    return next(same, None)
+
+
+def _values(point: Point) -> Sequence[float]:
+    return point.throughput_ops_s.values or (point.throughput_ops_s.median,)
+
+
+def outcome_words(comparison: Comparison) -> str:
+    """The verdict in a few words."""
+    match comparison.outcome:
+        case Outcome.INCONCLUSIVE if comparison.needs_more:
+            more = comparison.needs_more
+            return f"inconclusive: needs {more} more run{'' if more == 1 else 's'}"
+        case Outcome.INCONCLUSIVE:
+            return f"inconclusive: {comparison.reason}"
+        case Outcome.NOT_COMPARABLE:
+            return "not comparable"
+    return str(comparison.outcome.value)
