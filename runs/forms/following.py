@@ -88,7 +88,8 @@ class Following:
             if key in known:
                 found.append(known[key])
                 continue
-            name = f"{self.study.template.name} {one.short_name}, {one.records:,} records"
+            # The letter first: figures shorten long names in their middle.
+            name = f"{one.short_name}: {self.study.template.name}, {sizes.plain(one.records)}"
             workload = Workload(
                 pk=uuid.uuid5(_PROPOSED, f"{self.team.pk} {key}"),
                 team=self.team,

@@ -65,11 +65,11 @@ def _records(by_size: Mapping[int, set[int]]) -> str:
 
 
 def _range(records: set[int]) -> str:
-    least, most = _short(min(records)), _short(max(records))
+    least, most = plain(min(records)), plain(max(records))
     return least if least == most else f"{least} to {most}"
 
 
-def _short(records: int) -> str:
+def plain(records: int) -> str:
     """20M rather than 20.0M: records are chosen, not measured."""
     number, letter = short(records)[:-1], short(records)[-1]
     if letter.isdigit():

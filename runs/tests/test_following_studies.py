@@ -180,7 +180,7 @@ def submitted(client, parts, sized, rule):
 
 def test_records_per_node_become_overrides(client_in, parts, sized):
     page, matrix = submitted(client_in, parts, sized, "per_node")
-    assert "100k / 300k / 500k records for 1 / 3 / 5 nodes (Thumbtack 2013 A" in page
+    assert "100k / 300k / 500k records for 1 / 3 / 5 nodes (A: Thumbtack 2013, 100k)" in page
     records = {(run.spec["database"]["name"], run.spec["dataset"]["records"]) for run in matrix.runs.all()}
     assert {count for _, count in records} == {100_000, 300_000, 500_000}
     workloads = {str(pk) for pk in matrix.workloads.values_list("pk", flat=True)}
@@ -198,6 +198,14 @@ def test_a_fixed_total_is_the_same_everywhere(client_in, parts, sized):
     page, matrix = submitted(client_in, parts, sized, "")
     assert "100k records for 1 / 3 / 5 nodes" in page
     assert matrix.overrides == []
+
+
+def test_deviations_follow_what_is_typed(client_in, parts):
+    sent, _ = opened(client_in, **SMALL)
+    page = text_of(client_in.post(reverse("matrix-preview"), {**sent, "repeats": "5"}))
+    assert 'id="deviations" hx-swap-oob="true"' in page
+    assert "Repeats: 1 in the study; here 5." in page
+    assert 'id="deviations" hx-swap-oob' not in text_of(client_in.post(reverse("matrix-add"), sent))
 
 
 def test_records_that_cannot_grow_say_so(client_in, parts):

@@ -92,7 +92,7 @@ def matrix_templates(request: HttpRequest) -> HttpResponse:
 def matrix_preview(request: HttpRequest) -> HttpResponse:
     """The preview alone, for the builder while a person types."""
     form, _ = builder(request)
-    return render(request, "runs/matrices/preview.html", {"form": form, **foresee(form)})
+    return render(request, "runs/matrices/preview.html", {"form": form, "alone": True, **foresee(form)})
 
 
 def builder(request: HttpRequest) -> tuple[MatrixForm, str]:
