@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchsite import formatting
 from reports.analysis.ceiling import THREAD_LIMITED, Ceiling, Ladder, Rung
-from reports.analysis.knee import Knee
+from reports.analysis.knee import Knee, latency
 from reports.analysis.opinions import Opinions, Repeats, opinions
 from reports.analysis.usl import FEWEST_RUNGS, LEAST_R2, REACH, Usl
 from reports.curves import COMPOSITE, Curve, Point
@@ -55,7 +55,7 @@ def repeats_of(point: Point) -> Repeats:
     done = sum(weight for weight, _, _ in parts)
     if done <= 0 or any(len(values) != len(throughputs) for _, _, values in parts):
         # A closed loop's latency is threads over throughput; with a target the median is the best that is known.
-        own = point.mean_latency_s or 0.0
+        own = latency(point.as_rung())
         closed = tuple(own if point.target_ops_s or not x else point.threads / x for x in throughputs)
         return Repeats(throughputs, closed)
     means = (
@@ -111,7 +111,7 @@ def _usl_row(law: Usl | None) -> OpinionRow:
     return OpinionRow(rule, threads, law.peak_ops_s, f"extrapolated: it lies beyond {beyond} ({fit})")
 
 
-def load_text(rung: Rung | Knee) -> str:
+def load_text(rung: Rung | Knee | Ceiling) -> str:
     """ "32 threads", or "a target of 2.00k ops/s"."""
     if rung.target_ops_s:
         return f"a target of {formatting.throughput(rung.target_ops_s)}"

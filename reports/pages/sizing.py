@@ -20,6 +20,7 @@ from reports.analysis.sizing import (
 )
 from reports.curves import STATISTICS, Curve
 from reports.pages.equal import load_points, said_within
+from reports.pages.ladder import load_text
 from reports.pages.question import EVENTS, Question
 from runs.catalog import Durability
 
@@ -180,9 +181,10 @@ def reached(curve: Curve, question: Question) -> Reached | str:
     if not curve.setup.nodes:
         return "Nobody stated on how many nodes it was measured."
     if question.limit_us is None:
-        ceiling = curve.ceiling
-        assert ceiling is not None, "a curve with a counted point has a ceiling"
-        return Reached(curve, curve.setup.nodes, ceiling.throughput_ops_s, f"its ceiling, {_at(curve)}", "")
+        if curve.ceiling is None:
+            return "No operation ended on any of its rungs."
+        at = f"its ceiling, at {load_text(curve.ceiling)}"
+        return Reached(curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "")
     kind = kind_of(curve)
     names = [question.operation] if question.operation else measured_operations(curve, kind)
     within = [
@@ -196,11 +198,6 @@ def reached(curve: Curve, question: Question) -> Reached | str:
     if worst.throughput_ops_s is None:
         return too_slow(name, worst, question)
     return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, said_within(worst), name)
-
-
-def _at(curve: Curve) -> str:
-    found = curve.ceiling
-    return f"at {found.threads} threads" if found else ""
 
 
 def too_slow(operation: str, found: Within, question: Question) -> str:

@@ -103,6 +103,14 @@ def test_repeats_bring_their_own_latencies():
     assert repeats_of(single).latencies_s == pytest.approx((single.mean_latency_s,))
 
 
+def test_rungs_on_which_nothing_was_done_are_no_error():
+    for values in ([0.0], [0.0, 0.0, 0.0], [0.0, 1000.0, 0.0, 1000.0], [0.0, 0.0, 900.0]):
+        points = [point(2**i, x, throughput_ops_s=spread([0.0, x, x]), operations=()) for i, x in enumerate(values, 1)]
+        for ladder in ([replace(p, target_ops_s=100 * p.threads) for p in points], points):
+            page = ladder_page(curve(points=ladder))
+            assert isinstance(page.rows, tuple) and "nan" not in f"{page}"
+
+
 def test_the_knee_of_a_ladder_of_targets_in_words():
     points = [point(8, x, target_ops_s=int(x), operations=(operation("READ", us),)) for x, us in ((1000.0, 100.0), (2000.0, 110.0), (3000.0, 130.0), (4000.0, 900.0))]  # fmt: skip  # noqa: E501
     assert "at a target of 3.00k" in plain(knee_sentence(curve(points=points).knee))
