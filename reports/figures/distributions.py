@@ -105,7 +105,8 @@ def sweeps_percentiles_figure(
     """The percentiles of one operation, a line for each sweep."""
     drawings = drawn_of(chosen, frame, operation=operation, kind=kind, highlight=highlight)
     what = "service time" if kind == "service" else "response time"
-    figure = drawn_percentiles(drawings, frame, f"{operation} latency, {what} (ms)")
+    title = f"{operation} (ms)" if frame.narrow else f"{operation} latency, {what} (ms)"
+    figure = drawn_percentiles(drawings, frame, title)
     if len(drawings) > marks.MOST_WITH_RINGS or any(one.faded for one in drawings):
         lines = figure["data"][: len(drawings)]
         marks.fold_legend([(t, one.group, one.faded) for t, one in zip(lines, drawings, strict=True)])

@@ -14,6 +14,8 @@ from reports.figures.theme import SYMBOLS, Look, looks
 
 Key = tuple[float, ...]
 LINE_CHARACTERS = 105  # below the whole axis
+NARROW_CHARACTERS = 40
+MOST_UPRIGHT = 5  # places, in a narrow figure
 SLANTED_CHARACTERS = 28
 
 
@@ -102,12 +104,13 @@ def durability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str =
         tickvals=list(range(last + 1)),
         ticktext=[_tick(name, last + 1, frame) for name in promises.names],
         range=[-0.35, last + (0.5 if frame.narrow else 0.35)],
-        tickangle=-55 if frame.narrow else 0,
+        tickangle=-55 if _slanted(last + 1, frame) else 0,
         ticklabeloverflow="allow",
         showgrid=False,
     )
     highest = max((step.throughput_ops_s for one in promises.trades for step in one.steps), default=1.0)
-    layout["yaxis"] = axis(frame, "throughput ceiling (ops/s)", tickformat="~s", range=[0, highest * 1.15])
+    title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
+    layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, highest * 1.15])
     ranked = list(enumerate(promises.trades))
     ranked.sort(key=lambda pair: not appearance[pair[1].steps[0].curve.sweep_id].faded)
     traces = [(one, _look(one, appearance), _lines(one, _look(one, appearance), number)) for number, one in ranked]
@@ -134,11 +137,17 @@ def _look(one: Trade, appearance: Mapping[Any, Look]) -> Look:
 
 def _tick(name: str, places: int, frame: Frame) -> str:
     """What was done, then what may be lost, in lines that leave the neighbours their room."""
-    if frame.narrow:
+    if _slanted(places, frame):
         return shortened(name, SLANTED_CHARACTERS)
-    width = max(8, LINE_CHARACTERS // places)
-    lines = [line for part in name.split(", ") for line in textwrap.wrap(part, width)]
+    width = max(8, (NARROW_CHARACTERS if frame.narrow else LINE_CHARACTERS) // places)
+    # A number stays with its unit.
+    kept = f"{name.removesuffix(' s')}{formatting.THIN}s" if name.endswith(" s") else name
+    lines = [line for part in kept.split(", ") for line in textwrap.wrap(part, width)]
     return "<br>".join(map(escaped, lines))
+
+
+def _slanted(places: int, frame: Frame) -> bool:
+    return frame.narrow and places > MOST_UPRIGHT
 
 
 def _lines(one: Trade, look: Look, number: int) -> list[Trace]:

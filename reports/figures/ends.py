@@ -9,6 +9,7 @@ from reports.figures.layout import Layout, rounded, shortened
 # More direct labels than this at the right edge would cover each other.
 MOST_LABELS = 8
 LEAST_APART = 0.055  # of the axis
+INSIDE_APART = 1.6  # times that, where the figure is low
 CHARACTER_PX = 6.4
 
 
@@ -21,26 +22,28 @@ class End:
     colour: str
 
 
-def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30) -> None:
-    """Write the names at the right edge of a linear y axis, and give them their margin."""
+def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30, inside: bool = False) -> None:
+    """Write the names at the right edge of a linear y axis and give them their margin, or above the ends, inside."""
     low, high = layout["yaxis"]["range"]
-    least = (high - low) * LEAST_APART
+    least = (high - low) * LEAST_APART * (INSIDE_APART if inside else 1)
     below = -math.inf
     for end in sorted(ends, key=lambda one: one.y):
         y = max(end.y, below + least)
         below = y
+        place = {"xanchor": "right", "yanchor": "bottom", "yshift": 6} if inside else {"xanchor": "left", "xshift": 4}
         layout["annotations"].append(
             {
                 "text": shortened(end.text, longest),
                 "x": 1,
                 "xref": "paper",
                 "y": rounded(y),
-                "xanchor": "left",
                 "yanchor": "middle",
-                "xshift": 4,
                 "showarrow": False,
                 "font": {"color": end.colour},
+                **place,
             }
         )
+    if inside:
+        return
     most = max((len(end.text) for end in ends), default=0)
     layout["margin"]["r"] = 24 + round(min(most, longest) * CHARACTER_PX)

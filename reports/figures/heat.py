@@ -10,8 +10,7 @@ from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, esca
 from reports.figures.run_series import Window, mark_window
 from reports.figures.theme import CIVIDIS
 
-BAR = "share of the moment's operations"
-KIND_SAYS = {"service": "service time", "response": "response time"}
+BAR = "share of the operations"
 
 
 def heat_figure(heats: Sequence[Heat], window: Window, frame: Frame) -> Figure:
@@ -27,7 +26,7 @@ def heat_figure(heats: Sequence[Heat], window: Window, frame: Frame) -> Figure:
     low = min((math.log10(float(np.nanmin(heat.shares))) for heat in heats), default=-3.0)
     data: list[Trace] = []
     for number, heat in enumerate(heats, 1):
-        title = f"{heat.operation}, {KIND_SAYS.get(heat.kind, heat.kind)} (ms)"
+        title = f"{heat.operation}{', response' if heat.kind == 'response' else ''} (ms)"
         layout[_axis_name("yaxis", number)] = axis(
             frame, escaped(title), type="log", tickformat="~g", dtick=_step(heat), domain=_domain(number, len(heats))
         )
@@ -81,11 +80,7 @@ def _map(heat: Heat, yaxis: str, low: float, frame: Frame, *, bar: bool) -> Trac
         "hoverongaps": False,
         "hovertemplate": "second %{x}, about %{y:.2~g} ms: %{customdata} operations<extra></extra>",
         "colorbar": {
-            "title": {
-                "text": "share of the moment's operations",
-                "side": "right",
-                "font": {"color": frame.theme.muted},
-            },
+            "title": {"text": "" if frame.narrow else BAR, "side": "right", "font": {"color": frame.theme.muted}},
             "tickvals": list(ticks),
             "ticktext": [f"{10.0 ** (tick + 2):g} %" for tick in ticks],
             "tickfont": {"color": frame.theme.muted},

@@ -236,6 +236,8 @@ def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Tra
     if history.points:
         instants = [point.at for point in history.points]
         for note in history.notes:
+            if note.at < instants[0]:
+                continue  # Before the first point: it says nothing about this history.
             index = min(bisect_left(instants, note.at), len(instants) - 1)
             x = place(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
             notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))

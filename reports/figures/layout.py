@@ -78,6 +78,7 @@ def base_layout(frame: Frame) -> Layout:
             "yanchor": "bottom",
             "bgcolor": "rgba(0,0,0,0)",
             "itemwidth": 34,
+            "tracegroupgap": 0,
         },
         "annotations": _notes(frame, lines),
         "showlegend": False,
@@ -90,7 +91,7 @@ def axis(frame: Frame, title: str, **more: Any) -> dict[str, Any]:
     """One axis with its title and unit."""
     theme = frame.theme
     return {
-        "title": {"text": title, "font": {"color": theme.muted}, "standoff": 8},
+        "title": {"text": title, "font": {"color": theme.muted, "size": frame.font_px + 1}, "standoff": 8},
         "gridcolor": theme.grid,
         "linecolor": theme.axis,
         "zeroline": False,

@@ -82,17 +82,20 @@ def scalability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str 
     layout["showlegend"] = True
     most = max(nodes, default=1)
     layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=[0, most * 1.06])
-    layout["yaxis"] = axis(frame, "throughput ceiling (ops/s)", tickformat="~s", range=[0, highest * 1.25])
+    title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
+    layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, highest * 1.25])
     ordered = sorted(scalings, key=lambda one: not appearance[one.label].faded)
     traces = [(one, _line(one, appearance[one.label])) for one in ordered]
     if any(appearance[one.label].faded for one in ordered) or len(ordered) > marks.MOST_WITH_RINGS:
         marks.fold_legend([(t, one.sizes[0].curve.system_name, appearance[one.label].faded) for one, t in traces])
-    elif len(ordered) <= MOST_LABELS and not frame.narrow:
+    elif len(ordered) <= MOST_LABELS:
         ends = [
             End(_end_label(one), one.sizes[-1].ceiling.throughput_ops_s, appearance[one.label].colour)
             for one in ordered
         ]
-        label_ends(layout, ends, longest=44)
+        label_ends(layout, ends, longest=44, inside=frame.narrow)
+        for _, trace in traces:
+            trace["showlegend"] = False
     ideals = [trace for one in ordered for trace in _ideal(one, appearance[one.label], highest * 1.25)]
     above = [trace for one in ordered for trace in _super_linear(one, appearance[one.label])]
     data = ideals + [trace for _, trace in traces] + above

@@ -6,7 +6,7 @@ mode; neither ever stands alone.
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
@@ -27,6 +27,7 @@ class Theme:
     grey: str  # of curves that are there for context only
     shade: str  # of what does not count, like the warm-up
     series: tuple[str, ...]
+    colourless: bool = False  # it may be printed in grey: markers then say the database, dashes alone the mode
 
 
 LIGHT = Theme(
@@ -51,6 +52,8 @@ DARK = Theme(
     shade="rgba(154,163,178,0.13)",
     series=("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442"),
 )
+
+PAPER = replace(LIGHT, colourless=True)
 
 # Evenly light to dark for every eye, and in grey; for what has an order and no names.
 CIVIDIS = (
@@ -131,7 +134,7 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
         found[curve.sweep_id] = Look(
             colour=colours[curve.database_name],
             dash=DASHES[number % len(DASHES)],
-            symbol=SYMBOLS[number % len(SYMBOLS)],
+            symbol=SYMBOLS[(databases.index(curve.database_name) if theme.colourless else number) % len(SYMBOLS)],
             pattern=PATTERNS[number % len(PATTERNS)],
             label=labels[curve.sweep_id],
             faded=crowded and curve.database_name != chosen,

@@ -6,6 +6,7 @@ from benchsite import formatting
 from reports.analysis.heat import Heat
 from reports.curves import Point
 from reports.figures.heat import heat_figure
+from reports.figures.latency import KIND_SAYS
 from reports.figures.percentiles import Distribution, distribution_of, percentiles_figure
 from reports.figures.run_series import Band, OverTime, Window, run_series_figure
 from reports.figures.tables import percentiles_table, run_series_table
@@ -59,14 +60,14 @@ def percentiles_sheet(name: str, point: Point | None) -> Sheet:
     )
 
 
-def heat_sheet(name: str, heats: Sequence[Heat], window: Window) -> Sheet:
+def heat_sheet(name: str, heats: Sequence[Heat], window: Window, *, kind: str = "service") -> Sheet:
     width_s = max((heat.width_s for heat in heats), default=1.0)
     every = "second" if width_s == 1 else formatting.duration(width_s)
     return Sheet(
         name=name,
         draw=lambda frame: heat_figure(heats, window, frame),
         caption=sentences(
-            f"Share of the operations of every {every} by their latency, all clients merged; "
+            f"Share of the operations of every {every} by their {KIND_SAYS[kind]}, all clients merged; "
             "blank where none took so long, and what is shaded does not count",
             "Each column is the sum of its interval histograms",
         ),

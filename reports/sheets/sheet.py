@@ -8,7 +8,7 @@ from reports.curves import Curve
 from reports.figures.layout import Figure, Frame
 from reports.figures.medium import Medium, scaled
 from reports.figures.table import Table
-from reports.figures.theme import theme_named
+from reports.figures.theme import PAPER, theme_named
 
 SENTENCE_PX = 120  # of a figure that has nothing but a sentence to show
 NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or tick sweeps in the list of sweeps."
@@ -31,7 +31,7 @@ class Sheet:
     def answer(self, *, theme: str, narrow: bool, medium: Medium = "screen") -> dict[str, Any]:
         """What `static/js/charts.js` expects. Paper is white and narrow, whatever the reader's screen is."""
         on_paper = medium == "paper"
-        frame = Frame(theme_named("light" if on_paper else theme), narrow or on_paper, self.notes)
+        frame = Frame(PAPER if on_paper else theme_named(theme), narrow or on_paper, self.notes)
         return {
             "figure": None if self.empty else scaled(self.draw(frame), medium),
             "caption": self.caption,

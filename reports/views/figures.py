@@ -159,7 +159,9 @@ def run_heat(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpRespons
     run = owned_or_404(Run.objects.all(), request, pk)
     stored = stored_series(run)
     kind = "response" if request.GET.get("kind") == "response" else "service"
-    sheet = heat_sheet(f"heat-{run.pk}", heats(run, stored.base_s, kind), window_of(stored, run.target_ops_s))
+    sheet = heat_sheet(
+        f"heat-{run.pk}", heats(run, stored.base_s, kind), window_of(stored, run.target_ops_s), kind=kind
+    )
     return respond(request, sheet, form, "figure-heat", pk)
 
 

@@ -9,7 +9,7 @@
   // A slide has 1920 × 1080 pixels. A column of 84 mm is 317 CSS pixels; 6.25 device pixels for each make 600 dpi.
   const SIZES = {
     slide: { width: 960, height: 540, scale: 2, title: "1920 × 1080" },
-    paper: { width: 317, height: 272, scale: 6.25, title: "One column, 84 mm" },
+    paper: { width: 317, height: 302, scale: 6.25, title: "One column, 84 mm" },
   };
   const FORMS = { csv: "CSV", json: "JSON", md: "Markdown", tex: "LaTeX" };
   const FIGURES = "figure[data-src]";
@@ -107,7 +107,7 @@
     const link = make("a");
     link.href = await Plotly.toImage({ data: source.figure.data, layout }, { width, height, format, scale: vector ? 1 : scale });
     // Millimetres, so that every program places a column at its size.
-    if (vector && medium === "paper") link.href = link.href.replace(/width%3D%22317%22/, "width%3D%2284mm%22").replace(/height%3D%22272%22/, "height%3D%2272mm%22");
+    if (vector && medium === "paper") link.href = link.href.replace(/width%3D%22317%22/, "width%3D%2284mm%22").replace(/height%3D%22302%22/, "height%3D%2280mm%22");
     link.download = fileName(figure, medium, format);
     link.click();
   }
