@@ -29,6 +29,9 @@ MOST_REPEATS: Final = 1000
 LEAST_REPEATS: Final = 3  # of a comparison with an interval (analysis 5: "3 minimum")
 POWER: Final = 0.80
 LARGEST_LOG: Final = 700.0  # of a ratio that is still a number
+TINY: Final = 1e-300  # in place of a zero that something is divided by
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +103,25 @@ def log_welch(a: Sequence[float], b: Sequence[float], confidence: float = CONFID
     None with fewer than two values on a side, with a value that has no logarithm, and where neither side varies at all:
     two runs that agree to the last digit prove nothing about the third.
     """
-    from scipy.special import stdtr, stdtrit
-
     if min(len(a), len(b)) < 2 or unusable(a) or unusable(b):
         return None
-    logs_a, logs_b = np.log(np.asarray(a, float)), np.log(np.asarray(b, float))
-    parts = logs_a.var(ddof=1) / len(a), logs_b.var(ddof=1) / len(b)
-    error = math.sqrt(sum(parts))
-    distance = float(logs_a.mean() - logs_b.mean())
+    distance, error, df = (float(found) for found in welch(np.log(np.asarray(a, float)), np.log(np.asarray(b, float))))
     if error < IDENTICAL or abs(distance) > LARGEST_LOG:
         return None
-    shares = [float(part / sum(parts)) for part in parts]
-    df = 1 / (shares[0] ** 2 / (len(a) - 1) + shares[1] ** 2 / (len(b) - 1))
+    from scipy.special import stdtr, stdtrit
+
     reach = float(stdtrit(df, (1 + confidence) / 2)) * error
     p = float(2 * stdtr(df, -abs(distance) / error))
     return RatioInterval(math.exp(distance), _exp(distance - reach), _exp(distance + reach), df, p)
+
+
+def welch(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
+    """mean a - mean b, its standard error and Welch's degrees of freedom, over the last axis of both."""
+    n_a, n_b = a.shape[-1], b.shape[-1]
+    part_a, part_b = a.var(axis=-1, ddof=1) / n_a, b.var(axis=-1, ddof=1) / n_b
+    both = np.maximum(part_a + part_b, TINY)  # Where neither varies there is no interval, whatever the rest is.
+    df = 1 / np.maximum((part_a / both) ** 2 / (n_a - 1) + (part_b / both) ** 2 / (n_b - 1), TINY)
+    return a.mean(axis=-1) - b.mean(axis=-1), np.sqrt(part_a + part_b), df
 
 
 def _exp(value: float) -> float:
@@ -148,7 +155,7 @@ def bootstrap_interval(
     if kept.size < LEAST_FOR_BOOTSTRAP or kept.size != len(values):
         return None
     random = np.random.default_rng(seed)
-    means: NDArray[np.float64] = random.choice(kept, (draws, kept.size)).mean(axis=1)
+    means: Floats = random.choice(kept, (draws, kept.size)).mean(axis=1)
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 
