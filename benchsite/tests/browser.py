@@ -73,6 +73,7 @@ def addresses(world: Any) -> list[str]:
     pair = "?a={}&b={}".format(*(run.pk for run in runs)) if len(runs) == 2 else ""
     found = [_address(name) for name in PAGES] + [_address(t, getattr(world, t).pk) for t in THINGS]
     found += [_address("history-series", run.config_key) for run in runs[:1]]
+    found.append(_address("published-study", "aerospike-2017"))
     found += [why + pair for why in [_address("why")] if why]
     return [address for address in found if address]
 

@@ -101,7 +101,7 @@ def _disk_layouts(study: Study) -> tuple[Picture, ...]:
         return bars_figure(bars, frame, "throughput (ops/s)")
 
     sheet = _sheet(study, "disk-layouts", "disk-layouts", draw, f"Cassandra 1.1.7 on four nodes. {HOLLOW}")
-    return (Picture("disk-layouts", "Cassandra on three disk layouts", sheet, bars_height(9, 3)),)
+    return (Picture("disk-layouts", "Three disk layouts, drawn", sheet, bars_height(9, 3)),)
 
 
 def _bar(fact: Fact, group: str, name: str, number: int, theme: Theme, unit: str) -> Bar:
@@ -148,4 +148,4 @@ def _histogram(study: Study) -> tuple[Picture, ...]:
     buckets = [PrintedBucket(one.low_us, one.high_us, one.count, bool(one.fact.disputed)) for one in buckets_of(study)]
     says = f"2,000,000 reads in buckets by powers of two; empty buckets have no bar. {HOLLOW}"
     sheet = _sheet(study, "buckets", "buckets", lambda frame: printed_histogram_figure(buckets, frame), says)
-    return (Picture("buckets", "The printed histogram", sheet),)
+    return (Picture("buckets", "The histogram, drawn", sheet),)
