@@ -32,12 +32,7 @@ def decide(
     if not runs_of(history.team_id, history.config_key).filter(pk=run_id).exists():
         raise TriageRefused("That change is not part of this history any more. Look at the changes as they are now.")
     text = _plain(note, LONGEST_REASON)
-    this: dict[str, Any] = {
-        "team_id": history.team_id,
-        "config_key": history.config_key,
-        "metric": str(metric),
-        "run_id": run_id,
-    }
+    this: dict[str, Any] = {"config_key": history.config_key, "metric": str(metric), "run_id": run_id}
     chosen = ChangePoint.State(state)
     if chosen is ChangePoint.State.NEW and not text:
         ChangePoint.objects.filter(team=history.team_id, **this).delete()

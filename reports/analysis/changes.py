@@ -152,9 +152,18 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
             window=rule.window,
             least=rule.least_after,
         )
-        strong += [_shifted(split, start) for split in found.strong]
-        weak += [_shifted(split, start) for split in found.weak]
+        held = {split.index for split in found.strong if _is_held(part, split, rule)}
+        strong += [_shifted(split, start) for split in found.strong if split.index in held]
+        weak += [_shifted(split, start) for split in (*found.strong, *found.weak) if split.index not in held]
     return strong, weak
+
+
+def _is_held(part: Floats, split: Split, rule: Rule) -> bool:
+    """Whether at least two points are at the new level: one far one takes an ordinary neighbour along otherwise."""
+    after = part[split.index :]
+    if after.size > rule.least_after:
+        return True
+    return bool(np.all(np.abs(after - split.after) < np.abs(after - split.before)))
 
 
 def _shifted(split: Split, by: int) -> Split:

@@ -156,6 +156,6 @@ def _measured(one: Mapping[str, Any]) -> Measured:
         one["commit"],
         one["branch"],
         uuid.UUID(one["matrix_id"]) if one["matrix_id"] else None,
-        one["throughput_ops_s"],
+        float("nan" if one["throughput_ops_s"] is None else one["throughput_ops_s"]),  # JSON says "NaN"
         *standing_of(one["verdict"], one["override"], one["excluded"]),
     )

@@ -151,7 +151,7 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     except triage.TriageRefused as refused:
         messages.error(request, str(refused))
     else:
-        messages.success(request, f"The change is {state.label} now.")
+        messages.success(request, f"Decided: {state.label}.")
     return redirect(reverse("history-series", args=[config_key]) + wanted.query() + "#changes")
 
 
