@@ -14,12 +14,13 @@ from reports.analysis.comparing import (
     interval_text,
     not_comparable,
 )
+from reports.analysis.equal_load import latency_at
 from reports.analysis.gate import Gate, gate, implied_axes
 from reports.analysis.multiple import adjusted
-from reports.analysis.noise import Cell, NoiseFloor, noise_floor
+from reports.analysis.noise import NoiseFloor
 from reports.curves import Curve, Point, durability_key
 from reports.pages.choosing import AXIS_SAYS
-from reports.pages.equal import EqualLoad, latencies_at
+from reports.pages.equal import EqualLoad, latencies_at, load_points, said
 from runs.validity import Profile, SideFacts, judge_pair
 
 # Statistics that vary more from run to run than a mean or a throughput.
@@ -54,9 +55,13 @@ class Ratio:
         return outcome_words(self.comparison) if self.comparison else ""
 
     @property
-    def single(self) -> bool:
-        """Whether the reason has to be read, not only found on hover: there is no interval."""
-        return self.comparison is not None and self.comparison.low is None
+    def counts(self) -> str:
+        """ "1 run each: no interval"; empty where there is one."""
+        found = self.comparison
+        if found is None or found.low is not None:
+            return ""
+        runs = f"{found.n_a} run{'' if found.n_a == 1 else 's'}"
+        return f"{runs} each: no interval" if found.n_a == found.n_b else f"{runs} against {found.n_b}: no interval"
 
     @property
     def change(self) -> str:
@@ -72,6 +77,7 @@ class Row:
     ratios: tuple[Ratio, ...]  # throughput first; none where the gate is shut and nobody opened it
 
     baseline_href: str = ""  # that makes it the baseline
+    pair: tuple[uuid.UUID, uuid.UUID] | None = None  # a run of its ceiling, and one of the baseline's
 
     @property
     def is_baseline(self) -> bool:
@@ -99,8 +105,8 @@ class Against:
 
     @property
     def columns(self) -> int:
-        """A ratio and an outcome for throughput and for each latency."""
-        return 2 * (1 + len(self.latency_operations))
+        """One for throughput and one for each latency."""
+        return 1 + len(self.latency_operations)
 
     @property
     def axes(self) -> str:
@@ -162,7 +168,8 @@ def against(
             continue
         judged = judging.gate_of(curve, chosen, varying, declared=bool(vary))
         ratios = _ratios(curve, chosen, judging, equal) if judged.comparable or anyway else ()
-        rows.append(Row(curve, judged, ratios, address(curve.sweep_id) if curve.ceiling else ""))
+        href = address(curve.sweep_id) if curve.ceiling else ""
+        rows.append(Row(curve, judged, ratios, href, _runs_of(curve, chosen)))
     rows = _adjusted([_without_verdict(row) for row in rows])
     compared = [one.comparison for row in rows for one in row.ratios if one.comparison]
     return Against(
@@ -177,6 +184,12 @@ def against(
         tests=sum(one.adjusted_p is not None for one in compared),
         noise_floor=noise_floor_of(curves, judging.floors),
     )
+
+
+def _runs_of(curve: Curve, baseline: Curve) -> tuple[uuid.UUID, uuid.UUID] | None:
+    """The first run of each ceiling, to be laid side by side."""
+    points = ceiling_point(curve), ceiling_point(baseline)
+    return (points[0].run_ids[0], points[1].run_ids[0]) if points[0] and points[1] else None
 
 
 def _without_verdict(row: Row) -> Row:
@@ -213,14 +226,6 @@ def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | 
     return tuple(found)
 
 
-def floors_of(curves: Sequence[Curve]) -> dict[str, NoiseFloor]:
-    """The noise of each cluster, as the repeats of the compared rungs tell it; none where too few were repeated."""
-    cells: dict[str, list[Cell]] = {}
-    for curve in curves:
-        cells.setdefault(curve.setup.cluster_name, []).extend(Cell(_values(point)) for point in curve.counted)
-    return {name: found for name, held in cells.items() if name and (found := noise_floor(held))}
-
-
 def noise_floor_of(curves: Sequence[Curve], floors: Mapping[str, NoiseFloor]) -> float | None:
     """The largest of the clusters that the sides ran on; None where none of them is known."""
     known = [floors[curve.setup.cluster_name].relative for curve in curves if curve.setup.cluster_name in floors]
@@ -239,7 +244,7 @@ def _throughput(curve: Curve, baseline: Curve, floor: float | None) -> Ratio:
         why = "both ladders are too short: neither ceiling was reached"
     elif short:
         why = (
-            "at least: its ladder is too short" if short[0] is curve else "at most: the baseline's ladder is too short"
+            "at least, its ladder is too short" if short[0] is curve else "at most, the baseline's ladder is too short"
         )
     return Ratio("throughput", comparison, why)
 
@@ -247,9 +252,9 @@ def _throughput(curve: Curve, baseline: Curve, floor: float | None) -> Ratio:
 def _latency(curve: Curve, baseline: Curve, floor: float | None, equal: EqualLoad, kind: str, operation: str) -> Ratio:
     values = [latencies_at(one, operation, equal.statistic, kind, equal.load_ops_s) for one in (curve, baseline)]
     if not all(values):
-        return Ratio(
-            operation, None, "this side does not reach it" if not values[0] else "the baseline does not reach it"
-        )
+        side, who = (curve, "") if not values[0] else (baseline, "the baseline: ")
+        why = said(latency_at(load_points(side, operation, equal.statistic, kind), equal.load_ops_s))
+        return Ratio(operation, None, f"{who}{why}")
     threshold = LATENCY_THRESHOLD if equal.statistic in TAILS else THRESHOLD
     comparison = compare_values(values[0], values[1], higher_is_better=False, threshold=threshold, noise_floor=floor)
     return Ratio(operation, comparison, "")

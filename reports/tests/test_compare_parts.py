@@ -194,3 +194,31 @@ def test_queries_do_not_grow_with_the_sweeps(client_in, team):
                 assert client_in.get(f"{reverse(name)}?v=1&matrix={matrix.pk}").status_code == 200
             counts.setdefault(name, set()).add(len(context))
     assert all(len(found) == 1 for found in counts.values()), counts
+
+
+def test_sides_are_compared_with_a_baseline_that_can_be_pinned(client_in, team):
+    matrix = study(team, modes=("off", "always"))
+    html = page(client_in)
+    assert "the strongest promise here" in html and "1 run each: no interval" in html
+    weak = matrix.sweeps.get(mode="off")
+    pin = next(href for href in links(html, "make baseline") if str(weak.pk) in href)
+    html = client_in.get(pin).content.decode()
+    assert f"Against {weak.database.name} · off" in html and "the baseline that you pinned" in html
+
+
+def test_mixed_workloads_have_no_verdict_unless_asked_for(client_in, team):
+    cluster = make_cluster(team=team)
+    database = make_database(team=team, cluster=cluster)
+    sweeps = [
+        make_sweep(team=team, database=database, workload=make_workload(team=team, name=name, properties=properties))
+        for name, properties in (("A", {"readproportion": "0.5"}), ("B", {"readproportion": "0.95"}))
+    ]
+    for sweep in sweeps:
+        make_run(sweep)
+    query = "?" + "&".join(f"sweep={sweep.pk}" for sweep in sweeps)
+    html = page(client_in, query)
+    assert "not comparable:" in html and "The workloads differ in readproportion" in html
+    (anyway,) = links(html, "compare anyway")
+    html = client_in.get(anyway).content.decode()
+    assert "mean nothing by themselves" in html and "The workloads differ in readproportion" in html
+    assert 'class="better"' not in html and 'class="worse"' not in html

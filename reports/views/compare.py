@@ -1,6 +1,6 @@
 """The compare page: both pictures of a selection, what the sides differ in, and the numbers as tables."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +14,12 @@ from django.views.decorators.http import require_GET
 from benchsite.teams.models import Team
 from benchsite.teams.permissions import team_of, team_required
 from reports.analysis.differences import differences
+from reports.analysis.noise import NoiseFloor
 from reports.analysis.pairs import PairFinding, pair_findings
 from reports.curves import STATISTICS, Curve, operations_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.theme import LIGHT, databases_of
-from reports.pages.against import Judging, against, floors_of
+from reports.pages.against import Judging, against
 from reports.pages.choosing import chips, menus
 from reports.pages.equal import EqualLoad, equal_load
 from reports.pages.exclusions import left_out
@@ -31,6 +32,7 @@ from reports.queries import (
     compared,
     facets,
     key_of,
+    noise_floors,
     remembered,
     rows_digest,
     sides_by_sweep,
@@ -113,17 +115,22 @@ def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
     found = chosen(team, selection)
     choices = facets(team, found.matrix.pk if found.matrix else None, selection.phase)
     thresholds = rows_digest(ThresholdOverride, team)
-    key = key_of(team.pk, "compare", selection.query(), found.digest(), repr(choices), thresholds)
+    floors = noise_floors(team, {sweep.cluster_name for sweep in found.sweeps}) if len(found.sweeps) > 1 else {}
+    key = key_of(
+        team.pk, "compare", selection.query(), found.digest(), repr(choices), thresholds, repr(sorted(floors.items()))
+    )
 
     def made() -> dict[str, Any]:
-        context = context_of(team, selection, found.compared(), choices)
+        context = context_of(team, selection, found.compared(), choices, floors)
         going = any(curve.progress.going for curve in context["compared"].curves)
         return {"going": going, **{part: render_to_string(f"reports/compare/{part}.html", context) for part in PARTS}}
 
     return remembered(key, made, keep=lambda parts: not parts["going"])
 
 
-def context_of(team: Team, selection: Selection, found: Compared, choices: Facets) -> dict[str, Any]:
+def context_of(
+    team: Team, selection: Selection, found: Compared, choices: Facets, floors: Mapping[str, NoiseFloor]
+) -> dict[str, Any]:
     held, curves = menus(selection, choices, studies()), found.curves
     state = pinned(selection, found)
     equal = equal_of(selection, curves)
@@ -146,7 +153,7 @@ def context_of(team: Team, selection: Selection, found: Compared, choices: Facet
         "rows": ceiling_rows(curves),
         "left_out": left_out(curves),
         "differences": differences(curves) if len(curves) > 1 else [],
-        **judged(team, selection, curves, equal),
+        **judged(team, selection, curves, floors, equal),
         "warnings": warnings(curves),
         "permalink": reverse("compare") + state.query(),
         "nothing_at_all": not curves and not Sweep.objects.filter(team=team).exists(),
@@ -169,7 +176,13 @@ def equal_of(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
     )
 
 
-def judged(team: Team, selection: Selection, curves: Sequence[Curve], equal: EqualLoad | None) -> dict[str, Any]:
+def judged(
+    team: Team,
+    selection: Selection,
+    curves: Sequence[Curve],
+    floors: Mapping[str, NoiseFloor],
+    equal: EqualLoad | None,
+) -> dict[str, Any]:
     """What the checks of pairs and the ratios say; nothing of fewer than two sides."""
     if len(curves) < 2:
         return {"pairs": []}
@@ -178,7 +191,7 @@ def judged(team: Team, selection: Selection, curves: Sequence[Curve], equal: Equ
         "pairs": pairs(sides.values(), profile),
         "against": against(
             curves,
-            Judging(sides, profile, floors_of(curves), selection.kind),
+            Judging(sides, profile, floors, selection.kind),
             equal,
             baseline=selection.baseline,
             vary=selection.vary,

@@ -1,0 +1,142 @@
+"""The ratio table: which side is the baseline, what is compared at all, and what is said of how sure it is."""
+
+import uuid
+
+import pytest
+
+from reports.analysis.comparing import Outcome
+from reports.analysis.noise import NoiseFloor
+from reports.analysis.points import Spread
+from reports.curves import Setup
+from reports.pages.against import Judging, against, baseline_of
+from reports.pages.equal import equal_load
+from reports.tests.curves import curve, point
+from runs.validity import profile
+
+NOBODY_KNOWS = Judging({}, profile("measured", {}), {})
+NOISE = (1.0, 1.012, 0.988, 1.006, 0.994)
+
+
+def repeated(value, factors=NOISE):
+    values = tuple(value * factor for factor in factors)
+    return Spread(value, min(values), max(values), len(values), values)
+
+
+def side(scale, mode="always", *, factors=NOISE, **changes):
+    rungs = ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0), (32, 3800.0))
+    points = [point(n, x * scale, throughput_ops_s=repeated(x * scale, factors)) for n, x in rungs]
+    return curve(mode=mode, points=points, **changes)
+
+
+def row_of(table, one):
+    return next(row for row in table.rows if row.curve is one)
+
+
+def test_the_baseline_is_the_strongest_promise():
+    weak, strong = side(2, "off"), side(1, "always")
+    assert baseline_of([weak, strong], None) is strong
+    assert baseline_of([weak, strong], weak.sweep_id) is weak
+    assert baseline_of([weak, strong], uuid.uuid4()) is strong
+    assert baseline_of([curve(points=[])], None) is None
+
+
+def test_a_promise_that_nobody_knows_is_no_baseline_beside_a_known_one():
+    unknown, weak = side(1, "none", durability={}), side(1, "off")
+    assert baseline_of([unknown, weak], None) is weak
+
+
+def test_one_side_and_nothing_measured_have_no_table():
+    assert against([side(1)], NOBODY_KNOWS, None) is None
+    assert against([curve(points=[]), curve(points=[])], NOBODY_KNOWS, None) is None
+
+
+def test_twice_the_throughput_is_faster_with_its_interval():
+    weak, strong = side(2, "off"), side(1, "always")
+    table = against([weak, strong], NOBODY_KNOWS, None)
+    assert table.baseline is strong and not table.pinned and table.axes == "durability mode"
+    ratio = row_of(table, weak).ratios[0]
+    assert ratio.comparison.ratio == pytest.approx(2.0) and ratio.outcome == "faster"
+    assert (ratio.tone, ratio.arrow, ratio.change) == ("better", "▲ ", "+100\u202f%")
+    assert ratio.interval.startswith("[1.9") and row_of(table, strong).is_baseline
+
+
+def test_half_the_throughput_is_slower():
+    ratio = row_of(against([a := side(0.5, "off"), side(1)], NOBODY_KNOWS, None), a).ratios[0]
+    assert (ratio.tone, ratio.arrow, ratio.outcome) == ("worse", "▼ ", "slower")
+
+
+def test_a_single_run_each_has_a_ratio_and_no_verdict():
+    weak, strong = curve(mode="off"), curve(mode="always")
+    ratio = row_of(against([weak, strong], NOBODY_KNOWS, None), weak).ratios[0]
+    assert ratio.tone == "" and ratio.counts == "1 run each: no interval"
+    assert ratio.outcome.startswith("inconclusive: needs ") and ratio.interval == ""
+
+
+def test_a_difference_below_the_noise_of_the_machines_is_never_faster():
+    setup = Setup(cluster_name="here")
+    weak, strong = side(1.1, "off", setup=setup), side(1, "always", setup=setup)
+    noisy = Judging({}, profile("measured", {}), {"here": NoiseFloor(0.3, 4, 12, 0)})
+    assert row_of(against([weak, strong], NOBODY_KNOWS, None), weak).ratios[0].outcome == "faster"
+    table = against([weak, strong], noisy, None)
+    assert table.noise_floor == 0.3
+    assert row_of(table, weak).ratios[0].comparison.outcome == Outcome.INCONCLUSIVE
+
+
+def test_another_workload_is_not_compared():
+    other, strong = side(2, "off", workload="Workload B"), side(1, "always")
+    table = against([other, strong], NOBODY_KNOWS, None)
+    row = row_of(table, other)
+    assert row.refused and row.ratios == () and table.refused == 1
+    assert "The workloads differ: Workload B and Workload A." in row.gate.stops
+
+
+def test_anyway_shows_ratios_without_a_verdict():
+    other, strong = side(2, "off", workload="Workload B"), side(1, "always")
+    row = row_of(against([other, strong], NOBODY_KNOWS, None, anyway=True), other)
+    ratio = row.ratios[0]
+    assert row.refused and ratio.comparison.ratio == pytest.approx(2.0)
+    assert (ratio.outcome, ratio.tone, ratio.arrow) == ("not comparable", "", "")
+
+
+def test_what_is_declared_to_vary_stops_nothing():
+    small, large = (side(scale, setup=Setup(nodes=nodes)) for scale, nodes in ((1, 4), (2, 8)))
+    stopped = against([small, large], NOBODY_KNOWS, None, vary=("mode",))
+    assert stopped.declared and stopped.refused == 1
+    assert against([small, large], NOBODY_KNOWS, None, vary=("nodes",)).refused == 0
+
+
+def test_latency_is_compared_at_one_load():
+    weak, strong = side(2, "off"), side(1, "always")
+    equal = equal_load([weak, strong], ["READ"], load_ops_s=2500.0)
+    latency = row_of(against([weak, strong], NOBODY_KNOWS, equal), weak).ratios[1]
+    assert latency.what == "READ" and latency.comparison.ratio > 1  # the lower latency is the better one
+    beyond = equal_load([weak, strong], ["READ"], load_ops_s=5000.0)
+    found = row_of(against([weak, strong], NOBODY_KNOWS, beyond), weak).ratios[1]
+    assert found.comparison is None and found.why == "the baseline: not reached: the highest is 3.90k\u202fops/s"
+
+
+def test_short_ladders_make_bounds():
+    short = side(2, "off")
+    short = curve(mode="off", points=short.points[:3])
+    ratio = row_of(against([short, side(1)], NOBODY_KNOWS, None), short).ratios[0]
+    assert ratio.why == "at least, its ladder is too short"
+
+
+def test_all_comparisons_of_a_table_are_judged_together():
+    sides = [side(1 + number / 10, f"mode-{number}") for number in range(6)] + [side(1)]
+    table = against(sides, NOBODY_KNOWS, equal_load(sides, ["READ"]))
+    assert table.tests >= 6
+    assert all(
+        one.comparison.adjusted_p >= one.comparison.p
+        for row in table.rows
+        for one in row.ratios
+        if one.comparison and one.comparison.p is not None
+    )
+
+
+def test_each_row_can_become_the_baseline_and_names_two_runs():
+    weak, strong = side(2, "off"), side(1, "always")
+    table = against([weak, strong], NOBODY_KNOWS, None, address=lambda chosen: f"?baseline={chosen}")
+    row = row_of(table, weak)
+    assert row.baseline_href == f"?baseline={weak.sweep_id}"
+    assert row.pair == (weak.points[3].run_ids[0], strong.points[3].run_ids[0])
