@@ -57,7 +57,7 @@ def _printed(study: Study) -> Iterator[Measured]:
     for fact in _ceilings(study):
         knee = knees.get((fact.database, fact.workload, fact.nodes))
         yield Measured(
-            row=(f"{fact.database} {fact.version}".strip(), fact.workload, study.name),
+            row=(f"{fact.database} {fact.version}".strip(), fact.workload),
             nodes=int(fact.nodes),
             ceiling_ops_s=fact.value,
             knee_us=knee.microseconds if knee else None,

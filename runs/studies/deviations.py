@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from benchsite.formatting import grouped
 from runs.studies.templates import Part, Scenario, StudyTemplate
 from runs.ycsb.properties import WORKLOAD_PROPERTIES, dataset
+
+MOST_NAMED: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,14 @@ def _systems(study: Scenario, chosen: Chosen) -> Iterator[str]:
                     f"Copies: {part.replication_factor} of {part.name}; here {entry.replication_factor} "
                     f"of {entry.database}."
                 )
-        if not parts:
-            yield (
-                f"{entry.database} in mode {entry.mode} took no part in the study: it stands in, "
-                "and its numbers answer none of the study's."
-            )
+    standing_in = [f"{one.database} ({one.mode})" for one in chosen.entries if plays_none(study, one)]
+    if standing_in:
+        named = ", ".join(standing_in[:MOST_NAMED])
+        more = len(standing_in) - MOST_NAMED
+        yield (
+            f"Stand-ins: {named}{f' and {more} more' if more > 0 else ''} took no part in the study, "
+            "and their numbers answer none of the study's."
+        )
     nodes = sorted({entry.nodes for entry in chosen.entries if entry.nodes})
     if nodes and nodes != list(study.nodes):
         yield f"Nodes: {_listed(study.nodes)} in the study; here {_listed(nodes)}."

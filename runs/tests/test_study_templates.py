@@ -181,7 +181,7 @@ def test_a_stand_in_is_called_one():
     redis = ChosenEntry("Our Redis", "redis", "Redis", "7.0", "always", "forced", "redis", 1, 1)
     said = deviations(template, study, chosen_like(study, entries=(redis,)))
     assert plays_none(study, redis)
-    assert any("Our Redis in mode always took no part in the study" in sentence for sentence in said)
+    assert any("Our Redis (always) took no part in the study" in sentence for sentence in said)
     assert "Nodes: 4 in the study; here 1." in said
     # A part that the study left out is played by nobody.
     couchbase = ChosenEntry("Our Couchbase", "couchbase", "Couchbase", "7", "replicate-1", "", "couchbase2", 4, 2)
