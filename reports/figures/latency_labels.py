@@ -21,14 +21,16 @@ def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> 
     """The names of all curves that are not grey, unless they are too many; of two operations, of the solid one."""
     width, height = AREA_NARROW if frame.narrow else AREA_WIDE
     across, up = layout["xaxis"], layout["yaxis"]
+    clear = [one for one in drawn if not one.look.faded and not one.dashed]
+    if len(clear) > marks.MOST_WITH_RINGS:
+        return []
+    named = [one for one in clear if _anchors(one, across, up)]
     everything = [d for one in drawn for d in (*one.counted, *one.hollow)]
     at = {id(d): (_share(across, d.x) * width, (1 - _share(up, d.y)) * height) for d in everything}
     obstacles = [Box(x - 24, y - 20, x + 8, y + 8) for x, y in at.values()]
-    named = [one for one in drawn if _anchors(one, across, up) and not one.look.faded and not one.dashed]
-    if len(named) > marks.MOST_WITH_RINGS:
-        return []
+    # A name may lie on what is there for context only.
     for one in drawn:
-        obstacles += _along([at[id(d)] for d in one.counted])
+        obstacles += [] if one.look.faded else _along([at[id(d)] for d in one.counted])
     texts = [_short_label(one, drawn, frame) for one in named]
     anchors = [_anchors(one, across, up) for one in named]
     labels = [Label(text, tuple(at[id(d)] for d in some)) for some, text in zip(anchors, texts, strict=True)]

@@ -57,6 +57,29 @@ def test_every_figure_has_its_numbers_as_csv_and_json(client_in, sweep):
         assert client_in.get(answer["json"]).json()["rows"] == answer["table"]["rows"]
 
 
+def test_every_figure_has_its_numbers_as_markdown_and_latex(client_in, sweep):
+    for url in addresses(sweep):
+        answer = client_in.get(url).json()
+        markdown, latex = (client_in.get(answer[form]) for form in ("md", "tex"))
+        assert markdown["Content-Disposition"].endswith('.md"') and latex["Content-Type"].startswith("text/x-tex")
+        assert len(markdown.content.decode().splitlines()) == len(answer["table"]["rows"]) + 2
+        assert latex.content.decode().startswith("\\begin{tabular}")
+
+
+def test_a_figure_answers_whatever_its_address_says(client_in, sweep):
+    for query in ("with=%3Cb%3E&zoom=9&load=nan&within=-1", "at=nowhere&load=1e999", "medium=wall&op=%00", "sweep=x"):
+        for name in COMPARED:
+            assert client_in.get(reverse(f"figure-{name}") + "?" + query).status_code == 200
+
+
+def test_a_download_has_its_own_sizes(client_in, sweep):
+    url = reverse("figure-latency")
+    fonts = [
+        client_in.get(url, {"medium": m}).json()["figure"]["layout"]["font"]["size"] for m in ("", "slide", "paper")
+    ]
+    assert fonts == [12, 16, 10.67]
+
+
 def test_the_twins_keep_the_state_of_the_page(client_in, sweep):
     answer = client_in.get(f"/figures/latency/?v=1&sweep={sweep.pk}&op=UPDATE&theme=dark&narrow=1").json()
     assert answer["csv"] == f"/figures/latency.csv?v=1&sweep={sweep.pk}&op=UPDATE"

@@ -1,0 +1,154 @@
+"""Lines of load and limit, the second operation, the zoom, published results, downloads, and the table's formats."""
+
+import json
+
+import plotly.graph_objects as go
+import pytest
+
+from reports.curves import LeftOut, Standing
+from reports.figures.bars import placed
+from reports.figures.ceilings import bars_of, ceilings_figure
+from reports.figures.latency import Choice, latency_figure
+from reports.figures.layout import Frame
+from reports.figures.medium import scaled
+from reports.figures.overlay import NAMED, Published
+from reports.figures.table import Table
+from reports.figures.theme import DARK, LIGHT, PAPER, looks
+from reports.sheets import latency_sheet
+from reports.tests.curves import DISK, MEMORY, curve, operation, point
+
+FRAME = Frame(LIGHT)
+HOSTILE = '<b onclick="x">A & B</b>'
+PRINTED = Published("Couchbase", "Thumbtack", 2014, 5000.0, 2000.0, "by eye", ">", "contradicts its score")
+
+
+def crossings(figure):
+    return [trace for trace in figure["data"] if "on the line" in trace["name"]]
+
+
+def test_a_load_is_a_line_on_which_every_curve_is_marked():
+    figure = latency_figure([curve(), curve("Slow", points=[point(2, 100.0)])], FRAME, Choice(load_ops_s=2500.0))
+    (cross,) = crossings(figure)
+    assert cross["x"] == [2500.0]
+    assert "interpolated between 4 threads and 8 threads" in cross["text"][0]
+    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [2500.0]
+
+
+def test_a_limit_is_a_line_and_a_ceiling_that_is_fast_enough_meets_none():
+    figure = latency_figure([curve()], FRAME, Choice(limit_us=8000.0))
+    (cross,) = crossings(figure)
+    assert cross["y"] == [8.0] and "up to" in cross["text"][0]
+    assert not crossings(latency_figure([curve()], FRAME, Choice(limit_us=100_000.0)))
+
+
+def test_a_load_far_beyond_everything_is_said_and_not_drawn():
+    choice = Choice(load_ops_s=1e9)
+    figure = latency_figure([curve()], FRAME, choice)
+    assert not figure["layout"]["shapes"] and figure["layout"]["xaxis"]["range"][1] < 10_000
+    assert "lies far beyond every curve" in latency_sheet([curve()], choice).caption
+
+
+def test_a_second_operation_is_dashed_and_the_mode_then_is_the_marker():
+    curves = [curve(mode="always", durability=DISK), curve(mode="off", durability=MEMORY)]
+    figure = latency_figure(curves, FRAME, Choice(second="UPDATE"))
+    lines = [trace for trace in figure["data"] if trace["mode"] == "lines+markers"]
+    assert [line["line"]["dash"] for line in lines] == ["solid", "dash", "solid", "dash"]
+    assert len({line["marker"]["symbol"] for line in lines}) == 2
+    assert figure["layout"]["yaxis"]["title"]["text"] == "READ and UPDATE p99, service time (ms)"
+    assert {row[7] for row in latency_sheet(curves, Choice(second="UPDATE")).table.rows} == {"READ", "UPDATE"}
+
+
+def test_a_zoom_goes_up_to_the_knees_and_says_so():
+    whole = latency_figure([curve()], FRAME, Choice())
+    zoomed = latency_figure([curve()], FRAME, Choice(zoom=True))
+    assert zoomed["layout"]["yaxis"]["range"][1] < max(t["y"][-1] for t in whole["data"] if len(t["y"]) > 2)
+    assert "zoomed" in zoomed["layout"]["yaxis"]["title"]["text"]
+    short = [curve(points=[point(2, 100.0), point(4, 150.0)])]
+    assert "zoomed" not in latency_figure(short, FRAME, Choice(zoom=True))["layout"]["yaxis"]["title"]["text"]
+
+
+def test_a_repeat_that_is_left_out_is_hollow_with_its_reason():
+    out = LeftOut(point(2, 1.0).run_ids[0], Standing.EXCLUDED, HOSTILE, 950.0, (operation("READ", 2000.0),))
+    figure = latency_figure([curve(points=[point(2, 1000.0, left_out=(out,)), point(4, 1900.0)])], FRAME, Choice())
+    (hollow,) = [trace for trace in figure["data"] if trace["name"].endswith("always, not counted")]
+    assert hollow["x"] == [950.0] and "left out by a person" in hollow["text"][0]
+    assert "<b onclick" not in json.dumps(figure) and "&lt;b onclick" in hollow["text"][0]
+
+
+def test_published_results_are_grey_hollow_and_named():
+    hostile = Published(HOSTILE, HOSTILE, 2014, 5000.0, 2000.0, HOSTILE, "<", HOSTILE)
+    bars = ceilings_figure([curve()], FRAME, published=[PRINTED, hostile])
+    assert bars["data"][-1]["marker"]["color"] == "rgba(0,0,0,0)" and bars["data"][-1]["name"] == NAMED
+    texts = " ".join(note["text"] for note in bars["layout"]["annotations"])
+    assert "&gt; 5.00k" in texts and "disputed" in texts
+    points = latency_figure([curve()], FRAME, Choice(), [PRINTED, hostile])["data"][0]
+    assert points["marker"]["symbol"].endswith("-open") and points["marker"]["color"] == LIGHT.grey
+    assert "contradicts its score" in points["text"][0] and NAMED in points["text"][0]
+    assert "<b onclick" not in json.dumps([bars, points])
+
+
+@pytest.mark.parametrize("ops_s", [None, 0.0, -1.0, float("nan"), float("inf")])
+def test_what_was_not_printed_has_no_place(ops_s):
+    odd = Published("odd", "study", 2014, ops_s, 2000.0)
+    assert len(ceilings_figure([curve()], FRAME, published=[odd])["data"]) == 1
+    assert all(trace["name"] != NAMED for trace in latency_figure([curve()], FRAME, Choice(), [odd])["data"])
+
+
+def test_the_best_of_each_durability_class_is_named():
+    curves = [
+        curve("A", "off", durability=MEMORY, durability_class="memory", points=[point(2, 9000.0)]),
+        curve("A", "always", durability=DISK, durability_class="disk", points=[point(2, 3000.0)]),
+        curve("B", "on", durability=DISK, durability_class="disk", points=[point(2, 1000.0)]),
+    ]
+    notes = {bar.name: bar.notes for bar in placed(bars_of(curves, LIGHT), 0.7)}
+    assert notes["off"] == ("highest",)
+    assert notes["always"][1:] == ("best in class",) and notes["on"] == ("9.0\N{MULTIPLICATION SIGN} lower",)
+    assert "3.0\N{MULTIPLICATION SIGN} lower than A" in bars_of(curves, LIGHT)[2].hover
+
+
+def test_a_slide_has_larger_type_and_a_bar_keeps_its_width():
+    screen = ceilings_figure([curve()], FRAME)
+    slide = scaled(screen, "slide")
+    assert slide["layout"]["font"]["size"] == 16 and slide["data"][0]["width"] == screen["data"][0]["width"]
+    assert slide["layout"]["yaxis"]["range"] == screen["layout"]["yaxis"]["range"]
+    narrow = latency_figure([curve()], Frame(PAPER, narrow=True), Choice())
+    paper = scaled(narrow, "paper")
+    assert paper["layout"]["font"]["size"] == 10.67  # 8 pt
+    line, printed = (next(t for t in f["data"] if t["mode"] == "lines+markers") for f in (narrow, paper))
+    assert printed["x"] == line["x"] and printed["marker"]["size"] < line["marker"]["size"]
+    for figure in (slide, paper):
+        go.Figure(json.loads(json.dumps(figure, allow_nan=False)))
+
+
+def test_in_a_paper_the_marker_says_the_database_and_the_dash_the_mode():
+    curves = [curve(name, mode, durability=record) for name in "AB" for mode, record in (("off", MEMORY), ("on", DISK))]
+    found = {(c.database_name, c.mode): looks(curves, PAPER)[c.sweep_id] for c in curves}
+    assert found["A", "on"].symbol == found["A", "off"].symbol != found["B", "on"].symbol
+    assert found["A", "on"].dash == found["B", "on"].dash != found["A", "off"].dash
+    assert looks(curves, DARK)[curves[0].sweep_id].symbol == looks(curves, DARK)[curves[2].sweep_id].symbol
+
+
+TABLE = Table(
+    ("name", "p99 (µs)", "n"),
+    (("=1+1|a_b\\c\n<i> #&%${}~^", 1234567.891, 3), ("plain", 0.1 + 0.2, None), ("nan", float("nan"), 2)),
+)
+
+
+def test_a_table_is_markdown_that_says_only_what_stands_there():
+    lines = TABLE.as_markdown().splitlines()
+    assert lines[1] == "| --- | ---: | ---: |" and len(lines) == 5
+    assert lines[2].startswith(r"| =1+1\|a\_b\\c \<i\> \#&amp;%$\{\}\~^ | 1234568 |")
+    assert lines[3] == "| plain | 0.3 |  |" and lines[4] == "| nan |  | 2 |"
+
+
+def test_a_table_is_latex_without_a_command_of_somebody_elses():
+    text = TABLE.as_latex()
+    assert r"=1+1\textbar{}a\_b\textbackslash{}c \textless{}i\textgreater{} " in text
+    assert r"\#\&\%\$\{\}\textasciitilde{}\textasciicircum{}" in text
+    assert text.startswith("\\begin{tabular}{lrr}\n\\hline\nname & p99 (\\textmu{}s) & n \\\\\n")
+    assert text.count("\\\\\n") == 4
+
+
+def test_a_spreadsheet_and_json_get_whole_numbers_and_nothing_for_what_is_none():
+    assert "'=1+1" in TABLE.as_csv() and "0.30000000000000004" in TABLE.as_csv()
+    json.dumps(TABLE.as_dict(), allow_nan=False)

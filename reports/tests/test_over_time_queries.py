@@ -1,0 +1,83 @@
+"""Ridges and heat maps out of what is stored: few queries, and nothing but a sentence where nothing is stored."""
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from reports.queries import compared
+from reports.queries.over_time import heats, ridges
+from reports.selection import Selection
+from runs.models import Series as SeriesRow
+from runs.recording.intervals import fresh_intervals, store_intervals
+from runs.tests.factories import make_run, make_sweep
+from runs.ycsb.histogram import indices_of
+from runs.ycsb.intervals import Intervals
+from runs.ycsb.series import POINT, Series, pack
+
+pytestmark = pytest.mark.django_db
+
+
+def store_series(run, rate, operations=("READ", "UPDATE")):
+    points = np.zeros(len(rate), dtype=POINT)
+    points["second"] = np.arange(len(rate))
+    points["rate_ops_s"] = rate
+    for operation in operations:
+        series = Series(operation, "service", run.starts_at.timestamp(), 1, 2, points)
+        SeriesRow.objects.create(run=run, operation=operation, points=len(rate), data=pack(series))
+
+
+@pytest.fixture
+def sweep(team):
+    sweep = make_sweep(team=team, mode="always")
+    for repeat, throughput in ((1, 900.0), (2, 1000.0), (3, 1300.0)):
+        make_run(sweep, threads=8, repeat=repeat, throughput=throughput)
+    return sweep
+
+
+def test_the_repeat_nearest_to_the_median_is_drawn_over_its_measured_window(team, sweep, django_assert_num_queries):
+    for run in sweep.runs.all():
+        store_series(run, [run.throughput_ops_s / 2] * 15)
+    found = compared(team, Selection()).curves
+    with django_assert_num_queries(3):
+        (ridge,) = ridges(found)
+    assert set(ridge.rate_ops_s.tolist()) == {1000.0}
+    assert ridge.seconds.size in (10, 11) and ridge.seconds[0] == 0.0
+
+
+def test_another_repeat_stands_in_where_the_series_of_the_nearest_is_gone(team, sweep):
+    store_series(sweep.runs.get(repeat=1), [450.0] * 15)
+    (ridge,) = ridges(compared(team, Selection()).curves)
+    assert set(ridge.rate_ops_s.tolist()) == {900.0}
+
+
+def test_without_a_stored_series_there_is_a_sentence(client_in, sweep):
+    answer = client_in.get(reverse("figure-stability")).json()
+    assert answer["figure"] is None and answer["empty"].startswith("No series of a run at its ceiling is stored")
+    run = sweep.runs.first()
+    heat = client_in.get(reverse("figure-heat", args=[run.pk])).json()
+    assert heat["figure"] is None and "not stored" in heat["empty"]
+
+
+def test_heat_is_the_sum_of_the_stored_histograms_of_all_clients(sweep, settings, tmp_path):
+    files = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
+    settings.STORAGES = {**settings.STORAGES, "artifacts": files}
+    run = sweep.runs.first()
+    base_s = run.starts_at.timestamp()
+    seconds, values = 120, np.array([100, 900, 4000])
+    stored = [
+        Intervals(
+            name=name,
+            client=np.repeat(np.array([0, 1], dtype=np.int32), seconds),
+            start_s=np.tile(base_s + np.arange(seconds, dtype=float), 2),
+            length_s=np.ones(2 * seconds),
+            offsets=np.arange(2 * seconds + 1, dtype=np.int64) * 3,
+            index=np.tile(indices_of(values), 2 * seconds).astype(np.int32),
+            count=np.tile(np.array([5, 2, 1]), 2 * seconds).astype(np.int64),
+        )
+        for name in ("READ", "READ-FAILED", "CLEANUP")
+    ]
+    store_intervals(run, fresh_intervals(stored))
+    (heat,) = heats(run, base_s)
+    assert heat.operation == "READ" and heat.counts.sum() == 2 * seconds * 8
+    assert heat.width_s == 2.0 and heat.counts.sum(axis=0).tolist() == [32] * 60
+    assert heats(run, base_s, "response") == []

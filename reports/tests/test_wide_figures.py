@@ -1,0 +1,206 @@
+"""Pictures that look at several sweeps from one side: tail, scaling, durability, price, evenness, heat."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from reports.analysis.heat import MOST_CELLS, Gathering
+from reports.analysis.points import Spread
+from reports.curves import Setup, Standing
+from reports.figures.distributions import RUNG, choose, sweeps_percentiles_figure
+from reports.figures.durability import cost_said, durability_figure, promises_of
+from reports.figures.heat import heat_figure
+from reports.figures.layout import Frame
+from reports.figures.price import price_figure
+from reports.figures.run_series import Window
+from reports.figures.scalability import scalability_figure, scalings_of
+from reports.figures.stability import Ridge, stability_figure
+from reports.figures.theme import DARK, LIGHT, PAPER
+from reports.sheets import durability_sheet, price_sheet, scalability_sheet, stability_sheet, sweeps_percentiles_sheet
+from reports.tests.curves import DISK, MEMORY, curve, operation, point
+from runs.ycsb.encoded import Counts
+from runs.ycsb.histogram import indices_of
+
+FRAMES = [
+    Frame(LIGHT),
+    Frame(DARK, narrow=True, notes=("Demonstration: too short to publish",)),
+    Frame(PAPER, narrow=True),
+]
+HOSTILE = '<b onclick="x">A & B</b>'
+
+
+def sized(nodes, ops_s, **changes):
+    return curve(
+        f"Redis n{nodes}",
+        points=[point(2, ops_s * 0.9), point(4, ops_s)],
+        setup=Setup(version="7", nodes=nodes, price_per_hour=0.5 * nodes),
+        **changes,
+    )
+
+
+def ridge(rate, of=None, interval_s=1):
+    values = np.asarray(rate, dtype=float)
+    return Ridge(of or curve(), "16 threads", np.arange(values.size, dtype=float) * interval_s, values, interval_s)
+
+
+def heat_of(*seconds, length_s=10.0):
+    gathering = Gathering(length_s)
+    for second, values in enumerate(seconds):
+        index = np.unique(indices_of(np.array(values)), return_counts=True)
+        counts = Counts(np.array([index[0].size]), index[0].astype(np.int32), index[1].astype(np.int64))
+        gathering.add(np.array([second + 0.5]), counts)
+    return gathering.heat("READ", "service")
+
+
+STATES = {
+    "nothing": [],
+    "no points": [curve(points=[])],
+    "one point": [curve(points=[point(8, 1000.0)])],
+    "zero throughput": [curve(points=[point(8, 0.0)])],
+    "not a number": [curve(points=[point(2, 900.0, operations=(operation("READ", math.nan),))])],
+    "rejected only": [curve(points=[point(8, 1000.0, standing=Standing.REJECTED)])],
+    "sizes": [sized(4, 1000.0), sized(6, 1400.0), sized(8, 2200.0)],
+    "no promise known": [curve(durability={})],
+    "many databases": [curve(f"Database {n}", setup=Setup(nodes=n + 1, price_per_hour=1.0)) for n in range(8)],
+    "hostile": [curve(HOSTILE, HOSTILE, system_name=HOSTILE, setup=Setup(nodes=1, price_per_hour=1.0)), sized(2, 10.0)],
+}
+
+
+def every_figure(curves, frame):
+    chosen = choose(curves).chosen
+    return {
+        "percentiles": sweeps_percentiles_figure(chosen, frame),
+        "scalability": scalability_figure(curves, frame),
+        "durability": durability_figure(curves, frame),
+        "price": price_figure(curves, frame),
+        "stability": stability_figure([ridge([100.0] * 70 + [10.0] * 5 + [math.nan], one) for one in curves], frame),
+    }
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("state", STATES)
+def test_it_makes_valid_figures_in_every_state(state, frame):
+    for figure in every_figure(STATES[state], frame).values():
+        text = json.dumps(figure, allow_nan=False)
+        go.Figure(json.loads(text))
+        assert "<b onclick" not in text
+        assert "width" not in figure["layout"] and "title" not in figure["layout"]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_every_sheet_shows_a_picture_or_says_what_to_do(state):
+    curves = STATES[state]
+    sheets = [
+        sweeps_percentiles_sheet(curves),
+        scalability_sheet(curves),
+        durability_sheet(curves),
+        price_sheet(curves),
+        stability_sheet(curves, [ridge([1.0] * 60, one) for one in curves if one.ceiling]),
+    ]
+    for sheet in sheets:
+        answer = sheet.answer(theme="dark", narrow=False, medium="slide")
+        assert (answer["figure"] is None) == bool(answer["empty"])
+        if answer["figure"]:
+            assert answer["figure"]["data"] and answer["table"]["rows"], sheet.name
+        json.dumps(answer, allow_nan=False)
+
+
+def test_percentiles_stand_at_each_ceiling_or_at_the_rung_that_all_have():
+    short = curve("Other", points=[point(2, 500.0), point(8, 800.0)])
+    assert [one.at for one in choose([curve(), short]).chosen] == ["8 threads", "16 threads"]
+    common = choose([curve(), short], at=RUNG)
+    assert [one.at for one in common.chosen] == ["8 threads", "8 threads"] and "8 threads" in common.said
+    assert choose([short, curve(points=[point(3, 1.0)])], at=RUNG).chosen == ()
+
+
+def test_percentiles_stand_at_the_highest_rung_up_to_a_load():
+    found = choose([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000.0)
+    assert [(one.curve.database_name, one.at) for one in found.chosen] == [("Redis 7.0", "4 threads")]
+    assert [one.database_name for one in found.without] == ["Fast"]
+    assert (
+        "Fast" in sweeps_percentiles_sheet([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000).caption
+    )
+
+
+def test_only_bounds_are_bars_in_the_percentiles_of_sweeps():
+    held = replace(operation("READ", 1000.0), bounds_us={"p99": (10_000.0, None)}, latencies_us={})
+    figure = sweeps_percentiles_figure(choose([curve(points=[point(2, 5.0, operations=(held,))])]).chosen, FRAMES[0])
+    assert [trace["name"].endswith("bounds") for trace in figure["data"]] == [False, True]
+
+
+def test_scaling_is_scored_against_the_ideal_and_super_linear_sizes_are_marked():
+    (found,) = scalings_of([sized(8, 2200.0), sized(4, 1000.0), sized(6, 1400.0)])
+    assert [size.nodes for size in found.sizes] == [4, 6, 8]
+    assert found.score.score == pytest.approx((0.4 / 0.5 + 1.2 / 1.0) / 2)
+    assert found.score.super_linear == (8,)
+    figure = scalability_figure(STATES["sizes"], FRAMES[0])
+    ideal = next(trace for trace in figure["data"] if trace["name"].endswith("ideal"))
+    assert ideal["y"][1] / ideal["x"][1] == pytest.approx(250.0)
+    assert any("account for" in trace["name"] for trace in figure["data"])
+    assert scalability_sheet([curve()]).empty.startswith("Every sweep stands on a cluster of one size")
+
+
+def test_what_a_guarantee_costs_is_said_against_the_weakest_promise():
+    slow = curve(mode="always", durability=DISK, points=[point(2, 400.0)])
+    fast = curve(mode="off", durability=MEMORY, points=[point(2, 1000.0)])
+    unknown = curve(mode="strange", durability={})
+    promises = promises_of([slow, fast, unknown])
+    assert promises.names == ("memory, may lose any", "disk, loses none")
+    (trade,) = promises.trades
+    assert [step.change for step in trade.steps] == [None, pytest.approx(-0.6)]
+    assert "strange" in durability_sheet([slow, fast, unknown]).caption
+    texts = [note["text"] for note in durability_figure([slow, fast], FRAMES[0])["layout"]["annotations"]]
+    assert cost_said(-0.6) in texts and cost_said(-0.001).startswith("\N{PLUS-MINUS SIGN}")
+
+
+def test_a_dollar_buys_operations_and_what_has_no_price_is_named():
+    sheet = price_sheet([sized(4, 1000.0), curve("Free")])
+    assert sheet.table.rows[0][-2] == pytest.approx(1000.0 * 3600 / 2.0)
+    assert "Without a price or a ceiling: Free" in sheet.caption
+
+
+def test_slow_seconds_are_coloured_and_gaps_stay_gaps():
+    rate = [100.0] * 100
+    rate[40:45] = [20.0] * 5
+    rate[70] = math.nan
+    line, slow = stability_figure([ridge(rate)], FRAMES[0])["data"]
+    assert line["y"][70] is None and line["customdata"][40] == 20.0
+    assert slow["line"]["color"] != line["line"]["color"] and len(slow["x"]) == 15
+    (row,) = stability_sheet([], [ridge(rate)]).table.rows
+    assert dict(zip(stability_sheet([], [ridge(rate)]).table.columns, row, strict=True))["longest dip (s)"] == 5
+
+
+def test_a_dead_run_is_no_ridge_but_a_sentence():
+    figure = stability_figure([ridge([0.0] * 100)], FRAMES[0])
+    assert figure["data"] == []
+    assert any("too little" in note["text"] for note in figure["layout"]["annotations"])
+
+
+def test_twelve_hours_have_at_most_two_thousand_points_a_trace_and_keep_their_dip():
+    rate = np.full(43_200, 100.0)
+    rate[::7] = 80.0
+    rate[12_345] = 1.0
+    figure = stability_figure([ridge(rate) for _ in range(3)], FRAMES[0])
+    assert max(len(trace["x"]) for trace in figure["data"]) <= 2_000
+    assert any(1.0 in trace.get("customdata", ()) for trace in figure["data"])
+
+
+def test_heat_adds_counts_and_has_few_cells():
+    heat = heat_of([100] * 9 + [5000], [100] * 10, [], length_s=43_200.0)
+    assert heat.counts.sum() == 20 and heat.counts.size <= MOST_CELLS and heat.width_s == 540.0
+    second = heat_of([100] * 9 + [5000], [100] * 10)
+    assert np.nansum(second.shares[:, 0]) == pytest.approx(1.0) and np.isnan(second.shares[:, 5]).all()
+    assert second.edges_us[0] <= 100 and second.edges_us[-1] > 5000
+    for frame in FRAMES:
+        figure = heat_figure([second, second], Window(2.0, 9.0), frame)
+        go.Figure(json.loads(json.dumps(figure, allow_nan=False)))
+    assert heat_of([]) is None
+
+
+def test_repeats_of_a_ceiling_are_the_interval_of_their_bar():
+    held = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3, (900.0, 800.0, 950.0)))
+    assert promises_of([curve(points=[held])]).trades[0].steps[0].throughput_ops_s == 900.0
