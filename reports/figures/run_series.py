@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reports.analysis.downsample import thinned
 from reports.curves import COMPOSITE
-from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped
+from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, shortened
 
 Array = npt.NDArray[np.float64]
 
@@ -46,6 +46,14 @@ class Window:
     target_ops_s: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to the run while it was measured."""
+
+    second: float  # from the clients' common start
+    text: str
+
+
 def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     """Seconds and successful operations per second of all operations; a second that no client covers is NaN.
 
@@ -78,7 +86,13 @@ def band_of(finest: Sequence[OverTime], interval_s: int) -> Band | None:
     return Band(begins, np.fmin.reduceat(rate, first), np.fmax.reduceat(rate, first))
 
 
-def run_series_figure(series: Sequence[OverTime], window: Window, frame: Frame, band: Band | None = None) -> Figure:
+def run_series_figure(
+    series: Sequence[OverTime],
+    window: Window,
+    frame: Frame,
+    band: Band | None = None,
+    events: Sequence[Event] = (),
+) -> Figure:
     """Two panels on one time axis: throughput above, p99 of each interval below (never its mean)."""
     interval_s = max((one.interval_s for one in series), default=1)
     every = "second" if interval_s == 1 else f"{interval_s} s"
@@ -97,6 +111,7 @@ def run_series_figure(series: Sequence[OverTime], window: Window, frame: Frame, 
         mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, window, frame)
     if window.target_ops_s and seconds.size:
         data.append(_target(seconds, window.target_ops_s, frame))
+    data += _events(events, layout, frame) if seconds.size else []
     return {"data": data, "layout": layout}
 
 
@@ -167,6 +182,30 @@ def _target(seconds: Array, target_ops_s: int, frame: Frame) -> Trace:
         "line": {"color": frame.theme.muted, "width": 1.5, "dash": "dash"},
         "hovertemplate": "%{y:.3s} ops/s<extra>target</extra>",
     }
+
+
+def _events(events: Sequence[Event], layout: Layout, frame: Frame) -> list[Trace]:
+    """A thin line through both panels for each event, and a mark at its foot that says what happened."""
+    if not events:
+        return []
+    line = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
+    layout.setdefault("shapes", []).extend(
+        {"type": "line", "x0": e.second, "x1": e.second, "yref": "paper", "y0": 0, "y1": 1, "line": line}
+        for e in events
+    )
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": [event.second for event in events],
+            "y": [0.0] * len(events),
+            "name": "what happened",
+            "marker": {"color": frame.theme.ink, "symbol": "triangle-up", "size": 9},
+            "cliponaxis": False,
+            "text": [shortened(event.text, 160) for event in events],
+            "hovertemplate": "%{text}<extra></extra>",
+        }
+    ]
 
 
 def mark_window(layout: Layout, first_s: float, last_s: float, window: Window, frame: Frame) -> None:

@@ -1,5 +1,6 @@
 """Stored series and interval histograms as what the figures of time draw."""
 
+import datetime as dt
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,7 @@ import numpy as np
 from reports.analysis.heat import Gathering, Heat
 from reports.curves import Curve, Point
 from reports.figures.points import rung_label
-from reports.figures.run_series import OverTime, total_rate
+from reports.figures.run_series import Event, OverTime, total_rate
 from reports.figures.stability import Ridge
 from runs.models import Artifact, MeasurementSet, Run, Series
 from runs.recording.intervals import INTERVALS, read_artifact
@@ -22,6 +23,7 @@ from runs.ycsb.stored import StoredIntervals
 # Rows of all series together that are unpacked for one picture: an hour of forty sweeps, second by second.
 MOST_ROWS = 400_000
 MOST_RIDGES = 24
+MOST_EVENTS = 40
 # A stored segment's sum will do where the segment is this much shorter than a column.
 SEGMENT_SHARE = 0.5
 
@@ -40,6 +42,21 @@ def over_time(series: Iterable[UnpackedSeries], base_s: float) -> list[OverTime]
             interval_s=one.interval_s,
         )
         for one in series
+    ]
+
+
+def events_of(run: Run, base_s: float, last_s: float) -> list[Event]:
+    """What was noted of a run while its clients ran, from second 0 to the last one; one query.
+
+    Its stages and the transitions of its status are the timeline's: the clients know nothing of them.
+    """
+    begins = dt.datetime.fromtimestamp(base_s, tz=dt.UTC)
+    rows = run.events.exclude(kind__in=["status", "stage"]).filter(
+        at__range=(begins, begins + dt.timedelta(seconds=last_s))
+    )
+    return [
+        Event((at.timestamp() - base_s), text or f"{kind} {new}".strip())
+        for at, kind, new, text in rows.order_by("at").values_list("at", "kind", "new", "text")[:MOST_EVENTS]
     ]
 
 

@@ -8,28 +8,38 @@ from reports.curves import Point
 from reports.figures.heat import heat_figure
 from reports.figures.latency import KIND_SAYS
 from reports.figures.percentiles import Distribution, distribution_of, percentiles_figure
-from reports.figures.run_series import Band, OverTime, Window, run_series_figure
+from reports.figures.run_series import Band, Event, OverTime, Window, run_series_figure
 from reports.figures.tables import percentiles_table, run_series_table
 from reports.figures.wide_tables import heat_table
 from reports.sheets.sheet import Sheet, sentences
 
 HEAT_PX = 230  # of each map
+MOST_EVENTS = 3  # that the caption tells
 
 
 def run_series_sheet(
-    name: str, series: Sequence[OverTime], window: Window, *, band: Band | None = None, live: bool = False
+    name: str,
+    series: Sequence[OverTime],
+    window: Window,
+    *,
+    band: Band | None = None,
+    events: Sequence[Event] = (),
+    live: bool = False,
 ) -> Sheet:
     interval_s = max((one.interval_s for one in series), default=1)
     every = "second" if interval_s == 1 else f"{interval_s} s"
     measured = f"Measured from second {window.begin_s:.0f} to {window.end_s:.0f}" if window.end_s else ""
     return Sheet(
         name=name,
-        draw=lambda frame: run_series_figure(series, window, frame, band),
+        draw=lambda frame: run_series_figure(series, window, frame, band, events),
         caption=sentences(
             f"All clients merged, per {every}; what is shaded does not count",
             measured,
             f"p99 of each {every} by itself: their mean would mean nothing",
             "The band reaches from the least to the greatest second of each interval" if band is not None else "",
+            "Happened meanwhile: " + "; ".join(f"second {e.second:.0f}: {e.text}" for e in events[:MOST_EVENTS])
+            if events
+            else "",
         ),
         table=run_series_table(series),
         empty="" if any(one.seconds.size for one in series) else "No second of this run is stored.",

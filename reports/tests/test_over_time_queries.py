@@ -1,5 +1,7 @@
 """Ridges and heat maps out of what is stored: few queries, and nothing but a sentence where nothing is stored."""
 
+import datetime as dt
+
 import numpy as np
 import pytest
 from django.urls import reverse
@@ -7,12 +9,16 @@ from django.urls import reverse
 from reports.queries import compared
 from reports.queries.over_time import heats, ridges
 from reports.selection import Selection
+from runs.models import RunEvent
 from runs.models import Series as SeriesRow
 from runs.recording.intervals import fresh_intervals, store_intervals
 from runs.tests.factories import make_run, make_sweep
+from runs.tests.pages import artifact_folder
 from runs.ycsb.histogram import indices_of
 from runs.ycsb.intervals import Intervals
 from runs.ycsb.series import POINT, Series, pack
+
+__all__ = ["artifact_folder"]
 
 pytestmark = pytest.mark.django_db
 
@@ -58,9 +64,19 @@ def test_without_a_stored_series_there_is_a_sentence(client_in, sweep):
     assert heat["figure"] is None and "not stored" in heat["empty"]
 
 
-def test_heat_is_the_sum_of_the_stored_histograms_of_all_clients(sweep, settings, tmp_path):
-    files = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
-    settings.STORAGES = {**settings.STORAGES, "artifacts": files}
+def test_what_happened_to_a_run_stands_in_its_series(client_in, sweep):
+    run = sweep.runs.first()
+    store_series(run, [500.0] * 15)
+    for kind, text in (("note", "<b>the server restarted</b>"), ("stage", "measuring"), ("cut", "much later")):
+        seconds = 500 if kind == "cut" else 7
+        RunEvent.objects.create(run=run, kind=kind, text=text, at=run.starts_at + dt.timedelta(seconds=seconds))
+    answer = client_in.get(reverse("figure-run-series", args=[run.pk])).json()
+    (marks,) = [trace for trace in answer["figure"]["data"] if trace["name"] == "what happened"]
+    assert marks["x"] == [pytest.approx(7.0, abs=0.01)] and marks["text"] == ["&lt;b&gt;the server restarted&lt;/b&gt;"]
+    assert "second 7: <b>the server restarted</b>" in answer["caption"]  # charts.js writes it as text
+
+
+def test_heat_is_the_sum_of_the_stored_histograms_of_all_clients(sweep, artifact_folder):
     run = sweep.runs.first()
     base_s = run.starts_at.timestamp()
     seconds, values = 120, np.array([100, 900, 4000])

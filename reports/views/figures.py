@@ -19,7 +19,7 @@ from reports.figures.run_series import Window, band_of
 from reports.figures.table import Table
 from reports.published import overlays
 from reports.queries import StoredSeries, compared, curves, run_point, stored_series, sweeps_of
-from reports.queries.over_time import heats, over_time
+from reports.queries.over_time import events_of, heats, over_time
 from reports.queries.series import MOST_ROWS, Part
 from reports.selection import read
 from reports.sheets import (
@@ -133,10 +133,13 @@ def run_series(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpRespo
     run = owned_or_404(Run.objects.all(), request, pk)
     # Data to compute with is given second by second.
     stored = stored_series(run, part=_part(request), most_rows=None if form else MOST_ROWS)
+    series = over_time(stored.series, stored.base_s)
+    last_s = max((float(one.seconds[-1]) + one.interval_s for one in series if one.seconds.size), default=0.0)
     sheet = run_series_sheet(
         f"series-{run.pk}",
-        over_time(stored.series, stored.base_s),
+        series,
         window_of(stored, run.target_ops_s),
+        events=events_of(run, stored.base_s, last_s) if series else (),
         band=band_of(over_time(stored.finest, stored.base_s), stored.interval_s) if stored.finest else None,
     )
     return respond(request, sheet, form, "figure-run-series", pk)
