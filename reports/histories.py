@@ -7,12 +7,12 @@ import datetime as dt
 import re
 import uuid
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 from statistics import median
-from typing import Final
+from typing import Final, Protocol
 
 from benchsite import formatting
 from reports.analysis.changes import LATENCY, NEARBY, TAIL_LATENCY, THROUGHPUT, Change, Course, Rule, course_of
@@ -25,6 +25,14 @@ SHORT_COMMIT: Final = 10  # characters
 # States of `reports.models.ChangePoint`.
 FALSE: Final = "false"
 KEPT: Final = frozenset({"confirmed", "accepted"})
+
+
+class Analyse(Protocol):
+    """`course_of`, or what remembers its answers."""
+
+    def __call__(
+        self, values: Sequence[float], rule: Rule, *, kept: Collection[int], dismissed: Collection[int]
+    ) -> Course: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,12 +251,13 @@ def history_of(
     triage: Sequence[Triage] = (),
     environments: Sequence[Mapping[str, str] | None] = (),
     notes: Sequence[Note] = (),
+    analyse: Analyse = course_of,
 ) -> History:
     """Everything that is said of one metric of one test. `environments` are those of the points' first runs."""
     seen = followed(points)
     placed = _placed(points, seen, triage)
     values = [value for index in seen if (value := points[index].value) is not None]
-    course = course_of(
+    course = analyse(
         values,
         metric.rule,
         kept=[at for at, one in placed.items() if one.state in KEPT],

@@ -12,6 +12,7 @@ import numpy as np
 
 from reports.analysis.edivisive import MAX_P, WINDOW, Floats, Split, change_points, compared
 
+ALGORITHM_VERSION: Final = 1  # of everything in here and in `edivisive`; what was kept of another is forgotten
 LEAST_HISTORY: Final = 10  # points, before anything is said
 LEAST_AFTER: Final = 2  # points of the new level, the first one included
 NOISE_TIMES: Final = 2.0  # a change is at least so many times the variation of the series

@@ -1,15 +1,20 @@
 """One history: the runs of one test, what people said about them, and what else than the code changed."""
 
+import datetime as dt
+import hashlib
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
+import numpy as np
 from django.db import connection
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, FloatField, Func, OuterRef, Q, QuerySet, Subquery
 
 from benchsite.teams.models import Team
+from reports.analysis.changes import ALGORITHM_VERSION, Course, Rule, course_of
 from reports.curves import Standing
 from reports.histories import (
     HISTORY_STATISTICS,
@@ -35,6 +40,11 @@ MOST_NOTES: Final = 200
 # Opening a spec costs more than all the rest of a run: so many at once, and the others when the page is asked again.
 MOST_SPECS: Final = 600
 ENVIRONMENTS_KEPT_S: Final = 30 * 86_400
+COURSE_KEPT_S: Final = 86_400
+# Thousands of instants are read as numbers five times as fast as in words.
+FINISHED_S: Final = Func(
+    F("finished_at"), template="extract(epoch from %(expressions)s)::float8", output_field=FloatField()
+)
 FACTS: Final = ("image", "os", "kernel", "cpu_model", "cores", "memory_bytes", "disk_device", "virtualised")
 
 
@@ -70,7 +80,7 @@ def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
         measured = [run for run in measured if run.branch == branch]
     points = points_of(measured)
     environments = _environments(row, [point.first for point in points])
-    history = history_of(metric, points, _triage(row, metric), environments, _notes(row))
+    history = history_of(metric, points, _triage(row, metric), environments, _notes(row), _kept_course)
     missing = sum(one is None for one in environments)
     return Followed(row, history, metrics_of(row), branches, missing)
 
@@ -95,10 +105,10 @@ def _measured(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
                 latency_kind=metric.kind,
             ).values(COLUMNS[metric.statistic])[:1]
         )
-    columns = ("pk", "finished_at", "commit", "branch", "matrix_id", "verdict", "verdict_override", "excluded_reason")
+    columns = ("pk", "commit", "branch", "matrix_id", "verdict", "verdict_override", "excluded_reason")
     return [
-        Measured(pk, at, commit, branch, matrix, number, *standing_of(verdict, override, excluded))
-        for pk, at, commit, branch, matrix, verdict, override, excluded, number in runs.values_list(*columns, value)
+        Measured(pk, dt.datetime.fromtimestamp(at, dt.UTC), commit, branch, matrix, number, *standing_of(*said))
+        for pk, commit, branch, matrix, *said, at, number in runs.values_list(*columns, FINISHED_S, value)
     ]
 
 
@@ -124,6 +134,17 @@ def _notes(row: HistoryRow) -> list[Note]:
     rows = HistoryNote.objects.filter(Q(config_key=row.config_key) | Q(config_key=""), team=row.team_id)
     newest = rows.order_by("-at").values_list("pk", "at", "text", "created_by__username", "config_key")[:MOST_NOTES]
     return [Note(pk, at, text, by or "", everywhere=not key) for pk, at, text, by, key in reversed(list(newest))]
+
+
+def _kept_course(values: Sequence[float], rule: Rule, *, kept: Collection[int], dismissed: Collection[int]) -> Course:
+    """`course_of`, once for the same numbers and decisions."""
+    asked = repr((ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed))).encode()
+    name = f"history-course:{hashlib.sha256(asked + np.asarray(values, dtype=float).tobytes()).hexdigest()}"
+    known: Course | None = recall(name)
+    if known is None:
+        known = course_of(values, rule, kept=kept, dismissed=dismissed)
+        keep(name, known, COURSE_KEPT_S)
+    return known
 
 
 # --- On what runs were measured ---
@@ -160,7 +181,9 @@ def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, di
             """,
             [list(run_ids)],
         )
-        return [(row[0], _environment(*row[1:])) for row in cursor.fetchall()]
+        # Neighbours were mostly measured on the same, and say it in the same words.
+        said = lru_cache(maxsize=64)(_environment)
+        return [(row[0], said(*row[1:])) for row in cursor.fetchall()]
 
 
 def _environment(server: str | None, version: str | None, client_json: str | None, machines_json: str | None,

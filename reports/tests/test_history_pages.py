@@ -377,3 +377,20 @@ def test_a_note_of_another_team_is_not_deleted(client_in, dropped):
 def test_the_run_links_to_its_history(client_in, dropped):
     run = Run.objects.filter(config_key=dropped).first()
     assert reverse("history-series", args=[dropped]) in text_of(client_in.get(f"/runs/{run.pk}/"))
+
+
+def test_older_environments_are_read_when_the_page_is_asked_again(client_in, dropped, monkeypatch):
+    monkeypatch.setattr("reports.queries.history.MOST_SPECS", 13)
+    first = page_of(client_in, dropped)
+    assert "11 older points have not been looked at yet" in first
+    assert "Linux 6.12" not in first
+    second = page_of(client_in, dropped)
+    assert "looked at yet" not in second
+    assert "kernel: Linux 6.1 → Linux 6.12" in second
+
+
+def test_histories_need_no_redis(client_in, dropped, settings):
+    nowhere = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
+    settings.CACHES = {"default": nowhere}
+    assert "kernel: Linux 6.1 → Linux 6.12" in page_of(client_in, dropped)
+    assert figure_of(client_in, dropped)["figure"]

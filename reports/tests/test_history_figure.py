@@ -1,0 +1,137 @@
+"""The picture of a history: bounded, escaped, and true to what was decided. Without a database."""
+
+import datetime as dt
+import json
+import uuid
+
+import numpy as np
+import pytest
+
+from reports.curves import Standing
+from reports.figures.history import AXES, history_figure
+from reports.figures.layout import Frame
+from reports.figures.theme import DARK, LIGHT
+from reports.histories import (
+    THROUGHPUT_METRIC,
+    Measured,
+    Note,
+    Triage,
+    environment_changes,
+    history_of,
+    metric_named,
+    points_of,
+    step_sentence,
+)
+from reports.sheets.history import history_sheet
+
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+P99 = metric_named("READ response p99")
+
+
+def measured(values, *, commit=lambda n: f"{n:07x}", **fields):
+    return [
+        Measured(uuid.UUID(int=n + 1), START + dt.timedelta(hours=6 * n), commit(n), "main", None, value, **fields)
+        for n, value in enumerate(values)
+    ]
+
+
+def wave(size):
+    """A new level every hundred points."""
+    random = np.random.default_rng(2)
+    levels = np.where(np.arange(size) // 100 % 2, 800.0, 1000.0)
+    return (levels * random.normal(1, 0.01, size)).tolist()
+
+
+@pytest.mark.parametrize("along", AXES)
+@pytest.mark.parametrize("frame", [Frame(LIGHT), Frame(DARK, narrow=True)])
+def test_five_thousand_points_are_at_most_two_thousand_in_the_picture(along, frame):
+    history = history_of(THROUGHPUT_METRIC, points_of(measured(wave(5000))))
+    figure = history_figure(history, frame, along=along)
+    assert len(history.points) == 5000
+    assert max(len(trace["x"]) for trace in figure["data"]) <= 2000
+    assert len(figure["layout"]["annotations"]) <= 12  # of 49 changes only the newest are named
+    assert len(json.dumps(figure, allow_nan=False)) < 400_000
+    sheet = history_sheet(history)
+    assert len(sheet.table.rows) == 300
+    assert len(history_sheet(history, whole=True).table.rows) == 5000
+
+
+def test_names_notes_and_reasons_are_escaped_and_shortened():
+    ugly = "<img src=x onerror=alert(1)>" + "w" * 300
+    runs = [
+        *measured([1000.0] * 12, commit=lambda n: f"{ugly[:6]}{n}"),
+        *measured([900.0], commit=lambda n: "cafe", standing=Standing.EXCLUDED, reason=ugly),
+    ]
+    note = Note(uuid.uuid4(), START + dt.timedelta(days=1), ugly)
+    environments = [{"kernel": "a"}, {"kernel": ugly}]
+    history = history_of(THROUGHPUT_METRIC, points_of(runs), (), environments, (note,))
+    text = json.dumps(history_figure(history, Frame(LIGHT)), allow_nan=False)
+    assert "<img" not in text
+    assert "w" * 130 not in text
+
+
+@pytest.mark.parametrize("values", [[], [None], [float("nan")] * 3, [0.0], [0.0] * 12, [5.0] * 12, [1e-9, 1e12] * 6])
+@pytest.mark.parametrize("metric", [THROUGHPUT_METRIC, P99])
+def test_any_values_make_a_picture_or_a_sentence(values, metric):
+    history = history_of(metric, points_of(measured(values)))
+    sheet = history_sheet(history)
+    json.dumps(sheet.answer(theme="light", narrow=False), allow_nan=False)
+    assert bool(sheet.empty) == (not any(value is not None and np.isfinite(value) for value in values))
+    assert sheet.caption
+
+
+def test_latencies_are_drawn_in_milliseconds_and_their_rise_is_worse():
+    values = np.repeat([2000.0, 3000.0], 15) * np.random.default_rng(1).normal(1, 0.01, 30)
+    history = history_of(P99, points_of(measured(values.tolist())))
+    traces = {trace["name"]: trace for trace in history_figure(history, Frame(LIGHT))["data"]}
+    worse = traces["change, worse"]
+    assert (worse["x"], worse["marker"]["symbol"]) == ([15], ["triangle-up"])
+    assert worse["y"][0] == pytest.approx(3.0, rel=0.05)
+    assert worse["marker"]["color"] == LIGHT.series[1]
+
+
+def test_a_decision_stays_when_its_run_is_left_out():
+    values = np.repeat([1000.0, 800.0], 15).tolist()
+    runs = measured(values)
+    at = runs[15].run_id
+    runs[15] = Measured(at, runs[15].at, "000000f", "main", None, 800.0, standing=Standing.EXCLUDED)
+    history = history_of(THROUGHPUT_METRIC, points_of(runs), [Triage(at, "confirmed", "seen")])
+    (said,) = history.changes
+    assert (said.index, said.state, said.change.kept) == (16, "confirmed", True)
+
+
+def test_a_decision_on_a_run_of_another_branch_is_passed_over():
+    history = history_of(THROUGHPUT_METRIC, points_of(measured([1000.0] * 12)), [Triage(uuid.uuid4(), "confirmed")])
+    assert history.changes == ()
+
+
+def test_points_are_in_the_order_in_which_commits_were_first_measured():
+    runs = measured([1.0, 2.0, 3.0, 4.0], commit=lambda n: "ab"[n % 2] * 5)
+    points = points_of(runs)
+    assert [(point.commit, point.value, point.n) for point in points] == [("aaaaa", 2.0, 2), ("bbbbb", 3.0, 2)]
+
+
+def test_days_are_points_where_neither_commit_nor_matrix_is_known():
+    points = points_of(measured([1.0, 2.0, 3.0, 4.0, 5.0], commit=lambda n: ""))
+    assert [point.n for point in points] == [4, 1]
+
+
+def test_what_nobody_knows_is_no_change_of_environment():
+    found = environment_changes([None, {"kernel": "6.1"}, {}, {"kernel": "6.1"}, None, {"kernel": "6.2", "os": "x"}])
+    assert [(one.index, one.text) for one in found] == [(5, "kernel: 6.1 → 6.2")]
+
+
+def test_the_sentence_about_a_newest_point_says_the_side():
+    history = history_of(THROUGHPUT_METRIC, points_of(measured([*wave(30), 1500.0])))
+    assert "% above its level" in step_sentence(history).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert step_sentence(history_of(THROUGHPUT_METRIC, points_of(measured(wave(30))))) == ""
+
+
+@pytest.mark.parametrize("text", ["", "READ", "READ service", "READ service p90", "READ both p99", "a b c d", "X" * 70])
+def test_a_text_that_means_no_metric_is_none(text):
+    assert metric_named(text) is None
+
+
+@pytest.mark.parametrize("text", ["throughput", "READ service mean", "READ-MODIFY-WRITE response p999"])
+def test_a_metric_is_written_as_it_is_read(text):
+    assert str(metric_named(text)) == text
