@@ -195,7 +195,9 @@
     for (const figure of document.querySelectorAll(FIGURES)) if (!known.has(figure) && !figure.closest("details:not([open])")) draw(figure);
   }
 
-  for (const event of ["DOMContentLoaded", "htmx:afterSwap", "toggle"]) document.addEventListener(event, scan, true);
+  document.addEventListener("DOMContentLoaded", scan);
+  document.addEventListener("htmx:afterSwap", scan);
+  document.addEventListener("toggle", scan, true); // It does not bubble.
   document.addEventListener("benchsite:theme", function () {
     for (const figure of document.querySelectorAll(FIGURES)) if (known.has(figure)) draw(figure);
   });
