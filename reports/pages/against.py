@@ -241,7 +241,7 @@ def _throughput(curve: Curve, baseline: Curve, floor: float | None) -> Ratio:
     short = [one for one in (curve, baseline) if one.ceiling and one.ceiling.is_lower_bound]
     why = ""
     if len(short) == 2:
-        why = "both ladders are too short: neither ceiling was reached"
+        why = "both ladders are too short"
     elif short:
         why = (
             "at least, its ladder is too short" if short[0] is curve else "at most, the baseline's ladder is too short"
