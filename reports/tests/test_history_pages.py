@@ -105,11 +105,9 @@ def test_the_list_says_the_newest_value_and_the_last_change(client_in, dropped, 
     assert sweep.workload.name in page
 
 
-@pytest.mark.parametrize(
-    "query", ["?system=mongodb", "?mode=off", "?q=nosuchthing", "?phase=load", "?cluster=elsewhere"]
-)
-def test_the_list_is_filtered(client_in, dropped, query):
-    assert "No history matches" in text_of(client_in.get(f"/history/{query}"))
+def test_the_list_is_filtered(client_in, dropped):
+    for query in ("?system=mongodb", "?mode=off", "?q=nosuchthing", "?phase=load", "?cluster=elsewhere"):
+        assert "No history matches" in text_of(client_in.get(f"/history/{query}"))
 
 
 def test_the_list_finds_by_words_and_orders(client_in, dropped, sweep):
