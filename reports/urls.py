@@ -6,7 +6,7 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.views.decorators.gzip import gzip_page
 
-from reports.views import compare, figures, history, live, published, scaling, sizing, sweeps, wide_figures
+from reports.views import compare, figures, history, live, published, scaling, sizing, sweeps, why, wide_figures
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -92,6 +92,7 @@ urlpatterns: Patterns = [
     path("compare/pictures/", gzip_page(compare.pictures), name="compare-pictures"),
     path("compare/points/", gzip_page(compare.points), name="compare-points"),
     path("sizing/", sizing.sizing, name="sizing"),
+    path("why/", why.why, name="why"),
     path("scaling/", scaling.scaling, name="scaling"),
     path("history/", include(history_urls)),
     path("sweeps/", include(sweep_urls)),

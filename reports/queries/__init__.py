@@ -14,6 +14,7 @@ from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_row
 from reports.queries.series import StoredSeries, stored_series
 from reports.queries.sides import sides_by_sweep, sides_of
 from reports.queries.sizing import Candidates, candidates, measured_workloads
+from reports.queries.why import others_of, run_at_ceiling, run_sides
 
 __all__ = [
     "Candidates",
@@ -34,9 +35,12 @@ __all__ = [
     "last_evidence",
     "measured_workloads",
     "noise_floors",
+    "others_of",
     "remembered",
     "rows_digest",
+    "run_at_ceiling",
     "run_point",
+    "run_sides",
     "rung_rows",
     "sides_by_sweep",
     "sides_of",

@@ -352,6 +352,12 @@ def _cores(facts: Mapping[str, object]) -> int | None:
 
 def run_point(run: Run) -> Point | None:
     """One run as a point of its own, whatever its standing; None while nothing was measured. Five queries."""
-    row = Run.objects.filter(pk=run.pk).annotate(mode_verified=MODE_VERIFIED).values(*RUN_FIELDS, "mode_verified").get()
-    repeats = _repeats([row], {row["sweep_id"]: cast(RunSpec, run.spec)})
-    return _point([repeats[run.pk]]) if run.pk in repeats else None
+    return run_points([run]).get(run.pk)
+
+
+def run_points(runs: Sequence[Run]) -> dict[uuid.UUID, Point]:
+    """Each of the runs as a point of its own, whatever its standing, by its id. Five queries, however many they are."""
+    specs = {run.sweep_id: cast(RunSpec, run.spec) for run in runs if run.sweep_id}
+    rows = Run.objects.filter(pk__in=[run.pk for run in runs]).annotate(mode_verified=MODE_VERIFIED)
+    repeats = _repeats(list(rows.values(*RUN_FIELDS, "mode_verified")), specs)
+    return {run_id: _point([repeat]) for run_id, repeat in repeats.items()}

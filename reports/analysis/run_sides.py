@@ -1,0 +1,317 @@
+"""Two runs beside each other: every recorded setting and fact of both, as lines that differ or not. No rows."""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from benchsite import formatting
+from reports.curves import Point
+from runs.spec import MachineSpec, RunSpec
+from runs.validity import CheckResult, SideFacts
+from runs.validity.facts import fact
+from runs.ycsb.redact import is_secret
+
+NOT_SHOWN: Final = "(not shown)"
+# Facts that are never the same twice, and say nothing of what a machine is.
+PASSING: Final = frozenset({"disk_free_bytes", "host", "uptime_s"})
+MOST_MACHINES: Final = 16  # of one role that are shown beside each other
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSide:
+    """One client of a run."""
+
+    number: int
+    generator: str
+    java: str
+    clock_offset_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSide:
+    """One of the two runs. None and empty: nobody knows."""
+
+    run_id: uuid.UUID
+    name: str
+    spec: RunSpec
+    evidence: Mapping[str, Any]
+    facts: SideFacts  # with its name as label
+    point: Point | None  # None: nothing was measured
+    findings: tuple[CheckResult, ...] = ()
+    clients: tuple[ClientSide, ...] = ()
+    started_at: dt.datetime | None = None
+    position: int = 0  # in the queue of its matrix
+    matrix: str = ""
+    commit: str = ""
+    branch: str = ""
+    verdict: str = ""
+    excluded_reason: str = ""
+    is_bracket: bool = False
+    repeats_ops_s: tuple[float, ...] = ()  # of its rung in its sweep, those that count, itself among them
+
+    def finding(self, check_id: str) -> CheckResult | None:
+        return next((one for one in self.findings if one.check_id == check_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One setting or fact. None: not known."""
+
+    what: str
+    a: str | None
+    b: str | None
+    passing: bool = False  # it differs by nature
+
+    @property
+    def differs(self) -> bool:
+        """Where one of the two is not known, nobody can say."""
+        return self.a is not None and self.b is not None and self.a != self.b and not self.passing
+
+    @property
+    def unknown(self) -> bool:
+        return (self.a is None) != (self.b is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    title: str
+    lines: tuple[Line, ...]
+
+    @property
+    def differing(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.differs)
+
+    @property
+    def unclear(self) -> tuple[Line, ...]:
+        """Known of one side only."""
+        return tuple(line for line in self.lines if line.unknown)
+
+    @property
+    def alike(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if not line.differs and not line.unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePair:
+    """The machines of one role that stand at the same place on both sides; None: the other side has one fewer."""
+
+    role: str
+    a: str | None
+    b: str | None
+    group: Group
+
+
+def groups(a: RunSide, b: RunSide) -> list[Group]:
+    """Everything that was submitted, in the order in which it usually matters; groups without any line are left out."""
+    found = [
+        Group("Database", _database(a, b)),
+        Group("Durability mode", _mode(a, b)),
+        Group("Workload and data set", _workload(a, b)),
+        Group("Load", _load(a, b)),
+        Group("Clients", _clients(a, b)),
+        Group("Window and preparation", _window(a, b)),
+    ]
+    return [group for group in found if group.lines]
+
+
+def _line(what: str, a: object, b: object) -> Line:
+    return Line(what, _known(a), _known(b))
+
+
+def _passing(what: str, values: Sequence[str | None], *, passing: bool = True) -> Line:
+    """What differs by nature."""
+    return Line(what, values[0], values[1], passing)
+
+
+def _known(value: object) -> str | None:
+    """A value as text; nothing of it is not known."""
+    return None if value is None or value == "" else str(value)
+
+
+def _pairs(a: Mapping[str, object], b: Mapping[str, object], *, known: bool = True) -> list[Line]:
+    """Settings by name. One that a side does not set is "not set", unless nobody knows what that side set."""
+    missing = "not set" if known else None
+    found = []
+    for name in sorted({*a, *b}):
+        values = [str(side[name]) or '""' if name in side else missing for side in (a, b)]
+        if is_secret(name) and all(values):
+            same = values[0] == values[1]
+            values = [NOT_SHOWN, NOT_SHOWN if same else f"{NOT_SHOWN[:-1]}, another)"]
+        found.append(Line(name, values[0], values[1]))
+    return found
+
+
+def _database(a: RunSide, b: RunSide) -> tuple[Line, ...]:
+    x, y = a.spec, b.spec
+    return (
+        _line("system", x["system_name"], y["system_name"]),
+        _line("database", x["database"]["name"], y["database"]["name"]),
+        _line("version, as stated", x["database"]["version"], y["database"]["version"]),
+        _line("version, as the server says", a.evidence.get("server_version"), b.evidence.get("server_version")),
+        _line("commit", a.commit, b.commit),
+        _line("branch", a.branch, b.branch),
+        _line("copies of the data", x["database"]["replication_factor"], y["database"]["replication_factor"]),
+        _line("provisioner", x["cluster"]["provisioner"], y["cluster"]["provisioner"]),
+        *_pairs(x["database"]["settings"], y["database"]["settings"], known=_scheduled(a, b)),
+        *_pairs(x["database"]["binding_properties"], y["database"]["binding_properties"], known=_scheduled(a, b)),
+    )
+
+
+def _scheduled(a: RunSide, b: RunSide) -> bool:
+    """Of what was measured elsewhere nobody knows what was not set."""
+    return "stated" not in a.spec and "stated" not in b.spec
+
+
+def _mode(a: RunSide, b: RunSide) -> tuple[Line, ...]:
+    x, y = a.spec["mode"], b.spec["mode"]
+    known = _scheduled(a, b)
+    found = _read_back(a), _read_back(b)
+    return (
+        _line("mode", x["slug"], y["slug"]),
+        *_pairs(x["record"], y["record"], known=False),
+        *_pairs(x["server_settings"], y["server_settings"], known=known),
+        *_pairs(x["client_properties"], y["client_properties"], known=known),
+        *(Line(f"{line.what}, read back", line.a, line.b) for line in _pairs(*found, known=False)),
+    )
+
+
+def _read_back(side: RunSide) -> Mapping[str, object]:
+    """What the server answered after the run, else before it."""
+    for when in ("after", "before"):
+        answer = side.evidence.get(when)
+        if isinstance(answer, Mapping) and isinstance(answer.get("found"), Mapping):
+            return answer["found"]  # type: ignore[no-any-return]
+    return {}
+
+
+def _workload(a: RunSide, b: RunSide) -> tuple[Line, ...]:
+    x, y = a.spec, b.spec
+    known = bool(x["workload"]["properties"] and y["workload"]["properties"])
+    return (
+        _line("workload", x["workload"]["name"], y["workload"]["name"]),
+        _line("phase", x["phase"], y["phase"]),
+        _line("purpose", x["purpose"], y["purpose"]),
+        _line("records", _count(x["dataset"]["records"]), _count(y["dataset"]["records"])),
+        _line("bytes of a record", _count(x["dataset"]["record_bytes"]), _count(y["dataset"]["record_bytes"])),
+        _line("data set over memory", _ratio(a.facts.memory_ratio), _ratio(b.facts.memory_ratio)),
+        *_pairs(x["workload"]["properties"], y["workload"]["properties"], known=known),
+    )
+
+
+def _count(value: int | None) -> str | None:
+    return None if value is None else f"{value:,}"
+
+
+def _ratio(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2g}"
+
+
+def _load(a: RunSide, b: RunSide) -> tuple[Line, ...]:
+    x, y = a.spec["load"], b.spec["load"]
+    targets = [f"{load['target_ops_s']:,} ops/s" if load["target_ops_s"] else "as fast as it goes" for load in (x, y)]
+    return (_line("threads", x["threads"], y["threads"]), _line("target", *targets))
+
+
+def _clients(a: RunSide, b: RunSide) -> tuple[Line, ...]:
+    x, y = a.spec, b.spec
+    counts = [max(len(spec["generators"]), 1) * spec["load"]["processes"] for spec in (x, y)]
+    names = [", ".join(sorted(one["name"] for one in spec["generators"])) for spec in (x, y)]
+    shared = [_yes(side.facts.client_on_database_host) for side in (a, b)]
+    busy = [_share(side.point.generator_cpu if side.point else None) for side in (a, b)]
+    java = [", ".join(sorted({one.java for one in side.clients if one.java})) for side in (a, b)]
+    return (
+        _line("YCSB", x["client"]["flavour"], y["client"]["flavour"]),
+        _line("YCSB version", x["client"]["ycsb_version"], y["client"]["ycsb_version"]),
+        _line("binding", x["client"]["binding"], y["client"]["binding"]),
+        _line("digest of the binding", x["client"]["digest"][:16], y["client"]["digest"][:16]),
+        _line("Java", *java),
+        _line("client processes", *counts),
+        _line("load generators", *names),
+        _line("on the database's machine", *shared),
+        _passing("CPU of the busiest generator", busy),
+    )
+
+
+def _yes(value: bool | None) -> str | None:
+    return None if value is None else "yes" if value else "no"
+
+
+def _share(value: float | None) -> str | None:
+    return None if value is None else formatting.percent(value)
+
+
+def _window(a: RunSide, b: RunSide) -> tuple[Line, ...]:
+    x, y = a.spec, b.spec
+    cuts = [side.point for side in (a, b)]
+    times = [f"{side.started_at:%Y-%m-%d %H:%M} UTC" if side.started_at else None for side in (a, b)]
+    return (
+        _line("warm-up asked", _seconds(x["window"]["warmup_s"]), _seconds(y["window"]["warmup_s"])),
+        _line("at least measured", _seconds(x["window"]["min_measure_s"]), _seconds(y["window"]["min_measure_s"])),
+        _line("at most measured", _seconds(x["window"]["max_measure_s"]), _seconds(y["window"]["max_measure_s"])),
+        _line("cut off as warm-up", *(_seconds(cut.warmup_s if cut else None) for cut in cuts)),
+        _passing("window", [_seconds(cut.window_s if cut else None) for cut in cuts], passing=_close(cuts)),
+        _line("data before it", x["load_policy"], y["load_policy"]),
+        *_pairs(x["resets"], y["resets"], known=_scheduled(a, b)),
+        _line("priming run", *("yes" if spec["priming"] else "no" for spec in (x, y))),
+        _line("matrix", a.matrix, b.matrix),
+        _passing("place in its matrix", [str(side.position) if side.matrix else None for side in (a, b)]),
+        _passing("began", times),
+    )
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else formatting.duration(value)
+
+
+def _close(cuts: Sequence[Point | None]) -> bool:
+    """Two windows of one length are never the same to the millisecond."""
+    known = [cut.window_s for cut in cuts if cut]
+    return len(known) == 2 and abs(known[0] - known[1]) <= 0.02 * max(known)
+
+
+def machine_pairs(a: RunSide, b: RunSide) -> list[MachinePair]:
+    """The nodes of both clusters beside each other in the order of their names, then the load generators' machines."""
+    found = []
+    for role, of in (("node", _nodes), ("load generator", _generators)):
+        left, right = of(a), of(b)
+        for i in range(min(max(len(left), len(right)), MOST_MACHINES)):
+            x, y = (side[i] if i < len(side) else None for side in (left, right))
+            lines = _facts(x["facts"] if x else {}, y["facts"] if y else {})
+            found.append(MachinePair(role, x["name"] if x else None, y["name"] if y else None, Group(role, lines)))
+    return found
+
+
+def _nodes(side: RunSide) -> list[MachineSpec]:
+    return _once(side.spec["cluster"]["machines"])
+
+
+def _generators(side: RunSide) -> list[MachineSpec]:
+    return _once(one["machine"] for one in side.spec["generators"])
+
+
+def _once(machines: Iterable[MachineSpec]) -> list[MachineSpec]:
+    return sorted({one["id"]: one for one in machines}.values(), key=lambda one: one["name"])
+
+
+def _facts(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[Line, ...]:
+    return tuple(
+        Line(_fact_name(name), fact_text(a, name), fact_text(b, name), passing=name in PASSING)
+        for name in sorted({*a, *b})
+    )
+
+
+def _fact_name(name: str) -> str:
+    return name.removesuffix("_bytes").removesuffix("_us").replace("_", " ")
+
+
+def fact_text(machine: Mapping[str, object], name: str) -> str | None:
+    """A machine's fact as people read it; None where nobody knows it."""
+    value = fact(machine, name)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if name.endswith("_bytes"):
+            return formatting.size(value)
+        if name.endswith("_us"):
+            return formatting.latency(value)
+    return _known(value)

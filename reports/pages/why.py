@@ -1,0 +1,203 @@
+"""The page "Why different": the numbers of two runs, what may have made them differ, and all that is recorded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from benchsite import formatting
+from reports.analysis.causes import Both, Cause, both, causes
+from reports.analysis.comparing import Comparison, Outcome, compare_values
+from reports.analysis.noise import NoiseFloor
+from reports.analysis.run_sides import Group, MachinePair, RunSide
+from reports.curves import Operation, Point
+from runs.validity import CheckResult
+
+STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
+KIND_SAYS: Final = {"service": "service time", "response": "response time"}
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number of both runs. `change` is B over A, minus 1; None where one of them is missing or A's is zero."""
+
+    what: str
+    a: str
+    b: str
+    change: float | None
+    better: str = ""  # "higher" or "lower"; empty: neither is good
+
+
+@dataclass(frozen=True, slots=True)
+class FindingPair:
+    """One check that does not say the same of both."""
+
+    title: str
+    check_id: str
+    a: CheckResult | None  # None: it did not look at this run
+    b: CheckResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class WhyPage:
+    a: RunSide
+    b: RunSide
+    sentences: tuple[str, ...]
+    comparison: Comparison
+    metrics: tuple[Metric, ...]
+    causes: tuple[Cause, ...]
+    groups: tuple[Group, ...]
+    machines: tuple[MachinePair, ...]
+    findings: tuple[FindingPair, ...]
+
+    @property
+    def differing(self) -> list[Group]:
+        return [group for group in self.groups if group.differing]
+
+    @property
+    def unclear(self) -> list[str]:
+        """What is known of one side only."""
+        return [line.what for group in self.groups for line in group.unclear]
+
+    @property
+    def alike(self) -> list[Group]:
+        return [group for group in self.groups if group.alike]
+
+    @property
+    def alike_count(self) -> int:
+        return sum(len(group.alike) for group in self.groups)
+
+    @property
+    def nothing(self) -> bool:
+        """Nothing that is recorded differs, and nothing is known of one side only."""
+        return not self.causes and not self.differing and not any(pair.group.differing for pair in self.machines)
+
+    @property
+    def same_machines(self) -> bool:
+        return bool(self.machines) and not any(
+            pair.group.differing or pair.a is None or pair.b is None for pair in self.machines
+        )
+
+
+def why_page(a: RunSide, b: RunSide, floors: Mapping[str, NoiseFloor], *, at_ceilings: bool = False) -> WhyPage:
+    floor = _floor(a, b, floors)
+    comparison = compare_values(
+        b.repeats_ops_s, a.repeats_ops_s, higher_is_better=True, noise_floor=floor.relative if floor else None
+    )
+    sides = both(a, b, at_ceilings=at_ceilings)
+    change = _change(_throughput(a), _throughput(b))
+    found = causes(sides, change)
+    return WhyPage(
+        a=a,
+        b=b,
+        sentences=tuple(_sentences(sides, comparison, floor, found)),
+        comparison=comparison,
+        metrics=tuple(_metrics(a.point, b.point)),
+        causes=tuple(found),
+        groups=sides.groups,
+        machines=sides.machines,
+        findings=tuple(_findings(a, b)),
+    )
+
+
+def _floor(a: RunSide, b: RunSide, floors: Mapping[str, NoiseFloor]) -> NoiseFloor | None:
+    """The larger of the two clusters'; None where one of them is not known."""
+    known = [floors[name] for side in (a, b) if (name := side.spec["cluster"]["name"]) in floors]
+    return max(known, key=lambda one: one.relative) if len(known) == 2 else None
+
+
+def _throughput(side: RunSide) -> float | None:
+    return side.point.throughput_ops_s.median if side.point else None
+
+
+def _change(a: float | None, b: float | None) -> float | None:
+    return b / a - 1 if a and b is not None and a > 0 else None
+
+
+def _sentences(sides: Both, comparison: Comparison, floor: NoiseFloor | None, found: Sequence[Cause]) -> Iterator[str]:
+    x, y = _throughput(sides.a), _throughput(sides.b)
+    if x is None or y is None:
+        missing = "neither" if x is None and y is None else "A" if x is None else "B"
+        verb = "has no" if missing != "neither" else "of them has a"
+        yield f"{missing[:1].upper()}{missing[1:]} {verb} throughput, so that there is nothing to compare."
+    elif change := _change(x, y):
+        did = "more" if change > 0 else "less"
+        amount = formatting.percent(abs(change))
+        yield f"B did {amount} {did} than A: {formatting.throughput(y)} after {formatting.throughput(x)}."
+        yield _verdict(sides, comparison)
+        yield _noise(abs(change), floor)
+    else:
+        yield f"Both did {formatting.throughput(x)}."
+    if not found and x is not None and y is not None:
+        yield (
+            "Nothing that is recorded differs. What remains is what two runs of one test always differ by, and what "
+            "nobody records: neighbours on the same host, the state of caches and disks, the room's temperature."
+        )
+
+
+def _verdict(sides: Both, comparison: Comparison) -> str:
+    if comparison.outcome is Outcome.INCONCLUSIVE:
+        return f"Whether that is a difference is open. {comparison.reason}"
+    words = {
+        Outcome.FASTER: "B is faster, by the repeats of both rungs.",
+        Outcome.SLOWER: "B is slower, by the repeats of both rungs.",
+        Outcome.EQUIVALENT: "By the repeats of both rungs they are equivalent: there may be nothing to explain.",
+    }
+    return f"{words[comparison.outcome]} {comparison.reason}"
+
+
+def _noise(change: float, floor: NoiseFloor | None) -> str:
+    if floor is None:
+        return (
+            "How much a test differs on these machines when it is only repeated is not known: repeat two tests on each "
+            "cluster to find out."
+        )
+    limit = formatting.percent(floor.relative)
+    told = f"{floor.pairs} repeated tests on these machines differ by up to {limit}"
+    if change <= floor.relative:
+        return f"{told}: this difference is not above that noise, and may have no cause at all."
+    return f"{told}: this difference is above that noise."
+
+
+def _metrics(a: Point | None, b: Point | None) -> Iterator[Metric]:
+    x, y = (point.throughput_ops_s.median if point else None for point in (a, b))
+    texts = [formatting.throughput(value) for value in (x, y)]
+    yield Metric("throughput", texts[0], texts[1], _change(x, y), "higher")
+    names = sorted({(one.operation, one.kind) for point in (a, b) if point for one in point.operations}, key=_order)
+    for operation, kind in names:
+        found = [point.operation(operation, kind) if point else None for point in (a, b)]
+        for statistic, label in STATISTICS:
+            yield _latency(f"{operation} {label}, {KIND_SAYS.get(kind, kind)}", statistic, found[0], found[1])
+    errors = [point.error_ratio if point else None for point in (a, b)]
+    yield Metric("failed operations", *_percents(errors), _change(errors[0], errors[1]), "lower")
+    busy = [point.generator_cpu if point else None for point in (a, b)]
+    yield Metric("CPU of the busiest load generator", *_percents(busy), _change(busy[0], busy[1]))
+
+
+def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
+    first = ("READ", "UPDATE", "INSERT")
+    return (first.index(name[0]) if name[0] in first else len(first), name[0], name[1] != "service")
+
+
+def _latency(what: str, statistic: str, a: Operation | None, b: Operation | None) -> Metric:
+    values = [one.median_us(statistic) if one else None for one in (a, b)]
+    texts = [
+        formatting.latency_between(*bounds) if one and (bounds := one.bounds_us.get(statistic)) else
+        formatting.latency(value)
+        for one, value in zip((a, b), values, strict=True)
+    ]  # fmt: skip
+    return Metric(what, texts[0], texts[1], _change(values[0], values[1]), "lower")
+
+
+def _percents(values: Sequence[float | None]) -> tuple[str, str]:
+    return formatting.percent(values[0]), formatting.percent(values[1])
+
+
+def _findings(a: RunSide, b: RunSide) -> Iterator[FindingPair]:
+    """The checks that do not say the same of both, by their ids; messages have numbers, so severities are compared."""
+    held = [{one.check_id: one for one in side.findings} for side in (a, b)]
+    for check_id in sorted({*held[0], *held[1]}):
+        x, y = (side.get(check_id) for side in held)
+        if (x.severity if x else "") != (y.severity if y else ""):
+            one = x or y
+            assert one is not None
+            yield FindingPair(one.title, check_id, x, y)
