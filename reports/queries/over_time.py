@@ -117,7 +117,8 @@ def _ridge(
     curve: Curve, point: Point, series: Sequence[UnpackedSeries], begin_s: float, length_s: float, level: int
 ) -> Ridge:
     seconds, rate = total_rate(over_time(series, begin_s))
-    inside = (seconds >= 0) & (seconds + level <= length_s + 1)
+    # A second that reaches far beyond the window was not measured whole: it would look slow.
+    inside = (seconds >= 0) & (seconds + level <= length_s + 0.5)
     load = rung_label(point) if point.target_ops_s else f"{point.threads} threads"
     return Ridge(curve, load, seconds[inside], rate[inside], level)
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_required
+from reports.analysis.downsample import lttb
 from reports.figures.layout import Figure, Frame, Trace
 from reports.figures.run_series import OverTime, Window
 from reports.sheets import Sheet, run_series_sheet
@@ -23,6 +24,7 @@ CAPTION = (
 )
 # A browser draws so many points of one line without effort; a long run shows its end.
 MOST_SECONDS = 1_800
+MOST_OF_A_CLIENT = 400
 
 
 @require_GET
@@ -80,11 +82,15 @@ def _numbers(values: tuple[float | None, ...]) -> npt.NDArray[np.float64]:
 
 
 def _client_line(client: ClientSeries, frame: Frame) -> Trace:
+    """Context behind the sum, which keeps every dip: its course is enough, for many are sent often."""
+    rates = np.asarray(client.rates_ops_s[-MOST_SECONDS:], dtype=float)
+    seconds = client.seconds[-MOST_SECONDS:]
+    kept = lttb(rates, MOST_OF_A_CLIENT).tolist()
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": list(client.seconds[-MOST_SECONDS:]),
-        "y": [round(rate, 1) for rate in client.rates_ops_s[-MOST_SECONDS:]],
+        "x": [seconds[at] for at in kept],
+        "y": [round(float(rates[at]), 1) for at in kept],
         "name": f"client {client.number}",
         "line": {"color": frame.theme.muted, "width": 1},
         "opacity": 0.7,
