@@ -15,6 +15,7 @@ from typing import Literal
 from reports.analysis.ceiling import Ceiling, Rung, ceiling
 from reports.analysis.knee import Knee, power_knee
 from reports.analysis.points import Spread
+from reports.packing import Packed
 from runs.catalog.durability import ACKS
 
 Kind = Literal["service", "response"]
@@ -46,7 +47,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Packed):
     """One operation of a point: the median over its repeats of each statistic, in µs."""
 
     operation: str
@@ -63,7 +64,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Packed):
     """One repeat that is no part of its point, though it was measured."""
 
     run_id: uuid.UUID
@@ -77,7 +78,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Point(Packed):
     """One rung of a sweep: the median of the repeats that count, with the band they cover."""
 
     threads: int

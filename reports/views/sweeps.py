@@ -4,7 +4,6 @@ import uuid
 from dataclasses import dataclass, replace
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -25,6 +24,7 @@ from runs.catalog import Durability
 from runs.models import Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
+from runs.views.paging import page_of
 
 PER_PAGE = 50
 
@@ -40,7 +40,7 @@ class SweepRow:
 def sweeps(request: HttpRequest) -> HttpResponseBase:
     team, wanted = team_of(request), SweepFilter.from_query(request.GET)
     rows = wanted.apply(team).select_related("matrix", "workload", "database")
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, rows, PER_PAGE)
     listed = list(page.object_list)
     context = {
         "filter": wanted,

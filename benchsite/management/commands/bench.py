@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchsite.bench import driver, overhead, queueing, reading
+from benchsite.bench import driver, overhead, pages, queueing, reading
 from benchsite.bench.live import BenchmarkFailed, forget_earlier
 from benchsite.bench.report import Report
 from benchsite.supervisor import Site, SiteError
@@ -20,16 +20,17 @@ from workers.provision.ports import free_port
 FOLDER = settings.BASE_DIR / "var" / "bench"
 SITE_FOLDER = FOLDER / "site"
 ON_A_SITE: dict[str, Callable[[Site], Report]] = {"queue": queueing.measure, "overhead": overhead.measure}
-READING: dict[str, Callable[[], list[Report]]] = {
+IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "logs": reading.measure_logs,
     "text": reading.measure_text,
     "points": reading.measure_points,
+    "pages": pages.measure,
 }
-NAMES = ("driver", *READING, *ON_A_SITE)
+NAMES = ("driver", *IN_PROCESSES, *ON_A_SITE)
 
 
 class Command(BaseCommand):
-    help = "Measures the Redis binding, reading, the queue and the driving of clients; tables here, JSON in var/bench/."
+    help = "Measures the Redis binding, reading, pages, the queue, driving clients; tables here, JSON in var/bench/."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("names", nargs="*", choices=[*NAMES, []], default=[], help="only these")
@@ -40,8 +41,8 @@ class Command(BaseCommand):
         try:
             if "driver" in wanted:
                 self._show(driver.measure())
-            for name in READING:
-                for report in READING[name]() if name in wanted else ():
+            for name in IN_PROCESSES:
+                for report in IN_PROCESSES[name]() if name in wanted else ():
                     self._show(report)
             if on_a_site := [name for name in wanted if name in ON_A_SITE]:
                 with Site(port=free_port(), command="make bench", say=self._say) as site:
