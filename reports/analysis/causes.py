@@ -5,13 +5,13 @@ makes it another test; then what changes a database's speed most, the promise of
 other way than the numbers do (the side that promises more was faster) explains nothing, and comes last.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from benchsite.formatting import THIN, percent
 from reports.analysis.gate import NO_MIX
-from reports.analysis.run_sides import Group, Line, MachinePair, RunSide, groups, machine_pairs
+from reports.analysis.run_sides import OF_THE_PROMISE, Group, Line, MachinePair, RunSide, groups, machine_pairs
 from reports.curves import durability_key
 from runs.catalog.durability import same_class
 from runs.validity.facts import number_of
@@ -19,6 +19,7 @@ from runs.validity.pairs import memory_ratio, waits_for
 
 BUSY: Final = 0.80  # of a load generator's CPU, as V03 has it
 FAILED: Final = 0.001  # of the operations, as V07 has it
+LONGEST_NAMED: Final = 80  # characters of a value in a sentence
 MOST_NAMED: Final = 4  # settings that a sentence names; the tables below it name all
 # Facts of a machine of which more is faster.
 MORE_IS_FASTER: Final = ("cores", "memory", "nic bits per s")
@@ -155,8 +156,7 @@ def _settings(sides: Both) -> Iterator[Cause]:
     modes = sides.a.facts.mode, sides.b.facts.mode
     if sides.a.facts.system == sides.b.facts.system and same_class(modes[0], modes[1]):
         # Where the classes differ, the settings of the mode are what makes them differ.
-        record = {*sides.a.spec["mode"]["record"], "mode"}
-        lines += [line for line in sides.differing("Durability mode") if line.what not in record]
+        lines += [line for line in sides.differing("Durability mode") if line.what not in OF_THE_PROMISE]
     if lines:
         yield Cause("Settings", f"{_named(lines)}.")
 
@@ -170,16 +170,27 @@ def _hardware(sides: Both) -> Iterator[Cause]:
 
 
 def _of_machines(sides: Both, role: str, what: str, said: str) -> Iterator[Cause]:
-    lines: dict[str, Line] = {}
-    for pair in sides.machines:
-        if pair.role == role:
-            lines |= {line.what: line for line in pair.group.differing if line.what in HARDWARE}
-    if lines:
-        yield Cause(what, f"{said}: {_named(list(lines.values()))}.", favours=_more(list(lines.values())))
-    kernels = [line for pair in sides.machines if pair.role == role for line in pair.group.differing]
-    software = {line.what: line for line in kernels if line.what in ("kernel", "os")}
-    if software:
-        yield Cause(f"{what}: operating system", f"{_named(list(software.values()))}.")
+    """Facts that all machines of the role together do not share: two nodes that changed places differ in nothing."""
+    lines = [line for pair in sides.machines if pair.role == role for line in pair.group.lines]
+    held: dict[str, list[Line]] = {}
+    for line in lines:
+        held.setdefault(line.what, []).append(line)
+    differing = [
+        Line(name, _all(a for a in left), _all(b for b in right))
+        for name, same in held.items()
+        if any(line.differs for line in same)
+        and (left := sorted(line.a or "" for line in same)) != (right := sorted(line.b or "" for line in same))
+    ]
+    hardware = [line for line in differing if line.what in HARDWARE]
+    if hardware:
+        yield Cause(what, f"{said}: {_named(hardware)}.", favours=_more(hardware))
+    if software := [line for line in differing if line.what in ("kernel", "os")]:
+        yield Cause(f"{what}: operating system", f"{_named(software)}.")
+
+
+def _all(values: Iterable[str]) -> str:
+    """Each value once."""
+    return ", ".join(value or "not known" for value in dict.fromkeys(values))
 
 
 def _more(lines: Sequence[Line]) -> int:
@@ -261,7 +272,7 @@ def _time(sides: Both) -> Iterator[Cause]:
         yield Cause("Drift", said)
         return
     if sides.a.started_at and sides.b.started_at:
-        apart = abs((sides.a.started_at - sides.b.started_at).days)
+        apart = abs(sides.a.started_at - sides.b.started_at).days
         if apart >= 1:
             yield Cause(
                 "Time", f"They began {apart} day{'' if apart == 1 else 's'} apart: other things ran since then."
@@ -276,16 +287,14 @@ RULES: Final[tuple[Callable[[Both], Iterator[Cause]], ...]] = (
 
 def _named(lines: Sequence[Line]) -> str:
     """ "threads is 8 in A and 16 in B; ..."."""
-    shown = [f"{line.what} is {_short(line.a)} in A and {_short(line.b)} in B" for line in lines[:MOST_NAMED]]
+    shown = []
+    for line in lines[:MOST_NAMED]:
+        a, b = line.shown(LONGEST_NAMED)
+        shown.append(f"{line.what[:LONGEST_NAMED]} is {a} in A and {b} in B")
     if len(lines) > MOST_NAMED:
         shown.append(f"and {len(lines) - MOST_NAMED} more")
     text = "; ".join(shown)
     return text[:1].upper() + text[1:]
-
-
-def _short(text: str | None) -> str:
-    text = text or "not known"
-    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def _percent(share: float) -> str:

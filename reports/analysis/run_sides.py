@@ -11,9 +11,12 @@ from reports.curves import Point
 from runs.spec import MachineSpec, RunSpec
 from runs.validity import CheckResult, SideFacts
 from runs.validity.facts import fact
+from runs.validity.pairs import waits_for
 from runs.ycsb.redact import is_secret
 
 NOT_SHOWN: Final = "(not shown)"
+NOT_KNOWN: Final = "not known"
+LONGEST: Final = 200  # characters of a value in a table
 # Facts that are never the same twice, and say nothing of what a machine is.
 PASSING: Final = frozenset({"disk_free_bytes", "host", "uptime_s"})
 MOST_MACHINES: Final = 16  # of one role that are shown beside each other
@@ -72,6 +75,22 @@ class Line:
     @property
     def unknown(self) -> bool:
         return (self.a is None) != (self.b is None)
+
+    def shown(self, longest: int = LONGEST) -> tuple[str, str]:
+        """Both values, no longer than that, and with the place where they differ."""
+        a, b = (NOT_KNOWN if value is None else value for value in (self.a, self.b))
+        first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        begin = first - longest // 4 if a != b and first >= longest - 2 else 0
+        return _cut(a, begin, longest), _cut(b, begin, longest)
+
+    @property
+    def both(self) -> tuple[str, str]:
+        return self.shown()
+
+
+def _cut(text: str, begin: int, longest: int) -> str:
+    kept = f"…{text[begin:]}" if begin else text
+    return kept if len(kept) <= longest else f"{kept[: longest - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +183,33 @@ def _scheduled(a: RunSide, b: RunSide) -> bool:
     return "stated" not in a.spec and "stated" not in b.spec
 
 
+# What a mode promises, as against the settings that make it so.
+OF_THE_PROMISE: Final = ("mode", "a write waits for", "reads", "survives")
+
+
 def _mode(a: RunSide, b: RunSide) -> tuple[Line, ...]:
     x, y = a.spec["mode"], b.spec["mode"]
     known = _scheduled(a, b)
-    found = _read_back(a), _read_back(b)
+    modes = a.facts.mode, b.facts.mode
+    asked = {*_read_back(a)} & {*_read_back(b)}  # Another mode is asked for other settings.
+    answers = [{f"{name}, read back": _read_back(side)[name] for name in asked} for side in (a, b)]
     return (
         _line("mode", x["slug"], y["slug"]),
-        *_pairs(x["record"], y["record"], known=False),
+        _line("a write waits for", *(waits_for(mode) if mode else None for mode in modes)),
+        _line("reads", *(mode.reads.replace("_", " ") if mode else None for mode in modes)),
+        _line("survives", *(_survived(mode["record"]) for mode in (x, y))),
         *_pairs(x["server_settings"], y["server_settings"], known=known),
         *_pairs(x["client_properties"], y["client_properties"], known=known),
-        *(Line(f"{line.what}, read back", line.a, line.b) for line in _pairs(*found, known=False)),
+        *_pairs(answers[0], answers[1]),
     )
+
+
+def _survived(record: Mapping[str, object]) -> str | None:
+    """Which failures an acknowledged write outlives, in words."""
+    survives = record.get("survives")
+    if not isinstance(survives, Mapping):
+        return None
+    return ", ".join(str(name).replace("_", " ") for name, does in sorted(survives.items()) if does) or "none of them"
 
 
 def _read_back(side: RunSide) -> Mapping[str, object]:

@@ -44,6 +44,7 @@ class WhyPage:
     sentences: tuple[str, ...]
     comparison: Comparison
     metrics: tuple[Metric, ...]
+    kinds: str  # of the latencies, in words
     causes: tuple[Cause, ...]
     groups: tuple[Group, ...]
     machines: tuple[MachinePair, ...]
@@ -92,6 +93,7 @@ def why_page(a: RunSide, b: RunSide, floors: Mapping[str, NoiseFloor], *, at_cei
         sentences=tuple(_sentences(sides, comparison, floor, found)),
         comparison=comparison,
         metrics=tuple(_metrics(a.point, b.point)),
+        kinds=" and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
         causes=tuple(found),
         groups=sides.groups,
         machines=sides.machines,
@@ -122,7 +124,7 @@ def _sentences(sides: Both, comparison: Comparison, floor: NoiseFloor | None, fo
     elif change := _change(x, y):
         did = "more" if change > 0 else "less"
         amount = formatting.percent(abs(change))
-        yield f"B did {amount} {did} than A: {formatting.throughput(y)} after {formatting.throughput(x)}."
+        yield f"B did {amount} {did} than A: {formatting.throughput(y)} against {formatting.throughput(x)}."
         yield _verdict(sides, comparison)
         yield _noise(abs(change), floor)
     else:
@@ -136,7 +138,9 @@ def _sentences(sides: Both, comparison: Comparison, floor: NoiseFloor | None, fo
 
 def _verdict(sides: Both, comparison: Comparison) -> str:
     if comparison.outcome is Outcome.INCONCLUSIVE:
-        return f"Whether that is a difference is open. {comparison.reason}"
+        needed = min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0)
+        advice = f" Measure {needed} of each." if comparison.low is None and comparison.needs_more else ""
+        return f"Whether that is a difference is open. {comparison.reason}{advice}"
     words = {
         Outcome.FASTER: "B is faster, by the repeats of both rungs.",
         Outcome.SLOWER: "B is slower, by the repeats of both rungs.",
@@ -163,14 +167,20 @@ def _metrics(a: Point | None, b: Point | None) -> Iterator[Metric]:
     texts = [formatting.throughput(value) for value in (x, y)]
     yield Metric("throughput", texts[0], texts[1], _change(x, y), "higher")
     names = sorted({(one.operation, one.kind) for point in (a, b) if point for one in point.operations}, key=_order)
+    kinds = _kinds(a, b)
     for operation, kind in names:
+        said = f", {KIND_SAYS.get(kind, kind)}" if len(kinds) > 1 else ""
         found = [point.operation(operation, kind) if point else None for point in (a, b)]
         for statistic, label in STATISTICS:
-            yield _latency(f"{operation} {label}, {KIND_SAYS.get(kind, kind)}", statistic, found[0], found[1])
+            yield _latency(f"{operation} {label}{said}", statistic, found[0], found[1])
     errors = [point.error_ratio if point else None for point in (a, b)]
     yield Metric("failed operations", *_percents(errors), _change(errors[0], errors[1]), "lower")
     busy = [point.generator_cpu if point else None for point in (a, b)]
     yield Metric("CPU of the busiest load generator", *_percents(busy), _change(busy[0], busy[1]))
+
+
+def _kinds(*points: Point | None) -> set[str]:
+    return {one.kind for point in points if point for one in point.operations}
 
 
 def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
