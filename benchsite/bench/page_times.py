@@ -54,20 +54,31 @@ class Measured:
     wanted_ms: float | None
     median_ms: float
     most_ms: float
+    cpu_ms: float  # of this process alone, without PostgreSQL: what a busy machine does not change
     queries: int
     other: str = ""
     other_ms: float | None = None
 
 
-def timed(what: Callable[[], object], rounds: int = 0, before: Callable[[], object] = lambda: None) -> list[float]:
-    """Milliseconds of each round (ROUNDS where it is 0) but a first one, which imports and compiles."""
-    found = []
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Medians and the slowest of some rounds, in milliseconds."""
+
+    median_ms: float
+    most_ms: float
+    cpu_ms: float
+
+
+def timed(what: Callable[[], object], rounds: int = 0, before: Callable[[], object] = lambda: None) -> Times:
+    """All rounds (ROUNDS where it is 0) but a first one, which imports and compiles."""
+    clock, cpu = [], []
     for _ in range((rounds or ROUNDS) + 1):
         before()
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.process_time()
         what()
-        found.append((time.perf_counter() - began) * 1000)
-    return found[1:]
+        clock.append((time.perf_counter() - began) * 1000)
+        cpu.append((time.process_time() - busy) * 1000)
+    return Times(statistics.median(clock[1:]), max(clock[1:]), statistics.median(cpu[1:]))
 
 
 class Pages:
@@ -89,15 +100,19 @@ class Pages:
         cold_queries = self.queries(url)
         cached = timed(lambda: self.get(url))
         queries = self.queries(url)
-        yield Measured(f"{what}, cold", cold_ms, statistics.median(cold), max(cold), cold_queries)
-        other = "cache emptied"
+        yield Measured(f"{what}, cold", cold_ms, queries=cold_queries, **asdict(cold))
         yield Measured(
-            f"{what}, again", cached_ms, statistics.median(cached), max(cached), queries, other, statistics.median(cold)
+            f"{what}, again",
+            cached_ms,
+            queries=queries,
+            other="cache emptied",
+            other_ms=cold.median_ms,
+            **asdict(cached),
         )
 
     def page(self, what: str, url: str, wanted_ms: float = LIST_MS) -> Measured:
         times = timed(lambda: self.get(url))
-        return Measured(what, wanted_ms, statistics.median(times), max(times), self.queries(url))
+        return Measured(what, wanted_ms, queries=self.queries(url), **asdict(times))
 
     def queries(self, url: str) -> int:
         with CaptureQueriesContext(connection) as captured:
@@ -120,16 +135,16 @@ class Pages:
         times = timed(lambda: facets(self.team, None))
         first = Run.objects.filter(team=self.team).order_by("sweep_id", "position", "id").distinct("sweep_id")
         said = first.values_list(*(f"spec__{path}" for path in IN_SPEC))
-        plain = timed(lambda: list(said), 1)
+        plain = timed(lambda: list(said.all()), 1)
         with CaptureQueriesContext(connection) as captured:
             facets(self.team, None)
-        median = statistics.median
-        return Measured("facets", LIST_MS, median(times), max(times), len(captured), "from specs", median(plain))
+        other = {"other": "from specs", "other_ms": plain.median_ms}
+        return Measured("facets", LIST_MS, queries=len(captured), **other, **asdict(times))
 
     def lists(self) -> Iterator[Measured]:
         runs, sweeps = reverse("runs"), reverse("sweeps")
         rows = RunFilter().apply(self.team)
-        counted = statistics.median(timed(lambda: Paginator(rows, 50).count, SLOW_ROUNDS))
+        counted = timed(lambda: Paginator(rows, 50).count, SLOW_ROUNDS).median_ms
         first = self.page("runs", runs)
         yield Measured(**{**asdict(first), "other": "counting all", "other_ms": first.median_ms + counted})
         for what, query in (
@@ -165,7 +180,7 @@ class Pages:
 
         times = timed(build)
         what = f"building both pictures of {len(drawn)} curves of 20 rungs"
-        return Measured(what, 2 * FIGURE_MS, statistics.median(times), max(times), 0)
+        return Measured(what, 2 * FIGURE_MS, queries=0, **asdict(times))
 
 
 def filled(runs: int) -> None:

@@ -184,7 +184,22 @@ class Run(models.Model):
     class Meta:
         ordering = ["-created_at", "position"]
         indexes = [
-            models.Index(fields=["team", "-created_at"]),
+            # In the order of most lists, with what they filter by: what is filtered out is not even read.
+            models.Index(
+                fields=[
+                    "team",
+                    "-created_at",
+                    "phase",
+                    "system",
+                    "mode",
+                    "workload_name",
+                    "purpose",
+                    "status",
+                    "verdict",
+                    "source",
+                ],
+                name="run_list",
+            ),
             models.Index(fields=["sweep", "threads", "repeat"]),
             models.Index(fields=["matrix", "position"]),
             models.Index(fields=["team", "config_key", "finished_at"], name="run_history"),
