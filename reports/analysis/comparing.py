@@ -209,10 +209,11 @@ def _without_interval(found: Comparison) -> Comparison:
 
 
 def interval_text(found: Comparison) -> str:
-    """ "[3.57, 3.68]", with three digits, so that what excludes 1 can be seen to."""
+    """ "[3.57, 3.68]": three digits, and one more where an end would read as 1 that is not."""
     if found.low is None or found.high is None:
         return ""
-    ends = [half_up(end, 3) if math.isfinite(end) else "∞" for end in (found.low, found.high)]
+    digits = 4 if any(0 < abs(end - 1) < 0.005 for end in (found.low, found.high)) else 3
+    ends = [half_up(end, digits) if math.isfinite(end) else "∞" for end in (found.low, found.high)]
     return f"[{ends[0]}, {ends[1]}]"
 
 

@@ -1,0 +1,169 @@
+"""Ratios as the studies printed them, and how sure a ratio is: the numbers of analysis 4.1 and 5."""
+
+import math
+
+import pytest
+
+from benchsite.formatting import NOTHING
+from reports.analysis.effects import (
+    cliffs_delta,
+    cohens_d,
+    hedges_g,
+    mann_whitney_p,
+    ranks_sentence,
+    smallest_p,
+)
+from reports.analysis.ratios import (
+    TIMES,
+    bootstrap_interval,
+    half_up,
+    half_width_in_cv,
+    log_welch,
+    mean_interval,
+    ratio_of,
+    ratio_text,
+    repeats_needed,
+    unusable,
+)
+
+A = [405.1, 412.3, 409.0, 414.2, 408.4]
+B = [111.2, 114.9, 112.4, 113.6, 112.9]
+A2 = [100.2, 98.7, 101.5, 99.4, 100.9]
+B2 = [101.8, 99.9, 103.0, 100.6, 102.2]
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "higher", "printed", "reproduces"),
+    [
+        (410_000, 113_000, True, "3.6", True),
+        (410_000, 113_000, True, "3.62", False),
+        (410_000, 51_800, True, "7.9", True),
+        (410_000, 51_800, True, "8.0", False),
+        (0.3, 21.86, False, "72", False),
+        (0.69, 10.45, False, "15", True),
+        (0.3, 0.202, False, "0.67", True),
+        (0.69, 1.98, False, "2.9", True),
+        (0.7, 2.0, False, "2.9", True),
+        (1_000_000_000, 215_000_000, True, "4", False),
+        (1000, 250, True, "4.0", True),
+        (4, 1 / 3.6, True, "14", True),
+        (113, 410, True, "0.25", False),
+    ],
+)
+def test_the_printed_ratios_reproduce_or_do_not(better, worse, higher, printed, reproduces):
+    ratio = ratio_of(better, worse, higher_is_better=higher)
+    assert (ratio_text(ratio) == printed + TIMES) is reproduces
+
+
+def test_truncated_ratios_show_their_digits():
+    assert half_up(410_000 / 113_000, 3) == "3.63" and half_up(21.86 / 0.3) == "73"
+    assert half_up(208 / 410_000) == "0.00051" and half_up(210 / 410_000) == "0.00051"
+    assert (300 - 202) == 98 and half_up(1_000_000_000 / 215_000_000, 4) == "4.651"
+    assert half_up((1_000_000_000 / 215_000_000) * (410_000 / 113_000), 4) == "16.88"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.125, "0.13"), (0.135, "0.14"), (2.5, "2.5"), (2.25, "2.3"), (99.6, "100"), (0.996, "1.0"), (123.4, "123")],
+)
+def test_halves_go_upwards(value, text):
+    assert half_up(value) == text
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 0), (1, -1), (math.nan, 1), (1, math.nan), (math.inf, 1), (1e300, 1e-300)])
+def test_there_is_no_ratio_to_nothing(a, b):
+    assert ratio_of(a, b, higher_is_better=True) is None and ratio_of(b, a, higher_is_better=False) is None
+    assert ratio_text(ratio_of(a, b, higher_is_better=True)) == NOTHING
+
+
+def test_the_first_worked_example():
+    found = log_welch(A, B)
+    assert found.ratio == pytest.approx(3.6267, abs=5e-5) and found.df == pytest.approx(7.22, abs=5e-3)
+    assert (found.low, found.high) == (pytest.approx(3.5702, abs=5e-5), pytest.approx(3.6840, abs=5e-5))
+    assert mann_whitney_p(A, B) == pytest.approx(0.00794, abs=5e-6)
+
+
+def test_the_second_worked_example_shows_no_difference():
+    found = log_welch(B2, A2)
+    assert found.ratio == pytest.approx(1.01357, abs=5e-6)
+    assert (found.low, found.high) == (pytest.approx(0.9963, abs=5e-5), pytest.approx(1.0311, abs=5e-5))
+    assert found.p == pytest.approx(0.1078, abs=2e-4)
+    assert mann_whitney_p(A2, B2) == pytest.approx(0.1508, abs=5e-5)
+    assert cohens_d(B2, A2) == pytest.approx(1.147, abs=5e-4) and hedges_g(B2, A2) == pytest.approx(1.036, abs=5e-4)
+    assert cliffs_delta(B2, A2) == pytest.approx(0.60)
+
+
+def test_it_agrees_with_scipys_tests():
+    import numpy as np
+    from scipy import stats
+
+    logs = stats.ttest_ind(np.log(A), np.log(B), equal_var=False)
+    assert log_welch(A, B).p == pytest.approx(logs.pvalue)
+    assert stats.ttest_ind(A, B, equal_var=False).pvalue == pytest.approx(5.8e-11, rel=0.01)  # as analysis 5 prints it
+    random = np.random.default_rng(5)
+    for n in (4, 7, 12):
+        x, y = random.normal(size=n), random.normal(0.5, 1, size=n + 2)
+        assert mann_whitney_p(x, y) == pytest.approx(stats.mannwhitneyu(x, y, method="exact").pvalue)
+    x, y = random.normal(size=40), random.normal(size=41)
+    assert mann_whitney_p(x, y) == pytest.approx(stats.mannwhitneyu(x, y, method="asymptotic").pvalue)
+
+
+def test_ties_and_equal_values_have_a_p_too():
+    assert mann_whitney_p([1, 1, 1, 1], [1, 1, 1, 1]) == 1.0
+    assert mann_whitney_p([1, 1, 2, 2], [3, 3, 4, 4]) == pytest.approx(2 / 70)
+    assert mann_whitney_p([5.0] * 40, [5.0] * 40) == 1.0
+
+
+@pytest.mark.parametrize(("n", "smallest"), [(2, 0.333), (3, 0.1), (4, 0.0286), (5, 0.0079)])
+def test_ranks_are_refused_below_four(n, smallest):
+    assert smallest_p(n, n) == pytest.approx(smallest, abs=5e-4)
+    refused = n < 4
+    assert (mann_whitney_p(range(n), range(10, 10 + n)) is None) is refused
+    assert bool(ranks_sentence(n, n)) is refused
+    if n == 3:
+        assert "the smallest possible p is 0.1" in ranks_sentence(n, n)
+
+
+def test_half_widths_of_a_mean():
+    expected = {2: 8.985, 3: 2.484, 4: 1.591, 5: 1.242, 6: 1.049, 7: 0.925, 8: 0.836, 10: 0.715}
+    assert {n: half_width_in_cv(n) for n in expected} == pytest.approx(expected, abs=5e-4)
+    two = mean_interval([100, 104.5])
+    assert two.high / two.mean - 1 == pytest.approx(0.2796, abs=5e-5)
+    assert mean_interval([100]) is None and mean_interval([5, 5]) is None and mean_interval([1, math.nan]) is None
+    assert half_width_in_cv(1) is None
+
+
+def test_a_bootstrap_needs_ten_values_and_one_seed_has_one_answer():
+    values = [100 + i for i in range(10)]
+    low, high = bootstrap_interval(values)
+    assert 102 < low < 104.5 < high < 107 and bootstrap_interval(values) == (low, high)
+    assert bootstrap_interval(values[:9]) is None and bootstrap_interval([*values, math.nan]) is None
+
+
+@pytest.mark.parametrize(
+    ("cv", "needed"),
+    [
+        (0.01, {0.02: 6, 0.05: 3}),
+        (0.02, {0.02: 17, 0.05: 4, 0.10: 3}),
+        (0.03, {0.02: 37, 0.05: 7, 0.10: 3}),
+        (0.05, {0.05: 17, 0.10: 6}),
+    ],
+)
+def test_repeats_that_are_needed(cv, needed):
+    assert {delta: repeats_needed(cv, delta) for delta in needed} == needed
+
+
+def test_no_sensible_number_of_repeats():
+    assert repeats_needed(0.5, 0.05) is None and repeats_needed(0.0, 0.05) == 3
+    assert repeats_needed(math.nan, 0.05) is None and repeats_needed(0.02, 0.0) is None
+
+
+@pytest.mark.parametrize("values", [[], [0, 1], [-1, 2], [math.nan, 1], [math.inf, 1]])
+def test_values_without_a_logarithm_have_no_interval(values):
+    assert unusable(values) and log_welch(values, [1, 2]) is None and log_welch([1, 2], values) is None
+
+
+def test_two_runs_that_agree_exactly_prove_nothing():
+    assert log_welch([5, 5], [4, 4]) is None and hedges_g([5, 5], [4, 4]) is None
+    assert log_welch([5, 5], [4, 4.1]) is not None
+    assert hedges_g([0, 0], [0, 0]) is None and hedges_g([1e300, 1.1e300], [1e-300, 2e-300]) > 0

@@ -1,0 +1,120 @@
+"""Faster, slower, equivalent or inconclusive: the three keys, and what is lacking where one does not turn."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from reports.analysis.comparing import Outcome, compare_values, interval_text, not_comparable
+from reports.analysis.multiple import adjusted, benjamini_hochberg, holm
+
+FAST = [405.1, 412.3, 409.0, 414.2, 408.4]
+SLOW = [111.2, 114.9, 112.4, 113.6, 112.9]
+
+
+def compare(a, b, **changes):
+    return compare_values(a, b, **{"higher_is_better": True, **changes})
+
+
+def test_three_keys_make_a_verdict():
+    found = compare(FAST, SLOW)
+    assert found.outcome is Outcome.FASTER and found.needs_more is None and not found.low_n
+    assert found.hedges_g > 0 and "[3.57, 3.68]" in found.reason
+    assert compare(SLOW, FAST).outcome is Outcome.SLOWER
+
+
+def test_a_lower_latency_is_faster():
+    found = compare(SLOW, FAST, higher_is_better=False)
+    assert found.outcome is Outcome.FASTER and found.ratio == pytest.approx(3.6267, abs=5e-5) and found.hedges_g > 0
+
+
+def test_a_small_difference_is_equivalent_however_certain():
+    found = compare([100.0, 100.1, 99.9], [102.0, 102.1, 101.9])
+    assert found.outcome is Outcome.EQUIVALENT and found.high < 1 and found.p < 0.05
+    assert compare([100.0, 100.1, 99.9], [102.0, 102.1, 101.9], threshold=0.01).outcome is Outcome.SLOWER
+
+
+def test_the_threshold_itself_counts():
+    found = compare([105.0, 105.001, 104.999], [100.0, 100.001, 99.999])
+    assert found.outcome is Outcome.FASTER and found.ratio == pytest.approx(1.05, abs=1e-6)
+
+
+def test_noise_is_never_faster():
+    a, b = [107, 108, 107.5], [100, 101, 99]
+    assert compare(a, b).outcome is Outcome.FASTER
+    found = compare(a, b, noise_floor=0.10)
+    assert found.outcome is Outcome.INCONCLUSIVE and "noise floor of 10 %" in found.reason and found.needs_more is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said", "more"),
+    [
+        ([1.0], [2.0], "1 run each: no interval.", 2),
+        ([1.0], [2.0, 2.01, 2.02], "1 run against 3 runs: no interval.", 2),
+        ([5.0, 5.0], [4.0, 4.0], "agree to the last digit", 3),
+    ],
+)
+def test_without_an_interval_nothing_is_claimed(a, b, said, more):
+    found = compare(a, b)
+    assert found.outcome is Outcome.INCONCLUSIVE and (found.low, found.high, found.p) == (None, None, None)
+    assert said in found.reason and found.needs_more == more and found.ratio is not None and interval_text(found) == ""
+
+
+def test_known_noise_tells_how_many_single_runs_need():
+    assert compare([1.0], [2.0], noise_floor=0.149).needs_more == 17 - 1  # 14.9 % is 1.96·√2·5 % on logarithms
+
+
+def test_two_runs_have_an_interval_and_are_few():
+    found = compare([100, 104], [103, 106])
+    assert found.low_n and found.low < 1 < found.high and found.needs_more == 3 and "5 runs (3 more)" in found.reason
+
+
+def test_near_the_threshold_more_runs_are_asked_for():
+    found = compare([100, 101, 99, 100, 102], [104, 105, 103.7, 106, 104])
+    assert found.outcome is Outcome.INCONCLUSIVE and found.high < 1 and found.needs_more > 5
+
+
+@pytest.mark.parametrize("bad", [[], [0.0], [-1.0, 2.0], [math.nan], [math.inf, 1.0]])
+def test_bad_values_are_a_sentence_and_no_number(bad):
+    for found in (compare(bad, FAST), compare(FAST, bad)):
+        assert found.outcome is Outcome.INCONCLUSIVE and found.ratio is None and found.low is None
+        assert found.reason.startswith(("The first side", "The second side")) and found.reason.endswith("no ratio.")
+
+
+def test_the_ends_of_numbers_raise_nothing():
+    assert compare([1e300, 1.1e300], [1e-300, 1e-300]).ratio is None
+    assert compare([1e-300, 1e300], [1.0, 2.0]).outcome is Outcome.INCONCLUSIVE
+
+
+def test_an_end_that_is_not_one_does_not_read_as_one():
+    found = replace(compare(FAST, SLOW), low=1.0037, high=1.2)
+    assert interval_text(found) == "[1.004, 1.200]"
+
+
+def test_a_shut_gate_takes_the_verdict_and_leaves_the_numbers():
+    found = not_comparable(compare(FAST, SLOW), ["The workloads differ."])
+    assert found.outcome is Outcome.NOT_COMPARABLE and found.ratio and found.reason == "The workloads differ."
+
+
+def test_holm_and_bh_of_the_worked_example():
+    ps = [0.001, 0.012, 0.03, 0.04, 0.2]
+    assert holm(ps) == pytest.approx([0.005, 0.048, 0.09, 0.09, 0.2])
+    assert benjamini_hochberg(ps) == pytest.approx([0.005, 0.03, 0.05, 0.05, 0.2])
+    assert holm(ps[::-1]) == pytest.approx([0.2, 0.09, 0.09, 0.048, 0.005]) and holm([]) == []
+    assert benjamini_hochberg([0.9, 0.95]) == pytest.approx([0.95, 0.95])
+
+
+@pytest.mark.parametrize("ps", [[1.5], [-0.1], [math.nan]])
+def test_what_is_no_p_is_refused(ps):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        holm(ps)
+
+
+def test_among_many_comparisons_a_weak_one_is_open():
+    weak = compare([106.0, 111.0, 108.0], [100.0, 103.0, 98.0])
+    assert weak.outcome is Outcome.FASTER and 0.01 < weak.p < 0.05
+    single, shut = compare([1.0], [2.0]), not_comparable(weak, ["No."])
+    table = adjusted([weak, compare(FAST, SLOW), weak, weak, single, shut])
+    assert [one.outcome for one in table[:2]] == [Outcome.INCONCLUSIVE, Outcome.FASTER]
+    assert table[0].adjusted_p == pytest.approx(3 * weak.p) and "by chance" in table[0].reason and table[0].needs_more
+    assert table[4] == single and table[5] == shut and adjusted([weak])[0].outcome is Outcome.FASTER
