@@ -98,9 +98,7 @@ def durability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str =
     last = max(len(promises.names) - 1, 0)
     layout["xaxis"] = axis(
         frame,
-        ""
-        if frame.narrow
-        else "what an acknowledged write has reached, and what a power failure may take; the weakest promise first",
+        "" if frame.narrow else "what a write waits for, and may lose; the weakest promise first",
         tickvals=list(range(last + 1)),
         ticktext=[_tick(name, last + 1, frame) for name in promises.names],
         range=[-0.35, last + (0.5 if frame.narrow else 0.35)],

@@ -57,10 +57,13 @@ def shortened(text: str, most: int = LONGEST_LABEL) -> str:
     return escaped(cut(text, most))
 
 
-def base_layout(frame: Frame) -> Layout:
-    """The frame of every figure; transparent, so that the panel of the page is its ground."""
+def base_layout(frame: Frame, *, characters: int | None = None) -> Layout:
+    """The frame of every figure; transparent, so that the panel of the page is its ground.
+
+    `characters` is how many of a note fit into a line where the drawing area begins further right than usual.
+    """
     theme = frame.theme
-    lines = note_lines(frame)
+    lines = note_lines(frame, characters)
     return {
         "font": {"family": SANS, "size": frame.font_px, "color": theme.ink},
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -102,9 +105,9 @@ def axis(frame: Frame, title: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def note_lines(frame: Frame) -> list[str]:
+def note_lines(frame: Frame, characters: int | None = None) -> list[str]:
     text = " · ".join(frame.notes)
-    return textwrap.wrap(text, frame.characters) if text else []
+    return textwrap.wrap(text, min(characters or frame.characters, frame.characters)) if text else []
 
 
 def _notes(frame: Frame, lines: Sequence[str]) -> list[dict[str, Any]]:

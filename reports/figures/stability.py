@@ -20,6 +20,7 @@ HIGHEST = 1.5  # times the median; what lies above is cut off
 RIDGE = 0.56  # of a row's height is the median
 LEAST_PX = 220  # of the figure
 MARGIN_PX = 168  # for what is said of each ridge
+NOTE_CHARACTERS = 60  # beside the names of the rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +47,7 @@ def stability_figure(ridges: Sequence[Ridge], frame: Frame, *, highlight: str = 
     """Rows from top to bottom in the order given; the dotted line of each is its median."""
     found = [(ridge, ridge.stability) for ridge in ridges]
     appearance = looks([ridge.curve for ridge in ridges], frame.theme, highlight=highlight)
-    layout = base_layout(frame)
+    layout = base_layout(frame, characters=NOTE_CHARACTERS)
     last = max((float(ridge.seconds[-1]) + ridge.interval_s for ridge in ridges if ridge.seconds.size), default=1.0)
     layout["xaxis"] = axis(frame, "seconds of the measured window", range=[0, last])
     layout["yaxis"] = axis(
