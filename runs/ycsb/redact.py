@@ -11,6 +11,7 @@ _SECRET_WORD: Final = (
     r"(?:pass(?:word|wd|phrase)|(?<![a-z])pass(?![a-z])|pwd|secret|token(?!s)"
     r"|(?:api|access|private)[-_]?key|credentials?)"
 )
+REDIS_SECRETS: Final = ("requirepass", "masterauth")  # names of settings that hold no such word
 # What is repeated is repeated only so often: otherwise a long line made for it would take for ever.
 # The secret's word and the rest of a name, then = or : and the value up to a blank, a quote or the next option.
 _ASSIGNED: Final = re.compile(
@@ -48,4 +49,4 @@ def redact_beginning(text: str, longest: int) -> str:
 
 def is_secret(name: str) -> bool:
     """Whether a property of this name holds a secret."""
-    return re.search(_SECRET_WORD, name, re.IGNORECASE) is not None
+    return name.lower() in REDIS_SECRETS or re.search(_SECRET_WORD, name, re.IGNORECASE) is not None

@@ -1,0 +1,191 @@
+"""What may have made two runs differ: the order of the rules, their sentences, and what points the other way."""
+
+import copy
+import datetime as dt
+import uuid
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from reports.analysis.causes import both, causes
+from reports.analysis.run_sides import Line, RunSide, groups, machine_pairs
+from reports.tests.curves import operation, point
+from runs.spec import RunSpec
+from runs.validity import CheckResult
+from runs.validity.stated import side_facts
+
+DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
+MEMORY = {**DISK, "ack": "memory", "loss_window_s": None}
+MACHINE = {
+    "id": "m1", "name": "one",
+    "facts": {
+        "cores": {"value": 8, "how": "observed"}, "memory_bytes": 2**34, "cpu_model": "one", "kernel": "Linux 6",
+        "disk_free_bytes": 7,
+    },
+}  # fmt: skip
+SPEC: dict[str, Any] = {
+    "version": 1, "phase": "measure", "purpose": "measured", "system": "redis", "system_name": "Redis",
+    "catalog_digest": "",
+    "database": {
+        "id": "d", "name": "Redis", "version": "7.0", "replication_factor": 1, "settings": {"maxmemory": "1gb"},
+        "binding_properties": {},
+    },
+    "mode": {
+        "slug": "always", "name": "always", "record": DISK, "server_settings": {"appendfsync": "always"},
+        "client_properties": {},
+    },
+    "workload": {
+        "id": "w", "name": "A", "short_name": "A", "properties": {"readproportion": "0.5", "recordcount": "9"},
+    },
+    "dataset": {"records": 1_000_000, "record_bytes": 1000, "fingerprint": "f"},
+    "load": {"threads": 8, "target_ops_s": None, "processes": 1},
+    "window": {"warmup_s": 60, "min_measure_s": 180, "max_measure_s": 180, "min_operations": 0},
+    "client": {"flavour": "benchsite", "binding": "redis", "digest": "abc", "ycsb_version": "0.17.0"},
+    "cluster": {"id": "c", "name": "lab", "provisioner": "process", "machines": [MACHINE]},
+    "generators": [{"id": "g", "name": "g1", "machine": {**MACHINE, "id": "m2", "name": "two"}}],
+    "load_policy": "load", "resets": {"rung": "keep"}, "priming": None,
+}  # fmt: skip
+
+
+def side(label="A", changes=(), **fields) -> RunSide:
+    """A run whose spec differs at "database.version": "7.4" and so on."""
+    spec = copy.deepcopy(SPEC)
+    for path, value in dict(changes).items():
+        *parents, last = path.split(".")
+        inner = spec
+        for name in parents:
+            inner = inner[name]
+        inner[last] = value
+    given = cast(RunSpec, spec)
+    values: dict[str, Any] = {
+        "run_id": uuid.uuid4(), "name": f"run {label}", "spec": given, "evidence": {}, "point": point(8, 1000.0),
+        "facts": side_facts(label, given), "repeats_ops_s": (1000.0,),
+    }  # fmt: skip
+    return RunSide(**{**values, **fields})
+
+
+def found(b: RunSide, change: float | None = -0.3, a: RunSide | None = None, **options):
+    return causes(both(a or side(), b, **options), change)
+
+
+def named(*args, **options) -> list[str]:
+    return [one.what for one in found(*args, **options)]
+
+
+def test_runs_that_differ_in_nothing_have_no_cause():
+    assert found(side("B")) == []
+
+
+def machine(**facts):
+    return [{**MACHINE, "facts": {**MACHINE["facts"], **facts}}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "what", "said"),
+    [
+        (
+            {"mode.record": MEMORY, "mode.slug": "off"},
+            "Durability class",
+            "In A a write waits for the disk, in B for the",
+        ),
+        ({"database.version": "7.4"}, "Version", "A is version 7.0, B is version 7.4."),
+        ({"system": "mongodb", "system_name": "MongoDB"}, "Another system", "A is Redis and B is MongoDB."),
+        ({"database.settings": {"maxmemory": "2gb"}}, "Settings", "Maxmemory is 1gb in A and 2gb in B."),
+        ({"mode.server_settings": {"appendfsync": "x"}}, "Settings", "Appendfsync is always in A and x in B."),
+        ({"cluster.machines": machine(cores=4)}, "Hardware", "Cores is 8 in A and 4 in B"),
+        ({"cluster.machines": [MACHINE, {**MACHINE, "id": "m3"}]}, "Number of nodes", "A ran on 1 and B on 2 nodes."),
+        ({"dataset.records": 60_000_000}, "Data set against memory", "3.6 times in B: what does not fit"),
+        ({"client.ycsb_version": "0.18.0"}, "Clients", "YCSB version is 0.17.0 in A and 0.18.0 in B."),
+        ({"resets": {"rung": "reload"}}, "What came before", "Rung is keep in A and reload in B."),
+        ({"window.warmup_s": 5}, "Window", "Warm-up asked is"),
+        ({"load.threads": 16}, "Another load", "Threads is 8 in A and 16 in B."),
+        (
+            {"workload.properties": {"readproportion": "0.95"}},
+            "Another workload",
+            "Readproportion is 0.5 in A and 0.95",
+        ),
+        ({"phase": "load"}, "Another phase", "A is a measure run and B a load run"),
+    ],
+)
+def test_each_difference_has_its_sentence(changes, what, said):
+    one = found(side("B", changes))[0]
+    assert one.what == what and said in one.why and one.why.endswith(".")
+
+
+def test_what_the_runs_themselves_say():
+    rejected = CheckResult("V07", "reject", "Errors", "", "", "2 % failed.")
+    drifting = CheckResult("V11", "warn", "Steady state", "", "", "It still rose.")
+    assert found(side("B", findings=(rejected,)))[0].why == "B is rejected by Errors (V07): 2 % failed."
+    assert found(side("B", findings=(drifting,)))[0].why == "Of B only: It still rose."
+    assert found(side("B", findings=(drifting,)), a=side(findings=(drifting,))) == []
+    assert found(side("B", point=None), None)[0].what == "A missing number"
+    busy = found(side("B", point=point(8, 700.0, generator_cpu=0.95)))[0]
+    assert busy.what == "A busy load generator" and "95 %" in busy.why and not busy.against
+    failing = point(8, 700.0, operations=(replace(operation("READ", 100.0), failed=50),))
+    assert "4.76 % of B's" in found(side("B", point=failing))[0].why
+    assert named(side("B", is_bracket=True)) == ["Drift"]
+    day = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    later = [side(x, started_at=day + dt.timedelta(days=n)) for x, n in (("A", 0), ("B", 3))]
+    assert found(later[1], a=later[0])[0].why.startswith("They began 3 days apart")
+    assert found(later[0], a=side(started_at=day + dt.timedelta(minutes=5))) == []
+
+
+def test_the_stated_order():
+    everything = {
+        "mode.record": MEMORY, "mode.slug": "off", "database.version": "7.4", "window.warmup_s": 5,
+        "cluster.machines": machine(cpu_model="other"), "dataset.record_bytes": 9, "client.digest": "d",
+        "load.threads": 16, "workload.properties": {"readproportion": "0.95"}, "database.settings": {},
+        "load_policy": "existing",
+    }  # fmt: skip
+    rejected = CheckResult("V07", "reject", "Errors", "", "", "2 % failed.")
+    assert named(side("B", everything, findings=(rejected,)), 0.5) == [
+        "A number that is not to be believed", "Another workload", "Another load", "Durability class", "Version",
+        "Settings", "Hardware", "Data set against memory", "Clients", "What came before", "Window",
+    ]  # fmt: skip
+
+
+def test_what_points_the_other_way_comes_last():
+    weaker = {"mode.record": MEMORY, "database.version": "7.4"}
+    assert named(side("B", weaker), 0.5) == ["Durability class", "Version"]
+    slower = found(side("B", weaker), -0.5)
+    assert [one.what for one in slower] == ["Version", "Durability class"] and slower[1].against
+    assert named(side("B", weaker), None) == ["Durability class", "Version"]
+
+
+def test_ceilings_are_at_other_threads_by_nature():
+    other = side("B", {"load.threads": 16})
+    assert named(other) == ["Another load"] and named(other, at_ceilings=True) == []
+
+
+def test_nodes_that_changed_places_are_no_other_hardware():
+    small, large = (replace_facts("small", 4), replace_facts("large", 8))
+    swapped = [side(x, {"cluster.machines": pair}) for x, pair in (("A", [small, large]), ("B", [large, small]))]
+    renamed = [{**large, "name": "a"}, {**small, "name": "z"}]
+    assert found(swapped[1], a=swapped[0]) == []
+    assert found(side("B", {"cluster.machines": renamed}), a=swapped[0]) == []
+
+
+def replace_facts(name, cores):
+    return {"id": name, "name": name, "facts": {**MACHINE["facts"], "cores": cores}}
+
+
+def test_secrets_are_named_and_never_shown():
+    a, b = (side(x, {"database.settings": {"requirepass": f"secret-{x}"}}) for x in "AB")
+    text = repr(groups(a, b)) + repr(found(b, a=a))
+    assert "secret-" not in text and "(not shown, another)" in text
+
+
+def test_long_values_are_cut_around_the_place_where_they_differ():
+    a, b = Line("x", "v" * 300 + "a", "v" * 300 + "b").shown(80)
+    assert a.endswith("a") and b.endswith("b") and a.startswith("…") and len(a) <= 80
+    assert Line("x", "y" * 300, None).shown(80) == ("y" * 79 + "…", "not known")
+    assert Line("x", "short", "shorter").shown() == ("short", "shorter")
+
+
+def test_passing_facts_never_differ_and_missing_ones_are_unclear():
+    a, b = side(), side("B", {"cluster.machines": machine(disk_free_bytes=9, nic="fast")})
+    node = machine_pairs(a, b)[0]
+    assert not node.group.differing and [line.what for line in node.group.unclear] == ["nic"]
+    fewer = machine_pairs(side(), side("B", {"cluster.machines": []}))
+    assert (fewer[0].a, fewer[0].b) == ("one", None)

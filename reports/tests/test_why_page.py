@@ -1,0 +1,145 @@
+"""The page that puts two runs beside each other and says why they may differ."""
+
+import datetime as dt
+import uuid
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from runs.tests.factories import make_database, make_matrix, make_run, make_sweep, make_workload
+from runs.tests.world import UGLY
+
+pytestmark = pytest.mark.django_db
+
+
+def shown(client, a="", b="", status=200):
+    response = client.get(reverse("why"), {name: value for name, value in (("a", a), ("b", b)) if value})
+    assert response.status_code == status
+    return response.content.decode().replace("\u202f", " ")
+
+
+@pytest.fixture
+def pair(team):
+    """The same ladder in two modes, three repeats of each rung."""
+    database, workload = make_database(team=team), make_workload(team=team)
+    matrix = make_matrix(team=team, repeats=3, workloads=[workload])
+    sweeps = []
+    for mode, times in (("always", 1), ("off", 3)):
+        sweep = make_sweep(team=team, matrix=matrix, database=database, workload=workload, mode=mode)
+        for threads in (8, 16):
+            for repeat in (1, 2, 3):
+                make_run(sweep, threads=threads, throughput=100.0 * threads * times + repeat, repeat=repeat)
+        sweeps.append(sweep)
+    return sweeps
+
+
+def run_of(sweep, threads=8, repeat=1):
+    return sweep.runs.get(threads=threads, repeat=repeat)
+
+
+def test_it_shows_numbers_causes_and_settings(client_in, pair):
+    a, b = run_of(pair[0]), run_of(pair[1])
+    html = shown(client_in, a.pk, b.pk)
+    assert "B did 200 % more than A" in html and "B is faster, by the repeats of both rungs." in html
+    assert "1. Durability class." in html and "In A a write waits for the disk" in html
+    assert "READ p99.9" in html and "CPU of the busiest load generator" in html and "failed operations" in html
+    assert "appendfsync" in html and "this difference is above that noise" in html
+    assert "The checks say the same of both runs." in html and f"a={b.pk}&amp;b={a.pk}" in html
+
+
+def test_sweeps_stand_for_the_runs_at_their_ceilings(client_in, pair):
+    html = shown(client_in, pair[0].pk, pair[1].pk)
+    assert "Each is the run in the middle of those at its sweep" in html
+    assert run_of(pair[0], 16, 2).name in html and "Another load" not in html
+
+
+def test_one_run_is_compared_with_the_one_before_it(client_in, team):
+    sweep, now = make_sweep(team=team), timezone.now()
+    runs = [make_run(sweep, repeat=n, started_at=now - dt.timedelta(days=9 - n), name=f"day {n}") for n in (1, 2, 3)]
+    html = shown(client_in, runs[1].pk)
+    assert f'<a href="{reverse("run", args=[runs[0].pk])}">day 1</a>' in html and "nearest to A" in html
+    assert f'<option value="{runs[2].pk}">' in html
+    assert shown(client_in, b=runs[1].pk).count("day 1") >= 1
+
+
+def test_one_run_of_a_test_is_compared_with_its_nearest_rung(client_in, pair):
+    lonely = make_run(pair[0], threads=12)
+    html = shown(client_in, lonely.pk)
+    assert f'<a href="{reverse("run", args=[run_of(pair[0]).pk])}">' in html
+
+
+def test_identical_runs_leave_the_noise(client_in, pair):
+    first, second = run_of(pair[0]), run_of(pair[0], repeat=2)
+    html = shown(client_in, first.pk, second.pk)
+    assert "Nothing that is recorded differs." in html and "No rule finds a cause" in html
+    assert "1 run each: no interval." in html and "this difference is not above that noise" in html
+    assert "No setting and no version differs." in html
+
+
+@pytest.mark.parametrize("asked", ["", "xyz", "%00", "1" * 500, "'; drop table runs_run"])
+def test_no_run_is_a_sentence(client_in, asked):
+    html = shown(client_in, asked)
+    assert "Open a run and follow" in html
+    assert ("is no run and no sweep" if asked else "No run is chosen.") in html
+
+
+def test_sides_without_numbers_are_sentences(client_in, team, pair):
+    only = make_run(make_sweep(team=team))
+    assert "no other measured run" in shown(client_in, only.pk)
+    assert "Both sides are the same run." in shown(client_in, only.pk, only.pk)
+    empty = make_sweep(team=team)
+    assert "has no ceiling" in shown(client_in, empty.pk)
+    failed = make_run(pair[0], status="failed")
+    html = shown(client_in, failed.pk, run_of(pair[0]).pk)
+    assert "A has no throughput" in html and "A missing number" in html
+    assert "is no run and no sweep" in shown(client_in, only.pk, "xyz")
+
+
+def test_zero_throughput_divides_nothing(client_in, team):
+    sweep = make_sweep(team=team)
+    nothing, something = make_run(sweep, threads=2, throughput=0.0, measurements=[]), make_run(sweep, threads=4)
+    assert "a value of zero" not in shown(client_in, nothing.pk, something.pk)
+    shown(client_in, something.pk, nothing.pk)
+
+
+def test_another_teams_runs_are_not_there(client_in, stranger, pair):
+    ours = run_of(pair[0])
+    shown(stranger, ours.pk, status=404)
+    shown(stranger, pair[0].pk, pair[1].pk, status=404)
+    shown(client_in, ours.pk, uuid.uuid4(), status=404)
+
+
+def test_names_are_escaped(client_in, team):
+    database = make_database(team=team, name=UGLY, settings={"<b>x</b>": "<script>1</script>"})
+    sweep = make_sweep(team=team, database=database)
+    runs = [make_run(sweep, threads=n, name=f"<script>{n}") for n in (2, 4)]
+    html = shown(client_in, runs[0].pk, runs[1].pk)
+    assert "<script>2" not in html and "&lt;script&gt;2" in html and "<b>x</b>" not in html
+
+
+def asked(client, a, b=""):
+    cache.clear()
+    with CaptureQueriesContext(connection) as context:
+        shown(client, a, b)
+    return len(context)
+
+
+def test_the_number_of_queries_is_fixed(client_in, team, pair):
+    a, b = run_of(pair[0]), run_of(pair[1])
+    few = asked(client_in, a.pk, b.pk)
+    sweeps = asked(client_in, pair[0].pk, pair[1].pk)
+    for repeat in range(4, 20):
+        for sweep in pair:
+            make_run(sweep, threads=8, throughput=800.0 + repeat, repeat=repeat)
+    assert asked(client_in, a.pk, b.pk) == few <= 20
+    assert asked(client_in, pair[0].pk, pair[1].pk) == sweeps <= 40
+
+
+def test_runs_lead_to_it(client_in, pair):
+    run = run_of(pair[0])
+    html = client_in.get(reverse("run", args=[run.pk])).content.decode()
+    assert f'href="{reverse("why")}?a={run.pk}"' in html and "Why different from" in html
