@@ -5,7 +5,7 @@ there are.
 """
 
 from reports.queries.choosing import Chosen, Compared, chosen, compared, sweeps_of
-from reports.queries.curves import curves, run_point
+from reports.queries.curves import curves, outlines, run_point
 from reports.queries.facets import Facets, facets
 from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
 from reports.queries.noise import noise_floors
@@ -36,6 +36,7 @@ __all__ = [
     "measured_workloads",
     "noise_floors",
     "others_of",
+    "outlines",
     "remembered",
     "rows_digest",
     "run_at_ceiling",

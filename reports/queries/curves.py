@@ -2,8 +2,8 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from django.db.models import BooleanField, Case, ExpressionWrapper, Q, QuerySet, Value, When
@@ -75,12 +75,23 @@ def curves(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
 
     A curve whose runs have ended is remembered under a digest of its rows.
     """
+    return _remembered(sweeps, "curve", _worked_out)
+
+
+def outlines(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
+    """The same for lists: their points have throughputs and no latencies; ceiling, knee and progress are known."""
+    return _remembered(sweeps, "outline", _outline)
+
+
+def _remembered(
+    sweeps: QuerySet[Sweep] | Sequence[Sweep], what: str, finished: Callable[[Curve], Curve]
+) -> list[Curve]:
     found = list(sweeps.select_related("matrix", "workload", "database") if isinstance(sweeps, QuerySet) else sweeps)
     digests = sweep_digests([sweep.pk for sweep in found])
-    keys = {one.pk: key_of(one.team_id, "curve", one.pk, digests[one.pk]) for one in found if one.pk in digests}
+    keys = {one.pk: key_of(one.team_id, what, one.pk, digests[one.pk]) for one in found if one.pk in digests}
     held: dict[uuid.UUID, Curve] = all_remembered(keys)
-    fresh = _made([sweep for sweep in found if sweep.pk not in held])
-    if ended := {keys[curve.sweep_id]: _worked_out(curve) for curve in fresh if _may_be_kept(curve, keys)}:
+    fresh = [finished(curve) for curve in _made([sweep for sweep in found if sweep.pk not in held])]
+    if ended := {keys[curve.sweep_id]: curve for curve in fresh if _may_be_kept(curve, keys)}:
         remember(ended)
     held |= {curve.sweep_id: curve for curve in fresh}
     return [held[sweep.pk] for sweep in found]
@@ -95,6 +106,12 @@ def _worked_out(curve: Curve) -> Curve:
     """With its ceiling and its knee, which a curve keeps once it has them."""
     _ = curve.ceiling, curve.knee
     return curve
+
+
+def _outline(curve: Curve) -> Curve:
+    outline = replace(curve, points=tuple(replace(point, operations=(), left_out=()) for point in curve.points))
+    outline.__dict__.update(ceiling=curve.ceiling, knee=curve.knee)
+    return outline
 
 
 def _made(found: Sequence[Sweep]) -> list[Curve]:

@@ -4,7 +4,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, Func, Q, QuerySet, TextField
+from django.db import connection
+from django.db.models import Func, QuerySet, TextField
 
 from benchsite.teams.models import Team
 from reports.queries.choosing import sweeps_of
@@ -14,19 +15,17 @@ from runs.models.run import Phase
 
 MOST_MATRICES = 50
 MOST_LABELS = 100
-# Only a matrix submits sweeps; what has none was brought along.
-UPLOADED = ExpressionWrapper(Q(matrix__isnull=True), output_field=BooleanField())
-COLUMNS = (
-    "phase",
-    "system",
-    "mode",
-    "durability_class",
-    "workload_name",
-    "cluster_name",
-    "version",
-    "purpose",
-    "uploaded",
-)
+# Facet -> what of a sweep it is. Only a matrix submits sweeps; what has none was brought along.
+COLUMNS = {
+    "system": "system",
+    "mode": "mode",
+    "durability_class": "durability_class",
+    "workload_name": "workload_name",
+    "cluster_name": "cluster_name",
+    "version": "version",
+    "purpose": "purpose",
+    "uploaded": "(matrix_id IS NULL)::text",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +51,40 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
     if matrix_id:
         every = every.filter(matrix=matrix_id)
     phase = phase or Phase.MEASURE.value
-    rows = every.annotate(uploaded=UPLOADED).values_list(*COLUMNS).distinct()
-    found: list[dict[str, Any]] = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-    held = [one for one in found if one["phase"] == phase]
+    found = _values(team, matrix_id)
 
-    def texts(column: str) -> tuple[str, ...]:
-        return tuple(sorted({one[column] for one in held if one[column]}))
+    def texts(column: str) -> set[str]:
+        return {value for one, said, value in found if said == column and one == phase and value}
 
-    sources = {Run.Source.UPLOADED if one["uploaded"] else Run.Source.SCHEDULED for one in held}
+    sources = {Run.Source.UPLOADED if value == "true" else Run.Source.SCHEDULED for value in texts("uploaded")}
     return Facets(
         matrices=matrices_of(team),
-        systems=texts("system"),
-        modes=texts("mode"),
-        workloads=texts("workload_name"),
-        purposes=_named(set(texts("purpose")), Purpose.choices),
-        classes=texts("durability_class"),
-        clusters=texts("cluster_name"),
-        versions=texts("version"),
+        systems=tuple(sorted(texts("system"))),
+        modes=tuple(sorted(texts("mode"))),
+        workloads=tuple(sorted(texts("workload_name"))),
+        purposes=_named(texts("purpose"), Purpose.choices),
+        classes=tuple(sorted(texts("durability_class"))),
+        clusters=tuple(sorted(texts("cluster_name"))),
+        versions=tuple(sorted(texts("version"))),
         labels=labels_of(every.filter(phase=phase)),
         sources=_named({source.value for source in sources}, Run.Source.choices),
-        phases=_named({one["phase"] for one in found}, Phase.choices),
+        phases=_named({one for one, _, _ in found}, Phase.choices),
     )
+
+
+def _values(team: Team, matrix_id: uuid.UUID | None) -> list[tuple[str, str, str]]:
+    """(phase, facet, value), each once. Sorted into groups in one pass over the sweeps: what is crossed with what would
+    be thousands of lines."""
+    groups = ", ".join(f"(phase, {expression})" for expression in COLUMNS.values())
+    names = " ".join(f"WHEN GROUPING({expression}) = 0 THEN '{name}'" for name, expression in COLUMNS.items())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT phase, CASE {names} END, COALESCE({', '.join(COLUMNS.values())}) FROM runs_sweep"
+            f" WHERE team_id = %s {'AND matrix_id = %s' if matrix_id else ''} GROUP BY GROUPING SETS ({groups})",
+            [team.pk, matrix_id] if matrix_id else [team.pk],
+        )
+        found: list[tuple[str, str, str]] = cursor.fetchall()
+        return found
 
 
 def matrices_of(team: Team, most: int = MOST_MATRICES) -> tuple[tuple[str, str], ...]:

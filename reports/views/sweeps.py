@@ -16,7 +16,7 @@ from reports.figures.captions import notes_of
 from reports.pages.exclusions import effect_sentence
 from reports.pages.ladder import LadderPage, ladder_page
 from reports.pages.pictures import MOST_OPERATIONS, FigureLink
-from reports.queries import SweepFilter, curves, last_evidence, rung_rows, sweep_choices, sweeps_of
+from reports.queries import SweepFilter, curves, last_evidence, outlines, rung_rows, sweep_choices, sweeps_of
 from reports.selection import Selection
 from reports.words import ceiling_notes, ceiling_sentence, knee_sentence, progress_sentence
 from runs import annotating
@@ -45,7 +45,7 @@ def sweeps(request: HttpRequest) -> HttpResponseBase:
     context = {
         "filter": wanted,
         "page": page,
-        "rows": [SweepRow(sweep, curve) for sweep, curve in zip(listed, curves(listed), strict=True)],
+        "rows": [SweepRow(sweep, curve) for sweep, curve in zip(listed, outlines(listed), strict=True)],
         "choices": sweep_choices(team),
         "purposes": Purpose.choices,
         "phases": [*Phase.choices, ("any", "both")],
