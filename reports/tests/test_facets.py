@@ -44,7 +44,7 @@ def test_they_hold_what_the_teams_sweeps_hold(team, sweeps, django_assert_num_qu
     assert found.sources == (("scheduled", "scheduled"), ("uploaded", "uploaded"))
     assert found.purposes == (("measured", "measured"), ("soak", "soak"))
     assert [value for value, _ in found.phases] == ["load", "measure"]
-    assert len(found.matrices) == 3
+    assert len(found.matrices) == 4
 
 
 def test_they_are_of_one_matrix_or_one_phase(team, sweeps):
