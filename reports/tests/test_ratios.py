@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from django.conf import settings
 
 from benchsite.formatting import NOTHING
 from reports.analysis.effects import (
@@ -167,3 +168,10 @@ def test_two_runs_that_agree_exactly_prove_nothing():
     assert log_welch([5, 5], [4, 4]) is None and hedges_g([5, 5], [4, 4]) is None
     assert log_welch([5, 5], [4, 4.1]) is not None
     assert hedges_g([0, 0], [0, 0]) is None and hedges_g([1e300, 1.1e300], [1e-300, 2e-300]) > 0
+
+
+def test_the_docs_have_the_table_of_repeats():
+    text = (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
+    for cv in (0.01, 0.02, 0.03, 0.05):
+        needed = " | ".join(str(repeats_needed(cv, delta)) for delta in (0.02, 0.05, 0.10))
+        assert f"| {cv:.0%} | {needed} |".replace("%", " %") in text
