@@ -22,7 +22,7 @@ def ladder_words(found: Ceiling) -> str:
 
 @register.filter
 def ratio_words(ratio: float) -> str:
-    """How many times: 3.6×; near 1, where two digits would say nothing, three."""
+    """How many times, "3.6" and the sign; near 1, where two digits would say nothing, three."""
     return ratio_text(ratio, 3 if 0.8 < ratio < 1.25 else 2)
 
 
