@@ -28,7 +28,13 @@ DATABASE_POOL = env_bool("BENCHSITE_DATABASE_POOL", False)
 DATABASES = {"default": places.django_database(DATABASE_URL, pool=DATABASE_POOL)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "cache"}
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "cache",
+        # What is remembered can be computed: a page never waits long for a Redis that does not answer.
+        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 1.0},
+    }
 }
 INCOMING_DIR = env_path("BENCHSITE_INCOMING", VAR_DIR / "incoming")
 STORAGES = {

@@ -15,7 +15,7 @@ from runs.catalog import load_catalog
 from runs.models import Matrix, Sweep
 
 # So many keys are looked up one by one; of more, every second run is meant anyhow.
-MOST_KEYS = 2_000
+MOST_KEYS = 500
 THREADS = re.compile(r"([0-9]{1,9})t")
 TARGET = re.compile(r"@([0-9]{1,9})")
 # One text instead of five to search in.
