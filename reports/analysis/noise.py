@@ -2,11 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from runs.measures.repeats import repeatability
-
-LEAST_CELLS: Final = 2  # one cell may be the calm one, or the odd one
+from runs.measures.repeats import LEAST_CELLS, repeatability
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from typing import Final
 
 # Two measurements of the same thing differ by more than this many standard deviations of one in 5 % of all cases.
 LIMIT: Final = 1.96 * math.sqrt(2)
+# From fewer repeated cells nobody reads the noise of a cluster: one may be the calm one, or the odd one.
+LEAST_CELLS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from runs.measures.repeats import Repeatability, drift, exceeds, repeatability
+from runs.measures.repeats import LEAST_CELLS, Repeatability, drift, exceeds, repeatability
 from runs.models import Matrix, Run
 from runs.models.run import Phase, Status, Verdict
 
@@ -22,7 +22,7 @@ class Drift:
     bracket: Run
     first: Run | None
     change: float | None
-    noise: Repeatability | None  # of the cluster; None where nothing was repeated on it
+    noise: Repeatability | None  # of the cluster; None where fewer than two were repeated on it
 
     @property
     def floor(self) -> float | None:
@@ -73,4 +73,5 @@ def noise_of(matrix: Matrix, bracket: Run) -> Repeatability | None:
         "sweep_id", "threads", "target_ops_s", "throughput_ops_s"
     )[:MOST_RUNS]:
         cells[tuple(cell)].append(value or 0.0)
-    return repeatability(cells.values())
+    found = repeatability(cells.values())
+    return found if found and found.cells >= LEAST_CELLS else None

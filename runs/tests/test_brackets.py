@@ -110,11 +110,13 @@ def test_it_is_part_of_no_cell(sweep):
 def test_a_drift_above_the_noise_of_the_cluster_flags_the_matrix(client_in, sweep):
     make_run(sweep, threads=8, throughput=2000)
     make_run(sweep, threads=8, throughput=2020, repeat=2)
+    make_run(sweep, threads=16, throughput=3000)
+    make_run(sweep, threads=16, throughput=3030, repeat=2)
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, throughput=900, repeat=2, is_bracket=True)
     found = drift_of(sweep)
     assert found.change == pytest.approx(-0.1)
-    assert found.noise.cells == 1
+    assert found.noise.cells == 2
     assert found.above
     page = text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
     assert "The machines drifted" in page
@@ -124,17 +126,21 @@ def test_a_drift_above_the_noise_of_the_cluster_flags_the_matrix(client_in, swee
 def test_a_drift_within_the_noise_does_not(client_in, sweep):
     make_run(sweep, threads=8, throughput=2000)
     make_run(sweep, threads=8, throughput=2400, repeat=2)
+    make_run(sweep, threads=16, throughput=3000)
+    make_run(sweep, threads=16, throughput=3600, repeat=2)
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, throughput=950, repeat=2, is_bracket=True)
     assert not drift_of(sweep).above
     assert "The machines drifted" not in text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
 
 
-def test_without_repeats_nobody_knows_the_noise(client_in, sweep):
+def test_with_one_repeated_cell_nobody_knows_the_noise(client_in, sweep):
+    make_run(sweep, threads=8, throughput=2000)
+    make_run(sweep, threads=8, throughput=2400, repeat=2)
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, throughput=500, repeat=2, is_bracket=True)
     assert (drift_of(sweep).floor, drift_of(sweep).above) == (None, False)
-    assert "Nothing was repeated on this cluster yet" in text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
+    assert "Fewer than two cells were repeated on this cluster yet" in text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
 
 
 @pytest.mark.parametrize("fields", [{"status": "queued"}, {"excluded_reason": "a backup ran"}, {"verdict": "reject"}])
