@@ -29,4 +29,6 @@ def spread(values: Sequence[float]) -> Spread | None:
     kept = tuple(float(value) for value in values if math.isfinite(value))
     if not kept:
         return None
+    if len(kept) == 1:
+        return Spread(kept[0], kept[0], kept[0], 1, kept)
     return Spread(median(kept), min(kept), max(kept), len(kept), kept)

@@ -307,7 +307,9 @@ def _counted(rows: Sequence[Mapping[str, Any]], column: str) -> int | None:
 
 
 def _bounds(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float | None]]:
-    """The widest of the repeats' bounds."""
+    """The widest of the repeats' bounds; only summaries that were uploaded have any."""
+    if not any(row["bounds"] for row in rows):
+        return {}
     found = {}
     for name, key in BOUNDS.items():
         if some := [row["bounds"][key] for row in rows if key in row["bounds"]]:
