@@ -39,9 +39,13 @@ class Frame:
         return 38 if self.narrow else 84
 
 
+# Characters that turn the direction of what follows: in a name they would reverse its neighbours.
+_TURNING = str.maketrans("", "", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
+
+
 def escaped(text: object) -> str:
     """Text for plotly, which reads a small HTML of its own in every string."""
-    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return str(text).translate(_TURNING).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def cut(text: str, most: int) -> str:

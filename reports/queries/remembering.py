@@ -25,9 +25,8 @@ from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 EXPIRES_S: Final = 24 * 3600
 LARGEST: Final = 4 * 2**20  # bytes of one entry: what is larger is computed each time
 LEVEL: Final = 1  # of zlib: a third of the size for a millisecond
-ROOMS: Final = ("reports", "runs")  # whose code decides what is in an entry
-
-SUFFIXES: Final = (".py", ".html", ".toml")
+ROOMS: Final = ("benchsite", "reports", "runs", "templates")  # whose files decide what is in an entry
+SUFFIXES: Final = (".py", ".html", ".toml", ".csv")
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

@@ -1,6 +1,7 @@
 """Direct labels: beside their points, on nothing else, and inside."""
 
 from reports.figures.labels import Box, Label, place
+from reports.figures.layout import escaped
 
 
 def test_a_label_stands_right_of_its_point_where_nothing_is():
@@ -26,3 +27,7 @@ def test_labels_of_one_point_do_not_cover_each_other():
 def test_it_moves_along_its_curve_when_the_end_is_crowded():
     (spot,) = place([Label("Redis", ((250.0, 50.0), (80.0, 60.0)))], [Box(150, 0, 300, 100)], 300, 100)
     assert spot.anchor == 1
+
+
+def test_a_name_that_turns_the_direction_of_writing_turns_nothing_else():
+    assert escaped("daolkroW \u202e<A>\u2069") == "daolkroW &lt;A&gt;"
