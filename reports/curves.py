@@ -99,6 +99,7 @@ class Point(Packed):
     worst_finding: str = ""
     left_out: tuple[LeftOut, ...] = ()  # repeats beside those that the point is made of
     generator_cpu: float | None = None  # of all cores of the busiest load generator, 0 to 1; None: nobody measured
+    repeats: tuple[int, ...] = ()  # the number of each repeat, in the order of the values; empty: 1, 2, 3 and so on
 
     @property
     def counts(self) -> bool:

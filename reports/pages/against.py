@@ -14,13 +14,12 @@ from reports.analysis.comparing import (
     interval_text,
     not_comparable,
 )
-from reports.analysis.equal_load import latency_at
 from reports.analysis.gate import Gate, gate, implied_axes
 from reports.analysis.multiple import adjusted
 from reports.analysis.noise import NoiseFloor
 from reports.curves import Curve, Point, durability_key
 from reports.pages.choosing import AXIS_SAYS
-from reports.pages.equal import EqualLoad, latencies_at, load_points, said
+from reports.pages.equal import EqualLoad, latencies_at
 from runs.validity import Profile, SideFacts, judge_pair
 
 # Statistics that vary more from run to run than a mean or a throughput.
@@ -58,7 +57,7 @@ class Ratio:
     def counts(self) -> str:
         """ "1 run each: no interval"; empty where there is one."""
         found = self.comparison
-        if found is None or found.low is not None:
+        if found is None or found.low is not None or "no interval" in self.outcome:
             return ""
         runs = f"{found.n_a} run{'' if found.n_a == 1 else 's'}"
         return f"{runs} each: no interval" if found.n_a == found.n_b else f"{runs} against {found.n_b}: no interval"
@@ -250,13 +249,16 @@ def _throughput(curve: Curve, baseline: Curve, floor: float | None) -> Ratio:
 
 
 def _latency(curve: Curve, baseline: Curve, floor: float | None, equal: EqualLoad, kind: str, operation: str) -> Ratio:
-    values = [latencies_at(one, operation, equal.statistic, kind, equal.load_ops_s) for one in (curve, baseline)]
-    if not all(values):
-        side, who = (curve, "") if not values[0] else (baseline, "the baseline: ")
-        why = said(latency_at(load_points(side, operation, equal.statistic, kind), equal.load_ops_s))
-        return Ratio(operation, None, f"{who}{why}")
+    sides = [latencies_at(one, operation, equal.statistic, kind, equal.load_ops_s) for one in (curve, baseline)]
+    for found, who in zip(sides, ("", "the baseline: "), strict=True):
+        if not found.values:
+            return Ratio(operation, None, f"{who}{found.why}")
     threshold = LATENCY_THRESHOLD if equal.statistic in TAILS else THRESHOLD
-    comparison = compare_values(values[0], values[1], higher_is_better=False, threshold=threshold, noise_floor=floor)
+    comparison = compare_values(
+        sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, noise_floor=floor
+    )
+    if why := next((found.why for found in sides if found.why), ""):
+        comparison = replace(comparison, reason=why, needs_more=None)  # Of medians: more runs are not what it lacks.
     return Ratio(operation, comparison, "")
 
 

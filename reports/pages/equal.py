@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchsite import formatting
-from reports.analysis.equal_load import AtLoad, How, LoadPoint, Within, latency_at, throughput_within
+from reports.analysis.equal_load import AtLoad, How, LoadPoint, Within, latency_at, rising_branch, throughput_within
 from reports.curves import STATISTICS, Curve, Point
 
 SHARE_OF_CEILING = 0.8
 PERCENTILES = ("p50", "p95", "p99")
 SLIDER_STEPS = 200
+REPEATS_DIFFER = "The repeats differ from rung to rung: no interval."
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,22 +205,30 @@ def load_points(curve: Curve, operation: str, statistic: str, kind: str = "servi
 
 
 def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[list[LoadPoint]]:
-    """The curve once for each repeat; empty where its rungs do not all have the same number of repeats, two or more.
+    """The curve once for each repeat that all rungs of its rising branch have; empty where fewer than two are such.
 
     A repeat is a whole pass over the ladder, so its rungs make a curve of its own, and the latencies that these curves
-    have at one load are as many independent values.
+    have at one load are as many independent values. Rungs are matched by the number of the repeat, never by its place
+    in a list, from which some may be left out.
     """
+    branch = rising_branch(load_points(curve, operation, statistic, kind))
     rungs = []
     for point in curve.counted:
         one = point.operation(operation, kind)
         latencies = one.latencies_us.get(statistic) if one else None
-        if latencies is None or len(latencies.values) != len(point.throughput_ops_s.values):
+        if (
+            latencies is None
+            or _load_point(curve, point, point.throughput_ops_s.median, latencies.median) not in branch
+        ):
+            continue
+        throughputs = point.throughput_ops_s.values
+        numbers = point.repeats or range(1, len(throughputs) + 1)
+        if not len(latencies.values) == len(throughputs) == len(numbers):
             return []
-        rungs.append((point, point.throughput_ops_s.values, latencies.values))
-    repeats = {len(values) for _, values, _ in rungs}
-    if len(repeats) != 1 or (most := repeats.pop()) < 2:
-        return []
-    return [[_load_point(curve, point, xs[i], ys[i]) for point, xs, ys in rungs] for i in range(most)]
+        passes = zip(throughputs, latencies.values, strict=True)
+        rungs.append({number: _load_point(curve, point, *xy) for number, xy in zip(numbers, passes, strict=True)})
+    common = sorted(set(rungs[0]).intersection(*rungs[1:])) if rungs else []
+    return [[rung[number] for rung in rungs] for number in common] if len(common) > 1 else []
 
 
 def _load_point(curve: Curve, point: Point, throughput_ops_s: float, latency_us: float) -> LoadPoint:
@@ -227,11 +236,29 @@ def _load_point(curve: Curve, point: Point, throughput_ops_s: float, latency_us:
     return LoadPoint(throughput_ops_s, latency_us, rung_label(point), order)
 
 
-def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_ops_s: float) -> list[float]:
-    """Latency at a load, once for each repeat that reaches it; of a single pass its one value, µs."""
-    passes = repeated_points(curve, operation, statistic, kind) or [load_points(curve, operation, statistic, kind)]
-    values = [latency_at(points, load_ops_s).latency_us for points in passes]
-    return [value for value in values if value is not None and value > 0]
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """A side's latencies at a load, µs, one of each repeat; of a single pass its one value."""
+
+    values: tuple[float, ...]
+    why: str = ""  # there is none, or only that of the medians
+
+
+def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_ops_s: float) -> Latencies:
+    """Only where the medians and every repeat reach the load: those that do are the better ones, and prove nothing."""
+    points = load_points(curve, operation, statistic, kind)
+    found = latency_at(points, load_ops_s)
+    if found.latency_us is None:
+        return Latencies((), said(found))
+    passes = repeated_points(curve, operation, statistic, kind)
+    if not passes:
+        repeated = any(point.throughput_ops_s.n > 1 for point in curve.counted)
+        return Latencies((found.latency_us,), REPEATS_DIFFER if repeated else "")
+    values = [latency_at(one, load_ops_s).latency_us for one in passes]
+    known = tuple(value for value in values if value is not None)
+    if len(known) < len(values):
+        return Latencies((), f"only {len(known)} of {len(values)} repeats have a latency at this load")
+    return Latencies(known)
 
 
 def rung_label(point: Point) -> str:

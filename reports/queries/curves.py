@@ -269,6 +269,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         worst_finding=worst[0].worst_finding if worst else "",
         left_out=tuple(_left_out(one) for one in repeats if one not in used),
         generator_cpu=max(busy) if len(busy) == len(used) else None,
+        repeats=tuple(one.run["repeat"] for one in used),
     )
 
 

@@ -1,6 +1,7 @@
 """The ratio table: which side is the baseline, what is compared at all, and what is said of how sure it is."""
 
 import uuid
+from dataclasses import replace
 
 import pytest
 
@@ -113,6 +114,39 @@ def test_latency_is_compared_at_one_load():
     beyond = equal_load([weak, strong], ["READ"], load_ops_s=5000.0)
     found = row_of(against([weak, strong], NOBODY_KNOWS, beyond), weak).ratios[1]
     assert found.comparison is None and found.why == "the baseline: not reached: the highest is 3.90k\u202fops/s"
+
+
+def with_latencies(one, factors):
+    """Each repeat with a latency of its own."""
+
+    def spreads(operation):
+        return {name: repeated(spread.median, factors) for name, spread in operation.latencies_us.items()}
+
+    points = [
+        replace(at, operations=tuple(replace(found, latencies_us=spreads(found)) for found in at.operations))
+        for at in one.points
+    ]
+    return replace(one, points=tuple(points))
+
+
+def test_a_load_that_only_some_repeats_reach_has_no_ratio():
+    factors = (0.9, 1.0, 1.1, 0.95, 1.05)
+    wide, strong = with_latencies(side(1, "off", factors=factors), factors), with_latencies(side(2), NOISE)
+    found = []
+    for load in (4100.0, 3800.0, 3000.0):
+        equal = equal_load([wide, strong], ["READ"], load_ops_s=load)
+        found.append(row_of(against([wide, strong], NOBODY_KNOWS, equal), wide).ratios[1])
+    assert [one.why for one in found] == [
+        "not reached: the highest is 3.90k\u202fops/s", "only 3 of 5 repeats have a latency at this load", ""
+    ]  # fmt: skip
+    assert found[0].comparison is found[1].comparison is None and found[2].comparison.n_a == 5
+
+
+def test_repeats_that_differ_from_rung_to_rung_have_no_interval():
+    weak, strong = side(2, "off"), with_latencies(side(1), NOISE)
+    equal = equal_load([weak, strong], ["READ"], load_ops_s=2500.0)
+    ratio = row_of(against([weak, strong], NOBODY_KNOWS, equal), weak).ratios[1]
+    assert ratio.outcome == "inconclusive: The repeats differ from rung to rung: no interval." and ratio.counts == ""
 
 
 def test_short_ladders_make_bounds():

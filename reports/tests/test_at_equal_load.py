@@ -4,7 +4,7 @@ import pytest
 
 from reports.analysis.equal_load import How
 from reports.analysis.points import Spread
-from reports.pages.equal import default_load, equal_load, latencies_at, load_points, percentiles_of
+from reports.pages.equal import default_load, equal_load, latencies_at, load_points, percentiles_of, repeated_points
 from reports.tests.curves import curve, operation, point
 
 
@@ -92,14 +92,43 @@ def test_each_repeat_has_a_latency_of_its_own_at_the_load():
         point(2, 1000.0, **repeated([1000.0, 1010.0, 990.0], [100.0, 110.0, 90.0])),
         point(4, 2000.0, **repeated([2000.0, 2010.0, 1990.0], [200.0, 220.0, 180.0])),
     ]
-    values = latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0)
+    values = latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0).values
     assert len(values) == 3 and min(values) > 90.0 and max(values) < 220.0
 
 
-def test_rungs_of_unequal_repeats_have_the_one_latency_of_their_medians():
+def test_repeats_are_matched_by_their_numbers():
+    rungs = [
+        point(2, 1000.0, repeats=(2, 3, 4), **repeated([1000.0, 1010.0, 990.0], [100.0, 110.0, 90.0])),
+        point(4, 2000.0, repeats=(1, 3, 4), **repeated([2000.0, 2010.0, 1990.0], [200.0, 220.0, 180.0])),
+    ]
+    passes = repeated_points(curve(points=rungs), "READ", "p99")
+    assert [[one.latency_us for one in rung] for rung in passes] == [[110.0, 220.0], [90.0, 180.0]]
+
+
+def test_a_rung_beyond_the_ceiling_takes_no_repeat_away():
+    rungs = [
+        point(2, 1000.0, **repeated([1000.0, 1010.0], [100.0, 110.0])),
+        point(4, 2000.0, **repeated([2000.0, 2010.0], [200.0, 220.0])),
+        point(8, 1900.0, **repeated([1900.0], [400.0])),
+    ]
+    assert len(latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0).values) == 2
+
+
+def test_a_load_that_some_repeats_miss_has_no_latency():
+    rungs = [
+        point(2, 1000.0, **repeated([1000.0, 1010.0, 990.0], [100.0, 110.0, 90.0])),
+        point(4, 2000.0, **repeated([2000.0, 2200.0, 1900.0], [200.0, 220.0, 180.0])),
+    ]
+    inside, above = (latencies_at(curve(points=rungs), "READ", "p99", "service", load) for load in (1990.0, 2150.0))
+    assert inside.values == () and inside.why == "only 2 of 3 repeats have a latency at this load"
+    assert above.values == () and above.why.startswith("not reached: the highest is 2.00k")
+
+
+def test_rungs_without_two_repeats_in_common_have_the_one_latency_of_their_medians():
     rungs = [
         point(2, 1000.0, **repeated([1000.0, 1010.0], [100.0, 110.0])),
         point(4, 2000.0, **repeated([2000.0], [200.0])),
     ]
-    assert len(latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0)) == 1
-    assert latencies_at(curve(points=rungs), "SCAN", "p99", "service", 1500.0) == []
+    found = latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0)
+    assert len(found.values) == 1 and found.why == "The repeats differ from rung to rung: no interval."
+    assert latencies_at(curve(points=rungs), "SCAN", "p99", "service", 1500.0).values == ()
