@@ -108,6 +108,9 @@ class Point(Packed):
     def operation(self, name: str, kind: str = "service") -> Operation | None:
         return next((one for one in self.operations if one.operation == name and one.kind == kind), None)
 
+    def of_kind(self, kind: str) -> tuple[Operation, ...]:
+        return tuple(one for one in self.operations if one.kind == kind)
+
     @property
     def mean_latency_s(self) -> float | None:
         """Seconds that one operation took on average, by service time; with X it fulfils Little's law.
@@ -264,11 +267,19 @@ class Curve:
     @cached_property
     def ceiling(self) -> Ceiling | None:
         """Of the points that count; on a ladder of targets a rejected growing backlog is a target that failed."""
-        return ceiling(self._counted_rungs + self._overloaded)
+        return ceiling(self.counted_rungs + self._overloaded)
 
     @cached_property
-    def _counted_rungs(self) -> list[Rung]:
-        return [point.as_rung() for point in self.counted]
+    def latency_kind(self) -> Kind:
+        """Response time where every point of a ladder of targets has it: overload shows there alone; else service."""
+        responses = self.points and all(point.target_ops_s and point.of_kind("response") for point in self.points)
+        return "response" if responses else "service"
+
+    @cached_property
+    def counted_rungs(self) -> list[Rung]:
+        """The points that count, each with the latency of the curve's one kind."""
+        rungs = [point.as_rung() for point in self.counted]
+        return rungs if self.latency_kind == "response" else [replace(rung, response_s=None) for rung in rungs]
 
     @property
     def _overloaded(self) -> list[Rung]:
@@ -285,7 +296,7 @@ class Curve:
 
     @cached_property
     def knee(self) -> Knee | None:
-        return power_knee(self._counted_rungs)
+        return power_knee(self.counted_rungs)
 
     @property
     def publishable(self) -> bool:
@@ -297,6 +308,11 @@ class Curve:
             p for p in self.counted if p.threads == threads and (target_ops_s is None or p.target_ops_s == target_ops_s)
         )
         return next(same, None)
+
+
+def kind_of(curves: Sequence[Curve]) -> Kind:
+    """The latency that is shown where nobody chooses: response time where all are ladders of targets that have it."""
+    return "response" if curves and all(curve.latency_kind == "response" for curve in curves) else "service"
 
 
 def operations_of(curves: Sequence[Curve]) -> list[str]:

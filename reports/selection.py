@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
-from reports.curves import STATISTICS
+from reports.curves import STATISTICS, Curve, kind_of
 from reports.figures.latency import SCALES, Choice
 
 VERSION = "1"
@@ -78,7 +78,7 @@ class Selection:
     until: dt.date | None = None  # on this day or before
     operation: str = ""  # empty: every operation that was measured, a figure each
     statistic: str = "p99"
-    kind: str = "service"
+    kind: str = ""  # of KINDS; empty: as the curves have it
     scale: str = "auto"
     highlight: str = ""
     baseline: uuid.UUID | None = None  # the sweep that all others are compared with; None: the strongest promise
@@ -98,9 +98,13 @@ class Selection:
         """Whether anything restricts which sweeps are meant, beside their matrix and their ids."""
         return any(self.facet(name) for name in FACETS) or bool(self.phase or self.since or self.until)
 
-    def choice(self, operation: str) -> Choice:
+    def kind_for(self, curves: Sequence[Curve]) -> str:
+        """The chosen kind of latency; where none is, the one that these curves are read by."""
+        return self.kind or kind_of(curves)
+
+    def choice(self, operation: str, curves: Sequence[Curve]) -> Choice:
         """What the latency figure of one operation draws."""
-        return Choice(operation, self.statistic, self.kind, self.scale, self.highlight)
+        return Choice(operation, self.statistic, self.kind_for(curves), self.scale, self.highlight)
 
     def facet(self, name: str) -> tuple[str, ...]:
         """The chosen values of one of the facets."""
@@ -124,7 +128,7 @@ class Selection:
             "until": [self.until.isoformat() if self.until else ""],
             "op": [self.operation],
             "stat": [self.statistic if self.statistic != "p99" else ""],
-            "kind": [self.kind if self.kind != "service" else ""],
+            "kind": [self.kind],
             "scale": [self.scale if self.scale != "auto" else ""],
             "highlight": [self.highlight],
             "baseline": [str(self.baseline or "")],
@@ -170,7 +174,7 @@ def read(parameters: Parameters) -> Selection:
         until=until,
         operation=_operation(_last(parameters, "op"), problems),
         statistic=_one_of(parameters, "stat", tuple(STATISTICS), "p99", problems),
-        kind=_one_of(parameters, "kind", KINDS, "service", problems),
+        kind=_one_of(parameters, "kind", KINDS, "", problems),
         scale=_one_of(parameters, "scale", tuple(SCALES), "auto", problems),
         highlight=_clean(_last(parameters, "highlight")),
         baseline=_baseline(_last(parameters, "baseline"), problems),

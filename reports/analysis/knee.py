@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reports.analysis.ceiling import Rung
 
@@ -51,6 +51,13 @@ def latency(rung: Rung) -> float:
     return rung.threads / rung.throughput_ops_s if rung.throughput_ops_s > 0 else 0.0
 
 
+def of_one_kind(rungs: Sequence[Rung]) -> list[Rung]:
+    """The rungs with their response times only where all have one: one ladder never mixes kinds of latency."""
+    if all(rung.response_s is not None for rung in rungs):
+        return list(rungs)
+    return [replace(rung, response_s=None) for rung in rungs]
+
+
 def elasticity(before: Rung, after: Rung) -> float:
     """e = ln(R_i / R_(i-1)) / ln(X_i / X_(i-1)): per cent of latency paid for one of throughput (analysis 2.1).
 
@@ -66,7 +73,7 @@ def elasticity(before: Rung, after: Rung) -> float:
 
 def ladder_of(rungs: Sequence[Rung]) -> list[Rung]:
     """The rungs that have throughput and latency, ascending by target, then by threads."""
-    return sorted((rung for rung in rungs if rung.throughput_ops_s > 0 and latency(rung) > 0), key=_load)
+    return sorted((rung for rung in of_one_kind(rungs) if rung.throughput_ops_s > 0 and latency(rung) > 0), key=_load)
 
 
 def power_knee(rungs: Sequence[Rung], alpha: float = 1.0) -> Knee | None:

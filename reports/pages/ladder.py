@@ -1,7 +1,7 @@
 """What a sweep's ladder shows beside its ceiling and knee: second opinions, how sure they are, what to measure next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchsite import formatting
 from reports.analysis.ceiling import THREAD_LIMITED, Ceiling, Ladder, Rung
@@ -34,7 +34,7 @@ class LadderPage:
 def ladder_page(curve: Curve) -> LadderPage:
     """For a ladder of one rung there are no opinions, but there is a next step."""
     counted = curve.counted
-    found = opinions([point.as_rung() for point in counted], [repeats_of(point) for point in counted])
+    found = opinions(curve.counted_rungs, [repeats_of(point, curve.latency_kind) for point in counted])
     several = found is not None and len(counted) > 1
     return LadderPage(
         rows=rows_of(found) if found and several else (),
@@ -43,19 +43,19 @@ def ladder_page(curve: Curve) -> LadderPage:
     )
 
 
-def repeats_of(point: Point) -> Repeats:
+def repeats_of(point: Point, kind: str = "service") -> Repeats:
     """Every repeat's throughput and mean latency; the point's own latency where a repeat's is not known."""
     throughputs = point.throughput_ops_s.values or (point.throughput_ops_s.median,)
-    kind = "response" if point.target_ops_s and any(one.kind == "response" for one in point.operations) else "service"
     parts = [
         (-one.ok if one.operation == COMPOSITE else one.ok, one.operation == COMPOSITE, one.latencies_us["mean"].values)
-        for one in point.operations
-        if one.kind == kind and one.ok is not None and "mean" in one.latencies_us
+        for one in point.of_kind(kind)
+        if one.ok is not None and "mean" in one.latencies_us
     ]
     done = sum(weight for weight, _, _ in parts)
     if done <= 0 or any(len(values) != len(throughputs) for _, _, values in parts):
         # A closed loop's latency is threads over throughput; with a target the median is the best that is known.
-        own = latency(point.as_rung())
+        rung = point.as_rung()
+        own = latency(rung if kind == "response" else replace(rung, response_s=None))
         closed = tuple(own if point.target_ops_s or not x else point.threads / x for x in throughputs)
         return Repeats(throughputs, closed)
     means = (

@@ -66,7 +66,9 @@ def ceilings_link(selection: Selection, curves: Sequence[Curve]) -> FigureLink:
 def latency_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:
     """A picture of each shown operation."""
     statistic = STATISTICS[selection.statistic]
-    says = "numbers at the points: client threads" if len(curves) < 7 else ""
+    targets = bool(curves) and all(point.target_ops_s for curve in curves for point in curve.points)
+    loads = "targets" if targets else "client threads"
+    says = f"numbers at the points: {loads}" if len(curves) < 7 else ""
     return [
         figure_link(
             f"{one} {statistic} against throughput",

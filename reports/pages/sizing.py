@@ -185,7 +185,7 @@ def reached(curve: Curve, question: Question) -> Reached | str:
             return "No operation ended on any of its rungs."
         at = f"its ceiling, at {load_text(curve.ceiling)}"
         return Reached(curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "")
-    kind = kind_of(curve)
+    kind = curve.latency_kind
     names = [question.operation] if question.operation else measured_operations(curve, kind)
     within = [
         (name, throughput_within(load_points(curve, name, question.statistic, kind), question.limit_us))
@@ -206,12 +206,6 @@ def too_slow(operation: str, found: Within, question: Question) -> str:
     lowest = found.between[0]
     least = f"{formatting.latency(lowest.latency_us)} at {formatting.throughput(lowest.throughput_ops_s)}"
     return f"{statistic} of {operation} is above {limit} even on its lowest rung: {least}."
-
-
-def kind_of(curve: Curve) -> str:
-    """Response time where a target was set and it was measured; service time otherwise."""
-    kinds = {one.kind for point in curve.counted for one in point.operations}
-    return "response" if curve.ladder == "target" and "response" in kinds else "service"
 
 
 def measured_operations(curve: Curve, kind: str) -> list[str]:

@@ -23,7 +23,7 @@ def test_the_bare_address_is_the_defaults():
 
 
 def test_only_what_differs_from_the_defaults_is_written_in_one_order():
-    asked = state("stat=p95&system=redis&op=update&system=postgresql&scale=auto&kind=service&v=1&mode=")
+    asked = state("stat=p95&system=redis&op=update&system=postgresql&scale=auto&kind=&v=1&mode=")
     assert asked.query() == "?v=1&system=postgresql&system=redis&op=UPDATE&stat=p95"
     assert asked.problems == ()
 

@@ -16,7 +16,7 @@ from benchsite.teams.permissions import team_of, team_required
 from reports.analysis.differences import differences
 from reports.analysis.noise import NoiseFloor
 from reports.analysis.pairs import PairFinding, pair_findings
-from reports.curves import STATISTICS, Curve, operations_of
+from reports.curves import STATISTICS, Curve, kind_of, operations_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.theme import LIGHT, databases_of
 from reports.pages.against import Judging, against
@@ -49,6 +49,10 @@ SCALE_SAYS = (
     ("loglog", "both logarithmic"),
     ("linear", "both linear"),
 )
+KIND_MENU_SAYS = {
+    "service": "from the call (service time)",
+    "response": "from the scheduled start (response time)",
+}
 CHOSEN_STATISTICS = ("mean", "p50", "p95", "p99", "p999")
 # What the form of the menus gives itself, and what that of the movable line does.
 MENU_NAMES = frozenset(
@@ -86,7 +90,7 @@ def points(request: HttpRequest) -> HttpResponse:
     """Every point of a comparison as a table, when somebody opens it."""
     selection = asked(request)
     found = compared(team_of(request), selection)
-    return _part(request, "points", selection, {"curves": found.curves})
+    return _part(request, "points", selection, {"curves": found.curves, "kind": selection.kind_for(found.curves)})
 
 
 def _part(request: HttpRequest, part: str, selection: Selection, context: dict[str, Any]) -> HttpResponse:
@@ -169,7 +173,7 @@ def equal_of(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:
     return equal_load(
         curves,
         shown_operations(selection, curves),
-        kind=selection.kind,
+        kind=selection.kind_for(curves),
         statistic=selection.statistic,
         load_ops_s=selection.load_ops_s,
         limit_us=selection.limit_us,
@@ -191,7 +195,7 @@ def judged(
         "pairs": pairs(sides.values(), profile),
         "against": against(
             curves,
-            Judging(sides, profile, floors, selection.kind),
+            Judging(sides, profile, floors, selection.kind_for(curves)),
             equal,
             baseline=selection.baseline,
             vary=selection.vary,
@@ -216,7 +220,7 @@ class Controls:
     operations: tuple[str, ...]
     statistics: tuple[tuple[str, str], ...]
     scales: tuple[tuple[str, str], ...]
-    kinds: tuple[str, ...]
+    kinds: tuple[tuple[str, str], ...]  # the one that is shown by itself is nobody's choice: its value is empty
     databases: tuple[str, ...]  # to highlight one of; none while every one has a colour of its own
 
 
@@ -228,7 +232,7 @@ def controls_of(selection: Selection, curves: Sequence[Curve]) -> Controls:
         tuple(operations_of(curves)),
         tuple((name, STATISTICS[name]) for name in statistics),
         SCALE_SAYS,
-        tuple(kinds_of(curves)),
+        tuple((kind if kind != kind_of(curves) else "", KIND_MENU_SAYS[kind]) for kind in kinds_of(curves)),
         tuple(databases) if len(databases) > len(LIGHT.series) else (),
     )
 

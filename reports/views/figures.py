@@ -90,7 +90,7 @@ def latency(request: HttpRequest, form: str = "") -> HttpResponseBase:
     selection = read(request.GET)
     found = compared(team_of(request), selection)
     choice = replace(
-        selection.choice(selection.operation or "READ"),
+        selection.choice(selection.operation or "READ", found.curves),
         second=operation_named(request.GET.get("with", "")),
         zoom=request.GET.get("zoom") == "1",
         load_ops_s=selection.load_ops_s,

@@ -13,6 +13,7 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
 from reports.curves import Curve, operations_of
 from reports.figures.captions import notes_of
+from reports.figures.latency import KIND_SAYS
 from reports.pages.exclusions import effect_sentence
 from reports.pages.ladder import LadderPage, ladder_page
 from reports.pages.pictures import MOST_OPERATIONS, FigureLink
@@ -101,7 +102,7 @@ def _link(title: str, view: str, curve: Curve, *args: object) -> FigureLink:
 
 def _latency_link(curve: Curve, operation: str) -> FigureLink:
     query = replace(Selection(sweeps=(curve.sweep_id,)), operation=operation).query()
-    plain = _link(f"{operation} p99 against throughput", "figure-latency", curve)
+    plain = _link(f"{operation} p99, {KIND_SAYS[curve.latency_kind]}, against throughput", "figure-latency", curve)
     return replace(plain, src=plain.src + query, csv=plain.csv + query, json=plain.json + query)
 
 

@@ -23,10 +23,11 @@ from reports.views.figures import respond
 def percentiles(request: HttpRequest, form: str = "") -> HttpResponseBase:
     """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
     selection = read(request.GET)
+    found = compared(team_of(request), selection).curves
     sheet = sweeps_percentiles_sheet(
-        compared(team_of(request), selection).curves,
+        found,
         operation=selection.operation or "READ",
-        kind=selection.kind,
+        kind=selection.kind_for(found),
         at=RUNG if request.GET.get("at") == RUNG else CEILING,
         load_ops_s=selection.load_ops_s,
         highlight=selection.highlight,

@@ -1,0 +1,67 @@
+"""Which latency is shown where nobody chooses: one kind for a whole ladder, and overload never hidden."""
+
+from dataclasses import replace
+
+import pytest
+
+from reports.analysis.ceiling import Rung
+from reports.analysis.knee import power_knee
+from reports.curves import kind_of
+from reports.pages.ladder import ladder_page
+from reports.pages.pictures import latency_links
+from reports.selection import Selection
+from reports.tests.curves import curve, operation, point
+from reports.views.compare import controls_of
+
+TARGETS = ((1000, 1000.0, 1.0), (2000, 2000.0, 1.2), (3000, 2990.0, 2.0), (4000, 3100.0, 500.0), (5000, 3100.0, 900.0))
+
+
+def at_target(target, achieved, response_ms):
+    parts = (operation("READ", 800.0), operation("READ", response_ms * 1e3, kind="response"))
+    return point(8, achieved, target_ops_s=target, operations=parts if response_ms else parts[:1])
+
+
+def targets(rungs=TARGETS, **changes):
+    return curve(points=[at_target(*rung) for rung in rungs], ladder="target", **changes)
+
+
+def test_a_ladder_of_targets_is_read_by_response_time_only_where_every_point_has_it():
+    assert targets().latency_kind == "response"
+    assert targets((*TARGETS[:4], (5000, 3100.0, 0))).latency_kind == "service"
+    assert curve().latency_kind == "service"
+    assert curve(points=[]).latency_kind == "service"
+
+
+def test_a_comparison_is_read_by_response_time_only_where_all_its_sides_are():
+    assert kind_of([targets(), targets()]) == "response"
+    assert kind_of([targets(), curve()]) == "service"
+    assert kind_of([]) == "service"
+
+
+def test_who_chooses_a_kind_gets_it():
+    both = [targets()]
+    assert Selection().kind_for(both) == "response"
+    assert Selection(kind="service").choice("READ", both).kind == "service"
+    assert Selection(kind="service").query() == "?v=1&kind=service"
+    assert [value for value, _ in controls_of(Selection(), both).kinds] == ["service", ""]
+    assert [value for value, _ in controls_of(Selection(), [*both, curve()]).kinds] == ["", "response"]
+
+
+def test_the_knee_never_mixes_kinds():
+    mixed = [
+        Rung(8, x, 0.0008, float(target), response_s=ms / 1e3 if target > 1000 else None) for target, x, ms in TARGETS
+    ]
+    service = [replace(rung, response_s=None) for rung in mixed]
+    assert power_knee(mixed) == power_knee(service)
+    found = targets()
+    assert found.knee.latency_s == pytest.approx(0.0012)
+    lacking = targets((*TARGETS[:4], (5000, 3100.0, 0)))
+    assert lacking.knee.latency_s == pytest.approx(0.0008)
+    assert ladder_page(lacking).rows[0].throughput_ops_s == (
+        lacking.knee.throughput_ops_s if lacking.knee.reached else None
+    )
+
+
+def test_the_numbers_at_the_points_of_ladders_of_targets_are_targets():
+    assert latency_links(Selection(), [targets()])[0].says == "numbers at the points: targets"
+    assert latency_links(Selection(), [curve()])[0].says == "numbers at the points: client threads"
