@@ -1,6 +1,7 @@
 """Numbers as people read them: three significant digits, a unit, a true minus sign. No Django here."""
 
 import math
+from decimal import ROUND_HALF_UP, Decimal
 
 NOTHING = "\N{EN DASH}"  # what stands where there is no number
 MINUS = "\N{MINUS SIGN}"
@@ -19,13 +20,17 @@ def is_missing(value: Number) -> bool:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """`value` with `digits` significant digits and never an exponent: 41.2, 0.00123, 1240 (more whole digits stay)."""
+    """`value` with `digits` significant digits and never an exponent: 41.2, 0.00123, 1240 (more whole digits stay).
+
+    A half is rounded away from zero, as people do it: 1.25 with two digits is 1.3.
+    """
     if value == 0:
         return "0"
     # Rounding first makes 99.96 "100" rather than "100.0".
-    rounded = float(f"{value:.{digits - 1}e}")
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    text = f"{rounded:.{decimals}f}" if decimals else f"{value:.0f}"
+    exact = Decimal(repr(float(value)))
+    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP)
+    decimals = max(0, digits - 1 - rounded.adjusted())
+    text = f"{rounded:.{decimals}f}" if decimals else f"{exact.to_integral_value(ROUND_HALF_UP):f}"
     return text.replace("-", MINUS)
 
 

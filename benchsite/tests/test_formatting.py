@@ -117,3 +117,21 @@ def test_it_groups_thousands():
 )
 def test_bounds_of_a_latency_share_a_unit(low, high, text):
     assert f.latency_between(low, high).replace(SPACE, " ") == text
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"),
+    [
+        (1.25, 2, "1.3"),
+        (1.35, 2, "1.4"),
+        (-1.25, 2, f"{f.MINUS}1.3"),
+        (0.125, 2, "0.13"),
+        (99.96, 3, "100"),
+        (2.5, 1, "3"),
+        (1240.5, 3, "1241"),
+        (0.00123, 3, "0.00123"),
+        (1e30, 3, "1" + "0" * 30),
+    ],
+)
+def test_a_half_is_rounded_up_as_people_do_it(value, digits, shown):
+    assert f.significant(value, digits) == shown
