@@ -12,7 +12,7 @@ from functools import cached_property
 from statistics import median
 from typing import Literal
 
-from reports.analysis.ceiling import Ceiling, Rung, ceiling
+from reports.analysis.ceiling import Ceiling, Rung, ceiling, judged_rung
 from reports.analysis.knee import Knee, power_knee
 from reports.analysis.points import Spread
 from reports.packing import Packed
@@ -34,7 +34,11 @@ STATISTICS: dict[str, str] = {
 # Made of a READ and an UPDATE that are measured too, so it is never added to them.
 COMPOSITE = "READ-MODIFY-WRITE"
 # The check of a growing backlog; where it rejects, the target was reached by letting operations wait ever longer.
-BACKLOG = "V10 reject"
+BACKLOG = "V10"
+# The checks of which a rejection says that the target was too much: errors, shortfall, backlog.
+OVERLOADED = frozenset({"V07", "V09", BACKLOG})
+# Where these reject, throughput itself is not to be trusted, so reaching less than the target says nothing of it.
+UNTRUSTED = frozenset({"E01", "V01", "V03", "V05", "V14", "V15", "V21", "V23"})
 PUBLISHABLE = frozenset({"measured", "soak"})
 
 
@@ -97,6 +101,7 @@ class Point(Packed):
     rejected: int = 0  # repeats that were rejected
     overridden: tuple[str, ...] = ()  # why repeats count although they were rejected
     worst_finding: str = ""
+    rejected_by: tuple[str, ...] = ()  # every check that rejected one of its repeats, though it may count nevertheless
     left_out: tuple[LeftOut, ...] = ()  # repeats beside those that the point is made of
     generator_cpu: float | None = None  # of all cores of the busiest load generator, 0 to 1; None: nobody measured
     repeats: tuple[int, ...] = ()  # the number of each repeat, in the order of the values; empty: 1, 2, 3 and so on
@@ -149,8 +154,18 @@ class Point(Packed):
             error_ratio=self.error_ratio,
             response_s=self._mean_s("response") if self.target_ops_s else None,
             p99_s=max(slowest, default=0.0) / 1e6 or None,
-            backlog_growing=self.worst_finding.startswith(BACKLOG) and not self.overridden,
+            backlog_growing=BACKLOG in self.rejected_by and not self.overridden,
         )
+
+    def as_rejected_rung(self) -> Rung:
+        """The rung of a rejected point: its target failed, or nothing is known of it.
+
+        It failed by the checks of the load, or by its own numbers where no check says that they are not to be trusted.
+        """
+        rung, checks = self.as_rung(), frozenset(self.rejected_by)
+        trusted = not checks & UNTRUSTED and self.clients_merged >= self.clients_expected
+        failed = bool(checks & OVERLOADED) or (trusted and judged_rung(rung).outcome != "sustained")
+        return replace(rung, rejected="failed" if failed else "unknown")
 
     @property
     def people_left_out(self) -> bool:
@@ -266,8 +281,8 @@ class Curve:
 
     @cached_property
     def ceiling(self) -> Ceiling | None:
-        """Of the points that count; on a ladder of targets a rejected growing backlog is a target that failed."""
-        return ceiling(self.counted_rungs + self._overloaded)
+        """Of the points that count; on a ladder of targets a rejected point is a target that failed or is not known."""
+        return ceiling(self.counted_rungs + self._rejected_targets)
 
     @cached_property
     def latency_kind(self) -> Kind:
@@ -282,9 +297,9 @@ class Curve:
         return rungs if self.latency_kind == "response" else [replace(rung, response_s=None) for rung in rungs]
 
     @property
-    def _overloaded(self) -> list[Rung]:
+    def _rejected_targets(self) -> list[Rung]:
         rejected = [point for point in self.points if point.standing is Standing.REJECTED and point.target_ops_s]
-        return [rung for point in rejected if (rung := point.as_rung()).backlog_growing]
+        return [point.as_rejected_rung() for point in rejected]
 
     @cached_property
     def ceiling_with_left_out(self) -> Ceiling | None:
@@ -292,7 +307,7 @@ class Curve:
         if not any(point.people_left_out for point in self.points):
             return None
         rungs = [point.as_rung_with_left_out() for point in self.points]
-        return ceiling([rung for rung in rungs if rung] + self._overloaded)
+        return ceiling([rung for rung in rungs if rung] + self._rejected_targets)
 
     @cached_property
     def knee(self) -> Knee | None:

@@ -1,7 +1,7 @@
 """Ceilings and knees in whole sentences, with the rule that made them. Pure."""
 
 from benchsite import formatting
-from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, NON_MONOTONE, THREAD_LIMITED, Ceiling, Ladder
+from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, NON_MONOTONE, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder
 from reports.analysis.knee import Knee
 from reports.curves import Curve
 
@@ -41,6 +41,9 @@ def _target_sentence(found: Ceiling, value: str, low: float, high: float | None)
     target, failed = formatting.throughput(low), formatting.throughput(high)
     if high is None:
         return f"At least {value}: every target up to {target} was sustained. Add higher targets to see the ceiling."
+    if NOT_KNOWN in found.notes:
+        upto = f"every target up to {target} was sustained" if low else "this is the most that a rung reached"
+        return f"{'At least ' if low else ''}{value}: {upto}, but of {failed} no run counts. Measure it again."
     if THREAD_LIMITED in found.notes:
         least = (
             f" Give it {found.threads_needed} threads or more." if found.threads_needed else " Give it more threads."
@@ -68,6 +71,11 @@ def ceiling_notes(found: Ceiling | None) -> list[str]:
         notes.append(
             "A target was sustained above one that was not, so the rungs contradict each other: the lower one counts. "
             "Repeat the rungs between."
+        )
+    if NOT_KNOWN in found.notes and found.bracket:
+        notes.append(
+            f"This target has no counted run: {formatting.throughput(found.bracket[1])}. Its runs were rejected for "
+            "reasons that say nothing of the load, so nobody knows whether it holds, and no target above it counts."
         )
     if found.marginal:
         named = ", ".join(formatting.throughput(target) for target in found.marginal)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
-from typing import Final
+from typing import Final, Literal
 
-from runs.measures.sustained import SUSTAINED, TargetReached, judge_target
+from runs.measures.sustained import ERRORS_MOST, SUSTAINED, TargetReached, judge_target
 
 # A rung this close to the highest one counts as having reached it.
 NEAR_CEILING = 0.95
@@ -25,6 +25,7 @@ THREADS_TO_SPARE = 1.5
 # What a ceiling's notes may say.
 NON_MONOTONE: Final = "non_monotone"  # a target was sustained above one that was not; the lower end counts
 THREAD_LIMITED: Final = "thread_limited"  # the first failed target lacked threads, so it says nothing of the database
+NOT_KNOWN: Final = "not_known"  # no run counts of the target above the ceiling, and none says that it failed
 UNCONFIRMED: Final = "unconfirmed"  # one run without a target: a lower bound until twice the threads bring < 5 %
 
 
@@ -40,6 +41,8 @@ class Rung:
     response_s: float | None = None  # mean response time, where a target was set and it was measured
     p99_s: float | None = None  # service time of the slowest operation
     backlog_growing: bool = False
+    # Of a rung that does not count: its target failed, or its numbers are not to be trusted and say nothing of it.
+    rejected: Literal["", "failed", "unknown"] = ""
 
     @property
     def load(self) -> float:
@@ -128,28 +131,35 @@ def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     A target is sustained when achieved / target >= 0.98, at most 0.1 % of the operations failed and no backlog grew.
     The ceiling is what the highest target achieved below which every target was sustained too; the bracket runs from
     it to the first that was not. Nothing sustained: the highest throughput that was reached at all. The ladder is too
-    short while its last target is sustained, and where the first failed target lacked threads.
+    short while its last target is sustained, where the first failed target lacked threads, and where nobody knows of
+    the first target above the ceiling whether it failed. None too where only rejected rungs are there.
     """
     ladder = _best_of_each_target(rungs)
-    if not ladder:
+    counted = [rung for rung in ladder if not rung.rejected]
+    if not counted:
         return None
     judged = [judged_rung(rung) for rung in ladder]
-    held = next((i for i, found in enumerate(judged) if found.outcome != "sustained"), len(ladder))
-    best = ladder[held - 1] if held else max(ladder, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
+    held = next((i for i, found in enumerate(judged) if not _held(found)), len(ladder))
+    fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
+    best = ladder[held - 1] if held else fastest
     failed = ladder[held] if held < len(ladder) else None
-    limited = failed is not None and thread_limited(failed, ladder[0])
-    notes = (NON_MONOTONE,) if any(found.outcome == "sustained" for found in judged[held:]) else ()
+    unknown = failed is not None and failed.rejected == "unknown"
+    limited = failed is not None and not unknown and thread_limited(failed, counted[0])
+    judged_only = [found for rung, found in zip(ladder, judged, strict=True) if rung.rejected != "unknown"]
+    missed = next((i for i, found in enumerate(judged_only) if not _held(found)), len(judged_only))
+    contradicted = any(_held(found) for found in judged_only[missed:])
+    said = ((NON_MONOTONE, contradicted), (THREAD_LIMITED, limited), (NOT_KNOWN, unknown))
     return Ceiling(
         throughput_ops_s=best.throughput_ops_s,
         threads=best.threads,
         saturation_threads=best.threads,
         last_gain=None,
-        ladder=Ladder.SHORT if failed is None or limited else Ladder.SATURATED,
+        ladder=Ladder.SHORT if failed is None or limited or unknown else Ladder.SATURATED,
         rungs=len(ladder),
         target_ops_s=best.target_ops_s if held else None,
-        saturation_ops_s=max(rung.throughput_ops_s for rung in ladder),
+        saturation_ops_s=max(rung.throughput_ops_s for rung in counted),
         bracket=(_target(ladder[held - 1]) if held else 0.0, _target(failed) if failed else None),
-        notes=(*notes, THREAD_LIMITED) if limited else notes,
+        notes=tuple(note for note, holds in said if holds),
         marginal=tuple(
             _target(rung) for rung, found in zip(ladder, judged, strict=True) if found.outcome == "marginal"
         ),
@@ -157,17 +167,29 @@ def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     )
 
 
+RANKS: Final = ("", "failed", "unknown")
+
+
 def judged_rung(rung: Rung) -> TargetReached:
     """Whether the rung's target was sustained, by the rule for single runs; unknown errors are none."""
     found = judge_target(rung.throughput_ops_s, _target(rung), rung.error_ratio or 0.0)
-    return replace(found, outcome="failed", backlog_growing=True) if rung.backlog_growing else found
+    if rung.backlog_growing or rung.rejected:
+        return replace(found, outcome="failed", backlog_growing=rung.backlog_growing)
+    return found
+
+
+def _held(found: TargetReached) -> bool:
+    return found.outcome == "sustained"
 
 
 def _best_of_each_target(rungs: Sequence[Rung]) -> list[Rung]:
-    """One rung for each target, ascending: with several thread counts, one that sustained it, else the fastest."""
+    """One rung for each target, ascending: with several thread counts, one that sustained it, else the fastest.
+
+    Rungs that count come before rejected ones, and those that failed before those that say nothing.
+    """
     usable = sorted((rung for rung in rungs if rung.target_ops_s and rung.throughput_ops_s > 0), key=_target)
     return [
-        max(same, key=lambda rung: (judged_rung(rung).outcome == "sustained", rung.throughput_ops_s))
+        max(same, key=lambda rung: (_held(judged_rung(rung)), -RANKS.index(rung.rejected), rung.throughput_ops_s))
         for _, same in groupby(usable, key=_target)
     ]
 
@@ -178,7 +200,8 @@ def thread_limited(rung: Rung, lowest: Rung) -> bool:
         return False
     busy = rung.throughput_ops_s * rung.latency_s / rung.threads
     reached = rung.throughput_ops_s / _target(rung) >= SUSTAINED_SHARE
-    return not reached and busy >= BUSY and rung.latency_s <= LATENCY_RISEN * lowest.latency_s
+    errors = (rung.error_ratio or 0.0) > ERRORS_MOST
+    return not reached and not errors and busy >= BUSY and rung.latency_s <= LATENCY_RISEN * lowest.latency_s
 
 
 def threads_for(rung: Rung) -> int | None:

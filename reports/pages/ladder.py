@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchsite import formatting
-from reports.analysis.ceiling import THREAD_LIMITED, Ceiling, Ladder, Rung
+from reports.analysis.ceiling import NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder, Rung
 from reports.analysis.knee import Knee, latency
 from reports.analysis.opinions import Opinions, Repeats, opinions
 from reports.analysis.usl import FEWEST_RUNGS, LEAST_R2, REACH, Usl
@@ -141,6 +141,8 @@ def next_step(ceiling: Ceiling | None, found: Opinions | None) -> str:
         low, high = ceiling.bracket
         if THREAD_LIMITED in ceiling.notes:
             return f"Measure the target of {formatting.throughput(high)} with more threads next."
+        if NOT_KNOWN in ceiling.notes:
+            return f"Measure the target of {formatting.throughput(high)} again next: no run of it counts."
         return _next_target(low, high)
     refine = found.refine if found and found.knee.reached else ()
     parts = [f"{_listed(refine)} to place the knee"] if refine else []

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from django.db.models import BooleanField, Case, ExpressionWrapper, Q, QuerySet, Value, When
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import BooleanField, Case, ExpressionWrapper, OuterRef, Q, QuerySet, Value, When
 
 from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
@@ -53,6 +54,7 @@ class Repeat:
     cut: Mapping[str, Any]  # its current measurement set
     measurements: tuple[Mapping[str, Any], ...]
     worst_finding: str
+    rejected_by: tuple[str, ...]  # every check that rejected it
     generator_cpu: float | None = None  # the share of its cores that the busiest load generator's clients used
 
     @property
@@ -158,22 +160,30 @@ def _repeats(runs: Sequence[Mapping[str, Any]], specs: Mapping[uuid.UUID, RunSpe
     worst = _worst_findings(set_ids)
     busiest = _generator_cpu({run["id"]: specs.get(run["sweep_id"]) for run in runs if run["id"] in cuts})
     return {
-        run["id"]: Repeat(run, cut, tuple(measurements[cut["id"]]), worst.get(cut["id"], ""), busiest.get(run["id"]))
+        run["id"]: Repeat(
+            run, cut, tuple(measurements[cut["id"]]), *worst.get(cut["id"], ("", ())), busiest.get(run["id"])
+        )
         for run in runs
         if (cut := cuts.get(run["id"]))
     }
 
 
-def _worst_findings(set_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Measurement set -> "V05 warn: the window is short", of the worst check that spoke against it."""
+def _worst_findings(set_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[str, tuple[str, ...]]]:
+    """Measurement set -> "V05 warn: the window is short", of its worst check; and all that reject."""
+    every = Finding.objects.filter(measurement_set=OuterRef("measurement_set"), severity="reject").order_by("check_id")
+    # Only where the worst one rejects others may too.
+    rejecting = Case(When(severity="reject", then=ArraySubquery(every.values("check_id"))), default=Value(None))
     rows = (
         Finding.objects.filter(measurement_set__in=set_ids, severity__in=["warn", "reject"])
-        .annotate(weight=SEVERITY)
+        .annotate(weight=SEVERITY, rejecting=rejecting)
         .order_by("measurement_set_id", "-weight", "check_id")
         .distinct("measurement_set_id")
-        .values_list("measurement_set_id", "check_id", "severity", "message")
+        .values_list("measurement_set_id", "check_id", "severity", "message", "rejecting")
     )
-    return {set_id: f"{check_id} {severity}: {message}" for set_id, check_id, severity, message in rows}
+    return {
+        set_id: (f"{check_id} {severity}: {message}", tuple(rejecting or ()))
+        for set_id, check_id, severity, message, rejecting in rows
+    }
 
 
 def _generator_cpu(specs: Mapping[uuid.UUID, RunSpec | None]) -> dict[uuid.UUID, float]:
@@ -267,6 +277,7 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         rejected=sum(one.rejected for one in repeats),
         overridden=tuple(one.overridden for one in counted if one.overridden),
         worst_finding=worst[0].worst_finding if worst else "",
+        rejected_by=tuple(sorted({check for one in used for check in one.rejected_by})),
         left_out=tuple(_left_out(one) for one in repeats if one not in used),
         generator_cpu=max(busy) if len(busy) == len(used) else None,
         repeats=tuple(one.run["repeat"] for one in used),
@@ -381,3 +392,18 @@ def run_points(runs: Sequence[Run]) -> dict[uuid.UUID, Point]:
     rows = Run.objects.filter(pk__in=[run.pk for run in runs]).annotate(mode_verified=MODE_VERIFIED)
     repeats = _repeats(list(rows.values(*RUN_FIELDS, "mode_verified")), specs)
     return {run_id: _point([repeat]) for run_id, repeat in repeats.items()}
+
+
+def run_curve(run: Run, point: Point | None) -> Curve:
+    """The curve of a run's sweep with the run's own rung alone; a run of no sweep is one by itself. No query."""
+    spec = cast(RunSpec, run.spec)
+    ladder = "target" if run.target_ops_s else "threads"
+    alone = Sweep(
+        team_id=run.team_id, name=run.name, system=run.system, mode=run.mode, purpose=spec["purpose"],
+        phase=run.phase, ladder=ladder,
+    )  # fmt: skip
+    return replace(
+        _curve(run.sweep or alone, spec, (), {}),
+        points=(point,) if point else (),
+        rungs=(run.target_ops_s or run.threads,),
+    )

@@ -136,6 +136,17 @@ def test_the_worst_finding_is_named():
     assert curve_of(sweep).points[0].worst_finding == "V07 reject: errors"
 
 
+def test_every_check_that_rejected_is_known():
+    sweep = make_sweep()
+    findings = [
+        {"check_id": one, "severity": severity, "message": "so it is"}
+        for one, severity in (("V01", "reject"), ("V05", "warn"), ("V10", "reject"))
+    ]
+    make_run(sweep, threads=4, verdict="reject", findings=findings)
+    make_run(sweep, threads=8, verdict="warn", findings=findings[1:2])
+    assert [point.rejected_by for point in curve_of(sweep).points] == [("V01", "V10"), ()]
+
+
 def test_a_mode_that_was_not_read_back_is_not_verified():
     sweep = make_sweep()
     make_run(sweep, threads=2)

@@ -57,6 +57,19 @@ def test_missing_threads_in_words():
     assert plain(next_step(ceiling(rungs), None)) == "Measure the target of 16.0k ops/s with more threads next."
 
 
+def test_a_target_without_a_counted_run_in_words():
+    rungs = [Rung(8, 1000, target_ops_s=1000), Rung(8, 2000, target_ops_s=2000, rejected="unknown")]
+    found = ceiling(rungs)
+    assert plain(ceiling_sentence(found)) == (
+        "At least 1.00k ops/s: every target up to 1.00k ops/s was sustained, but of 2.00k ops/s no run counts. "
+        "Measure it again."
+    )
+    assert plain(ceiling_notes(found)[0]).startswith("This target has no counted run: 2.00k ops/s.")
+    assert plain(next_step(found, None)).startswith("Measure the target of 2.00k ops/s again next")
+    none = ceiling([replace(rungs[1], target_ops_s=500), rungs[0]])
+    assert "of 500 ops/s no run counts" in plain(ceiling_sentence(none))
+
+
 def test_contradicting_and_marginal_targets_in_words():
     notes = ceiling_notes(targets((1000, 1000), (2000, 1920), (3000, 2990)))
     assert "contradict each other" in notes[0] and "2.00k" in notes[1] and len(notes) == 2

@@ -5,7 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.ceiling import NON_MONOTONE, THREAD_LIMITED, UNCONFIRMED, Ladder, Rung, ceiling, target_ceiling
+from reports.analysis.ceiling import (
+    NON_MONOTONE,
+    NOT_KNOWN,
+    THREAD_LIMITED,
+    UNCONFIRMED,
+    Ladder,
+    Rung,
+    ceiling,
+    target_ceiling,
+)
 from reports.analysis.points import Spread
 from reports.curves import LeftOut, Standing
 from reports.tests.curves import curve, operation, point
@@ -96,12 +105,62 @@ def test_a_point_whose_errors_nobody_counted_has_no_error_ratio():
 
 def test_a_rejected_growing_backlog_is_a_target_that_failed():
     good = point(8, 1000.0, target_ops_s=1000)
-    late = point(
-        8, 2000.0, target_ops_s=2000, standing=Standing.REJECTED, verdict="reject", worst_finding="V10 reject: it grows"
-    )
+    late = point(8, 2000.0, target_ops_s=2000, standing=Standing.REJECTED, verdict="reject", rejected_by=("V10",))
     assert curve(points=[good, late]).ceiling.bracket == (1000, 2000)
-    other = replace(late, worst_finding="V01 reject: impossible")
-    assert curve(points=[good, other]).ceiling.bracket == (1000, None)
+    hidden = replace(late, rejected_by=("V01", "V10"), worst_finding="V01 reject: impossible")
+    assert curve(points=[good, hidden]).ceiling.notes == ()
+
+
+def rejected(target, achieved, *checks, **changes):
+    values = {"standing": Standing.REJECTED, "verdict": "reject", "rejected_by": checks, **changes}
+    return point(64, float(achieved), target_ops_s=target, **values)
+
+
+def held(*targets):
+    return [point(64, float(target), target_ops_s=target) for target in targets]
+
+
+@pytest.mark.parametrize("check", ["V07", "V09", "V10"])
+def test_a_target_that_was_rejected_for_the_load_failed(check):
+    found = curve(points=[*held(25_000, 50_000, 75_000), rejected(100_000, 99_900, check)]).ceiling
+    assert (found.bracket, found.ladder, found.notes) == ((75_000, 100_000), Ladder.SATURATED, ())
+    assert found.throughput_ops_s == 75_000 == found.saturation_ops_s
+
+
+def test_a_rejected_target_fails_by_its_own_numbers_where_they_are_trusted():
+    short = rejected(100_000, 93_000, "V22")
+    assert curve(points=[*held(75_000), short]).ceiling.bracket == (75_000, 100_000)
+    assert NOT_KNOWN not in curve(points=[*held(75_000), short]).ceiling.notes
+    faulty = rejected(100_000, 100_000, "V22", operations=(replace(operation("READ", 500.0), failed=3),))
+    assert curve(points=[*held(75_000), faulty]).ceiling.notes == ()
+    for untrusted in (replace(short, rejected_by=("V05", "V22")), replace(short, clients_merged=1)):
+        assert curve(points=[*held(75_000), untrusted]).ceiling.notes == (NOT_KNOWN,)
+
+
+def test_a_rejected_target_below_a_sustained_one_contradicts_it():
+    found = curve(points=[*held(25_000), rejected(30_000, 29_990, "V07"), *held(40_000)]).ceiling
+    assert (found.target_ops_s, found.bracket, found.notes) == (25_000, (25_000, 30_000), (NON_MONOTONE,))
+
+
+def test_a_target_of_which_no_run_counts_is_not_passed_over():
+    found = curve(points=[*held(25_000), rejected(30_000, 30_000, "V05"), *held(40_000)]).ceiling
+    assert (found.target_ops_s, found.bracket, found.notes) == (25_000, (25_000, 30_000), (NOT_KNOWN,))
+    assert found.is_lower_bound and found.rungs == 3
+    lowest = curve(points=[rejected(30_000, 30_000, "V05"), *held(40_000)]).ceiling
+    assert (lowest.target_ops_s, lowest.bracket, lowest.notes) == (None, (0.0, 30_000), (NOT_KNOWN,))
+    both = curve(points=[*held(25_000), rejected(30_000, 30_000, "V05"), rejected(35_000, 1.0, "V07"), *held(40_000)])
+    assert both.ceiling.notes == (NON_MONOTONE, NOT_KNOWN)
+
+
+def test_a_target_with_a_counted_run_beside_a_rejected_one_is_known():
+    beside = replace(rejected(30_000, 30_000, "V05"), threads=128)
+    assert curve(points=[*held(25_000, 30_000), beside]).ceiling.bracket == (30_000, None)
+
+
+def test_targets_that_a_person_left_out_are_ignored_and_rejected_ones_alone_make_no_ceiling():
+    out = rejected(30_000, 20_000, "V07", standing=Standing.EXCLUDED)
+    assert curve(points=[*held(25_000), out]).ceiling.bracket == (25_000, None)
+    assert curve(points=[rejected(30_000, 30_000, "V07")]).ceiling is None
 
 
 def left_out(throughput, standing=Standing.EXCLUDED):
