@@ -1,5 +1,6 @@
 """Bars grouped by database and patterned by durability mode, standing or, where they are many, lying."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -50,7 +51,7 @@ def placed(bars: Sequence[Bar], gap: float) -> list[Bar]:
     return found
 
 
-def bars_figure(bars: Sequence[Bar], frame: Frame, title: str) -> Figure:
+def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = False) -> Figure:
     """One bar each, with its value, its notes and, where there are repeats, their interval."""
     lying = frame.narrow or len(bars) > MOST_STANDING or not _names_fit(placed(bars, GROUP_GAP))
     bars = placed(bars, LYING_GAP if lying else GROUP_GAP)
@@ -70,10 +71,14 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str) -> Figure:
     span = [(-1.25 if lying else -0.9) - room, last + 0.7 + room]
     names["range"] = span[::-1] if lying else span
     value["range"] = [0, (max((bar.end for bar in bars), default=1.0) or 1.0) * _room(bars, frame, lying)]
+    if log:
+        least, most = _decades(bars)
+        value |= {"type": "log", "range": [least, least + (most - least) * _room(bars, frame, lying)], "dtick": 1}
+        del value["rangemode"], value["nticks"]
     layout["xaxis"], layout["yaxis"] = (value, names) if lying else (names, value)
     layout["bargap"] = 0.2
     layout["annotations"] += _group_names(bars, lying)
-    layout["annotations"] += [_value_label(bar, frame, lying) for bar in bars]
+    layout["annotations"] += [_value_label(bar, frame, lying, _decades(bars)[0] if log else None) for bar in bars]
     layout["margin"]["b"] = 40 if lying else 56
     return {"data": [_trace(bar, frame, lying) for bar in bars], "layout": layout}
 
@@ -141,7 +146,14 @@ def _trace(bar: Bar, frame: Frame, lying: bool) -> Trace:
     return trace
 
 
-def _value_label(bar: Bar, frame: Frame, lying: bool) -> dict[str, Any]:
+def _decades(bars: Sequence[Bar]) -> tuple[float, float]:
+    """From the decade below the shortest bar to the end of the longest, as exponents of ten."""
+    ends = [bar.end for bar in bars if bar.end > 0] or [1.0]
+    return math.floor(math.log10(min(ends)) - 0.3), math.log10(max(ends))
+
+
+def _value_label(bar: Bar, frame: Frame, lying: bool, least: float | None = None) -> dict[str, Any]:
+    """`least` is where a logarithmic axis begins: annotations stand at exponents there."""
     muted = f'<span style="color:{frame.theme.muted}">'
     said = escaped(bar.value_label)
     value = f"<b>{said}</b>" if bar.value is not None else f"{muted}{said}</span>"
@@ -149,7 +161,7 @@ def _value_label(bar: Bar, frame: Frame, lying: bool) -> dict[str, Any]:
     crowded = frame.narrow and (bar.share_of_best or 0.0) > 0.6
     shown = () if crowded else bar.notes[:1] if frame.narrow else bar.notes
     notes = [f"{muted}{escaped(note)}</span>" for note in shown]
-    end = rounded(bar.end)
+    end = rounded(bar.end) if least is None else rounded(math.log10(bar.end) if bar.end > 0 else least)
     common = {"showarrow": False, "align": "center", "font": {"size": frame.font_px + 1}}
     if lying:
         text = "  ".join((value, *notes))

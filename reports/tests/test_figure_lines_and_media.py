@@ -5,9 +5,10 @@ import json
 import plotly.graph_objects as go
 import pytest
 
+from reports.analysis.points import Spread
 from reports.curves import LeftOut, Standing
 from reports.figures.bars import placed
-from reports.figures.ceilings import bars_of, ceilings_figure
+from reports.figures.ceilings import bars_of, ceilings_figure, unclaimed_said
 from reports.figures.latency import Choice, latency_figure
 from reports.figures.layout import Frame
 from reports.figures.medium import scaled
@@ -94,16 +95,53 @@ def test_what_was_not_printed_has_no_place(ops_s):
     assert all(trace["name"] != NAMED for trace in latency_figure([curve()], FRAME, Choice(), [odd])["data"])
 
 
+def repeated(threads, ops_s, n=3, spread=0.01):
+    values = (ops_s, *(ops_s * (1 + spread * (-1) ** i) for i in range(n - 1)))
+    return point(threads, ops_s, throughput_ops_s=Spread(ops_s, min(values), max(values), n, values))
+
+
 def test_the_best_of_each_durability_class_is_named():
     curves = [
-        curve("A", "off", durability=MEMORY, durability_class="memory", points=[point(2, 9000.0)]),
-        curve("A", "always", durability=DISK, durability_class="disk", points=[point(2, 3000.0)]),
-        curve("B", "on", durability=DISK, durability_class="disk", points=[point(2, 1000.0)]),
+        curve("A", "off", durability=MEMORY, durability_class="memory", points=[repeated(2, 9000.0)]),
+        curve("A", "always", durability=DISK, durability_class="disk", points=[repeated(2, 3000.0)]),
+        curve("B", "on", durability=DISK, durability_class="disk", points=[repeated(2, 1000.0)]),
     ]
     notes = {bar.name: bar.notes for bar in placed(bars_of(curves, LIGHT), 0.7)}
     assert notes["off"] == ("highest",)
     assert notes["always"][1:] == ("best in class",) and notes["on"] == ("9.0\N{MULTIPLICATION SIGN} lower",)
     assert "3.0\N{MULTIPLICATION SIGN} lower than A" in bars_of(curves, LIGHT)[2].hover
+
+
+def test_single_runs_and_overlapping_ranges_claim_no_order():
+    def notes(first, second):
+        sides = [
+            curve("A", durability_class="disk", points=[first]),
+            curve("B", durability_class="disk", points=[second]),
+            curve("C", durability_class="memory", points=[repeated(2, 90_000.0)]),
+        ]
+        return [bar.notes for bar in bars_of(sides, LIGHT)], unclaimed_said(sides)
+
+    single, said = notes(point(2, 5000.0), point(2, 1000.0))
+    assert single == [("\N{DIVISION SIGN}18 (n = 1)",), ("\N{DIVISION SIGN}90 (n = 1)",), ()]
+    assert said.startswith("A single run has no range")
+    overlapping, said = notes(repeated(2, 1100.0, spread=0.2), repeated(2, 1000.0, spread=0.2))
+    assert overlapping[0] == ("82\N{MULTIPLICATION SIGN} lower",) and overlapping[2] == ("highest",) and said == ""
+    apart, _ = notes(repeated(2, 1100.0), repeated(2, 1000.0))
+    assert apart[0][1:] == ("best in class",)
+    both = [curve("A", points=[repeated(2, 1100.0, spread=0.2)]), curve("B", points=[repeated(2, 1000.0, spread=0.2)])]
+    assert unclaimed_said(both).startswith("The ranges of the repeats overlap")
+    assert next(bar.notes for bar in bars_of(both, LIGHT)) == ()
+
+
+def test_towering_published_bars_make_the_axis_logarithmic():
+    printed = [Published("Theirs", "study", 2013, 500_000.0, None)]
+    figure = ceilings_figure([curve(points=[point(2, 1000.0)])], FRAME, published=printed)
+    axis = figure["layout"]["yaxis"]
+    assert axis["type"] == "log" and axis["title"]["text"] == "throughput ceiling in ops/s (logarithmic)"
+    assert axis["range"][0] == 2 and axis["range"][1] > 5.69
+    assert max(note["y"] for note in figure["layout"]["annotations"]) < 6
+    near = ceilings_figure([curve(points=[point(2, 200_000.0)])], FRAME, published=printed)
+    assert "type" not in near["layout"]["yaxis"] or near["layout"]["yaxis"]["type"] != "log"
 
 
 def test_a_slide_has_larger_type_and_a_bar_keeps_its_width():
