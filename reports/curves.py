@@ -12,7 +12,7 @@ from functools import cached_property
 from statistics import median
 from typing import Literal
 
-from reports.analysis.ceiling import Ceiling, Rung, ceiling, judged_rung
+from reports.analysis.ceiling import Ceiling, Rung, ceiling, judged_rung, within_ceiling
 from reports.analysis.knee import Knee, power_knee
 from reports.analysis.points import Spread
 from reports.packing import Packed
@@ -309,9 +309,14 @@ class Curve:
         rungs = [point.as_rung_with_left_out() for point in self.points]
         return ceiling([rung for rung in rungs if rung] + self._rejected_targets)
 
+    @property
+    def within_ceiling(self) -> tuple[Point, ...]:
+        """The counted points that the ceiling covers: of targets, the sustained ones up to it; of threads, all."""
+        return tuple(point for point in self.counted if within_ceiling(point.as_rung(), self.ceiling))
+
     @cached_property
     def knee(self) -> Knee | None:
-        return power_knee(self.counted_rungs)
+        return power_knee(self.counted_rungs, stated=self.ceiling)
 
     @property
     def publishable(self) -> bool:

@@ -213,6 +213,18 @@ def _target(rung: Rung) -> float:
     return rung.target_ops_s or 0.0
 
 
+def within_ceiling(rung: Rung, stated: Ceiling | None) -> bool:
+    """Whether a ladder's stated ceiling covers the rung: of targets, those sustained up to it; of threads, every one.
+
+    Of targets without one that was sustained, none.
+    """
+    if stated is None or stated.bracket is None or not rung.target_ops_s:
+        return True
+    most = stated.target_ops_s or 0.0
+    low = rung.target_ops_s <= most and rung.throughput_ops_s <= stated.throughput_ops_s
+    return low and _held(judged_rung(rung))
+
+
 def ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     """The ceiling of either kind of ladder: of targets where every rung has one."""
     if rungs and all(rung.target_ops_s for rung in rungs):

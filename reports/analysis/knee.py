@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reports.analysis.ceiling import Rung
+from reports.analysis.ceiling import Ceiling, Rung, ceiling, within_ceiling
 
 # A rung this close to the highest power still counts as the peak: leans to throughput, tolerates noise.
 NEAR_PEAK = 0.95
@@ -20,7 +20,7 @@ class Knee:
     threads: int
     throughput_ops_s: float
     latency_s: float
-    share_of_ceiling: float  # X / X_max
+    share_of_ceiling: float  # X / the stated ceiling: X_max of threads, the last sustained of targets
     latency_growth: float  # R / R of the first rung
     reached: bool
     reason: str = ""  # why it is not reached
@@ -76,8 +76,11 @@ def ladder_of(rungs: Sequence[Rung]) -> list[Rung]:
     return sorted((rung for rung in of_one_kind(rungs) if rung.throughput_ops_s > 0 and latency(rung) > 0), key=_load)
 
 
-def power_knee(rungs: Sequence[Rung], alpha: float = 1.0) -> Knee | None:
+def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None = None) -> Knee | None:
     """The last rung up to the highest throughput with P >= 0.95 P_max (analysis 2.1); None for no rung.
+
+    On a ladder of targets only those stand for election that were sustained up to the ceiling; None where none was.
+    `stated` is the ladder's ceiling where more is known than these rungs say.
 
     Rungs after the highest throughput do not stand for election (throughput fell), but they do show that the peak was
     passed. Reached needs at least four rungs and one past the peak of P.
@@ -85,29 +88,43 @@ def power_knee(rungs: Sequence[Rung], alpha: float = 1.0) -> Knee | None:
     ladder = ladder_of(rungs)
     if not ladder:
         return None
-    top = max(range(len(ladder)), key=lambda index: ladder[index].throughput_ops_s)
+    stated = stated or ceiling(ladder)
+    electable = electable_of(ladder, stated)
+    if not electable or stated is None:
+        return None
+    top, most = electable[-1], stated.throughput_ops_s
     powers = [power(rung, alpha) for rung in ladder]
-    peak = max(powers[: top + 1])
-    last_peak = max(index for index in range(top + 1) if powers[index] == peak)
-    knee = max(index for index in range(top + 1) if powers[index] >= NEAR_PEAK * peak)
+    peak = max(powers[index] for index in electable)
+    last_peak = max(index for index in electable if powers[index] == peak)
+    knee = max(index for index in electable if powers[index] >= NEAR_PEAK * peak)
     if len(ladder) < FEWEST_RUNGS:
-        return _knee(ladder, top, top, reason=f"{len(ladder)} of at least {FEWEST_RUNGS} rungs")
-    if last_peak == len(ladder) - 1:
-        return _knee(ladder, top, top, reason="no rung lies past the peak of throughput over latency")
-    return _knee(ladder, knee, top)
+        return _knee(ladder, top, most, reason=f"{len(ladder)} of at least {FEWEST_RUNGS} rungs")
+    beyond = powers[last_peak + 1 :]
+    if not beyond or (last_peak == top and ladder[top].target_ops_s and min(beyond) >= peak):
+        return _knee(ladder, top, most, reason="no rung lies past the peak of throughput over latency")
+    return _knee(ladder, knee, most)
+
+
+def electable_of(ladder: Sequence[Rung], stated: Ceiling | None) -> list[int]:
+    """The places of the rungs that may be the knee: up to the highest throughput that the ceiling covers."""
+    covered = [index for index, rung in enumerate(ladder) if within_ceiling(rung, stated)]
+    if not covered:
+        return []
+    top = max(covered, key=lambda index: ladder[index].throughput_ops_s)
+    return [index for index in covered if index <= top]
 
 
 def _load(rung: Rung) -> tuple[float, int]:
     return (rung.target_ops_s or 0.0, rung.threads)
 
 
-def _knee(ladder: Sequence[Rung], index: int, top: int, *, reason: str = "") -> Knee:
+def _knee(ladder: Sequence[Rung], index: int, ceiling_ops_s: float, *, reason: str = "") -> Knee:
     rung = ladder[index]
     return Knee(
         threads=rung.threads,
         throughput_ops_s=rung.throughput_ops_s,
         latency_s=latency(rung),
-        share_of_ceiling=rung.throughput_ops_s / ladder[top].throughput_ops_s,
+        share_of_ceiling=rung.throughput_ops_s / ceiling_ops_s,
         latency_growth=latency(rung) / latency(ladder[0]),
         reached=not reason,
         reason=reason,

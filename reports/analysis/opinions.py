@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from reports.analysis.ceiling import Rung
-from reports.analysis.knee import FEWEST_RUNGS, NEAR_PEAK, Knee, ladder_of, latency, power_knee
+from reports.analysis.ceiling import Ceiling, Rung, ceiling
+from reports.analysis.knee import FEWEST_RUNGS, NEAR_PEAK, Knee, electable_of, ladder_of, latency, power_knee
 from reports.analysis.kneedle import chord_knee, kneedle
 from reports.analysis.usl import Usl, fit_usl
 
@@ -42,23 +42,28 @@ class Opinions:
     refine: tuple[int, ...]  # the threads (or targets in ops/s) to measure next
 
 
-def opinions(rungs: Sequence[Rung], repeats: Sequence[Repeats] = ()) -> Opinions | None:
-    """Everything about a ladder's knee (analysis 2.1 to 2.4); None for no rung. `repeats` stand in the rungs' order."""
-    found = power_knee(rungs)
+def opinions(rungs: Sequence[Rung], repeats: Sequence[Repeats] = (), stated: Ceiling | None = None) -> Opinions | None:
+    """Everything about a ladder's knee (analysis 2.1 to 2.4); None for no rung. `repeats` stand in the rungs' order.
+
+    `stated` is the ladder's ceiling where more is known than these rungs say: no rule looks for a knee above it.
+    """
+    found = power_knee(rungs, stated=stated)
     if found is None:
         return None
     ladder = ladder_of(rungs)
     top = max(range(len(ladder)), key=lambda i: ladder[i].throughput_ops_s)
-    rising = _rising(ladder[: top + 1])
+    stated = stated or ceiling(ladder)
+    electable = electable_of(ladder, stated)
+    rising = _rising([ladder[i] for i in electable])
     xs, ys = [rung.throughput_ops_s for rung in rising], [latency(rung) for rung in rising]
     chord, bend = chord_knee(xs, ys), kneedle(xs, ys)
     at = next(i for i, rung in enumerate(ladder) if rung.load == found.load)
     chord_at = ladder.index(rising[chord]) if chord is not None else None
-    share = _resampled_share(rungs, repeats, found)
+    share = _resampled_share(rungs, repeats, found, electable)
     targets = any(rung.target_ops_s for rung in ladder)
     return Opinions(
         knee=replace(found, confidence=_confidence(found, ladder, at, chord_at, share)),
-        leaning=power_knee(rungs, alpha=2.0),
+        leaning=power_knee(rungs, alpha=2.0, stated=stated),
         kneedle=rising[bend] if bend is not None else None,
         chord=rising[chord] if chord is not None else None,
         usl=None if targets else fit_usl([r.threads for r in ladder], [r.throughput_ops_s for r in ladder]),
@@ -109,7 +114,9 @@ def refining(ladder: Sequence[Rung], at: int, *, reached: bool) -> tuple[int, ..
     return tuple(middle for middle in middles if middle and middle not in loads)
 
 
-def _resampled_share(rungs: Sequence[Rung], repeats: Sequence[Repeats], found: Knee) -> float | None:
+def _resampled_share(
+    rungs: Sequence[Rung], repeats: Sequence[Repeats], found: Knee, electable: Sequence[int]
+) -> float | None:
     """Of the ladders made of resampled repeats, those with the knee on the same rung; seeded, all at once.
 
     None unless the knee's rung and its neighbours have two repeats each: one run says nothing about the next.
@@ -124,7 +131,10 @@ def _resampled_share(rungs: Sequence[Rung], repeats: Sequence[Repeats], found: K
         return None
     random = np.random.default_rng(SEED)
     drawn = [_medians(repeats[i], random) for i in kept]
-    knees = _knees(np.column_stack([x for x, _ in drawn]), np.column_stack([r for _, r in drawn]))
+    # Of threads every rung may come out highest; of targets only those that were sustained stand for election.
+    targets = any(rung.target_ops_s for rung in rungs)
+    standing = np.isin(np.arange(len(kept)), electable if targets else np.arange(len(kept)))
+    knees = _knees(np.column_stack([x for x, _ in drawn]), np.column_stack([r for _, r in drawn]), standing)
     return float((knees == at).mean())
 
 
@@ -139,9 +149,10 @@ def _medians(one: Repeats, random: np.random.Generator) -> tuple[Floats, Floats]
     return np.median(x[chosen], axis=1), np.median(r[chosen], axis=1)
 
 
-def _knees(x: Floats, r: Floats) -> npt.NDArray[np.int64]:
-    """`power_knee` for many ladders: a row each, the last rung up to X_max with P >= 0.95 P_max."""
+def _knees(x: Floats, r: Floats, standing: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """`power_knee` for many ladders: a row each, the last rung standing up to X_max with P >= 0.95 P_max."""
     places = np.arange(x.shape[1])
-    powers = np.where(places <= x.argmax(axis=1)[:, None], x / r, -np.inf)
+    top = np.where(standing, x, -np.inf).argmax(axis=1)[:, None]
+    powers = np.where(standing & (places <= top), x / r, -np.inf)
     near = powers >= NEAR_PEAK * powers.max(axis=1)[:, None]
     return np.asarray(x.shape[1] - 1 - near[:, ::-1].argmax(axis=1), dtype=np.int64)

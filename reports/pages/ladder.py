@@ -34,7 +34,7 @@ class LadderPage:
 def ladder_page(curve: Curve) -> LadderPage:
     """For a ladder of one rung there are no opinions, but there is a next step."""
     counted = curve.counted
-    found = opinions(curve.counted_rungs, [repeats_of(point, curve.latency_kind) for point in counted])
+    found = opinions(curve.counted_rungs, [repeats_of(point, curve.latency_kind) for point in counted], curve.ceiling)
     several = found is not None and len(counted) > 1
     return LadderPage(
         rows=rows_of(found) if found and several else (),

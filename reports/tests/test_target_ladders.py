@@ -17,6 +17,7 @@ from reports.analysis.ceiling import (
 )
 from reports.analysis.points import Spread
 from reports.curves import LeftOut, Standing
+from reports.pages.ladder import ladder_page
 from reports.tests.curves import curve, operation, point
 
 # Target and achieved, in ops/s: the worked ladder.
@@ -187,3 +188,34 @@ def test_a_rung_that_people_left_out_whole_counts_then_and_a_rejected_one_never(
 
 def test_without_exclusions_there_is_no_second_ceiling():
     assert curve().ceiling_with_left_out is None
+
+
+def laddered(*rungs):
+    """Counted targets: (target, achieved, mean µs)."""
+    return curve(
+        points=[point(64, float(x), target_ops_s=t, operations=(operation("READ", us),)) for t, x, us in rungs],
+        ladder="target",
+    )
+
+
+def test_the_knee_of_targets_is_a_sustained_rung_and_its_share_that_of_the_stated_ceiling():
+    found = laddered(
+        (50_000, 50_000, 100.0), (75_000, 74_900, 160.0), (100_000, 93_000, 600.0), (125_000, 94_200, 700.0)
+    )
+    assert found.knee.reached and found.knee.target_ops_s == 50_000
+    assert found.knee.share_of_ceiling == pytest.approx(50_000 / 74_900)
+
+
+def test_no_knee_lies_above_the_ceiling_of_targets():
+    found = laddered(
+        (25_000, 25_000, 100.0), (50_000, 45_000, 100.0), (75_000, 75_000, 110.0), (100_000, 99_900, 900.0)
+    )
+    assert NON_MONOTONE in found.ceiling.notes
+    assert found.knee.target_ops_s == 25_000 and found.knee.share_of_ceiling == 1.0
+    rejected_low = replace(found, points=(found.points[0], rejected(30_000, 30_000, "V07"), *found.points[2:]))
+    assert rejected_low.knee.target_ops_s == 25_000
+    assert all("25.0k" in row.load or not row.load for row in ladder_page(found).rows)
+
+
+def test_targets_of_which_none_was_sustained_have_no_knee():
+    assert laddered(*((target, target * 0.9, 100.0) for target in (1000, 2000, 3000, 4000))).knee is None
