@@ -56,6 +56,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _generators(points),
         _modes(points),
         _left_out(points),
+        _nothing_done(points),
         _worst(points),
     ]
     return " · ".join(part for part in parts if part) + "."
@@ -118,6 +119,12 @@ def _left_out(points: Sequence[Point]) -> str:
     if overridden := sum(len(point.overridden) for point in points):
         said.append(f"{_runs(overridden)} rejected but counted with a written reason")
     return " and ".join(said) if said else "nothing left out"
+
+
+def _nothing_done(points: Sequence[Point]) -> str:
+    """How many points have no throughput: no ceiling or knee is made of them."""
+    none = sum(point.throughput_ops_s.median <= 0 for point in points)
+    return f"no throughput at {_points(none)}" if none else ""
 
 
 def _worst(points: Sequence[Point]) -> str:

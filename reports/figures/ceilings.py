@@ -193,7 +193,7 @@ def ratio_label(share_of_best: float | None) -> str:
 def why_none(curve: Curve) -> str:
     """Why a sweep has no ceiling."""
     if curve.points:
-        return "no point counts"
+        return "no throughput" if curve.counted else "no point counts"
     return "measuring" if curve.progress.going else "did not complete" if curve.progress.runs else "no data"
 
 

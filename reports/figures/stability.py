@@ -18,6 +18,7 @@ from runs.measures.stability import SLOW, Stability, stability
 MOST_TOGETHER = 16_000
 HIGHEST = 1.5  # times the median; what lies above is cut off
 RIDGE = 0.56  # of a row's height is the median
+LEAST_TO_GRADE_S = 60  # of the window; a shorter one is too short for a grade (analysis 4.2)
 LEAST_PX = 220  # of the figure
 MARGIN_PX = 168  # for what is said of each ridge
 NOTE_CHARACTERS = 60  # beside the names of the rows
@@ -39,8 +40,31 @@ class Ridge:
         return stability(np.nan_to_num(self.rate_ops_s).tolist())
 
     @property
+    def grade(self) -> str:
+        """ "flat", "variable" or "erratic"; of less than a minute nobody can say."""
+        one = self.stability
+        if one is None:
+            return "too little was done"
+        return one.grade if one.seconds * self.interval_s >= LEAST_TO_GRADE_S else "too short to grade"
+
+    @property
+    def cut_s(self) -> int:
+        """Seconds whose rate lies above what is drawn."""
+        one = self.stability
+        return int(np.sum(self.rate_ops_s > HIGHEST * one.median)) * self.interval_s if one else 0
+
+    @property
     def label(self) -> str:
         return self.curve.label
+
+
+def cut_said(ridges: Sequence[Ridge]) -> str:
+    """For the caption: that parts are cut off, and how many; empty where none is."""
+    seconds = sum(ridge.cut_s for ridge in ridges)
+    times = f"{HIGHEST}\N{MULTIPLICATION SIGN}"
+    return (
+        f"Cut off at {times} the median (triangles): {seconds} second{'' if seconds == 1 else 's'}" if seconds else ""
+    )
 
 
 def stability_figure(ridges: Sequence[Ridge], frame: Frame, *, highlight: str = "") -> Figure:
@@ -96,7 +120,7 @@ def _median(row: int, frame: Frame) -> dict[str, Any]:
 
 def _said(row: int, ridge: Ridge, one: Stability | None, frame: Frame) -> dict[str, Any]:
     """Right of each ridge how uneven it is; on a telephone above it, with whose it is."""
-    first, *more = in_words(one)
+    first, *more = in_words(ridge, one)
     if frame.narrow:
         text = f"<b>{shortened(ridge.label, 26)}</b> {escaped(first)}"
         place = {"x": 0, "y": -row + RIDGE * HIGHEST, "yanchor": "bottom", "yshift": -4}
@@ -114,13 +138,13 @@ def _said(row: int, ridge: Ridge, one: Stability | None, frame: Frame) -> dict[s
     }
 
 
-def in_words(one: Stability | None) -> list[str]:
+def in_words(ridge: Ridge, one: Stability | None) -> list[str]:
     """How even, in two lines: the grade with the robust CV, and how much of the time was slow."""
     if one is None:
         return ["too little was done to tell"]
     slow = f"{formatting.percent(one.slow_share)} slow" if one.slow_share else "no slow second"
-    longest = f", longest {one.longest_slow_s} s" if one.longest_slow_s else ""
-    return [f"{one.grade}, CV {formatting.percent(one.cv)}", slow + longest]
+    longest = f", longest {one.longest_slow_s * ridge.interval_s} s" if one.longest_slow_s else ""
+    return [f"{ridge.grade}, CV {formatting.percent(one.cv)}", slow + longest]
 
 
 def _traces(row: int, ridge: Ridge, one: Stability, frame: Frame, most: int) -> list[Trace]:
@@ -141,10 +165,26 @@ def _traces(row: int, ridge: Ridge, one: Stability, frame: Frame, most: int) -> 
         "connectgaps": False,
         "hovertemplate": hover,
     }
-    slow = np.flatnonzero(share < SLOW)
+    slow, cut = np.flatnonzero(share < SLOW), np.flatnonzero(share > HIGHEST)
+    found = [line]
+    if cut.size:
+        found.append(_cut(row, ridge, [x[i] for i in cut], frame))
     if not slow.size:
-        return [line]
-    return [line, _slow(row, ridge, [x[i] for i in slow], [y[i] or 0.0 for i in slow], frame)]
+        return found
+    return [*found, _slow(row, ridge, [x[i] for i in slow], [y[i] or 0.0 for i in slow], frame)]
+
+
+def _cut(row: int, ridge: Ridge, x: Sequence[float], frame: Frame) -> Trace:
+    """A triangle at the edge for each second that goes on beyond it."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": list(x),
+        "y": [rounded(-row + RIDGE * HIGHEST)] * len(x),
+        "name": escaped(f"{ridge.label}, beyond {HIGHEST} times its median"),
+        "marker": {"symbol": "triangle-up", "size": 6, "color": frame.theme.muted},
+        "hoverinfo": "skip",
+    }
 
 
 def _slow(row: int, ridge: Ridge, x: Sequence[float], y: Sequence[float], frame: Frame) -> Trace:

@@ -167,7 +167,7 @@ def stability_table(ridges: Sequence[Ridge]) -> Table:
                 one.slow_share * 100,
                 one.longest_slow_s * ridge.interval_s,
                 one.down_spike_share * 100,
-                one.grade,
+                ridge.grade,
             )
         )
     return Table(

@@ -12,7 +12,7 @@ from reports.figures.latency import KIND_SAYS
 from reports.figures.price import height_px as price_height_px
 from reports.figures.price import price_figure, priced
 from reports.figures.scalability import scalability_figure, scalings_of
-from reports.figures.stability import Ridge, stability_figure
+from reports.figures.stability import Ridge, cut_said, stability_figure
 from reports.figures.stability import height_px as stability_height_px
 from reports.figures.wide_tables import (
     durability_table,
@@ -154,6 +154,7 @@ def stability_sheet(curves: Sequence[Curve], ridges: Sequence[Ridge], *, highlig
         caption=sentences(
             f"Each sweep's run at its ceiling, {every} of the measured window relative to the run's own median "
             "(dotted); slow is below 90 % of it",
+            cut_said(ridges),
             _named("not drawn", [curve for curve in curves if curve.sweep_id not in have]),
             caption([_at_ceiling(curve) for curve in drawn]),
         ),

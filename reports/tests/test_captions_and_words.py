@@ -105,3 +105,8 @@ def test_equal_sides_differ_in_nothing():
     # What is not measured yet makes no difference; another plan does.
     assert differences([curve(rungs=(2, 4)), curve(rungs=(2, 4), points=[point(2, 1.0)])]) == []
     assert [one.what for one in differences([curve(rungs=(2, 4)), curve(rungs=(2, 8))])] == ["ladder"]
+
+
+def test_points_without_throughput_are_counted():
+    assert "no throughput at 2 points" in caption([curve(points=[point(2, 0.0), point(4, 0.0), point(8, 9.0)])])
+    assert "no throughput" not in caption([curve()])

@@ -174,6 +174,18 @@ def test_slow_seconds_are_coloured_and_gaps_stay_gaps():
     assert dict(zip(stability_sheet([], [ridge(rate)]).table.columns, row, strict=True))["longest dip (s)"] == 5
 
 
+def test_what_is_cut_off_is_marked_and_a_short_window_has_no_grade():
+    rate = [100.0] * 50 + [400.0] * 3
+    line, cut = stability_figure([ridge(rate)], FRAMES[0])["data"]
+    assert cut["x"] == [50.0, 51.0, 52.0] and cut["marker"]["symbol"] == "triangle-up"
+    assert set(cut["y"]) == {max(line["y"])}
+    sheet = stability_sheet([], [ridge(rate)])
+    assert "Cut off at 1.5\N{MULTIPLICATION SIGN} the median (triangles): 3 seconds" in sheet.caption
+    said = [note["text"] for note in stability_figure([ridge(rate)], FRAMES[0])["layout"]["annotations"]]
+    assert any("too short to grade, CV" in text for text in said) and sheet.table.rows[0][-1] == "too short to grade"
+    assert ridge(rate * 2).grade == "erratic" and ridge([100.0] * 60).grade == "flat"
+
+
 def test_a_dead_run_is_no_ridge_but_a_sentence():
     figure = stability_figure([ridge([0.0] * 100)], FRAMES[0])
     assert figure["data"] == []
