@@ -48,6 +48,7 @@ class Within:
     throughput_ops_s: float | None
     how: How
     between: tuple[LoadPoint, ...] = ()
+    capped: bool = False  # rungs that were not sustained were faster within the limit, and do not count
 
 
 def latency_at(points: Sequence[LoadPoint], load_ops_s: float) -> AtLoad:

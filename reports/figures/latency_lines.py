@@ -78,6 +78,9 @@ def _within(one: DrawnCurve, limit_ms: float, choice: Choice, frame: Frame) -> T
     found = throughput_within(one.load_points(), limit_ms * 1e3)
     if found.throughput_ops_s is None or found.how is not How.INTERPOLATED or one.look.faded:
         return None
+    ceiling = one.curve.ceiling
+    if ceiling and ceiling.bracket and found.throughput_ops_s > ceiling.throughput_ops_s:
+        return None  # What lies above the sustained ceiling of targets is no throughput to promise.
     between = " and ".join(point.label for point in found.between)
     said = f"{one.operation} {STATISTICS[choice.statistic]} within {formatting.latency(limit_ms * 1e3)}"
     lines = [f"{said} up to {formatting.throughput(found.throughput_ops_s)}", f"interpolated between {between}"]

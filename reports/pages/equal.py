@@ -6,7 +6,7 @@ Throughput is in operations per second, latency in microseconds. The mathematics
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchsite import formatting
 from reports.analysis.equal_load import AtLoad, How, LoadPoint, Within, latency_at, rising_branch, throughput_within
@@ -14,6 +14,7 @@ from reports.curves import STATISTICS, Curve, Point
 
 SHARE_OF_CEILING = 0.8
 PERCENTILES = ("p50", "p95", "p99")
+UNSUSTAINED = "no target was sustained"
 SLIDER_STEPS = 200
 REPEATS_DIFFER = "The repeats differ from rung to rung: no interval."
 
@@ -130,7 +131,7 @@ def equal_load(
 ) -> EqualLoad | None:
     """None where no side has a point that counts, or no operation was measured: there is nothing to read off."""
     usual = default_load(curves)
-    if usual is None or not operations:
+    if usual is None or not operations or (load_ops_s is None and only_single_rungs(curves)):
         return None
     load = load_ops_s or usual
     percentiles = percentiles_of(statistic)
@@ -141,7 +142,7 @@ def equal_load(
                 OperationAt(
                     name,
                     tuple(latency_at(load_points(curve, name, one, kind), load) for one in percentiles),
-                    throughput_within(load_points(curve, name, statistic, kind), limit_us) if limit_us else None,
+                    most_within(curve, name, statistic, kind, limit_us) if limit_us else None,
                 )
                 for name in operations
             ),
@@ -149,6 +150,11 @@ def equal_load(
         for curve in curves
     )
     return EqualLoad(load, load_ops_s is None, limit_us, statistic, tuple(operations), sides, slider(curves, load))
+
+
+def only_single_rungs(curves: Sequence[Curve]) -> bool:
+    """Whether several sides have a rung each: different loads, and nothing between which to read a common one."""
+    return len(curves) > 1 and max(len(curve.counted) for curve in curves) == 1
 
 
 def _sides(count: int) -> str:
@@ -193,15 +199,34 @@ def _digits(value: float) -> float:
     return float(f"{value:.10g}")
 
 
+def most_within(curve: Curve, operation: str, statistic: str, kind: str, limit_us: float) -> Within:
+    """The highest throughput within the limit, never above the ceiling: of targets only sustained rungs count.
+
+    Nor is anything read off between the last sustained rung and the first that was not.
+    """
+    covered = {(point.threads, point.target_ops_s) for point in curve.within_ceiling}
+    every = [
+        (found, (point.threads, point.target_ops_s) in covered)
+        for point in curve.counted
+        if (found := _point_of(curve, point, operation, statistic, kind))
+    ]
+    within = throughput_within([found for found, _ in every], limit_us)
+    if all(inside for _, inside in every):
+        return within
+    capped = throughput_within([found for found, inside in every if inside], limit_us)
+    return replace(capped, capped=(within.throughput_ops_s or 0.0) > (capped.throughput_ops_s or 0.0))
+
+
 def load_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[LoadPoint]:
     """The counted rungs that have this latency, as medians over their repeats."""
-    found = []
-    for point in curve.counted:
-        one = point.operation(operation, kind)
-        latency_us = one.median_us(statistic) if one else None
-        if latency_us is not None:
-            found.append(_load_point(curve, point, point.throughput_ops_s.median, latency_us))
-    return found
+    found = (_point_of(curve, point, operation, statistic, kind) for point in curve.counted)
+    return [one for one in found if one]
+
+
+def _point_of(curve: Curve, point: Point, operation: str, statistic: str, kind: str) -> LoadPoint | None:
+    one = point.operation(operation, kind)
+    latency_us = one.median_us(statistic) if one else None
+    return None if latency_us is None else _load_point(curve, point, point.throughput_ops_s.median, latency_us)
 
 
 def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[list[LoadPoint]]:
@@ -276,6 +301,10 @@ def said_within(found: Within) -> str:
     """Where a throughput within a limit comes from."""
     if found.how is How.BELOW:
         return "not even the lowest rung"
+    if found.capped:
+        return (
+            f"{_said(found.how, found.between, '', '')}, the last that was sustained" if found.between else UNSUSTAINED
+        )
     return _said(found.how, found.between, "measured", "")
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from benchsite import formatting
 from reports.analysis.cost import dollars_per_million, operations_per_dollar, per_node
-from reports.analysis.equal_load import How, Within, throughput_within
+from reports.analysis.equal_load import How, Within
 from reports.analysis.sizing import (
     Need,
     Resource,
@@ -19,7 +19,7 @@ from reports.analysis.sizing import (
     sizing_of,
 )
 from reports.curves import STATISTICS, Curve
-from reports.pages.equal import load_points, said_within
+from reports.pages.equal import UNSUSTAINED, most_within, said_within
 from reports.pages.ladder import load_text
 from reports.pages.question import EVENTS, Question
 from runs.catalog import Durability
@@ -180,6 +180,8 @@ def reached(curve: Curve, question: Question) -> Reached | str:
         return "No point of it counts."
     if not curve.setup.nodes:
         return "Nobody stated on how many nodes it was measured."
+    if not curve.within_ceiling:
+        return f"{UNSUSTAINED[0].upper()}{UNSUSTAINED[1:]}."
     if question.limit_us is None:
         if curve.ceiling is None:
             return "No operation ended on any of its rungs."
@@ -187,10 +189,7 @@ def reached(curve: Curve, question: Question) -> Reached | str:
         return Reached(curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "")
     kind = curve.latency_kind
     names = [question.operation] if question.operation else measured_operations(curve, kind)
-    within = [
-        (name, throughput_within(load_points(curve, name, question.statistic, kind), question.limit_us))
-        for name in names
-    ]
+    within = [(name, most_within(curve, name, question.statistic, kind, question.limit_us)) for name in names]
     if not within or (lacking := [name for name, one in within if one.how is How.NOT_REACHED]):
         what = lacking[0] if within else "any operation"
         return f"{STATISTICS[question.statistic]} of {what} was not measured."

@@ -132,3 +132,23 @@ def test_rungs_without_two_repeats_in_common_have_the_one_latency_of_their_media
     found = latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0)
     assert len(found.values) == 1 and found.why == "The repeats differ from rung to rung: no interval."
     assert latencies_at(curve(points=rungs), "SCAN", "p99", "service", 1500.0).values == ()
+
+
+def targets(*pairs):
+    return curve(points=[point(64, x, target_ops_s=target) for target, x in pairs], ladder="target")
+
+
+def test_the_throughput_within_a_limit_never_lies_above_the_sustained_ceiling():
+    side = targets((25_000, 25_000.0), (50_000, 45_000.0), (100_000, 99_900.0))
+    one = equal_load([side], ["READ"], limit_us=1e6).sides[0].operations[0]
+    assert one.within.throughput_ops_s == 25_000 and one.within.capped
+    assert one.within_how == "measured at a target of 25.0k, the last that was sustained"
+    none = equal_load([targets((25_000, 20_000.0), (50_000, 30_000.0))], ["READ"], limit_us=1e6).sides[0].operations[0]
+    assert none.within.throughput_ops_s is None and none.within_how == "no target was sustained"
+
+
+def test_sides_of_one_rung_each_have_no_equal_load_unless_somebody_names_one():
+    sides = [ladder(1, rungs=((2, 1000.0),)), ladder(2, rungs=((2, 1000.0),))]
+    assert equal_load(sides, ["READ"]) is None
+    assert equal_load(sides, ["READ"], load_ops_s=1000.0).load_ops_s == 1000.0
+    assert equal_load([sides[0], ladder(1)], ["READ"]) is not None

@@ -173,3 +173,33 @@ def test_response_times_count_where_a_target_was_set():
     ]
     found = only(answer([curve(points=points, setup=NODES, ladder="target")], asked("throughput=1k&within=3")))
     assert found.reached.throughput_ops_s < 2000.0
+
+
+def targets(*rungs):
+    """Rungs of (target, achieved, mean µs); p99 is three times the mean."""
+    points = [point(64, x, target_ops_s=t, operations=(operation("READ", us),)) for t, x, us in rungs]
+    return curve(points=points, setup=NODES, ladder="target")
+
+
+CONTRADICTED = ((25_000, 25_000.0, 100.0), (50_000, 45_000.0, 120.0), (100_000, 99_900.0, 150.0))
+
+
+@pytest.mark.parametrize("query", ["throughput=10k&within=100", "throughput=10k"])
+def test_no_limit_of_latency_raises_the_answer_above_the_sustained_ceiling(query):
+    found = only(answer([targets(*CONTRADICTED)], asked(query)))
+    assert found.reached.throughput_ops_s == 25_000
+    capped = only(answer([targets(*CONTRADICTED)], asked("throughput=10k&within=100"))).reached
+    assert capped.how == "measured at a target of 25.0k, the last that was sustained"
+
+
+def test_a_limit_below_the_ceiling_of_targets_is_answered_as_ever():
+    side = targets((25_000, 25_000.0, 100.0), (50_000, 50_000.0, 400.0), (100_000, 80_000.0, 900.0))
+    found = only(answer([side], asked("throughput=10k&within=0.6"))).reached
+    assert 25_000 < found.throughput_ops_s < 50_000 and found.how.startswith("≈ between a target of 25.0k and")
+
+
+def test_targets_of_which_none_was_sustained_answer_nothing():
+    never = targets((25_000, 20_000.0, 100.0), (50_000, 30_000.0, 120.0))
+    for query in ("throughput=10k", "throughput=10k&within=100"):
+        result = answer([never], asked(query))
+        assert not result.answers and result.refused[0].reason == "No target was sustained."
