@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from benchsite.formatting import THIN, percent
-from reports.analysis.effects import hedges_g, mann_whitney_p
+from reports.analysis.effects import cliffs_delta, hedges_g, mann_whitney_p
 from reports.analysis.ratios import (
     CONFIDENCE,
     LEAST_REPEATS,
@@ -68,6 +68,8 @@ class Comparison:
     mann_whitney_p: float | None = None
     threshold: float = THRESHOLD
     noise_floor: float | None = None
+    cliffs_delta: float | None = None  # P(a is better) - P(b is better), -1 to 1
+    sds: tuple[float, float] | None = None  # of the logarithms of each side; None: one of them is a single run
     cv: float | None = None  # of the repeats on both sides, pooled, on logarithms
     adjusted_p: float | None = None  # among the other comparisons of its table
 
@@ -107,12 +109,15 @@ def compare_values(
     if ratio is None:
         return replace(base, reason="The sides are too far apart for any ratio: look at how they were measured.")
     sign = 1 if higher_is_better else -1
-    g = hedges_g(a, b)
+    g, delta = hedges_g(a, b), cliffs_delta(a, b)
+    sds = _sd_of_logs(a), _sd_of_logs(b)
     known = replace(
         base,
         ratio=ratio,
         cv=_pooled_cv(a, b),
+        sds=(sds[0], sds[1]) if sds[0] is not None and sds[1] is not None else None,
         hedges_g=None if g is None else sign * g,
+        cliffs_delta=None if delta is None or g is None else sign * delta,
         mann_whitney_p=mann_whitney_p(a, b),
     )
     interval = log_welch(better, worse)
@@ -169,26 +174,33 @@ def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
 
 def _advice(found: Comparison, more: int | None) -> str:
     if more is None:
-        return f"With repeats that differ this much no sensible number of them finds {_percent(found.threshold)}."
+        return "With a ratio and repeats like these no sensible number of runs decides it."
     return f"Bring each side to {min(found.n_a, found.n_b) + more} runs ({more} more)."
 
 
 def _more(found: Comparison) -> int | None:
-    """Repeats that the shorter side lacks to find a difference of the threshold with a power of 80 %.
+    """The least repeats that the shorter side lacks for a verdict, if the ratio and the spreads stayed as they are.
 
-    Where it has them and the answer is open all the same, the ratio lies close to a limit: then as many as make the
-    interval half as wide as the distance to it. None above a thousand.
+    Faster or slower: the interval excludes 1, and the difference is large enough. Equivalent: the interval lies within
+    1 ± threshold; 1 itself it need not exclude. None where neither comes within a thousand.
     """
-    assert found.ratio is not None
-    have, cv = min(found.n_a, found.n_b), found.cv or 0.0
-    needed = repeats_needed(cv, found.threshold)
-    if needed is None or needed > have:
-        return None if needed is None else needed - have
-    limits = (1 - found.threshold, 1.0, 1 + found.threshold)
-    # A distance of nothing needs runs without end.
-    distance = max(min(abs(math.log(found.ratio) - math.log(limit)) for limit in limits), 1e-9)
-    needed = math.ceil(2 * (2 * 1.96 * cv / distance) ** 2)
-    return max(needed - have, 1) if needed <= MOST_REPEATS else None
+    assert found.ratio is not None and found.sds is not None and found.p is not None
+    from scipy.special import stdtrit
+
+    have = min(found.n_a, found.n_b)
+    n = np.arange(have + 1, MOST_REPEATS + 1)
+    n_a, n_b = np.maximum(n, found.n_a), np.maximum(n, found.n_b)
+    part_a, part_b = found.sds[0] ** 2 / n_a, found.sds[1] ** 2 / n_b
+    df = (part_a + part_b) ** 2 / (part_a**2 / (n_a - 1) + part_b**2 / (n_b - 1))
+    error = np.sqrt(part_a + part_b)
+    distance = math.log(found.ratio)
+    reach = stdtrit(df, (1 + CONFIDENCE) / 2) * error
+    decided = (distance - reach >= math.log(1 - found.threshold)) & (distance + reach <= math.log(1 + found.threshold))
+    if abs(found.ratio - 1) >= found.effect - _ROUNDING:
+        # Among others its p counts as many times as now.
+        times = max(found.adjusted_p / found.p, 1.0) if found.adjusted_p and found.p else 1.0
+        decided |= stdtrit(df, 1 - ALPHA / 2 / times) * error < abs(distance)
+    return int(n[np.argmax(decided)]) - have if decided.any() else None
 
 
 def _without_interval(found: Comparison) -> Comparison:
@@ -225,6 +237,10 @@ def _with(found: Comparison, interval: RatioInterval) -> Comparison:
 
 def _geometric_mean(values: Sequence[float]) -> float:
     return math.exp(fmean(math.log(value) for value in values))
+
+
+def _sd_of_logs(values: Sequence[float]) -> float | None:
+    return float(np.log(values).std(ddof=1)) if len(values) > 1 else None
 
 
 def _pooled_cv(a: Sequence[float], b: Sequence[float]) -> float | None:

@@ -1,7 +1,8 @@
 """What the sides of a comparison differ in, beside what the comparison is about (database and durability mode)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from reports.curves import Curve
 
@@ -76,23 +77,27 @@ WITHIN_A_SYSTEM: tuple[tuple[str, Callable[[Curve], str]], ...] = (
 )
 
 
-def differences(curves: Sequence[Curve]) -> list[Difference]:
-    """In the order of how much they matter; empty for fewer than two sides."""
-    found = [one for what, value in EVERYWHERE if (one := _difference(what, curves, value))]
+def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = None) -> list[Difference]:
+    """In the order of how much they matter; empty for fewer than two sides. `labels`: what the sides are called."""
+    called = labels or {}
+    found = [one for what, value in EVERYWHERE if (one := _difference(what, curves, value, called))]
     if not any(one.what == "workload" for one in found):
-        properties = _difference("workload properties", curves, _properties)
+        properties = _difference("workload properties", curves, _properties, called)
         found[:0] = [properties] if properties else []
     for system in sorted({curve.system for curve in curves}):
         same = [curve for curve in curves if curve.system == system]
         name = same[0].system_name
-        found += [one for what, value in WITHIN_A_SYSTEM if (one := _difference(f"{what} of {name}", same, value))]
+        within = [(f"{what} of {name}", value) for what, value in WITHIN_A_SYSTEM]
+        found += [one for what, value in within if (one := _difference(what, same, value, called))]
     return found
 
 
-def _difference(what: str, curves: Sequence[Curve], value: Callable[[Curve], str]) -> Difference | None:
+def _difference(
+    what: str, curves: Sequence[Curve], value: Callable[[Curve], str], called: Mapping[UUID, str]
+) -> Difference | None:
     sides: dict[str, list[str]] = {}
     for curve in curves:
-        sides.setdefault(value(curve), []).append(curve.label)
+        sides.setdefault(value(curve), []).append(called.get(curve.sweep_id, curve.label))
     if len(sides) < 2:
         return None
     return Difference(what, tuple((text, tuple(labels)) for text, labels in sides.items()))

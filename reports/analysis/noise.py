@@ -1,6 +1,6 @@
 """The noise floor of a cluster: what the same test, repeated on the same machines, differs by (analysis 5)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from runs.measures.repeats import LEAST_CELLS, repeatability
@@ -39,3 +39,11 @@ def noise_floor(cells: Iterable[Cell]) -> NoiseFloor | None:
         repeats=found.cells + found.degrees,
         brackets=sum(cell.brackets for cell in repeated),
     )
+
+
+def largest_floor(names: Iterable[str], floors: Mapping[str, NoiseFloor]) -> NoiseFloor | None:
+    """The largest of these clusters' that is known; None where none is.
+
+    One that is not known lets no difference count that is below the other's.
+    """
+    return max((floors[name] for name in names if name in floors), key=lambda one: one.relative, default=None)

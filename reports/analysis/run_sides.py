@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchsite import formatting
-from reports.curves import Point
+from reports.curves import Curve, Point
 from runs.spec import MachineSpec, RunSpec
 from runs.validity import CheckResult, SideFacts
 from runs.validity.facts import fact
@@ -53,6 +53,7 @@ class RunSide:
     excluded_reason: str = ""
     is_bracket: bool = False
     repeats_ops_s: tuple[float, ...] = ()  # of its rung in its sweep, those that count, itself among them
+    curve: Curve | None = None  # of its sweep, with its own rung alone; what a comparison is judged by
 
     def finding(self, check_id: str) -> CheckResult | None:
         return next((one for one in self.findings if one.check_id == check_id), None)

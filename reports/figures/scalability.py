@@ -83,7 +83,9 @@ def scalability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str 
     most = max(nodes, default=1)
     layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=[0, most * 1.06])
     title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
-    layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, highest * 1.25])
+    ideal = [one.ideal_ops_s(one.sizes[-1].nodes) for one in scalings if not appearance[one.label].faded]
+    top = max([highest * 1.25, *(end * 1.05 for end in ideal)])  # No ideal line ends before its last size.
+    layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, top])
     ordered = sorted(scalings, key=lambda one: not appearance[one.label].faded)
     traces = [(one, _line(one, appearance[one.label])) for one in ordered]
     if any(appearance[one.label].faded for one in ordered) or len(ordered) > marks.MOST_WITH_RINGS:
@@ -96,7 +98,7 @@ def scalability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str 
         label_ends(layout, ends, longest=44, inside=frame.narrow)
         for _, trace in traces:
             trace["showlegend"] = False
-    ideals = [trace for one in ordered for trace in _ideal(one, appearance[one.label], highest * 1.25)]
+    ideals = [trace for one in ordered for trace in _ideal(one, appearance[one.label])]
     above = [trace for one in ordered for trace in _super_linear(one, appearance[one.label])]
     data = ideals + [trace for _, trace in traces] + above
     return {"data": data + _keys(frame, bool(ideals), bool(above)), "layout": layout}
@@ -134,18 +136,17 @@ def _hover(one: Scaling, size: Size) -> str:
     return "<br>".join(lines)
 
 
-def _ideal(one: Scaling, look: Look, top: float) -> list[Trace]:
-    """As many times the smallest size as there are times its nodes; up to the figure's edge."""
+def _ideal(one: Scaling, look: Look) -> list[Trace]:
+    """As many times the smallest size as there are times its nodes, up to the last size."""
     if len(one.sizes) < 2 or look.faded:
         return []
     base, last = one.sizes[0], one.sizes[-1].nodes
-    end = min(float(last), top * base.nodes / base.ceiling.throughput_ops_s)
     return [
         {
             "type": "scatter",
             "mode": "lines",
-            "x": [base.nodes, rounded(end)],
-            "y": [rounded(base.ceiling.throughput_ops_s), rounded(one.ideal_ops_s(1) * end)],
+            "x": [base.nodes, last],
+            "y": [rounded(base.ceiling.throughput_ops_s), rounded(one.ideal_ops_s(last))],
             "name": escaped(f"{one.label}, ideal"),
             "legendgroup": escaped(one.label),
             "showlegend": False,

@@ -16,7 +16,7 @@ from reports.analysis.comparing import (
 )
 from reports.analysis.gate import Gate, gate, implied_axes
 from reports.analysis.multiple import adjusted
-from reports.analysis.noise import NoiseFloor
+from reports.analysis.noise import NoiseFloor, largest_floor
 from reports.curves import Curve, Point, durability_key
 from reports.pages.choosing import AXIS_SAYS
 from reports.pages.equal import EqualLoad, latencies_at
@@ -63,10 +63,18 @@ class Ratio:
         return f"{runs} each: no interval" if found.n_a == found.n_b else f"{runs} against {found.n_b}: no interval"
 
     @property
+    def effects(self) -> str:
+        """How far the repeats lie apart without a unit, for those who hold the pointer still; empty where unknown."""
+        found = self.comparison
+        if found is None or found.hedges_g is None or found.cliffs_delta is None:
+            return ""
+        return f"Hedges' g {found.hedges_g:.2f}, Cliff's delta {found.cliffs_delta:.2f}"
+
+    @property
     def change(self) -> str:
-        """The ratio as signed per cent."""
+        """The ratio as signed per cent; above two times the factor alone says more."""
         ratio = self.comparison.ratio if self.comparison else None
-        return formatting.signed_percent(ratio - 1) if ratio else ""
+        return formatting.signed_percent(ratio - 1) if ratio and ratio <= 2 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ class Row:
     ratios: tuple[Ratio, ...]  # throughput first; none where the gate is shut and nobody opened it
 
     baseline_href: str = ""  # that makes it the baseline
-    pair: tuple[uuid.UUID, uuid.UUID] | None = None  # a run of its ceiling, and one of the baseline's
+    pair: tuple[uuid.UUID, uuid.UUID] | None = None  # the baseline's sweep and its own, where both have a ceiling
 
     @property
     def is_baseline(self) -> bool:
@@ -168,7 +176,8 @@ def against(
         judged = judging.gate_of(curve, chosen, varying, declared=bool(vary))
         ratios = _ratios(curve, chosen, judging, equal) if judged.comparable or anyway else ()
         href = address(curve.sweep_id) if curve.ceiling else ""
-        rows.append(Row(curve, judged, ratios, href, _runs_of(curve, chosen)))
+        pair = (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None
+        rows.append(Row(curve, judged, ratios, href, pair))
     rows = _adjusted([_without_verdict(row) for row in rows])
     compared = [one.comparison for row in rows for one in row.ratios if one.comparison]
     return Against(
@@ -183,12 +192,6 @@ def against(
         tests=sum(one.adjusted_p is not None for one in compared),
         noise_floor=noise_floor_of(curves, judging.floors),
     )
-
-
-def _runs_of(curve: Curve, baseline: Curve) -> tuple[uuid.UUID, uuid.UUID] | None:
-    """The first run of each ceiling, to be laid side by side."""
-    points = ceiling_point(curve), ceiling_point(baseline)
-    return (points[0].run_ids[0], points[1].run_ids[0]) if points[0] and points[1] else None
 
 
 def _without_verdict(row: Row) -> Row:
@@ -227,8 +230,8 @@ def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | 
 
 def noise_floor_of(curves: Sequence[Curve], floors: Mapping[str, NoiseFloor]) -> float | None:
     """The largest of the clusters that the sides ran on; None where none of them is known."""
-    known = [floors[curve.setup.cluster_name].relative for curve in curves if curve.setup.cluster_name in floors]
-    return max(known, default=None)
+    found = largest_floor((curve.setup.cluster_name for curve in curves), floors)
+    return found.relative if found else None
 
 
 def _throughput(curve: Curve, baseline: Curve, floor: float | None) -> Ratio:

@@ -1,16 +1,17 @@
 """The page "Why different": the numbers of two runs, what may have made them differ, and all that is recorded."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from benchsite import formatting
 from reports.analysis.causes import Both, Cause, both, causes
-from reports.analysis.comparing import Comparison, Outcome, compare_values
-from reports.analysis.noise import NoiseFloor
+from reports.analysis.comparing import Comparison, Outcome, compare_values, not_comparable
+from reports.analysis.gate import gate, implied_axes
+from reports.analysis.noise import NoiseFloor, largest_floor
 from reports.analysis.run_sides import Group, MachinePair, RunSide
-from reports.curves import Operation, Point
-from runs.validity import CheckResult
+from reports.curves import Curve, Operation, Point
+from runs.validity import CheckResult, Profile, judge_pair
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
 KIND_SAYS: Final = {"service": "service time", "response": "response time"}
@@ -51,6 +52,12 @@ class WhyPage:
     findings: tuple[FindingPair, ...]
 
     @property
+    def low_n(self) -> bool:
+        """Whether the verdict is one of fewer repeats than a published one has."""
+        found = self.comparison
+        return found.low is not None and found.outcome is not Outcome.NOT_COMPARABLE and found.low_n
+
+    @property
     def differing(self) -> list[Group]:
         return [group for group in self.groups if group.differing]
 
@@ -79,11 +86,22 @@ class WhyPage:
         )
 
 
-def why_page(a: RunSide, b: RunSide, floors: Mapping[str, NoiseFloor], *, at_ceilings: bool = False) -> WhyPage:
-    floor = _floor(a, b, floors)
+def why_page(
+    a: RunSide,
+    b: RunSide,
+    floors: Mapping[str, NoiseFloor],
+    profile: Profile,
+    *,
+    ceilings: tuple[Curve, Curve] | None = None,
+) -> WhyPage:
+    """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
+    at_ceilings = ceilings is not None
+    floor = largest_floor((side.spec["cluster"]["name"] for side in (a, b)), floors)
     comparison = compare_values(
         b.repeats_ops_s, a.repeats_ops_s, higher_is_better=True, noise_floor=floor.relative if floor else None
     )
+    if stops := _stops(a, b, profile, ceilings):
+        comparison = not_comparable(comparison, stops)
     sides = both(a, b, at_ceilings=at_ceilings)
     change = _change(_throughput(a), _throughput(b))
     found = causes(sides, change)
@@ -101,10 +119,25 @@ def why_page(a: RunSide, b: RunSide, floors: Mapping[str, NoiseFloor], *, at_cei
     )
 
 
-def _floor(a: RunSide, b: RunSide, floors: Mapping[str, NoiseFloor]) -> NoiseFloor | None:
-    """The larger of the two clusters'; None where one of them is not known."""
-    known = [floors[name] for side in (a, b) if (name := side.spec["cluster"]["name"]) in floors]
-    return max(known, key=lambda one: one.relative) if len(known) == 2 else None
+def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curve] | None) -> list[str]:
+    """Why they may not be compared, by the gate of the compare page; two runs under different loads never may be."""
+    loads = []
+    if ceilings:
+        curves = ceilings
+    elif a.curve is None or b.curve is None:
+        return []
+    else:
+        said = [_load(side) for side in (a, b)]
+        loads = [f"The loads differ: {said[0]} and {said[1]}."] if said[0] != said[1] else []
+        curves = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
+    findings = judge_pair(a.facts, b.facts, profile)
+    return loads + list(gate(curves[0], curves[1], findings, implied_axes(curves), declared=False).stops)
+
+
+def _load(side: RunSide) -> str:
+    load = side.spec["load"]
+    threads = f"{load['threads']} thread{'' if load['threads'] == 1 else 's'}"
+    return f"{threads} at a target of {formatting.short(load['target_ops_s'])}" if load["target_ops_s"] else threads
 
 
 def _throughput(side: RunSide) -> float | None:
@@ -141,6 +174,8 @@ def _verdict(sides: Both, comparison: Comparison) -> str:
         needed = min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0)
         advice = f" Measure {needed} of each." if comparison.low is None and comparison.needs_more else ""
         return f"Whether that is a difference is open. {comparison.reason}{advice}"
+    if comparison.outcome is Outcome.NOT_COMPARABLE:
+        return f"They are not comparable, so that neither is called faster. {comparison.reason}"
     words = {
         Outcome.FASTER: "B is faster, by the repeats of both rungs.",
         Outcome.SLOWER: "B is slower, by the repeats of both rungs.",

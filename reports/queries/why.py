@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from reports.analysis.run_sides import ClientSide, RunSide
 from reports.curves import Curve, Point
-from reports.queries.curves import run_points
+from reports.queries.curves import run_curve, run_points
 from runs.models import ClientRun, Finding, Run
 from runs.models.run import Status, Verdict
 from runs.spec import RunSpec
@@ -17,7 +17,7 @@ from runs.validity import CheckResult, Severity
 from runs.validity.stated import side_facts
 
 MOST_OTHERS: Final = 20  # runs of one kind that the menu offers
-RUNS: Final = Run.objects.select_related("sweep", "matrix")
+RUNS: Final = Run.objects.select_related("sweep__matrix", "matrix")
 COUNTS: Final = Q(status=Status.SUCCEEDED, throughput_ops_s__gt=0, excluded_reason="", is_bracket=False) & (
     ~Q(verdict=Verdict.REJECT) | ~Q(verdict_override="")
 )
@@ -63,6 +63,7 @@ def _side(
         excluded_reason=run.excluded_reason,
         is_bracket=run.is_bracket,
         repeats_ops_s=tuple(repeats_ops_s),
+        curve=run_curve(run, point),
     )
 
 

@@ -1,29 +1,38 @@
 """What templates read off curves: words about ceilings, single statistics."""
 
+from collections.abc import Mapping
+from uuid import UUID
+
 from django import template
 from django.utils.safestring import SafeString
 
 from benchsite.templatetags.units import latency, latency_between
-from reports.analysis.ceiling import Ceiling
+from reports.analysis.ceiling import NON_MONOTONE, Ceiling
 from reports.analysis.ratios import ratio_text
-from reports.curves import Operation
-from reports.figures.ceilings import LADDER_SAYS
-from reports.words import ceiling_sentence
+from reports.curves import Curve, Operation
+from reports.words import bracket_says, ceiling_sentence, ladder_says
 
 register = template.Library()
 register.filter(ceiling_sentence)
+register.filter("ladder_words", ladder_says)
 
 
 @register.filter
-def ladder_words(found: Ceiling) -> str:
-    """What the end of a ladder shows, in a few words."""
-    return LADDER_SAYS[found.ladder]
+def bracket_words(found: Ceiling) -> str:
+    """The last sustained target and the next, "target 75.0k, 100k failed", and whether the rungs contradict each other."""
+    return bracket_says(found) + (", non-monotone" if NON_MONOTONE in found.notes else "")
 
 
 @register.filter
 def ratio_words(ratio: float) -> str:
     """How many times, "3.6" and the sign; near 1, where two digits would say nothing, three."""
     return ratio_text(ratio, 3 if 0.8 < ratio < 1.25 else 2)
+
+
+@register.filter
+def named(curve: Curve, labels: Mapping[UUID, str]) -> str:
+    """What a curve is called among those that it stands beside, as in the pictures."""
+    return labels.get(curve.sweep_id, curve.label)
 
 
 @register.filter

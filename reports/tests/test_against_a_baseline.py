@@ -58,6 +58,7 @@ def test_twice_the_throughput_is_faster_with_its_interval():
     ratio = row_of(table, weak).ratios[0]
     assert ratio.comparison.ratio == pytest.approx(2.0) and ratio.outcome == "faster"
     assert (ratio.tone, ratio.arrow, ratio.change) == ("better", "▲ ", "+100\u202f%")
+    assert "Cliff's delta 1.00" in ratio.effects
     assert ratio.interval.startswith("[1.9") and row_of(table, strong).is_baseline
 
 
@@ -168,9 +169,9 @@ def test_all_comparisons_of_a_table_are_judged_together():
     )
 
 
-def test_each_row_can_become_the_baseline_and_names_two_runs():
+def test_each_row_can_become_the_baseline_and_names_two_sweeps():
     weak, strong = side(2, "off"), side(1, "always")
     table = against([weak, strong], NOBODY_KNOWS, None, address=lambda chosen: f"?baseline={chosen}")
     row = row_of(table, weak)
     assert row.baseline_href == f"?baseline={weak.sweep_id}"
-    assert row.pair == (weak.points[3].run_ids[0], strong.points[3].run_ids[0])
+    assert row.pair == (strong.sweep_id, weak.sweep_id)

@@ -4,6 +4,7 @@ from reports.analysis.differences import differences
 from reports.analysis.points import Spread
 from reports.curves import MachineFacts, Setup, Standing, promise_of
 from reports.figures.captions import caption, machine_sentence, notes_of
+from reports.figures.theme import labels_of
 from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
 from reports.words import ceiling_sentence, knee_sentence, progress_sentence
 
@@ -110,3 +111,9 @@ def test_equal_sides_differ_in_nothing():
 def test_points_without_throughput_are_counted():
     assert "no throughput at 2 points" in caption([curve(points=[point(2, 0.0), point(4, 0.0), point(8, 9.0)])])
     assert "no throughput" not in caption([curve()])
+
+
+def test_sides_that_are_called_alike_differ_by_the_names_of_the_pictures():
+    first, second = curve(workload="A"), curve(workload="B")
+    (workload, *_) = differences([first, second], labels_of([first, second]))
+    assert [labels for _, labels in workload.sides] == [("Redis 7.0 · always · A",), ("Redis 7.0 · always · B",)]

@@ -66,12 +66,25 @@ def test_known_noise_tells_how_many_single_runs_need():
 
 def test_two_runs_have_an_interval_and_are_few():
     found = compare([100, 104], [103, 106])
-    assert found.low_n and found.low < 1 < found.high and found.needs_more == 3 and "5 runs (3 more)" in found.reason
+    assert found.low_n and found.low < 1 < found.high and found.needs_more == 6 and "8 runs (6 more)" in found.reason
 
 
 def test_near_the_threshold_more_runs_are_asked_for():
     found = compare([100, 101, 99, 100, 102], [104, 105, 103.7, 106, 104])
-    assert found.outcome is Outcome.INCONCLUSIVE and found.high < 1 and found.needs_more > 5
+    assert found.outcome is Outcome.INCONCLUSIVE and found.high < 1 and found.needs_more == 4
+
+
+def test_an_equivalence_that_is_near_asks_for_few_more_runs():
+    scores = (-1.3, -0.5, 0.1, 0.6, 1.1)  # of a mean of 0 and a deviation of 1, nearly: 2.3 % on both sides
+    a, b = ([level * math.exp(0.0245 * one) for one in scores] for level in (101.9, 100.0))
+    found = compare(a, b)
+    assert found.outcome is Outcome.INCONCLUSIVE and found.cv == pytest.approx(0.023, abs=5e-4)
+    assert found.ratio == pytest.approx(1.019) and 1 <= found.needs_more <= 5
+
+
+def test_where_noise_hides_a_ratio_that_is_no_equivalence_no_number_helps():
+    found = compare([107.0, 117.0, 97.0], [100.0, 109.0, 91.0], noise_floor=0.10)
+    assert found.outcome is Outcome.INCONCLUSIVE and found.needs_more is None and "no sensible number" in found.reason
 
 
 @pytest.mark.parametrize("bad", [[], [0.0], [-1.0, 2.0], [math.nan], [math.inf, 1.0]])

@@ -10,7 +10,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from runs.tests.factories import make_database, make_matrix, make_run, make_sweep, make_workload
+from runs.tests.factories import (
+    make_cluster,
+    make_database,
+    make_machine,
+    make_matrix,
+    make_run,
+    make_sweep,
+    make_workload,
+)
 from runs.tests.world import UGLY
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +63,30 @@ def test_sweeps_stand_for_the_runs_at_their_ceilings(client_in, pair):
     html = shown(client_in, pair[0].pk, pair[1].pk)
     assert "Each is the run in the middle of those at its sweep" in html
     assert run_of(pair[0], 16, 2).name in html and "Another load" not in html
+
+
+def test_runs_under_different_loads_have_no_verdict(client_in, pair):
+    html = shown(client_in, run_of(pair[0]).pk, run_of(pair[0], 16).pk)
+    assert "They are not comparable, so that neither is called faster. The loads differ: 8 threads and 16" in html
+    assert "B is faster" not in html and "B did " in html
+
+
+def test_what_the_compare_page_does_not_compare_is_not_compared_here(client_in, team):
+    sides = []
+    for nodes, scale in ((2, 1), (8, 3)):
+        cluster = make_cluster(team=team, machines=[make_machine() for _ in range(nodes)])
+        database = make_database(team=team, cluster=cluster, name=f"on {nodes}")
+        sweep = make_sweep(team=team, database=database, workload=make_workload(team=team), mode="always")
+        runs = [make_run(sweep, threads=8, throughput=1000.0 * scale + n, repeat=n) for n in (1, 2, 3)]
+        sides.append((sweep, runs))
+    for first, second in (sides[0][0].pk, sides[1][0].pk), (sides[0][1][0].pk, sides[1][1][0].pk):
+        html = shown(client_in, first, second)
+        assert "They are not comparable" in html and "number of nodes differs: 2 and 8" in html
+
+
+def test_few_repeats_are_said_to_be_few(client_in, pair):
+    assert ">low n</span>" in shown(client_in, run_of(pair[0]).pk, run_of(pair[1]).pk)
+    assert "low n" not in shown(client_in, run_of(pair[0]).pk, run_of(pair[0], repeat=2).pk)
 
 
 def test_one_run_is_compared_with_the_one_before_it(client_in, team):

@@ -216,3 +216,10 @@ def test_heat_adds_counts_and_has_few_cells():
 def test_repeats_of_a_ceiling_are_the_interval_of_their_bar():
     held = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3, (900.0, 800.0, 950.0)))
     assert promises_of([curve(points=[held])]).trades[0].steps[0].throughput_ops_s == 900.0
+
+
+def test_the_ideal_line_reaches_the_last_size_within_the_axis():
+    figure = scalability_figure([sized(1, 1000.0), sized(8, 2000.0)], FRAMES[0])
+    ideal = next(trace for trace in figure["data"] if trace["name"].endswith("ideal"))
+    assert (ideal["x"], ideal["y"]) == ([1, 8], [1000.0, 8000.0])
+    assert figure["layout"]["yaxis"]["range"][1] > 8000.0

@@ -18,10 +18,10 @@ from reports.analysis.noise import NoiseFloor
 from reports.analysis.pairs import PairFinding, pair_findings
 from reports.curves import STATISTICS, Curve, kind_of, operations_of
 from reports.figures.captions import DEMONSTRATION, machine_sentence
-from reports.figures.theme import LIGHT, databases_of
+from reports.figures.theme import LIGHT, databases_of, labels_of
 from reports.pages.against import Judging, against
 from reports.pages.choosing import chips, menus
-from reports.pages.equal import EqualLoad, equal_load
+from reports.pages.equal import EqualLoad, equal_load, only_single_rungs
 from reports.pages.exclusions import left_out
 from reports.pages.pictures import ceilings_link, latency_links, more_links, shown_operations
 from reports.published import choices as studies
@@ -90,7 +90,12 @@ def points(request: HttpRequest) -> HttpResponse:
     """Every point of a comparison as a table, when somebody opens it."""
     selection = asked(request)
     found = compared(team_of(request), selection)
-    return _part(request, "points", selection, {"curves": found.curves, "kind": selection.kind_for(found.curves)})
+    return _part(
+        request,
+        "points",
+        selection,
+        {"curves": found.curves, "kind": selection.kind_for(found.curves), "labels": labels_of(found.curves)},
+    )
 
 
 def _part(request: HttpRequest, part: str, selection: Selection, context: dict[str, Any]) -> HttpResponse:
@@ -153,10 +158,12 @@ def context_of(
         "more_pictures": reverse("compare-pictures") + state.query(),
         "all_points": reverse("compare-points") + state.query(),
         "equal": equal,
+        "one_rung": only_single_rungs(curves),
+        "labels": labels_of(curves),
         "line_carried": selection.pairs(without=LINE_NAMES),
         "rows": ceiling_rows(curves),
         "left_out": left_out(curves),
-        "differences": differences(curves) if len(curves) > 1 else [],
+        "differences": differences(curves, labels_of(curves)) if len(curves) > 1 else [],
         **judged(team, selection, curves, floors, equal),
         "warnings": warnings(curves),
         "permalink": reverse("compare") + state.query(),

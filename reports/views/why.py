@@ -10,9 +10,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
+from reports.curves import Curve
 from reports.pages.why import WhyPage, why_page
 from reports.queries import curves, noise_floors, others_of, run_at_ceiling, run_sides, sweeps_of
 from reports.queries.why import RUNS
+from reports.views.compare import profile_of
 from runs.models import Run
 
 HOW_TO_CHOOSE = (
@@ -25,7 +27,7 @@ class Side:
     """What one id of the address stands for: a run, or the sweep whose ceiling it is."""
 
     run: Run | None
-    of_sweep: bool = False
+    curve: Curve | None = None  # of the sweep that it stands for
     problem: str = ""
 
 
@@ -36,9 +38,13 @@ class Chosen:
     a: Run | None = None
     b: Run | None = None
     others: tuple[Run, ...] = ()  # what A may be compared with
-    at_ceilings: bool = False
+    ceilings: tuple[Curve, Curve] | None = None  # whose runs they are, where the address names sweeps
     by_itself: bool = False  # B was chosen here, not in the address
     problem: str = ""
+
+    @property
+    def at_ceilings(self) -> bool:
+        return self.ceilings is not None
 
 
 @require_GET
@@ -47,7 +53,7 @@ def why(request: HttpRequest) -> HttpResponseBase:
     chosen = chosen_of(request)
     context: dict[str, object] = {"chosen": chosen, "how_to_choose": HOW_TO_CHOOSE}
     if chosen.a and chosen.b:
-        context["page"] = page_of(request, chosen.a, chosen.b, at_ceilings=chosen.at_ceilings)
+        context["page"] = page_of(request, chosen.a, chosen.b, chosen.ceilings)
         context["swapped"] = address(chosen.b.pk, chosen.a.pk)
     return render(request, "reports/why.html", context)
 
@@ -56,11 +62,12 @@ def address(a: uuid.UUID, b: uuid.UUID) -> str:
     return f"{reverse('why')}?{urlencode({'a': a, 'b': b})}"
 
 
-def page_of(request: HttpRequest, a: Run, b: Run, *, at_ceilings: bool) -> WhyPage:
-    """Ten queries."""
+def page_of(request: HttpRequest, a: Run, b: Run, ceilings: tuple[Curve, Curve] | None) -> WhyPage:
+    """Eleven queries."""
     sides = run_sides(a, b)
     floors = noise_floors(team_of(request), [side.spec["cluster"]["name"] for side in sides])
-    return why_page(sides[0], sides[1], floors, at_ceilings=at_ceilings)
+    profile = profile_of(team_of(request), [side.curve for side in sides if side.curve])
+    return why_page(sides[0], sides[1], floors, profile, ceilings=ceilings)
 
 
 def chosen_of(request: HttpRequest) -> Chosen:
@@ -82,8 +89,9 @@ def chosen_of(request: HttpRequest) -> Chosen:
     others = tuple(others_of(a))
     chosen = Chosen(a, others[0] if others else None, others, by_itself=True)
     if len(sides) == 2:
-        both = all(side.of_sweep for side in sides)
-        chosen = replace(chosen, b=sides[1].run, at_ceilings=both, by_itself=False)
+        first, second = (side.curve for side in sides)
+        ceilings = (first, second) if first and second else None
+        chosen = replace(chosen, b=sides[1].run, ceilings=ceilings, by_itself=False)
     if chosen.b is None:
         return replace(chosen, problem="There is no other measured run of the same test or of the same sweep.")
     if chosen.a == chosen.b:
@@ -98,7 +106,7 @@ def _side(request: HttpRequest, pk: uuid.UUID) -> Side:
     curve = curves([owned_or_404(rows, request, pk)])[0]
     run = run_at_ceiling(curve, team_of(request).pk)
     problem = "" if run else f"No run of the sweep “{curve.name}” counts, so that it has no ceiling."
-    return Side(run, of_sweep=True, problem=problem)
+    return Side(run, curve, problem)
 
 
 def _id(text: str) -> uuid.UUID | None:
