@@ -1,7 +1,7 @@
 """Cluster sizes against databases, as the study of 2014 printed them: one row per system, one column per size."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reports.analysis.scalability import Scalability, score, score_interval
 
@@ -20,6 +20,8 @@ class Measured:
     records: int | None = None
     disputed: str = ""  # why a printed result cannot be right
     key: Hashable = None  # what a page links to
+    database: str = ""  # its name, which several of one line have
+    others: int = 0  # results of the same line and size that it did more than
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class PivotRow:
     names: tuple[str, ...]
     cells: tuple[Measured | None, ...]
     score: Scalability | None  # None for fewer than two sizes
-    interval: tuple[float, float] | None  # of the score, 95 %; None for fewer than three repeats of a size
+    interval: tuple[float, float] | None  # of the score, 95 %; None for fewer than ten repeats of a size
     others: int  # sweeps of sizes that another sweep did more on: not shown
 
     @property
@@ -68,7 +70,10 @@ def pivot(measured: Iterable[Measured]) -> Pivot:
 
 
 def _row(names: tuple[str, ...], by_size: dict[int, list[Measured]], sizes: Sequence[int]) -> PivotRow:
-    best = {nodes: max(found, key=lambda one: one.ceiling_ops_s or 0.0) for nodes, found in by_size.items()}
+    best = {
+        nodes: replace(max(found, key=lambda one: one.ceiling_ops_s or 0.0), others=len(found) - 1)
+        for nodes, found in by_size.items()
+    }
     ceilings = {nodes: one.ceiling_ops_s for nodes, one in best.items() if one.ceiling_ops_s}
     return PivotRow(
         names=names,

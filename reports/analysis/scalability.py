@@ -7,7 +7,7 @@ import numpy as np
 
 # More than this share of the ideal gain is no scaling: something else changed with the number of nodes.
 SUPER_LINEAR = 1.05
-FEWEST_REPEATS = 3
+FEWEST_REPEATS = 10
 RESAMPLES = 2000
 SEED = 2014
 
@@ -60,7 +60,7 @@ def score_interval(
 ) -> tuple[float, float] | None:
     """The percentile bootstrap interval of the score, from nodes -> ops/s of the repeats, each size's median resampled.
 
-    None unless every size has at least three repeats; with so few it is narrower than its level says (analysis 5).
+    None unless every size has at least ten repeats: of fewer it is narrower than its level says (analysis 5).
     """
     point = score({nodes: float(np.median(values)) for nodes, values in repeats.items() if values}, base)
     if point is None:

@@ -35,6 +35,7 @@ def _measured(curve: Curve, nodes: int, row: tuple[str, ...]) -> Measured:
         repeats_ops_s=top.throughput_ops_s.values if top else (),
         records=curve.setup.records,
         key=curve.sweep_id,
+        database=curve.database_name,
     )
 
 

@@ -37,7 +37,8 @@ def test_rows_are_scored_over_their_sizes_and_missing_sizes_are_none():
 
 
 def test_of_one_size_the_highest_stands_and_the_others_are_counted():
-    [row] = pivot([on(4, 100), on(4, 300), on(4, None)]).rows
+    [row] = pivot([on(4, 100), on(4, 300, database="Redis b"), on(4, None)]).rows
+    assert (row.cells[0].others, row.cells[0].database) == (2, "Redis b")
     assert (row.cells[0].ceiling_ops_s, row.others) == (300, 2)
 
 
@@ -48,11 +49,11 @@ def test_it_takes_nothing_from_sizes_that_are_none():
     assert row.score is None
 
 
-def test_an_interval_needs_three_repeats_of_every_size():
-    many = {"repeats_ops_s": (100.0, 101.0, 99.0)}
-    [row] = pivot([on(4, 100, **many), on(8, 200, repeats_ops_s=(200.0, 201.0, 199.0))]).rows
+def test_an_interval_needs_ten_repeats_of_every_size():
+    many = {"repeats_ops_s": (100.0, 101.0, 99.0, 100.5, 99.5) * 2}
+    [row] = pivot([on(4, 100, **many), on(8, 200, repeats_ops_s=(200.0, 201.0, 199.0, 200.5, 199.5) * 2)]).rows
     assert row.interval[0] < row.score.score < row.interval[1]
-    [row] = pivot([on(4, 100, **many), on(8, 200, repeats_ops_s=(200.0,))]).rows
+    [row] = pivot([on(4, 100, **many), on(8, 200, repeats_ops_s=(200.0, 201.0, 199.0) * 3)]).rows
     assert row.interval is None
 
 
