@@ -4,6 +4,7 @@ from benchsite import formatting
 from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, NON_MONOTONE, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder
 from reports.analysis.knee import Knee
 from reports.curves import Curve
+from reports.figures.ceilings import LADDER_SAYS
 
 
 def ceiling_sentence(found: Ceiling | None) -> str:
@@ -31,6 +32,45 @@ def ceiling_sentence(found: Ceiling | None) -> str:
         return f"{value} at {at} is the ceiling: with more threads throughput falls clearly below it.{near}"
     least = formatting.percent(LEAST_GAIN_PER_DOUBLING)
     return f"{value} at {at} is the ceiling: the last step brought {gain} per doubling, less than {least}.{near}"
+
+
+def ladder_says(found: Ceiling) -> str:
+    """What the end of a ladder shows, in a few words."""
+    if THREAD_LIMITED in found.notes:
+        return "at least: the next target lacked threads"
+    if NOT_KNOWN in found.notes:
+        return "at least: of the next target no run counts"
+    if found.bracket and found.ladder is Ladder.SHORT:
+        return "at least: every target was sustained"
+    if found.bracket:
+        return "a target failed" if found.target_ops_s else "no target was sustained"
+    return LADDER_SAYS[found.ladder]
+
+
+def bracket_says(found: Ceiling) -> str:
+    """ "target 75.0k, 100k failed": the last target that was sustained, and the next; empty of threads."""
+    if not found.bracket:
+        return ""
+    low, high = found.bracket
+    held = f"target {formatting.short(low)}" if low else "no target"
+    if high is None:
+        return f"{held}, none failed"
+    next_one = formatting.short(high)
+    if THREAD_LIMITED in found.notes:
+        return f"{held}, {next_one} lacked threads"
+    return f"{held}, {next_one} {'not known' if NOT_KNOWN in found.notes else 'failed'}"
+
+
+NOTES_SAY = {
+    NON_MONOTONE: "non-monotone: a target was sustained above one that failed",
+    THREAD_LIMITED: "the first failed target lacked threads",
+    NOT_KNOWN: "the next target has no counted run",
+}
+
+
+def notes_said(found: Ceiling) -> str:
+    """The notes of a ceiling in a cell of a table."""
+    return "; ".join(NOTES_SAY[note] for note in found.notes if note in NOTES_SAY)
 
 
 # More than this above the ceiling, and what rungs that were not sustained reached is worth a sentence.

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from reports.analysis.ceiling import NOT_KNOWN
 from reports.curves import STATISTICS, Curve, in_order
-from reports.figures.ceilings import LADDER_SAYS
 from reports.figures.percentiles import Distribution
 from reports.figures.points import STANDING_SAYS
 from reports.figures.run_series import OverTime, total_rate
 from reports.figures.table import Cell, Table
+from reports.words import ladder_says, notes_said
 
 CEILING_COLUMNS = (
     "database",
@@ -25,6 +26,10 @@ CEILING_COLUMNS = (
     "knee (ops/s)",
     "knee at threads",
     "rungs",
+    "target (ops/s)",
+    "first failed target (ops/s)",
+    "knee at target (ops/s)",
+    "notes",
 )
 
 
@@ -36,7 +41,7 @@ def _ceiling_row(curve: Curve) -> tuple[Cell, ...]:
     found, knee = curve.ceiling, curve.knee
     names = (curve.database_name, curve.system_name, curve.mode, curve.workload)
     if found is None:
-        return (*names, *[None] * 6, "no point counts" if curve.points else "no data", None, None, 0)
+        return (*names, *[None] * 6, "no point counts" if curve.points else "no data", None, None, 0, *[None] * 4)
     point = curve.point_at(found.threads, found.target_ops_s)
     spread = point.throughput_ops_s if point else None
     reached = knee if knee and knee.reached else None
@@ -48,10 +53,14 @@ def _ceiling_row(curve: Curve) -> tuple[Cell, ...]:
         spread.n if spread else None,
         found.threads,
         found.saturation_threads,
-        LADDER_SAYS[found.ladder],
+        ladder_says(found),
         reached.throughput_ops_s if reached else None,
         reached.threads if reached else None,
         found.rungs,
+        found.target_ops_s,
+        found.bracket[1] if found.bracket and NOT_KNOWN not in found.notes else None,
+        reached.target_ops_s if reached else None,
+        notes_said(found),
     )
 
 

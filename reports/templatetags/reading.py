@@ -1,6 +1,7 @@
 """What templates read off curves: words about ceilings, single statistics."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 from uuid import UUID
 
 from django import template
@@ -19,8 +20,15 @@ register.filter("ladder_words", ladder_says)
 
 @register.filter
 def bracket_words(found: Ceiling) -> str:
-    """The last sustained target and the next, "target 75.0k, 100k failed", and whether the rungs contradict each other."""
+    """The last sustained target and the next, "target 75.0k, 100k failed", and whether the rungs contradict it."""
     return bracket_says(found) + (", non-monotone" if NON_MONOTONE in found.notes else "")
+
+
+@register.filter
+def load_heading(rows: Iterable[Any]) -> str:
+    """What the column of loads holds, of the rows of a table that have a curve each."""
+    targets = {bool(found.bracket) for row in rows if (found := row.curve.ceiling)}
+    return "at threads or target" if len(targets) > 1 else "at target" if True in targets else "at threads"
 
 
 @register.filter

@@ -1,0 +1,60 @@
+"""The table of ceilings, and its twin in files, of ladders of targets: target, bracket and notes."""
+
+import pytest
+from django.template.loader import render_to_string
+
+from reports.figures.tables import CEILING_COLUMNS, ceilings_table
+from reports.tests.curves import curve, operation, point
+from reports.tests.test_target_ladders import held, laddered, rejected
+from reports.views.compare import ceiling_rows
+
+LAST = len(CEILING_COLUMNS) - 4
+FAILED = [*held(50_000, 75_000), rejected(100_000, 99_000, "V07")]
+CONTRADICTED = [*held(25_000), rejected(30_000, 29_990, "V07"), *held(40_000)]
+UNKNOWN = [*held(25_000), rejected(30_000, 29_000, "V05")]
+# All threads are busy, and the database answers as fast as ever.
+STARVED = [
+    point(8, 2000.0, target_ops_s=2000, operations=(operation("READ", 1000.0),)),
+    point(8, 7900.0, target_ops_s=16_000, operations=(operation("READ", 1000.0),)),
+]
+
+
+def row_of(points):
+    return ceilings_table([curve(points=points, ladder="target")]).rows[0]
+
+
+def test_the_twin_has_target_bracket_and_notes():
+    assert CEILING_COLUMNS[LAST:] == (
+        "target (ops/s)", "first failed target (ops/s)", "knee at target (ops/s)", "notes",
+    )  # fmt: skip
+    assert row_of(FAILED)[LAST:] == (75_000, 100_000, None, "")
+    assert "non-monotone" in row_of(CONTRADICTED)[-1]
+    assert row_of(UNKNOWN)[LAST:] == (25_000, None, None, "the next target has no counted run")
+    assert "lacked threads" in row_of(STARVED)[-1]
+    assert ceilings_table([curve()]).rows[0][LAST:] == (None, None, None, "")
+    assert len(ceilings_table([curve(points=[])]).rows[0]) == len(CEILING_COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        (FAILED, "target 75.0k, 100k failed"),
+        (CONTRADICTED, "target 25.0k, 30.0k failed, non-monotone"),
+        (UNKNOWN, "target 25.0k, 30.0k not known"),
+        (STARVED, "target 2.00k, 16.0k lacked threads"),
+        (held(25_000), "target 25.0k, none failed"),
+    ],
+)
+def test_the_page_says_target_and_bracket(points, said):
+    html = page_of(curve(points=points, ladder="target"))
+    assert said in html and ">at target<" in html and "at threads" not in html
+
+
+def page_of(*curves):
+    context = {"rows": ceiling_rows(curves), "labels": {}, "selection": {}, "facets": {"workloads": ()}}
+    return render_to_string("reports/compare/ceilings.html", context)
+
+
+def test_threads_are_called_threads_and_both_are_called_both():
+    assert page_of(curve()).count(">at threads<") == 2
+    assert page_of(curve(), laddered((1000, 1000.0, 100.0))).count(">at threads or target<") == 2
