@@ -172,7 +172,7 @@ class Pages:
         """Both pictures of forty sweeps with twenty rungs, from curves to what is sent."""
         rungs = Sweep.objects.filter(team=self.team, ladder="threads", matrix__repeats=3).exclude(tags=["nightly"])
         drawn = [curve for curve in curves(rungs.order_by("pk")[:60]) if len(curve.points) >= 20][:40]
-        choice = Selection().choice("READ")
+        choice = Selection().choice("READ", drawn)
 
         def build() -> None:
             ceilings_sheet(drawn).answer(theme="light", narrow=False)

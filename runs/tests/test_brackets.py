@@ -140,7 +140,8 @@ def test_with_one_repeated_cell_nobody_knows_the_noise(client_in, sweep):
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, throughput=500, repeat=2, is_bracket=True)
     assert (drift_of(sweep).floor, drift_of(sweep).above) == (None, False)
-    assert "Fewer than two cells were repeated on this cluster yet" in text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
+    page = text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
+    assert "Fewer than two cells were repeated on this cluster yet" in page
 
 
 @pytest.mark.parametrize("fields", [{"status": "queued"}, {"excluded_reason": "a backup ran"}, {"verdict": "reject"}])
