@@ -162,7 +162,8 @@ def test_resampled_ladders_have_the_knee_that_the_rule_gives():
     random = np.random.default_rng(5)
     throughputs = random.uniform(100, 1000, size=(200, 7))
     latencies = random.uniform(0.001, 0.1, size=(200, 7))
-    for x, r, found in zip(throughputs, latencies, _knees(throughputs, latencies), strict=True):
+    standing = np.ones(7, dtype=bool)
+    for x, r, found in zip(throughputs, latencies, _knees(throughputs, latencies, standing), strict=True):
         knee = power_knee([Rung(i, xi, ri) for i, (xi, ri) in enumerate(zip(x, r, strict=True), 1)])
         assert not knee.reached or knee.threads == found + 1
 
