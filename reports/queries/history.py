@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -30,7 +30,7 @@ from reports.histories import (
 from reports.models import ChangePoint, HistoryNote
 from reports.models import History as HistoryRow
 from reports.queries.curves import COLUMNS
-from reports.queries.keeping import keep, recall
+from reports.queries.remembering import all_remembered, key_of, remember, remembered
 from runs.models import Measurement, Run
 from runs.models.run import Status, Verdict
 from runs.validity.facts import fact
@@ -39,8 +39,6 @@ NEWEST: Final = 20  # runs that say what can be followed
 MOST_NOTES: Final = 200
 # Opening a spec costs more than all the rest of a run: so many at once, and the others when the page is asked again.
 MOST_SPECS: Final = 600
-ENVIRONMENTS_KEPT_S: Final = 30 * 86_400
-COURSE_KEPT_S: Final = 86_400
 # Thousands of instants are read as numbers five times as fast as in words.
 FINISHED_S: Final = Func(
     F("finished_at"), template="extract(epoch from %(expressions)s)::float8", output_field=FloatField()
@@ -80,7 +78,7 @@ def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
         measured = [run for run in measured if run.branch == branch]
     points = points_of(measured)
     environments = _environments(row, [point.first for point in points])
-    history = history_of(metric, points, _triage(row, metric), environments, _notes(row), _kept_course)
+    history = history_of(metric, points, _triage(row, metric), environments, _notes(row), partial(_kept_course, row))
     missing = sum(one is None for one in environments)
     return Followed(row, history, metrics_of(row), branches, missing)
 
@@ -136,15 +134,15 @@ def _notes(row: HistoryRow) -> list[Note]:
     return [Note(pk, at, text, by or "", everywhere=not key) for pk, at, text, by, key in reversed(list(newest))]
 
 
-def _kept_course(values: Sequence[float], rule: Rule, *, kept: Collection[int], dismissed: Collection[int]) -> Course:
+def _kept_course(
+    row: HistoryRow, values: Sequence[float], rule: Rule, *, kept: Collection[int], dismissed: Collection[int]
+) -> Course:
     """`course_of`, once for the same numbers and decisions."""
-    asked = repr((ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed))).encode()
-    name = f"history-course:{hashlib.sha256(asked + np.asarray(values, dtype=float).tobytes()).hexdigest()}"
-    known: Course | None = recall(name)
-    if known is None:
-        known = course_of(values, rule, kept=kept, dismissed=dismissed)
-        keep(name, known, COURSE_KEPT_S)
-    return known
+    numbers = hashlib.sha256(np.asarray(values, dtype=float).tobytes()).hexdigest()
+    asked = (ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed), numbers)
+    return remembered(
+        key_of(row.team_id, "course", *asked), lambda: course_of(values, rule, kept=kept, dismissed=dismissed)
+    )
 
 
 # --- On what runs were measured ---
@@ -152,10 +150,10 @@ def _kept_course(values: Sequence[float], rule: Rule, *, kept: Collection[int], 
 
 def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping[str, str] | None]:
     """What each run was measured on. A spec never changes, so what was read once is kept; at most one query."""
-    name = f"history-environments:{row.team_id}:{row.config_key}"
-    kept = recall(name)
-    known: dict[bytes, int] = kept[0] if kept else {}
-    kinds: list[dict[str, str]] = kept[1] if kept else []
+    name = key_of(row.team_id, "environments", row.config_key)
+    known: dict[bytes, int]
+    kinds: list[dict[str, str]]
+    known, kinds = all_remembered({name: name}).get(name, ({}, []))
     wanted = [run_id for run_id in reversed(run_ids) if run_id.bytes not in known][:MOST_SPECS]
     if wanted:
         places = {tuple(kind.items()): place for place, kind in enumerate(kinds)}
@@ -164,7 +162,7 @@ def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping
             if place == len(kinds):
                 kinds.append(environment)
             known[run_id.bytes] = place
-        keep(name, (known, kinds), ENVIRONMENTS_KEPT_S)
+        remember({name: (known, kinds)})
     return [kinds[known[run_id.bytes]] if run_id.bytes in known else None for run_id in run_ids]
 
 
