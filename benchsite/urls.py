@@ -4,11 +4,13 @@ from django.contrib import admin
 from django.urls import include, path
 
 from benchsite import views
+from benchsite.api import api
 from benchsite.health import healthz
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("healthz", healthz, name="healthz"),
+    path("api/v1/", api.urls),
     path("", include("benchsite.teams.urls")),
     path("", include("runs.urls")),
     path("", include("reports.urls")),

@@ -1,4 +1,4 @@
-"""What people say about results beside the results themselves: triaged change points, notes on a history."""
+"""What people say about results beside the results themselves: change points, notes on a history, reports."""
 
 from django.conf import settings
 from django.db import models
@@ -91,3 +91,90 @@ class HistoryNote(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+class Report(models.Model):
+    """A page that shows frozen results to people without an account. What it says lies in its revisions.
+
+    `draft` is what somebody is putting together (`reports.frozen`): the selection, the chosen figures and tables in
+    their order, headline, notes, disclosures, footnotes. Publishing makes a revision of it, which never changes.
+    """
+
+    class Access(models.TextChoices):
+        PRIVATE = "private", "private"  # Members of the team only.
+        UNLISTED = "unlisted", "unlisted"  # Whoever has the link.
+        PUBLIC = "public", "public"  # Also listed in the team's index.
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="reports")
+    title = models.CharField(max_length=200)
+    access = models.CharField(max_length=10, choices=Access, default=Access.PRIVATE)
+    draft = models.JSONField(default=dict, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)  # of the link
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-changed_at"]
+        indexes = [models.Index(fields=["team", "-changed_at"])]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class ReportLink(models.Model):
+    """An address of a report, `/r/{token}`. One that was taken back or rotated stays, so that it can say so (410)."""
+
+    token = models.CharField(max_length=32, primary_key=True)  # 128 random bits
+    # None: its report, or the whole team, was deleted.
+    report = models.ForeignKey(Report, null=True, on_delete=models.SET_NULL, related_name="links")
+    created_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["report"], condition=models.Q(revoked_at__isnull=True), name="one_open_link_per_report"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"link to {self.report}"
+
+
+class ReportRevision(models.Model):
+    """What was published once: it needs no run to be shown. It never changes (a trigger in the database sees to it)."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()  # 1, 2, 3 ...
+    content = models.BinaryField()  # `reports.frozen.content.canonical`, compressed with zstd
+    digest = models.CharField(max_length=64)  # SHA-256 of the canonical bytes
+    title = models.CharField(max_length=200)
+    headline = models.TextField(blank=True)
+    published_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    published_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["report", "-number"]
+        constraints = [models.UniqueConstraint(fields=["report", "number"], name="one_revision_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.title} @{self.number}"
+
+
+class ReportPicture(models.Model):
+    """One figure of a revision as PNG: drawn by the publisher's browser, encoded anew by the server."""
+
+    revision = models.ForeignKey(ReportRevision, on_delete=models.CASCADE, related_name="pictures")
+    name = models.CharField(max_length=80)  # of the figure
+    png = models.BinaryField()
+    width = models.PositiveIntegerField()  # pixels
+    height = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["revision", "name"], name="one_picture_per_figure")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.revision}"

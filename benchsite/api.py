@@ -1,0 +1,70 @@
+"""The REST API, version 1: the routers of `runs` and `reports` under one roof, with one way of refusing.
+
+Endpoints are functions that call the same verbs as the HTML views.
+"""
+
+import logging
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from benchsite.rest.problems import Fault, Problem, answer
+from reports.api import badges, baselines, reports, verdicts
+from reports.api import routers as meaning
+from runs.api import catalog, matrices, runs, uploads
+from runs.api import routers as measuring
+
+log = logging.getLogger(__name__)
+# Each of these has added its endpoints to a router by being imported.
+ENDPOINTS = (uploads, runs, matrices, catalog, verdicts, baselines, reports, badges)
+
+api = NinjaAPI(
+    title="Benchsite",
+    version="1",
+    urls_namespace="api-v1",
+    description="Upload YCSB results, follow runs, and ask for verdicts against a baseline.",
+)
+
+api.add_router("", measuring.runs)
+api.add_router("", measuring.matrices)
+api.add_router("", measuring.catalog)
+api.add_router("", meaning.verdicts)
+api.add_router("", meaning.baselines)
+api.add_router("", meaning.reports)
+api.add_router("", meaning.badges)
+
+
+@api.exception_handler(Problem)
+def refused(request: HttpRequest, problem: Problem) -> HttpResponse:
+    return answer(request, problem)
+
+
+@api.exception_handler(ValidationError)
+def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """Every fault of the request at once, each with the place it is at."""
+    faults: list[Fault] = [
+        {"pointer": _place(one.get("loc", ())), "detail": str(one.get("msg", "")), "code": str(one.get("type", ""))}
+        for one in error.errors
+    ]
+    said = "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults[:3])
+    return answer(request, Problem("validation-error", f"{said}.", errors=faults))
+
+
+def _place(loc: tuple[object, ...]) -> str:
+    """Pydantic's path: into a body as a JSON pointer, into anything else as “query.since”."""
+    first, *rest = [str(part) for part in loc] or [""]
+    return "#/" + "/".join(rest) if first in ("body", "form") else ".".join([first, *rest])
+
+
+@api.exception_handler(Http404)
+def missing(request: HttpRequest, error: Http404) -> HttpResponse:
+    return answer(request, Problem("not-found", "There is no such thing in your team."))
+
+
+@api.exception_handler(HttpError)
+def failed(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """What django-ninja itself refuses: a body that is no JSON."""
+    problem = Problem("validation-error", str(error) or "The request cannot be read.")
+    problem.status = error.status_code
+    return answer(request, problem)

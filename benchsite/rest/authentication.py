@@ -1,0 +1,60 @@
+"""Who asks: a bearer token with the scope that the endpoint needs. Sessions and cookies count for nothing here."""
+
+from typing import Any, cast
+
+from django.http import HttpRequest
+from ninja.security import HttpBearer
+
+from benchsite.rest.problems import Problem
+from benchsite.teams.models import Scope, Team
+from benchsite.teams.tokens import Bearer, bearer_of
+
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="benchsite"'}
+
+
+class Needs(HttpBearer):
+    """`auth=Needs(Scope.RUNS_READ)` on an endpoint or a router; `request.auth` is the `Bearer` then."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = str(scope)
+        self.openapi_description = "A token of a team: `bs_...`. Members make them on their team's page of tokens."
+        super().__init__()
+
+    def __call__(self, request: HttpRequest) -> Any:
+        found = super().__call__(request)
+        if found is None:
+            raise Problem(
+                "unauthenticated",
+                "Send a token as “Authorization: Bearer bs_…”. Members of a team make tokens on its page “Tokens”.",
+                headers=CHALLENGE,
+            )
+        return found
+
+    def authenticate(self, request: HttpRequest, token: str) -> Bearer:
+        bearer = bearer_of(token.strip())
+        if bearer is None:
+            raise Problem(
+                "unauthenticated",
+                "This token is unknown, has expired or was revoked, or its maker has left the team.",
+                headers={"WWW-Authenticate": CHALLENGE["WWW-Authenticate"] + ', error="invalid_token"'},
+            )
+        if self.scope not in bearer.scopes:
+            raise Problem(
+                "insufficient-scope",
+                f"This needs the scope {self.scope}; the token has {', '.join(sorted(bearer.scopes)) or 'none'}.",
+                headers={
+                    "WWW-Authenticate": CHALLENGE["WWW-Authenticate"]
+                    + f', error="insufficient_scope", scope="{self.scope}"'
+                },
+            )
+        return bearer
+
+
+def bearer_in(request: HttpRequest) -> Bearer:
+    """Who asks, below an endpoint that has `Needs`."""
+    return cast(Bearer, request.auth)  # type: ignore[attr-defined]
+
+
+def team_in(request: HttpRequest) -> Team:
+    """Whose rows may be seen."""
+    return bearer_in(request).team

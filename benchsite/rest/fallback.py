@@ -1,0 +1,40 @@
+"""Below /api/ every refusal is a problem document, also those of which no endpoint knows: 404, 405, 413, 500."""
+
+import logging
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from benchsite.rest.problems import CONTENT_TYPE, KINDS, Problem, answer
+
+log = logging.getLogger(__name__)
+PREFIX = "/api/"
+_SLUGS = {404: "not-found", 405: "method-not-allowed", 413: "payload-too-large", 500: "internal-error"}
+_DETAILS = {
+    "not-found": "No endpoint, or none of your rows, has this address. The API is described at /api/v1/docs.",
+    "method-not-allowed": "See the header “Allow” for the methods that it takes.",
+    "payload-too-large": "Send less at a time.",
+    "internal-error": "Nothing was stored. Tell an operator of this site when it happened.",
+    "validation-error": "The request cannot be read.",
+}
+
+
+class ProblemsBelowApi:
+    """Turns what is left of Django's own error pages into problem documents, with their headers."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code < 400 or not request.path.startswith(PREFIX):
+            return response
+        if response.headers.get("Content-Type", "").split(";")[0] in (CONTENT_TYPE, "application/json"):
+            return response
+        slug = _SLUGS.get(response.status_code, "validation-error")
+        problem = Problem(slug, _DETAILS[slug])
+        if slug not in KINDS or KINDS[slug][0] != response.status_code:
+            problem.status = response.status_code
+        kept = {name: value for name, value in response.headers.items() if name in ("Allow", "Retry-After")}
+        problem.headers |= kept
+        return answer(request, problem)

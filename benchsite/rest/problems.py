@@ -1,0 +1,72 @@
+"""Refusals, as `application/problem+json` (RFC 9457): one slug for each kind, the same status for the same slug."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypedDict
+
+from django.http import HttpRequest, HttpResponse
+
+CONTENT_TYPE: Final = "application/problem+json"
+# slug -> (status, title). The slug is what programs tell problems apart by, and never changes.
+KINDS: Final[Mapping[str, tuple[int, str]]] = {
+    "validation-error": (400, "The request is not valid"),
+    "unauthenticated": (401, "A valid token is needed"),
+    "insufficient-scope": (403, "The token may not do this"),
+    "not-found": (404, "There is nothing here"),
+    "method-not-allowed": (405, "This address does not take this method"),
+    "run-conflict": (409, "The run is there already, with other content"),
+    "run-pinned": (409, "A baseline pins this run"),
+    "conflict": (409, "This is not possible in the present state"),
+    "in-flight": (409, "The same request is being worked on"),
+    "link-revoked": (410, "This link was taken back"),
+    "payload-too-large": (413, "The request is too large"),
+    "unsupported-format": (415, "No reader knows this format"),
+    "malformed-result": (422, "The result cannot be read"),
+    "key-reused": (422, "The idempotency key was used for another request"),
+    "incomparable": (422, "The sides may not be compared"),
+    "plan-refused": (422, "The plan cannot be run as it stands"),
+    "quota-exceeded": (429, "Too many requests"),
+    "internal-error": (500, "Benchsite itself failed"),
+    "overloaded": (503, "The site is busy"),
+}
+
+
+class Fault(TypedDict, total=False):
+    """One entry of `errors`."""
+
+    pointer: str  # into the body ("#/manifest/threads"), or "query.since", "header.Idempotency-Key"
+    detail: str
+    code: str
+
+
+class Problem(Exception):
+    """A refusal, raised anywhere below an endpoint. `detail` says what to do, as a sentence."""
+
+    def __init__(
+        self,
+        slug: str,
+        detail: str,
+        *,
+        errors: Sequence[Fault] = (),
+        headers: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> None:
+        self.slug, self.detail, self.errors, self.more = slug, detail, errors, more
+        self.headers = dict(headers or {})
+        self.status, self.title = KINDS[slug]
+        super().__init__(detail)
+
+    def document(self, instance: str = "") -> dict[str, Any]:
+        """The problem as JSON. `type` is an address that need not be there, as the RFC allows."""
+        said = {"type": f"/problems/{self.slug}", "title": self.title, "status": self.status, "detail": self.detail}
+        held: dict[str, Any] = {**said, "instance": instance} if instance else dict(said)
+        return {**held, **({"errors": list(self.errors)} if self.errors else {}), **self.more}
+
+
+def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """The problem as a response."""
+    document = problem.document(instance=request.path)
+    response = HttpResponse(json.dumps(document), status=problem.status, content_type=CONTENT_TYPE)
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response

@@ -1,0 +1,1 @@
+"""Badges and sparklines of what may be seen without an account, as SVG."""

@@ -1,0 +1,1 @@
+"""Named baselines, and the runs they pin."""

@@ -1,0 +1,1 @@
+"""Frozen reports: made, revised, their links rotated and taken back."""

@@ -1,0 +1,1 @@
+"""Verdicts of runs against a baseline, and comparisons of any two groups of runs."""

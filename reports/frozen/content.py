@@ -1,0 +1,107 @@
+"""What one revision of a report holds: all that its page, its exports and its kit need, and not one row of a run.
+
+The digest is over canonical JSON, so an exported report that is imported elsewhere has the same one. Pure.
+"""
+
+import hashlib
+import json
+from typing import Any, Final, NotRequired, TypedDict
+
+FORMAT: Final = "benchsite-report"
+VERSION: Final = 1  # of this shape; readers take every version that there ever was
+NOT_STATED: Final = "not stated"
+
+
+class Cells(TypedDict):
+    """A table: `reports.figures.table.Table.as_dict()`."""
+
+    columns: list[str]
+    rows: list[list[str | int | float | None]]
+
+
+class FrozenFigure(TypedDict):
+    """One picture, as it was drawn at publishing, with its numbers."""
+
+    name: str  # slug, unique in the report: "ceilings", "latency-read"
+    title: str
+    says: str  # how to read it
+    caption: str
+    notes: list[str]
+    empty: str  # what is said instead of a picture
+    height_px: int  # 0: the ordinary height
+    # Plotly figures {data, layout} by "light", "dark", "light-narrow", "dark-narrow"; empty where `empty` says why.
+    drawn: dict[str, dict[str, Any]]
+    table: Cells
+
+
+class Footnote(TypedDict):
+    """A remark on one cell of a table."""
+
+    row: int
+    column: int
+    text: str
+
+
+class FrozenTable(TypedDict):
+    name: str
+    title: str
+    says: str
+    table: Cells
+    footnotes: list[Footnote]
+
+
+class Disclosures(TypedDict):
+    """Whatever is empty reads "not stated"."""
+
+    paid_by: str
+    vendor_relations: str
+    settings_reviewed_by: str
+
+
+class Method(TypedDict):
+    """How the numbers were made; written by Benchsite itself."""
+
+    sentences: list[str]
+    algorithms: dict[str, str]  # name -> version: "log-Welch 1", readers, merging, checks
+    environment: Cells  # a column for each side
+    validity: Cells  # what the checks say of each run
+    excluded: Cells  # runs that were left out, with the reasons
+
+
+class Source(TypedDict):
+    """One run that the numbers come from; it may be deleted since."""
+
+    run: str  # its id on the site that published
+    name: str
+    sha256: str  # over its current measurement set and its artifacts' digests
+
+
+class Content(TypedDict):
+    """One revision. Plain text everywhere; `notes` is Markdown, sanitised when it is shown."""
+
+    format: str
+    version: int
+    title: str
+    headline: str
+    notes: str
+    team: str
+    published_at: str  # RFC 3339, UTC
+    demonstration: str  # what every reader must know first ("demonstration: too short to publish"), or empty
+    order: list[str]  # names of figures and tables, as they follow one another
+    figures: list[FrozenFigure]
+    tables: list[FrozenTable]
+    verdicts: list[dict[str, Any]]  # each with side, baseline, metric, ratio, low, high, outcome, reason, algorithm
+    disclosures: Disclosures
+    method: Method
+    sources: list[Source]
+    plan: NotRequired[str]  # the plan file (TOML) by which it can be run again; absent for uploaded results
+
+
+def canonical(content: Content) -> bytes:
+    """UTF-8 JSON with sorted keys and no blanks: the same content has the same bytes everywhere."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def digest(content: Content) -> str:
+    """SHA-256 of the canonical bytes, in hexadecimal."""
+    return hashlib.sha256(canonical(content)).hexdigest()

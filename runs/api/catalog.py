@@ -1,0 +1,1 @@
+"""What the site knows without any team: systems and the formats it reads."""

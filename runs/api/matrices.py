@@ -1,0 +1,1 @@
+"""Matrices and sweeps: preview, submit, follow, cancel."""

@@ -1,0 +1,1 @@
+"""Runs and what was measured in them: lists, numbers, series, artifacts, annotations, deleting."""
