@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from benchsite.teams.models import Team, new_id
-from runs.models import Run
+from runs.models import Matrix, Run
 from runs.models.run import Phase
 
 
@@ -178,3 +178,25 @@ class ReportPicture(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.revision}"
+
+
+class WatchLink(models.Model):
+    """A link by which anybody watches one matrix or one comparison for a day. Only the token's SHA-256 is kept."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="watch_links")
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    title = models.CharField(max_length=200)
+    matrix = models.ForeignKey(Matrix, null=True, blank=True, on_delete=models.CASCADE, related_name="watch_links")
+    query = models.TextField(blank=True)  # of the compare page, in canonical order: exactly this can be seen
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["team", "-created_at"])]
+
+    def __str__(self) -> str:
+        return f"watching {self.title}"
