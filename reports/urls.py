@@ -6,7 +6,8 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.views.decorators.gzip import gzip_page
 
-from reports.views import compare, figures, history, live, published, scaling, sizing, sweeps, why, wide_figures
+from reports.drawing import PICTURES
+from reports.views import compare, figures, history, live, published, scaling, sizing, sweeps, why
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -39,20 +40,14 @@ register_converter(DataForm, "dataform")
 register_converter(ConfigKey, "configkey")
 
 
-def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str) -> Patterns:
+def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str, **told: str) -> Patterns:
     """A figure's address, and those of its numbers in every format. Digits are sent compressed: a fifth is left."""
     view = gzip_page(view)
-    return [path(f"{where}/", view, name=name), path(f"{where}.<dataform:form>", view, name=f"{name}-data")]
+    return [path(f"{where}/", view, told, name=name), path(f"{where}.<dataform:form>", view, told, name=f"{name}-data")]
 
 
 figure_urls: Patterns = [
-    *with_twins("ceilings", figures.ceilings, "figure-ceilings"),
-    *with_twins("latency", figures.latency, "figure-latency"),
-    *with_twins("percentiles", wide_figures.percentiles, "figure-percentiles"),
-    *with_twins("stability", wide_figures.stability, "figure-stability"),
-    *with_twins("scalability", wide_figures.scalability, "figure-scalability"),
-    *with_twins("durability", wide_figures.durability, "figure-durability"),
-    *with_twins("price", wide_figures.price, "figure-price"),
+    *(address for name in PICTURES for address in with_twins(name, figures.comparison, f"figure-{name}", picture=name)),
     *with_twins("histories/<configkey:config_key>", history.figure, "figure-history"),
     *with_twins("sweeps/<uuid:pk>", figures.sweep, "figure-sweep"),
     *with_twins("matrices/<uuid:pk>", figures.matrix, "figure-matrix"),

@@ -7,27 +7,24 @@ a download; none changes the data.
 import math
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
+from reports.drawing import sheet_of
 from reports.figures.medium import medium_named
 from reports.figures.run_series import Window, band_of
 from reports.figures.table import Table
-from reports.published import overlays
-from reports.queries import StoredSeries, compared, curves, run_point, stored_series, sweeps_of
+from reports.queries import StoredSeries, curves, run_point, stored_series, sweeps_of
 from reports.queries.over_time import events_of, heats, over_time
 from reports.queries.series import MOST_ROWS, Part
 from reports.selection import read
 from reports.sheets import (
     Sheet,
-    ceilings_sheet,
     heat_sheet,
     ladder_sheet,
-    latency_sheet,
     percentiles_sheet,
     run_series_sheet,
 )
@@ -71,42 +68,10 @@ def _with_state(request: HttpRequest, url: str) -> str:
 
 @require_GET
 @team_required
-def ceilings(request: HttpRequest, form: str = "") -> HttpResponseBase:
-    """The ceilings of a comparison; the query string is the compare page's."""
-    selection = read(request.GET)
-    found = compared(team_of(request), selection)
-    published = overlays(selection.published, phase=selection.phase)
-    sheet = ceilings_sheet(found.curves, highlight=selection.highlight, published=published)
-    return respond(request, sheet, form, "figure-ceilings")
-
-
-@require_GET
-@team_required
-def latency(request: HttpRequest, form: str = "") -> HttpResponseBase:
-    """Latency against throughput of a comparison; `op` names the operation, READ where it does not.
-
-    `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
-    """
-    selection = read(request.GET)
-    found = compared(team_of(request), selection)
-    choice = replace(
-        selection.choice(selection.operation or "READ", found.curves),
-        second=operation_named(request.GET.get("with", "")),
-        zoom=request.GET.get("zoom") == "1",
-        load_ops_s=selection.load_ops_s,
-        limit_us=selection.limit_us,
-    )
-    printed = overlays(
-        selection.published, phase=selection.phase, operation=choice.operation, statistic=choice.statistic
-    )
-    sheet = latency_sheet(found.curves, choice, printed)
-    return respond(request, sheet, form, "figure-latency")
-
-
-def operation_named(text: str) -> str:
-    """An operation as YCSB names it; empty for what can be none."""
-    name = text.upper()[:60]
-    return name if all(c.isalnum() or c in "-_" for c in name) else ""
+def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpResponseBase:
+    """One of `reports.drawing.PICTURES`; the query string is the compare page's, and what the picture alone is told."""
+    sheet = sheet_of(picture, team_of(request), read(request.GET), request.GET.dict())
+    return respond(request, sheet, form, f"figure-{picture}")
 
 
 @require_GET

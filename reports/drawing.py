@@ -1,0 +1,106 @@
+"""The pictures of a comparison by the names in their addresses: which curves, and what of them, becomes which sheet."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from benchsite.teams.models import Team
+from reports.curves import Curve
+from reports.figures.distributions import CEILING, RUNG
+from reports.published import overlays
+from reports.queries import compared
+from reports.queries.over_time import ridges
+from reports.selection import Selection
+from reports.sheets import (
+    Sheet,
+    ceilings_sheet,
+    durability_sheet,
+    latency_sheet,
+    price_sheet,
+    scalability_sheet,
+    stability_sheet,
+    sweeps_percentiles_sheet,
+)
+
+# What a figure is told beside the state of its page: "with", "zoom", "at".
+Told = Mapping[str, str]
+Maker = Callable[[Sequence[Curve], Selection, Told], Sheet]
+LONGEST_OPERATION: Final = 60
+
+
+def sheet_of(name: str, team: Team, selection: Selection, told: Told) -> Sheet:
+    """One of `PICTURES` of the team's sweeps that the selection means. At most ten queries, and those of its series."""
+    return PICTURES[name](compared(team, selection).curves, selection, told)
+
+
+def ceilings(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
+    """How much each sweep sustains."""
+    published = overlays(selection.published, phase=selection.phase)
+    return ceilings_sheet(found, highlight=selection.highlight, published=published)
+
+
+def latency(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
+    """Latency against throughput of the chosen operation, READ where none is.
+
+    `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
+    """
+    choice = replace(
+        selection.choice(selection.operation or "READ", found),
+        second=operation_named(told.get("with", "")),
+        zoom=told.get("zoom") == "1",
+        load_ops_s=selection.load_ops_s,
+        limit_us=selection.limit_us,
+    )
+    printed = overlays(
+        selection.published, phase=selection.phase, operation=choice.operation, statistic=choice.statistic
+    )
+    return latency_sheet(found, choice, printed)
+
+
+def percentiles(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
+    """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
+    return sweeps_percentiles_sheet(
+        found,
+        operation=selection.operation or "READ",
+        kind=selection.kind_for(found),
+        at=RUNG if told.get("at") == RUNG else CEILING,
+        load_ops_s=selection.load_ops_s,
+        highlight=selection.highlight,
+    )
+
+
+def stability(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
+    """How even each sweep's run at its ceiling is, second by second."""
+    return stability_sheet(found, ridges(found), highlight=selection.highlight)
+
+
+def scalability(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
+    """Ceilings over the number of nodes."""
+    return scalability_sheet(found, highlight=selection.highlight)
+
+
+def durability(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
+    """What each guarantee costs."""
+    return durability_sheet(found, highlight=selection.highlight)
+
+
+def price(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
+    """What a dollar buys at the ceiling."""
+    return price_sheet(found, highlight=selection.highlight)
+
+
+PICTURES: Final[Mapping[str, Maker]] = {
+    "ceilings": ceilings,
+    "latency": latency,
+    "percentiles": percentiles,
+    "stability": stability,
+    "scalability": scalability,
+    "durability": durability,
+    "price": price,
+}
+
+
+def operation_named(text: str) -> str:
+    """An operation as YCSB names it; empty for what can be none."""
+    name = text.upper()[:LONGEST_OPERATION]
+    return name if all(c.isalnum() or c in "-_" for c in name) else ""
