@@ -6,9 +6,9 @@ Endpoints are functions that call the same verbs as the HTML views.
 import logging
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from benchsite.rest.description import DescribedApi
 from benchsite.rest.problems import Fault, Problem, answer
 from reports.api import badges, baselines, reports, verdicts
 from reports.api import routers as meaning
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 # Each of these has added its endpoints to a router by being imported.
 ENDPOINTS = (uploads, runs, matrices, catalog, verdicts, baselines, reports, badges)
 
-api = NinjaAPI(
+api = DescribedApi(
     title="Benchsite",
     version="1",
     urls_namespace="api-v1",

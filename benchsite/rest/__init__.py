@@ -2,6 +2,8 @@
 
 authentication  bearer tokens and their scopes
 problems        refusals as RFC 9457 problem documents
+schemas         refusals in the description of an endpoint: `refusals(404, 409)`
+description     the description of the whole API, OpenAPI 3.1
 fallback        the same for what no endpoint answers: 404, 405, 500
 
 What an endpoint does lies beside what it is about: `runs.api`, `reports.api`; `benchsite.api` puts them together.

@@ -1,0 +1,73 @@
+"""The description of the API (OpenAPI 3.1), with what django-ninja leaves out of it: how endpoints refuse."""
+
+import json
+from http import HTTPStatus
+from typing import Any, Final
+
+from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+from ninja.types import DictStrAny
+
+from benchsite.rest.authentication import Needs
+from benchsite.rest.problems import CONTENT_TYPE
+
+PROBLEM: Final = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
+WITH_A_TOKEN: Final = (401, 403, 429)
+SCHEME: Final = "Token"
+
+
+class DescribedApi(NinjaAPI):
+    """An API whose description says of every endpoint which scope it needs and how it refuses."""
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: DictStrAny | None = None
+    ) -> OpenAPISchema:
+        described = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+        scopes = self._scopes()
+        for path in described["paths"].values():
+            for operation in path.values():
+                _complete(operation, scopes.get(operation["operationId"]))
+        described["components"]["securitySchemes"] = {
+            SCHEME: {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "A token of a team, `bs_…`. Members make them on their team's page “Tokens”.",
+            }
+        }
+        return described
+
+    def _scopes(self) -> dict[str, str]:
+        """Which scope each endpoint needs, by its operation."""
+        found = {}
+        for bound in self._get_bound_routers():
+            for view in bound.path_operations.values():
+                for operation in view.operations:
+                    needs = [one for one in operation.auth_callbacks if isinstance(one, Needs)]
+                    if needs:
+                        name = operation.operation_id or self.get_openapi_operation_id(operation)
+                        found[name] = needs[0].scope
+        return found
+
+
+def _complete(operation: DictStrAny, scope: str | None) -> None:
+    """Say which scope it needs, and that refusals are problem documents."""
+    refusing: set[int] = set()
+    if scope is not None:
+        refusing |= set(WITH_A_TOKEN)
+        operation["security"] = [{SCHEME: [scope]}]
+        said = f"Needs a token with the scope `{scope}`."
+        operation["description"] = f"{operation['description']}\n\n{said}" if operation.get("description") else said
+    if operation["parameters"] or "requestBody" in operation:
+        refusing.add(400)
+    responses: dict[int, Any] = {int(status): said for status, said in operation["responses"].items()}
+    for status in refusing - set(responses):
+        responses[status] = {"description": HTTPStatus(status).phrase}
+    for status, said in responses.items():
+        if status >= 400:
+            said["content"] = PROBLEM
+    operation["responses"] = {str(status): responses[status] for status in sorted(responses)}
+
+
+def written(api: NinjaAPI) -> str:
+    """The description as it is committed: `docs/openapi.json`."""
+    return json.dumps(api.get_openapi_schema(path_prefix="/api/v1/"), indent=1, ensure_ascii=False) + "\n"
