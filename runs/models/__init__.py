@@ -4,7 +4,7 @@ from runs.models.plan import Cluster, Database, LoadGenerator, Machine, Matrix, 
 from runs.models.result import Artifact, Finding, Measurement, MeasurementSet, Series
 from runs.models.run import ClientRun, Deployment, Run, RunEvent, Sweep
 from runs.models.threshold import ThresholdOverride
-from runs.models.upload import Upload, UploadedFile
+from runs.models.upload import Upload, UploadedFile, UploadKey
 
 __all__ = [
     "Artifact",
@@ -26,6 +26,7 @@ __all__ = [
     "Sweep",
     "ThresholdOverride",
     "Upload",
+    "UploadKey",
     "UploadedFile",
     "Workload",
 ]

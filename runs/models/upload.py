@@ -1,7 +1,8 @@
 """Results that people bring along: one import of some files, until it has become runs."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
+from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User, new_id
 
@@ -48,6 +49,8 @@ class Upload(models.Model):
     error = models.TextField(blank=True)
     recognised = models.JSONField(default=dict, blank=True)
     stated = models.JSONField(default=dict, blank=True)
+    # What a program stated with its files (`runs.uploading.manifest`); empty: a person completes it on the page.
+    manifest = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
 
     class Meta:
         ordering = ["-created_at"]
@@ -91,3 +94,31 @@ class UploadedFile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class UploadKey(models.Model):
+    """The name under which a program uploaded something: repeating the request finds it, and stores nothing again.
+
+    Its row commits together with what it names. Whoever works under a key holds PostgreSQL's advisory lock on it, so
+    nothing is left of a server that was killed. Only `runs.uploading.keys` writes it.
+    """
+
+    class Kind(models.TextChoices):
+        REQUEST = "request", "of one request"  # The header Idempotency-Key: forgotten after some days.
+        NATURAL = "natural", "of the result itself"  # "github:123456:workload-a:r3": kept as long as its runs.
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="upload_keys")
+    kind = models.CharField(max_length=8, choices=Kind)
+    key = models.CharField(max_length=255)
+    fingerprint = models.CharField(max_length=64)  # SHA-256 of the decoded body
+    upload = models.ForeignKey(Upload, null=True, on_delete=models.SET_NULL, related_name="keys")
+    status = models.PositiveSmallIntegerField()  # of the response
+    answer = models.JSONField(default=dict)  # its body
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["created_at"], name="request_keys", condition=Q(kind="request"))]
+        constraints = [models.UniqueConstraint(fields=["team", "kind", "key"], name="one_upload_per_key")]
+
+    def __str__(self) -> str:
+        return self.key
