@@ -18,6 +18,12 @@ KINDS: Final = {
     "token_made": "made a token",
     "token_rotated": "rotated a token",
     "token_revoked": "revoked a token",
+    "report_published": "published a report",
+    "report_revised": "published a new revision of a report",
+    "link_rotated": "gave a report another link",
+    "link_revoked": "took a report's link back",
+    "report_deleted": "deleted a report",
+    "access_changed": "changed who may read a report",
 }
 LONGEST_SUBJECT: Final = 200
 

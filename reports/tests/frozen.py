@@ -1,0 +1,122 @@
+"""Published reports for tests, made of rows that are measured like real ones."""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from benchsite.teams.models import Team, User
+from reports.curves import operations_of
+from reports.drawing import PICTURES
+from reports.figures.tables import points_table
+from reports.frozen.content import FORMAT, VERSION, Content, Source
+from reports.frozen.figures import cells, frozen_figure
+from reports.frozen.links import make_link
+from reports.frozen.revisions import write_revision
+from reports.models import Report
+from reports.queries import compared
+from reports.selection import Selection
+from runs.models import Matrix
+from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep, make_workload
+
+RUNGS = ((2, 1000.0), (4, 1900.0), (8, 3300.0), (16, 3900.0))
+
+
+def measured_matrix(
+    team: Team,
+    *,
+    modes: Sequence[str] = ("off", "everysec", "always"),
+    repeats: int = 3,
+    purpose: str = "measured",
+    name: str = "Durability of Redis",
+    **fields: Any,
+) -> Matrix:
+    """Redis in these modes on one cluster, a ladder of four rungs each, every rung repeated; each mode half as fast."""
+    cluster = make_cluster(team=team)
+    database = make_database(team=team, cluster=cluster, **fields)
+    workload = make_workload(team=team)
+    matrix = make_matrix(
+        team=team, name=name, purpose=purpose, repeats=repeats, entries=[(database, mode) for mode in modes],
+        workloads=[workload],
+    )  # fmt: skip
+    for number, mode in enumerate(modes):
+        sweep = make_sweep(matrix=matrix, database=database, workload=workload, mode=mode)
+        for threads, throughput in RUNGS:
+            for repeat in range(1, repeats + 1):
+                scatter = 1 + 0.01 * (repeat - 2) * (1 if number % 2 else -1)
+                make_run(sweep, threads=threads, repeat=repeat, throughput=throughput * scatter / (number + 1))
+    return matrix
+
+
+def published(
+    team: Team,
+    *,
+    user: User | None = None,
+    access: str = Report.Access.UNLISTED,
+    title: str = "What durability costs Redis",
+    matrix: Matrix | None = None,
+    revisions: int = 1,
+    expires_at: dt.datetime | None = None,
+    **changes: Any,
+) -> Report:
+    """A published report with its link, of measured runs of the team; `changes` replace entries of its content."""
+    matrix = matrix or measured_matrix(team)
+    report = Report.objects.create(team=team, title=title, access=access, expires_at=expires_at, created_by=user)
+    content: Content = {**some_content(team, matrix, title), **changes}  # type: ignore[typeddict-item]
+    for number in range(revisions):
+        headline = content["headline"] if number == 0 else f"{content['headline']} Revised {number} times."
+        write_revision(report, {**content, "headline": headline}, user)
+    make_link(report)
+    return report
+
+
+def some_content(team: Team, matrix: Matrix, title: str) -> Content:
+    """The content of a report about that matrix."""
+    selection = Selection(matrix=str(matrix.pk))
+    curves = compared(team, selection).curves
+    figures = [
+        frozen_figure(name, name.capitalize(), "how to read it", maker(curves, selection, {}))
+        for name, maker in PICTURES.items()
+    ]
+    sources: list[Source] = [
+        {"run": str(key), "name": curve.label, "sha256": "0" * 64}
+        for curve in curves
+        for point in curve.points
+        for key in point.run_ids
+    ]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": title,
+        "headline": "Redis always sustains 1.3k ops/s.",
+        "notes": "A **note** in Markdown.",
+        "team": team.name,
+        "published_at": dt.datetime(2026, 11, 21, 12, 0, tzinfo=dt.UTC).isoformat(),
+        "demonstration": "",
+        "order": [*(one["name"] for one in figures), "points"],
+        "figures": figures,
+        "tables": [
+            {
+                "name": "points",
+                "title": "All points",
+                "says": "every rung of every sweep",
+                "table": cells(points_table(curves, operations=operations_of(curves))),
+                "footnotes": [{"row": 0, "column": 5, "text": "The first rung was measured while nobody else was on."}],
+            }
+        ],
+        "verdicts": [
+            {
+                "side": curve.label, "baseline": curves[0].label, "metric": "throughput", "ratio": 2.0, "low": 1.9,
+                "high": 2.1, "outcome": "faster", "reason": "", "algorithm": "log-Welch 1",
+            }
+            for curve in curves[1:]
+        ],
+        "disclosures": {"paid_by": "", "vendor_relations": "none", "settings_reviewed_by": ""},
+        "method": {
+            "sentences": ["Each rung was measured three times."],
+            "algorithms": {"interval": "log-Welch 1"},
+            "environment": {"columns": ["", *(curve.label for curve in curves)], "rows": [["version", "7.0", "7.0"]]},
+            "validity": {"columns": ["run", "check", "severity", "says"], "rows": []},
+            "excluded": {"columns": ["run", "reason"], "rows": []},
+        },
+        "sources": sources,
+    }  # fmt: skip

@@ -1,0 +1,73 @@
+"""The links of reports: opened, rotated, taken back, expired, and what is left of those of deleted reports."""
+
+import datetime as dt
+
+import pytest
+from django.utils import timezone
+
+from benchsite.teams.models import AuditEntry
+from reports.frozen.links import LinkRevoked, LinkUnknown, link_of, make_link, open_link, revoke, rotate
+from reports.models import Report, ReportLink
+from runs.tests.factories import make_team
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def report(team):
+    return Report.objects.create(team=team, title="What durability costs")
+
+
+def test_it_opens_its_report_and_is_made_once(report):
+    link = make_link(report)
+    assert make_link(report) == link and len(link.token) == 22
+    assert open_link(link.token).report == report
+
+
+@pytest.mark.parametrize("token", ["", "nothing", "\x00", "a" * 5000, "ü" * 22, "../../etc"])
+def test_it_knows_no_link_that_nobody_made(token, report):
+    make_link(report)
+    with pytest.raises(LinkUnknown):
+        open_link(token)
+
+
+def test_it_says_that_a_rotated_link_is_gone_and_opens_the_new_one(report, user):
+    old = make_link(report)
+    new = rotate(report, user)
+    assert new.token != old.token and open_link(new.token).report == report
+    with pytest.raises(LinkRevoked, match="taken back"):
+        open_link(old.token)
+    assert AuditEntry.objects.get().kind == "link_rotated"
+
+
+def test_it_says_that_a_revoked_link_is_gone_and_a_second_time_changes_nothing(report, user):
+    link = make_link(report)
+    assert revoke(report, user) and not revoke(report, user)
+    with pytest.raises(LinkRevoked):
+        open_link(link.token)
+    assert link_of(report) is None and AuditEntry.objects.count() == 1
+    assert open_link(rotate(report, user).token).report == report
+
+
+def test_it_opens_until_it_expires(report):
+    link = make_link(report)
+    Report.objects.update(expires_at=timezone.now() + dt.timedelta(minutes=1))
+    assert open_link(link.token)
+    Report.objects.update(expires_at=timezone.now() - dt.timedelta(seconds=1))
+    with pytest.raises(LinkRevoked, match="expired"):
+        open_link(link.token)
+
+
+def test_it_says_that_the_report_was_deleted_even_with_its_team(db):
+    team = make_team()
+    link = make_link(Report.objects.create(team=team, title="Soon gone"))
+    team.delete()
+    with pytest.raises(LinkRevoked, match="deleted"):
+        open_link(link.token)
+
+
+def test_two_who_rotate_at_once_leave_one_open_link(race, transactional_db):
+    report = Report.objects.create(team=make_team(), title="Contested")
+    make_link(report)
+    race(lambda: rotate(Report.objects.get(), None), times=4)
+    assert ReportLink.objects.filter(revoked_at__isnull=True).count() == 1
