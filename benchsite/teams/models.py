@@ -5,6 +5,7 @@ import uuid
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 from uuid_utils.compat import uuid7
 
@@ -166,3 +167,109 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor_name}: {self.kind} {self.subject}"
+
+
+class NoticeKind(models.TextChoices):
+    """What people and programs can be told of; a page says the label."""
+
+    MATRIX_FINISHED = "matrix_finished", "a matrix has finished"
+    REGRESSION = "regression", "a result is worse than its baseline"
+    SCHEDULE_FAILED = "schedule_failed", "a schedule could not submit its matrix"
+
+
+class Notice(models.Model):
+    """Something that happened, written in the transaction in which it happened. Its id is the one receivers see."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="notices")
+    kind = models.CharField(max_length=20)  # one of NoticeKind, or "test"
+    # What happens once has one key, so that nobody is told twice of it.
+    key = models.CharField(max_length=120, unique=True, null=True, blank=True)
+    subject = models.CharField(max_length=200)
+    text = models.TextField(blank=True)
+    path = models.CharField(max_length=500, blank=True)  # of the page it is about
+    data = models.JSONField(default=dict, blank=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-at"]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.subject}"
+
+
+class Preference(models.Model):
+    """A member wants e-mail of one kind of notice. No row, no e-mail; who leaves the team takes theirs along."""
+
+    membership = models.ForeignKey(Membership, on_delete=models.CASCADE, related_name="preferences")
+    kind = models.CharField(max_length=20, choices=NoticeKind)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["membership", "kind"], name="one_preference_per_kind")]
+
+    def __str__(self) -> str:
+        return f"{self.membership}: {self.kind}"
+
+
+class Webhook(models.Model):
+    """An address that is told of notices by a signed POST. The secret signs, so it is kept; no page shows it again."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="webhooks")
+    name = models.CharField(max_length=80)
+    url = models.CharField(max_length=500)
+    secret = models.CharField(max_length=80)
+    old_secret = models.CharField(max_length=80, blank=True)  # signs too until `old_until`, while receivers change
+    old_until = models.DateTimeField(null=True, blank=True)
+    kinds = ArrayField(models.CharField(max_length=20, choices=NoticeKind))
+    is_active = models.BooleanField(default=True)
+    off_because = models.CharField(max_length=300, blank=True)  # empty where a person paused it
+    failures = models.PositiveIntegerField(default=0)  # notices given up in a row
+    last_at = models.DateTimeField(null=True, blank=True)
+    last_status = models.CharField(max_length=300, blank=True)
+    created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Delivery(models.Model):
+    """One notice on its way to one webhook or one member. Tried again until it arrives or is given up."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        DELIVERED = "delivered", "delivered"
+        GIVEN_UP = "given_up", "given up"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")
+    webhook = models.ForeignKey(Webhook, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries")
+    member = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.CASCADE, related_name="deliveries")
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    # When it is tried (again). Whoever tries puts it off first, so that what dies with its worker is tried once more.
+    next_at = models.DateTimeField(null=True, blank=True, db_default=Now())
+    status_code = models.PositiveSmallIntegerField(null=True, blank=True)
+    error = models.CharField(max_length=300, blank=True)
+    delivered_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name_plural = "deliveries"
+        indexes = [models.Index(fields=["next_at"], name="delivery_due", condition=Q(state="waiting"))]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(webhook__isnull=True) ^ Q(member__isnull=True), name="delivery_to_webhook_or_member"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="waiting", next_at__isnull=False) | ~Q(state="waiting"), name="waiting_has_a_time"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.notice} to {self.webhook or self.member}"
