@@ -86,7 +86,7 @@ def _startable() -> list[Waiting]:
         Q(enabled=False) | Q(last_seen_at__isnull=True) | Q(last_seen_at__lt=Now() - GENERATOR_SILENT_AFTER)
     )
     rows: Sequence[Run] = list(
-        Run.objects.filter(status=Status.QUEUED)
+        Run.objects.filter(status=Status.QUEUED, source=Run.Source.SCHEDULED)
         .filter(Q(needs__isnull=True) | Q(needs__status=Status.SUCCEEDED))
         .exclude(load_generators__in=silent)
         # While a machine measures, looking at the runs that wait for it would only disturb it.

@@ -218,6 +218,10 @@ class Matrix(models.Model):
     )  # the first cell once more at the end: is there drift?
     # The published study whose plan this is: {"study": slug, "deviations": [sentence, ...]}.
     template = models.JSONField(null=True, blank=True)
+    # Carried out by a person with the plan's kit: its runs wait for their outputs, and nobody schedules them. What it
+    # crosses stands in its plan file alone, for its databases stand on nobody's cluster here.
+    by_hand = models.BooleanField(default=False, db_default=False)
+    plan = models.TextField(blank=True, default="", db_default="")  # the plan file (TOML) of a matrix run by hand
     priority = models.SmallIntegerField(default=0)
     notes = models.TextField(blank=True)
     tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)

@@ -35,10 +35,14 @@ class QueueRow:
 
 
 def queue(now: datetime | None = None) -> list[QueueRow]:
-    """All teams' unfinished runs; who may read which of them is the page's business. Four queries."""
+    """All teams' unfinished runs; who may read which of them is the page's business. Four queries.
+
+    Runs by hand wait for people, and for no machine of this site.
+    """
     now = now or timezone.now()
     runs = list(
         Run.objects.filter(status__in=[*HOLDING, Status.QUEUED])
+        .exclude(source=Run.Source.BY_HAND)
         .select_related("matrix")
         .only(*SHOWN)
         .order_by("-priority", "created_at", "position")
