@@ -48,10 +48,12 @@ class Gate:
     stops: tuple[str, ...]
     ignored: tuple[str, ...]  # what differs and is what the comparison is about
     unknown: tuple[str, ...] = ()  # what nobody knows of both, so that nobody can say whether it differs
+    fields: tuple[str, ...] = ()  # what each of `stops` is about, in a word for programs, in their order
 
 
 @dataclass(frozen=True, slots=True)
 class _Differs:
+    field: str
     sentence: str
     axes: tuple[str, ...] = ()  # each of them implies it
 
@@ -66,19 +68,20 @@ def gate(
     nobody asked to compare a database that waits for its disk with one that does not.
     """
     implied = set(varying)
-    stops: list[str] = []
-    ignored: list[str] = []
+    stops: list[_Differs] = []
+    ignored: list[_Differs] = []
     for one in (*_of_curves(a, b), *_of_pairs(a, b, findings, declared)):
-        (ignored if implied & set(one.axes) else stops).append(one.sentence)
+        (ignored if implied & set(one.axes) else stops).append(one)
     unknown = _unknown(a, b) + [found.message for found in findings if found.severity == "not_assessed"]
-    return Gate(not stops, tuple(stops), tuple(ignored), tuple(unknown))
+    said = [tuple(one.sentence for one in some) for some in (stops, ignored)]
+    return Gate(not stops, said[0], said[1], tuple(unknown), tuple(one.field for one in stops))
 
 
 def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
     if a.phase != b.phase:
-        yield _Differs("One side loads its data, the other works on it.")
+        yield _Differs("phase", "One side loads its data, the other works on it.")
     if a.publishable != b.publishable:
-        yield _Differs(f"One side is a {_worse(a, b).purpose} run, the other was measured to be compared.")
+        yield _Differs("purpose", f"One side is a {_worse(a, b).purpose} run, the other was measured to be compared.")
     yield from _workload(a, b)
     yield from _ladder(a, b)
     yield from _latency_kinds(a, b)
@@ -86,7 +89,7 @@ def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
     yield from _sizes(a, b)
     if a.setup.clients != b.setup.clients:
         sentence = f"The number of clients differs: {a.setup.clients} and {b.setup.clients}."
-        yield _Differs(sentence, ("generators",))
+        yield _Differs("clients", sentence, ("generators",))
 
 
 def _worse(a: Curve, b: Curve) -> Curve:
@@ -97,11 +100,11 @@ def _workload(a: Curve, b: Curve) -> Iterator[_Differs]:
     """The mix, the distribution and what operations touch; where the properties are not known, the name."""
     if not a.setup.workload_properties or not b.setup.workload_properties:
         if a.workload and b.workload and a.workload != b.workload:
-            yield _Differs(f"The workloads differ: {a.workload} and {b.workload}.")
+            yield _Differs("workload", f"The workloads differ: {a.workload} and {b.workload}.")
         return
     differing = _differing(_mix(a), _mix(b))
     if differing:
-        yield _Differs(f"The workloads differ in {differing}.")
+        yield _Differs("workload", f"The workloads differ in {differing}.")
 
 
 def _mix(curve: Curve) -> dict[str, str]:
@@ -126,15 +129,15 @@ def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> str:
 
 def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
     if a.ladder != b.ladder:
-        yield _Differs("One side climbs a ladder of threads, the other of target throughputs.")
+        yield _Differs("load", "One side climbs a ladder of threads, the other of target throughputs.")
         return
     if a.rungs and b.rungs and not set(a.rungs) & set(b.rungs):
         unit = "target throughput" if a.ladder == "target" else "number of threads"
-        yield _Differs(f"The ladders have no {unit} in common.")
+        yield _Differs("target" if a.ladder == "target" else "threads", f"The ladders have no {unit} in common.")
     threads = [{point.threads for point in one.points} for one in (a, b)]
     if a.ladder == "target" and all(threads) and threads[0] != threads[1]:
         sentence = f"The targets were offered by {_listed(threads[0])} and by {_listed(threads[1])} threads."
-        yield _Differs(sentence)
+        yield _Differs("threads", sentence)
 
 
 def _listed(values: Collection[int]) -> str:
@@ -145,7 +148,7 @@ def _latency_kinds(a: Curve, b: Curve) -> Iterator[_Differs]:
     """A service time and a response time are different things, so that one kind has to be known of both."""
     kinds = [{one.kind for point in side.points for one in point.operations} for side in (a, b)]
     if all(kinds) and not kinds[0] & kinds[1]:
-        yield _Differs("One side measured service times only, the other response times only.")
+        yield _Differs("latency_kind", "One side measured service times only, the other response times only.")
 
 
 def _databases(a: Curve, b: Curve) -> Iterator[_Differs]:
@@ -154,33 +157,35 @@ def _databases(a: Curve, b: Curve) -> Iterator[_Differs]:
     newer = one_system and all(versions) and versions[0] != versions[1]
     if not one_system or a.database_name != b.database_name:
         axes = ("database", "version") if newer else ("database",)
-        yield _Differs(f"The databases differ: {a.database_name} and {b.database_name}.", axes)
+        yield _Differs("database", f"The databases differ: {a.database_name} and {b.database_name}.", axes)
     if newer:
-        yield _Differs(f"The versions differ: {versions[0]} and {versions[1]}.", ("version", "database"))
+        yield _Differs("version", f"The versions differ: {versions[0]} and {versions[1]}.", ("version", "database"))
     if one_system and not (a.uploaded or b.uploaded):
         settings = [{**side.setup.server_settings, **side.setup.binding_properties} for side in (a, b)]
         if differing := _differing(*settings):
-            yield _Differs(f"The settings differ: {differing}.", ("database",))
+            yield _Differs("settings", f"The settings differ: {differing}.", ("database",))
     if a.mode != b.mode:
         # Modes of different systems have names of their own; whether they promise the same is V20's to say.
         axes = ("mode",) if one_system else ("mode", "database")
-        yield _Differs(f"The durability modes differ: {a.mode} and {b.mode}.", axes)
+        yield _Differs("mode", f"The durability modes differ: {a.mode} and {b.mode}.", axes)
 
 
 def _sizes(a: Curve, b: Curve) -> Iterator[_Differs]:
     nodes = (a.setup.nodes, b.setup.nodes)
     if all(nodes) and nodes[0] != nodes[1]:
-        yield _Differs(f"The number of nodes differs: {nodes[0]} and {nodes[1]}.", ("nodes",))
+        yield _Differs("nodes", f"The number of nodes differs: {nodes[0]} and {nodes[1]}.", ("nodes",))
     copies = (a.setup.replication_factor, b.setup.replication_factor)
     if all(copies) and copies[0] != copies[1]:
-        yield _Differs(f"The number of copies of the data differs: {copies[0]} and {copies[1]}.", ("mode",))
+        yield _Differs(
+            "replication_factor", f"The number of copies of the data differs: {copies[0]} and {copies[1]}.", ("mode",)
+        )
     records = (a.setup.records, b.setup.records)
     if all(records) and records[0] != records[1]:
         axes = ("data", "nodes") if scaled_with_nodes(a, b) else ("data",)
-        yield _Differs(f"The number of records differs: {records[0]:,} and {records[1]:,}.", axes)
+        yield _Differs("records", f"The number of records differs: {records[0]:,} and {records[1]:,}.", axes)
     sizes = (a.setup.record_bytes, b.setup.record_bytes)
     if all(sizes) and sizes[0] != sizes[1]:
-        yield _Differs(f"The size of a record differs: {sizes[0]:,} B and {sizes[1]:,} B.", ("data",))
+        yield _Differs("record_bytes", f"The size of a record differs: {sizes[0]:,} B and {sizes[1]:,} B.", ("data",))
 
 
 def scaled_with_nodes(a: Curve, b: Curve) -> bool:
@@ -205,7 +210,7 @@ def _of_pairs(a: Curve, b: Curve, findings: Sequence[CheckResult], declared: boo
             axes = OF_PAIRS.get(what, ())
             if what == "durability" and not declared and a.system != b.system:
                 axes = ()
-            yield _Differs(sentence, axes)
+            yield _Differs(what.lower().replace(" ", "_"), sentence, axes)
 
 
 def _unknown(a: Curve, b: Curve) -> list[str]:
