@@ -200,3 +200,64 @@ class WatchLink(models.Model):
 
     def __str__(self) -> str:
         return f"watching {self.title}"
+
+
+class Baseline(models.Model):
+    """A name for some runs that others are judged against. The runs it pins cannot be deleted.
+
+    `chosen` says in a sentence how the runs were chosen. `thresholds` are practical thresholds that this baseline asks
+    for, as shares: {"throughput": 0.03, "READ p99": 0.2}; what it does not name has the usual one.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="baselines")
+    name = models.CharField(max_length=80)
+    chosen = models.CharField(max_length=300)
+    thresholds = models.JSONField(default=dict, blank=True)
+    runs = models.ManyToManyField(Run, through="BaselineRun", related_name="baselines")
+    set_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    set_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_baseline_per_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BaselineRun(models.Model):
+    """A run that a baseline pins."""
+
+    baseline = models.ForeignKey(Baseline, on_delete=models.CASCADE, related_name="pins")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="pins")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["baseline", "run"], name="one_pin_per_run")]
+
+    def __str__(self) -> str:
+        return f"{self.run} in {self.baseline}"
+
+
+class BadgeLink(models.Model):
+    """A secret address at which anybody sees how one test stands: a verdict in one word, and a line without numbers.
+
+    An admin makes it, and takes it back. It shows `label` and nothing else that the team wrote.
+    """
+
+    token = models.CharField(max_length=32, primary_key=True)  # 128 random bits
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="badges")
+    config_key = models.CharField(max_length=32)
+    branch = models.CharField(max_length=120, blank=True)  # whose newest commit is judged; empty: the default branch
+    baseline = models.CharField(max_length=80, blank=True)  # by name; empty: what the rule finds
+    label = models.CharField(max_length=40)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["team", "-created_at"])]
+
+    def __str__(self) -> str:
+        return self.label
