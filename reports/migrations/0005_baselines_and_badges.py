@@ -10,8 +10,8 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('reports', '0004_watch_links'),
-        ('runs', '0012_run_by_hand'),
-        ('teams', '0003_notices_and_webhooks'),
+        ('runs', '0010_lists_in_their_order'),
+        ('teams', '0002_joining_and_tokens'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
