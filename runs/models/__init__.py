@@ -3,6 +3,7 @@
 from runs.models.plan import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Workload
 from runs.models.result import Artifact, Finding, Measurement, MeasurementSet, Series
 from runs.models.run import ClientRun, Deployment, Run, RunEvent, Sweep
+from runs.models.schedule import Ending, Occasion, Schedule
 from runs.models.threshold import ThresholdOverride
 from runs.models.upload import Upload, UploadedFile, UploadKey
 
@@ -12,6 +13,7 @@ __all__ = [
     "Cluster",
     "Database",
     "Deployment",
+    "Ending",
     "Finding",
     "LoadGenerator",
     "Machine",
@@ -20,8 +22,10 @@ __all__ = [
     "Measurement",
     "MeasurementSet",
     "Node",
+    "Occasion",
     "Run",
     "RunEvent",
+    "Schedule",
     "Series",
     "Sweep",
     "ThresholdOverride",
