@@ -13,6 +13,7 @@ import zstandard
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import Storage, storages
+from django.db import connection
 
 from runs.models import Artifact, ClientRun, Run
 from runs.ycsb.redact import redact
@@ -105,8 +106,28 @@ def keep_compressed(digest: str, compressed: "File[bytes]") -> None:
         storage().save(path, compressed)
 
 
+class ContentGone(OSError):
+    """The last run that had the same content was deleted at this very moment."""
+
+
+def lock(digest: str, *, shared: bool) -> None:
+    """Until the end of this transaction the content of this hash is not removed; or, unshared, attached by nobody."""
+    function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(%s)", [int(digest[:15], 16)])
+
+
+def remove(digest: str) -> None:
+    """Forget content. The caller holds its lock, and knows that nobody has it."""
+    storage().delete(_path(digest))
+
+
 def attach(run: Run, kind: str, name: str, digest: str, size: int, client_run: ClientRun | None = None) -> Artifact:
-    """Make content that is kept an artifact of this run."""
+    """Make content that is kept an artifact of this run. Raises ContentGone where it was removed meanwhile."""
+    if connection.in_atomic_block:
+        lock(digest, shared=True)
+    if not storage().exists(_path(digest)):
+        raise ContentGone(f"the content of {name} was removed while it was attached: store it again")
     artifact, _ = Artifact.objects.update_or_create(
         run=run,
         client_run=client_run,
