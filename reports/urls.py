@@ -7,7 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path, register_convert
 from django.views.decorators.gzip import gzip_page
 
 from reports.drawing import PICTURES
-from reports.views import compare, figures, history, live, published, scaling, sizing, sweeps, why
+from reports.views import compare, figures, history, live, published, scaling, sizing, sweeps, watching, why
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -82,7 +82,17 @@ history_urls: Patterns = [
     path("<configkey:config_key>/note/", history.note, name="history-note"),
 ]
 
+watch_urls: Patterns = [
+    path("", watching.links, name="watch-links"),
+    path("new/", watching.add, name="watch-add"),
+    path("links/<uuid:pk>/end/", watching.end, name="watch-end"),
+    path("<str:token>/", watching.page, name="watch"),
+    path("<str:token>/now/", watching.now, name="watch-now"),
+    path("<str:token>/figures/<slug:picture>/", watching.figure, name="watch-figure"),
+]
+
 urlpatterns: Patterns = [
+    path("watch/", include(watch_urls)),
     path("compare/", gzip_page(compare.compare), name="compare"),
     path("compare/pictures/", gzip_page(compare.pictures), name="compare-pictures"),
     path("compare/points/", gzip_page(compare.points), name="compare-points"),

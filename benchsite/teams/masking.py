@@ -1,9 +1,9 @@
-"""Keeps the tokens of one-time sign-in links and invitations out of the logs."""
+"""Keeps the tokens of one-time sign-in links, invitations and watch links out of the logs."""
 
 import logging
 import re
 
-TOKEN_IN_PATH = re.compile(r"(/(?:sign-in/once|invited)/)[\w-]+")
+TOKEN_IN_PATH = re.compile(r"(/(?:sign-in/once|invited)/|/watch/(?!new/|links/))[\w-]+")
 
 
 def mask(text: str) -> str:

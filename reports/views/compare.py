@@ -11,8 +11,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from benchsite.teams.models import Team
-from benchsite.teams.permissions import team_of, team_required
+from benchsite.teams.models import Role, Team
+from benchsite.teams.permissions import has_role, team_of, team_required
 from reports.analysis.differences import differences
 from reports.analysis.noise import NoiseFloor
 from reports.analysis.pairs import PairFinding, pair_findings
@@ -72,7 +72,9 @@ def compare(request: HttpRequest) -> HttpResponseBase:
     canonical = selection.query()
     if not selection.problems and request.GET.urlencode() != canonical.removeprefix("?"):
         return redirect(request.path + canonical)
-    return render(request, "reports/compare.html", {"parts": parts_of(team_of(request), selection)})
+    parts = parts_of(team_of(request), selection)
+    context = {"parts": parts, "query": parts["permalink"].partition("?")[2], "can_run": has_role(request, Role.RUNNER)}
+    return render(request, "reports/compare.html", context)
 
 
 @require_GET
@@ -132,9 +134,16 @@ def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
     def made() -> dict[str, Any]:
         context = context_of(team, selection, found.compared(), choices, floors)
         going = any(curve.progress.going for curve in context["compared"].curves)
-        return {"going": going, **{part: render_to_string(f"reports/compare/{part}.html", context) for part in PARTS}}
+        kept = {"going": going, "permalink": context["permalink"], "title": title_of(context["compared"])}
+        return {**kept, **{part: render_to_string(f"reports/compare/{part}.html", context) for part in PARTS}}
 
     return remembered(key, made, keep=lambda parts: not parts["going"])
+
+
+def title_of(found: Compared) -> str:
+    """What a comparison is called where it is one of several."""
+    systems = dict.fromkeys(curve.system_name for curve in found.curves)
+    return found.matrix_name or " against ".join(list(systems)[:3]) or "Comparison"
 
 
 def context_of(
