@@ -165,6 +165,11 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_ALWAYS_EAGER = False
 
+# --- REST API ----------------------------------------------------------------------------------------------------
+# What one token may do in a minute; 0: as much as it likes.
+API_REQUESTS_PER_MINUTE = env_int("BENCHSITE_API_REQUESTS_PER_MINUTE", 120, least=0, most=1_000_000)
+API_UPLOADS_PER_MINUTE = env_int("BENCHSITE_API_UPLOADS_PER_MINUTE", 60, least=0, most=1_000_000)
+
 # --- Benchsite ---------------------------------------------------------------------------------------------------
 YCSB_DIR = env_path("BENCHSITE_YCSB", VAR_DIR / "ycsb")  # the bindings made by `make bindings`
 WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own folders, on a load generator

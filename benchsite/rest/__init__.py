@@ -1,6 +1,7 @@
 """The manners of the REST API, the same for every endpoint: who asks, how often, and how a refusal is said.
 
 authentication  bearer tokens and their scopes
+limits          how often a token may ask
 problems        refusals as RFC 9457 problem documents
 schemas         refusals in the description of an endpoint: `refusals(404, 409)`
 description     the description of the whole API, OpenAPI 3.1

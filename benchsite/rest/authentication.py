@@ -1,10 +1,14 @@
-"""Who asks: a bearer token with the scope that the endpoint needs. Sessions and cookies count for nothing here."""
+"""Who asks: a bearer token with the scope that the endpoint needs. Sessions and cookies count for nothing here.
+
+Whoever is known is counted: `benchsite.rest.limits`.
+"""
 
 from typing import Any, cast
 
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 
+from benchsite.rest import limits
 from benchsite.rest.problems import Problem
 from benchsite.teams.models import Scope, Team
 from benchsite.teams.tokens import Bearer, bearer_of
@@ -13,10 +17,14 @@ CHALLENGE = {"WWW-Authenticate": 'Bearer realm="benchsite"'}
 
 
 class Needs(HttpBearer):
-    """`auth=Needs(Scope.RUNS_READ)` on an endpoint or a router; `request.auth` is the `Bearer` then."""
+    """`auth=Needs(Scope.RUNS_READ)` on an endpoint or a router; `request.auth` is the `Bearer` then.
 
-    def __init__(self, scope: Scope) -> None:
+    `uploads=True` counts a request as an upload too.
+    """
+
+    def __init__(self, scope: Scope, *, uploads: bool = False) -> None:
         self.scope = str(scope)
+        self.counted: list[limits.Name] = ["requests", "uploads"] if uploads else ["requests"]
         self.openapi_description = "A token of a team: `bs_...`. Members make them on their team's page of tokens."
         super().__init__()
 
@@ -38,6 +46,7 @@ class Needs(HttpBearer):
                 "This token is unknown, has expired or was revoked, or its maker has left the team.",
                 headers={"WWW-Authenticate": CHALLENGE["WWW-Authenticate"] + ', error="invalid_token"'},
             )
+        limits.spend(request, bearer.token.pk, self.counted)
         if self.scope not in bearer.scopes:
             raise Problem(
                 "insufficient-scope",

@@ -1,10 +1,14 @@
-"""Below /api/ every refusal is a problem document, also those of which no endpoint knows: 404, 405, 413, 500."""
+"""Below /api/ every refusal is a problem document, also those of which no endpoint knows: 404, 405, 413, 500.
+
+And every answer to a token says what is left of its quota.
+"""
 
 import logging
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+from benchsite.rest import limits
 from benchsite.rest.problems import CONTENT_TYPE, KINDS, Problem, answer
 
 log = logging.getLogger(__name__)
@@ -27,8 +31,13 @@ class ProblemsBelowApi:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if response.status_code < 400 or not request.path.startswith(PREFIX):
-            return response
+        if response.status_code >= 400 and request.path.startswith(PREFIX):
+            response = self._as_problem(request, response)
+        limits.tell(request, response)
+        return response
+
+    @staticmethod
+    def _as_problem(request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if response.headers.get("Content-Type", "").split(";")[0] in (CONTENT_TYPE, "application/json"):
             return response
         slug = _SLUGS.get(response.status_code, "validation-error")
