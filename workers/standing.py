@@ -13,8 +13,8 @@ from typing import cast
 
 from django.db import transaction
 
+from benchsite.addresses import AddressRefused
 from runs import artifacts
-from runs.addresses import AddressRefused
 from runs.catalog import Mode, System, load_catalog, secret_properties
 from runs.models import Cluster, Deployment, Run
 from runs.models.plan import Matrix, Provisioner

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from benchsite.addresses import AddressRefused, refuse_address, servers_of, split_address
 from benchsite.teams.models import Team
-from runs.addresses import AddressRefused, refuse_address, servers_of, split_address
 from runs.forms.fields import DescribedForm, NamedForm, name_field, notes_field
 from runs.models import Cluster, Machine, Node
 from runs.models.plan import Provisioner

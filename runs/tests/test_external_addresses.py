@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from runs.addresses import AddressRefused, own_addresses, refuse_address, split_address
+from benchsite.addresses import AddressRefused, own_addresses, refuse_address, split_address
 
 EVERYWHERE = ["0.0.0.0/0", "::/0"]
 
@@ -43,7 +43,7 @@ def test_it_refuses_addresses_nobody_may_use(monkeypatch, address, why):
 
 
 def test_it_refuses_this_machine_by_its_other_addresses(monkeypatch):
-    monkeypatch.setattr("runs.addresses.own_addresses", lambda: frozenset({ipaddress.ip_address("10.1.2.3")}))
+    monkeypatch.setattr("benchsite.addresses.own_addresses", lambda: frozenset({ipaddress.ip_address("10.1.2.3")}))
     with pytest.raises(AddressRefused, match="an address of this machine"):
         refuse_address("10.1.2.3", 5432, EVERYWHERE)
 

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from runs.addresses import servers_of
+from benchsite.addresses import servers_of
 from workers.provision.external import ExternalProvisioner
 from workers.provision.process import ProcessProvisioner, Site
 from workers.provision.servers import Provisioner, ProvisionError, Wanted

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from runs.addresses import AddressRefused, refuse_address, split_address
+from benchsite.addresses import AddressRefused, refuse_address, split_address
 from runs.catalog import client_properties
 from workers.provision.administration import AdministrationError, administration_for
 from workers.provision.servers import Server, ServerDidNotStart, Wanted

@@ -1,7 +1,7 @@
-"""Which addresses of external servers may be connected to. Asked when one is saved and again before connecting.
+"""Which addresses people may have the site connect to: those of external servers, and those of webhooks.
 
-The check is on the resolved address, and the caller connects to the address it got back rather than to the name, so
-that a name cannot point elsewhere a moment later.
+Asked when one is saved and again before connecting. The check is on the resolved address, and the caller connects to
+the address it got back rather than to the name, so that a name cannot point elsewhere a moment later.
 """
 
 import ipaddress
@@ -16,12 +16,45 @@ USUAL_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 63
 _ADDRESS = re.compile(
     r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252}))(?::(?P<port>[0-9]{0,5}))?", re.A
 )
+# By these an IPv6 network reaches IPv4 addresses, whichever way its translator is set up.
+_TRANSLATED = [ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48")]
 _BARE_V6 = re.compile(r"[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]{0,40}")
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class AddressRefused(ValueError):
     """The address must not be connected to. The message says why, and who can change that."""
+
+
+def refuse_webhook_address(
+    host: str,
+    port: int,
+    allowed_networks: Sequence[str],
+    *,
+    own_servers: Iterable[tuple[str, int]] = (),
+    encrypted: bool,
+) -> str:
+    """The IP address to send a webhook for host:port to, or AddressRefused.
+
+    Any public address will do over an encrypted connection. What is loopback, link-local, private, reserved or this
+    machine's own must lie in a network that the operator allows, as must whatever is told without encryption. The
+    site's own servers are never told anything. Every address that the name resolves to must be allowed.
+    """
+    addresses = resolve(host, port)
+    networks = [ipaddress.ip_network(network) for network in allowed_networks]
+    own = {(address, own_port) for name, own_port in own_servers for address in _resolve_quietly(name, own_port)}
+    here = own_addresses()
+    for address in addresses:
+        shown = host if host == str(address) else f"{host} ({address})"
+        if (address, port) in own:
+            raise AddressRefused(f"{shown} port {port} is a server of this site itself.")
+        if any(address in network for network in networks):
+            continue
+        if reason := _never(address, here) or ("" if address.is_global else "no public address"):
+            raise AddressRefused(f"{shown} is {reason}, and lies in no network that the operator allows for webhooks.")
+        if not encrypted:
+            raise AddressRefused(f"{shown} would be told over plain http: write https://.")
+    return str(addresses[0])
 
 
 def split_address(text: str, default_port: int | None = None) -> tuple[str, int]:
@@ -99,9 +132,12 @@ def own_addresses() -> frozenset[IPAddress]:
 
 
 def _unmapped(address: IPAddress) -> IPAddress:
-    if isinstance(address, ipaddress.IPv6Address):
-        return address.ipv4_mapped or address.sixtofour or address
-    return address
+    """An IPv4 address that is written as an IPv6 one."""
+    if not isinstance(address, ipaddress.IPv6Address):
+        return address
+    if any(address in network for network in _TRANSLATED) or (int(address) >> 32 == 0 and int(address) > 1):
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
 
 
 def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:
