@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from benchsite import places
+from benchsite import mail, places
 from benchsite.env import env_bool, env_int, env_list, env_path, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -178,6 +178,20 @@ TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of s
 EXTERNAL_NETWORKS = env_list("BENCHSITE_EXTERNAL_NETWORKS", [])
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)
+
+# --- Notifications (docs/notifications.md) -----------------------------------------------------------------------
+# What links in e-mail and webhooks begin with: https://bench.example.org
+SITE_URL = env_str("BENCHSITE_URL", f"http://127.0.0.1:{WEB_PORT}" if EMBEDDED else f"https://{ALLOWED_HOSTS[0]}")
+SITE_URL = SITE_URL.rstrip("/")
+MAIL_SERVER = mail.mail_server(env_str("EMAIL_URL", ""))
+EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = MAIL_SERVER.backend, MAIL_SERVER.host, MAIL_SERVER.port
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = MAIL_SERVER.user, MAIL_SERVER.password
+EMAIL_USE_TLS, EMAIL_USE_SSL = MAIL_SERVER.starttls, MAIL_SERVER.tls
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env_str("BENCHSITE_MAIL_FROM", "benchsite@localhost")
+# Networks that are not public (or told in plain http) in which webhooks may lie, and the only hosts they may name.
+WEBHOOK_NETWORKS = env_list("BENCHSITE_WEBHOOK_NETWORKS", [])
+WEBHOOK_HOSTS = env_list("BENCHSITE_WEBHOOK_HOSTS", [])  # empty: any
 
 LOGGING = {
     "version": 1,
