@@ -19,6 +19,7 @@ from benchsite.teams.permissions import has_role, owned_or_404, role_required, t
 from benchsite.teams.signin import digest
 from reports import watching
 from reports.drawing import PICTURES, sheet_of
+from reports.figures.medium import medium_named
 from reports.models import WatchLink
 from reports.pages.watching import watch_page
 from reports.selection import Selection, read
@@ -113,7 +114,11 @@ def figure(request: HttpRequest, link: WatchLink, token: str, *, picture: str) -
 
     def made() -> dict[str, Any]:
         sheet = sheet_of(picture, link.team, _selection(request, link), told)
-        return sheet.answer(theme=told.get("theme", "light"), narrow=told.get("narrow") == "1")
+        return sheet.answer(
+            theme=told.get("theme", "light"),
+            narrow=told.get("narrow") == "1",
+            medium=medium_named(told.get("medium", "")),
+        )
 
     return JsonResponse(_for_a_moment(key, made))
 

@@ -1,0 +1,59 @@
+"""Presenting: the figures of a page one by one over the whole screen, by the arrow keys, and back again."""
+
+import pytest
+
+from benchsite.tests.browser import chromium, site
+
+__all__ = ["chromium", "site"]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+SHOWN = "document.querySelector('.is-presented')?.dataset.name"
+DRAWN = "() => document.querySelectorAll('figure[data-src] .main-svg').length >= 3"
+
+
+@pytest.fixture
+def page(site):
+    found = site.open(viewport={"width": 1280, "height": 800})
+    found.goto(site.url + "/compare/")
+    found.wait_for_function(DRAWN)
+    yield found
+    assert site.complaints == []
+
+
+def test_it_turns_the_figures_by_keys(page):
+    names = page.eval_on_selector_all("figure[data-src]", "all => all.map(one => one.dataset.name)")
+    page.click("[data-present]")
+    assert page.evaluate(SHOWN) == names[0]
+    box = page.locator(".is-presented").bounding_box()
+    assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 800)
+    for key, place in (
+        ("ArrowRight", 1),
+        ("PageDown", 2),
+        ("ArrowLeft", 1),
+        ("End", len(names) - 1),
+        ("ArrowRight", len(names) - 1),
+        ("Home", 0),
+    ):
+        page.keyboard.press(key)
+        assert page.evaluate(SHOWN) == names[place], key
+    assert f"1 of {len(names)}" in page.inner_text(".present__bar [role=status]")
+
+
+def test_it_gives_the_page_back_as_it_was(page):
+    before = page.eval_on_selector_all("figure[data-src]", "all => all.map(one => one.dataset.src)")
+    page.click("[data-present]")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.querySelector('.is-presented .main-svg')")
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !document.querySelector('.present__bar')")
+    assert page.evaluate(SHOWN) is None and not page.locator(".present__title").count()
+    after = page.eval_on_selector_all("figure[data-src]", "all => all.map(one => one.dataset.src)")
+    assert [url.replace("%3A", ":") for url in after] == [url.replace("%3A", ":") for url in before]
+
+
+def test_an_address_begins_with_a_figure(page, site):
+    names = page.eval_on_selector_all("figure[data-src]", "all => all.map(one => one.dataset.name)")
+    page.goto("about:blank")
+    page.goto(site.url + "/compare/#present-2")
+    page.wait_for_function("() => document.querySelector('.is-presented')")
+    assert page.evaluate(SHOWN) == names[1]
