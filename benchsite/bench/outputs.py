@@ -27,7 +27,7 @@ def write_logs(folder: Path, seconds: int) -> int:
     dice = np.random.default_rng(_SEED)
     number = 0
     for operation, (rate, median_us, spread) in OPERATIONS.items():
-        histograms = [_encoded(_latencies(dice, rate, median_us, spread)) for _ in range(_DIFFERENT)]
+        histograms = [encoded(latencies(dice, rate, median_us, spread)) for _ in range(_DIFFERENT)]
         for client in range(CLIENTS):
             for kind in KINDS:
                 path = folder / str(client) / f"{kind}{operation}.hdr"
@@ -68,12 +68,12 @@ def write_points(path: Path, megabytes: int) -> int:
             until = file.tell() + (megabytes << 19)
             now_ms = int(_STARTED_S * 1000)
             while file.tell() < until:
-                latencies = _latencies(dice, 20 * rate, median_us, spread)
-                times = now_ms + np.sort(dice.integers(0, 20_000, latencies.size))
-                rows = zip(times.tolist(), latencies.tolist(), strict=True)
+                drawn = latencies(dice, 20 * rate, median_us, spread)
+                times = now_ms + np.sort(dice.integers(0, 20_000, drawn.size))
+                rows = zip(times.tolist(), drawn.tolist(), strict=True)
                 file.write("".join(f"{operation},{time},{latency}\n" for time, latency in rows))
                 now_ms += 20_000
-                number += latencies.size
+                number += drawn.size
     return number
 
 
@@ -109,7 +109,7 @@ def summary_lines(seconds: int) -> Iterator[str]:
             yield f"[{operation}], {key}, {value}\n"
 
 
-def _latencies(dice: np.random.Generator, rate: int, median_us: float, spread: float) -> Ints:
+def latencies(dice: np.random.Generator, rate: int, median_us: float, spread: float) -> Ints:
     number = int(rate * dice.uniform(0.95, 1.05))
     return np.maximum(dice.lognormal(np.log(median_us), spread, number), 1.0).astype(np.int64)
 
@@ -127,9 +127,9 @@ def _write_log(path: Path, which: Ints, histograms: list[bytes], client: int) ->
     return which.size
 
 
-def _encoded(latencies: Ints) -> bytes:
+def encoded(values: Ints) -> bytes:
     """An interval's histogram in HdrHistogram's encoding V2."""
-    index, count = np.unique(indices_of(latencies), return_counts=True)
+    index, count = np.unique(indices_of(values), return_counts=True)
     body, last = bytearray(), -1
     for at, number in zip(index.tolist(), count.tolist(), strict=True):
         if at > last + 1:
@@ -137,7 +137,7 @@ def _encoded(latencies: Ints) -> bytes:
         body += _number(number)
         last = at
     # Java's histograms grow with their values, by doubling.
-    highest = (1 << int(latencies.max()).bit_length()) - 1
+    highest = (1 << int(values.max()).bit_length()) - 1
     packed = zlib.compress(_INNER.pack(0x1C849313, len(body), 0, 3, 1, highest, 1.0) + body)
     return base64.b64encode(_OUTER.pack(0x1C849314, len(packed)) + packed)
 

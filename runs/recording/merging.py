@@ -35,6 +35,8 @@ def merge_upload(files: RunFiles, reads: Reads, spec: RunSpec) -> MergedUpload:
     """As its uploader stated it. Raises YcsbError."""
     files = replace(files, phase=cast(YcsbPhase, spec["phase"]))
     measured = spec["phase"] == Phase.MEASURE
+    if reads.whole:
+        return _merged(files, float(spec["window"]["warmup_s"]) if measured else 0.0)
     # What was read has its histograms as one interval each: enough to see whether every client left them.
     overall = merge_run(files, entire=True)
     if isinstance(overall, SummarisedRun):
@@ -46,8 +48,14 @@ def merge_upload(files: RunFiles, reads: Reads, spec: RunSpec) -> MergedUpload:
         except HistogramError:
             pass  # A log is damaged: what stands before the damage was read, and counts.
     clients = tuple(replace(client, logs=read_whole(client.logs, reads)) for client in files.clients)
-    merged = merge_run(replace(files, clients=clients), warmup_s=warmup_s)
-    assert isinstance(merged, MergedRun)
+    return _merged(replace(files, clients=clients), warmup_s)
+
+
+def _merged(files: RunFiles, warmup_s: float) -> MergedUpload:
+    """From what is in memory, once and for all."""
+    merged = merge_run(files, warmup_s=warmup_s)
+    if isinstance(merged, SummarisedRun):
+        return MergedUpload(merged, merged.series)
     return MergedUpload(merged, tuple(series_of(merged)), fresh_intervals(merged.intervals))
 
 

@@ -56,6 +56,7 @@ class ReadMember:
     error: str = ""  # why it could not be unpacked
     notes: tuple[dict[str, Any], ...] = ()  # what unpacking noticed: text and line
     damage: str = ""  # "cut": its end is missing; "doubtful": so may be anything else
+    content: bytes | None = None  # of one that was read in memory, which lies nowhere else
 
 
 def member_of(stored: UploadedFile) -> ReadMember:

@@ -5,12 +5,13 @@ runs are saved. So nothing secret can get any further, and whatever is shown can
 """
 
 import hashlib
+import io
 import itertools
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -92,11 +93,12 @@ class Reads:
     """What the redacted files of an upload say, one answer for each.
 
     However long a histogram log is, it stands here as one interval over all of it: that says whose it is and what it
-    counts, and leaves memory bounded however many files there are.
+    counts, and leaves memory bounded however many files there are. Of a few small files the logs are `whole`.
     """
 
     members: Mapping[str, ReadMember]
     files: tuple[ReadFile, ...]
+    whole: bool = False
 
     def origin(self, log: IntervalLog) -> tuple[ReadFile, IntervalLog]:
         """Where this very log stands, and the name it has there: clients' logs are given common names."""
@@ -105,16 +107,18 @@ class Reads:
         )
 
 
-def read_members(kept: Sequence[ReadMember], progress: Progress | None = None) -> Reads:
-    """Every file, one after the other."""
+def read_members(kept: Sequence[ReadMember], progress: Progress | None = None, *, whole: bool = False) -> Reads:
+    """Every file, one after the other; `whole` for those that are small enough to stay in memory."""
     if progress is not None:
         progress.begin("reading", sum(one.size for one in kept))
     files = []
     for one in kept:
         file = _read(one, progress.file(one.size) if progress is not None else None)
-        runs = tuple(replace(run, logs=tuple(overall(log) for log in run.logs)) for run in file.runs)
-        files.append(replace(file, runs=runs))
-    return Reads({one.name: one for one in kept}, tuple(files))
+        if not whole:
+            runs = tuple(replace(run, logs=tuple(overall(log) for log in run.logs)) for run in file.runs)
+            file = replace(file, runs=runs)
+        files.append(file)
+    return Reads({one.name: one for one in kept}, tuple(files), whole)
 
 
 def read_whole(logs: Sequence[IntervalLog], reads: Reads) -> tuple[IntervalLog, ...]:
@@ -158,6 +162,8 @@ def chunks_of(member: ReadMember) -> Iterator[bytes]:
 
 def _opened(member: ReadMember) -> AbstractContextManager[BinaryIO]:
     """What was saved lies among the artifacts."""
+    if member.content is not None:
+        return nullcontext(io.BytesIO(member.content))
     return incoming.opened(member.path) if member.path else artifacts.opened(member.sha256)
 
 

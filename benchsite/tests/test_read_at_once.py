@@ -1,0 +1,90 @@
+"""Small files read in memory give the numbers that the import page gives, and hold no secrets."""
+
+import gzip
+
+import pytest
+
+from benchsite.bench.typical import typical
+from runs.recording.merging import merge_upload
+from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
+from runs.uploading.at_once import Brought, TooMuchAtOnce, judged, read_at_once
+from runs.uploading.reading import runs_in
+from runs.ycsb.errors import LimitExceeded
+
+__all__ = ["import_folder"]
+FOLDERS = ("hdrhistogram_verbose", "two_clients", "intended", "histogram", "raw_file", "go_ycsb", "killed", "target")
+
+
+def files_of(folder):
+    return [Brought(path.name, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+def numbers(found):
+    merged = found.merged
+    return (
+        merged.throughput_ops_s,
+        merged.operations,
+        [(one.operation, one.kind, one.interval_s, one.points.tobytes()) for one in found.series],
+        [(one.name, one.content.digest) for one in found.intervals],
+    )
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("import_folder")
+@pytest.mark.parametrize("files", [*FOLDERS, "typical"])
+def test_it_gives_what_the_import_page_gives(client_in, files):
+    brought = (
+        [Brought(name, content) for name, content in typical(3).files]
+        if files == "typical"
+        else [one for one in files_of(DATA / files) if one.name.endswith((".txt", ".hdr", ".log", ".json", ".out", ""))]
+    )
+    upload = bring(client_in, *(sent(one.name, one.content) for one in brought))
+    names = [found["error"] for found in upload.recognised["files"]]
+    reads = read_at_once(brought)
+    assert [file.error for file in reads.files] == names
+    runs = list(save(client_in, upload).runs.order_by("position"))
+    assert runs
+    for run in runs:
+        by_page = run.measurement_sets.get()
+        once = judged(run.team_id, run.spec, runs_in(reads, "told")[run.position], reads)
+        assert once.found.merged.throughput_ops_s == by_page.throughput_ops_s
+        assert [(f.check_id, f.severity) for f in once.findings] == [
+            (f.check_id, f.severity) for f in by_page.findings.order_by("id")
+        ]
+        stored = {one.name: one.sha256 for one in run.artifacts.filter(kind="intervals")}
+        assert {one.name: one.content.digest for one in once.found.intervals} == stored
+
+
+def test_both_ways_of_merging_give_the_same_numbers(settings):
+    """In memory, and from the logs decoded piece by piece."""
+    from dataclasses import replace
+
+    from runs.uploading.reading import read_members
+
+    whole = read_at_once([Brought(name, content) for name, content in typical(1).files])
+    by_pieces = read_members(list(whole.members.values()))
+    spec = {"phase": "measure", "window": {"warmup_s": 3}}
+    first, second = (merge_upload(runs_in(reads, "told")[0], reads, spec) for reads in (whole, by_pieces))
+    assert numbers(replace(first))[2:] == numbers(second)[2:]
+    assert first.merged.throughput_ops_s == second.merged.throughput_ops_s
+
+
+def test_it_takes_secrets_out():
+    (member,) = read_at_once([Brought("a.txt", summary() + b"-p redis.password=hush\n")]).members.values()
+    assert b"hush" not in member.content
+    assert member.redacted_lines == 1
+
+
+def test_it_refuses_what_is_packed_too_tightly():
+    with pytest.raises(LimitExceeded):
+        read_at_once([Brought("a.gz", gzip.compress(b"\0" * 200_000_000))], most_expanded=1 << 40)
+
+
+def test_it_leaves_what_unpacks_to_much_to_a_worker():
+    with pytest.raises(TooMuchAtOnce):
+        read_at_once([Brought("a.txt", summary()), Brought("b.gz", gzip.compress(summary() * 40))], most_expanded=9_000)
+
+
+def test_names_are_labels():
+    reads = read_at_once([Brought("../../etc/passwd", summary()), Brought("../../etc/passwd", summary(reads=7))])
+    assert sorted(reads.members) == ["../../etc/passwd", "../../etc/passwd (2)"]
