@@ -27,6 +27,17 @@ KINDS: Final = {
     "link_revoked": "took a report's link back",
     "report_deleted": "deleted a report",
     "access_changed": "changed who may read a report",
+    "webhook_made": "made a webhook",
+    "webhook_changed": "changed a webhook",
+    "webhook_rotated": "gave a webhook another secret",
+    "webhook_off": "switched a webhook off",
+    "webhook_on": "switched a webhook on",
+    "webhook_deleted": "deleted a webhook",
+    "schedule_made": "made a schedule",
+    "schedule_changed": "changed a schedule",
+    "schedule_off": "switched a schedule off",
+    "schedule_on": "switched a schedule on",
+    "schedule_deleted": "deleted a schedule",
 }
 LONGEST_SUBJECT: Final = 200
 
