@@ -1,1 +1,115 @@
 """What the site knows without any team: systems and the formats it reads."""
+
+from typing import Any, Final, get_args
+
+from django.http import HttpRequest
+from ninja import Schema
+from pydantic import Field
+
+from benchsite.rest.authentication import Needs
+from benchsite.teams.models import Scope
+from runs.api.routers import catalog
+from runs.catalog import Mode, System, load_catalog
+from runs.uploading.life import MOST_IN_REQUEST
+from runs.ycsb.readers.results import Format
+
+
+class ModeAnswer(Schema):
+    """One durability mode of a system, and what it promises."""
+
+    mode: str
+    name: str
+    durability: dict[str, Any] = Field(description="The typed record: what has happened when a write is acknowledged.")
+    replicas_needed: int
+
+
+class SystemAnswer(Schema):
+    """One database product."""
+
+    system: str
+    name: str
+    aliases: list[str]
+    runnable: bool = Field(description="Whether Benchsite starts one by itself and has a client for it.")
+    modes: list[ModeAnswer]
+
+
+class SystemsAnswer(Schema):
+    """The catalog."""
+
+    items: list[SystemAnswer]
+    digest: str = Field(description="Over the files of the catalog: another digest, another catalog.")
+
+
+class FormatAnswer(Schema):
+    """One format of results."""
+
+    format: str
+    description: str
+
+
+class FormatsAnswer(Schema):
+    """What can be uploaded. Files may be compressed (gzip, zstd) or packed (zip, tar)."""
+
+    items: list[FormatAnswer]
+    most_bytes_judged_at_once: int = Field(description="Up to here, as they come, files are judged in the request.")
+
+
+DESCRIPTIONS: Final = {
+    "ycsb-text": "The output of YCSB, as it prints it: the status lines and the summary.",
+    "ycsb-json": "The output of YCSB's JSON exporters.",
+    "ycsb-raw": "Raw data points of YCSB (measurementtype=raw).",
+    "hdr-log": "HdrHistogram interval logs (measurement.interval, hdrhistogram.fileoutput), one for each operation.",
+    "thumbtack": "The output of Thumbtack's fork of YCSB.",
+    "go-ycsb": "The output of go-ycsb.",
+    "go-ycsb-table": "The output of go-ycsb as a table.",
+    "go-ycsb-json": "The output of go-ycsb as JSON.",
+    "go-ycsb-csv": "Raw data points of go-ycsb.",
+    "ycsb-cpp": "The output of YCSB-cpp.",
+    "ycsb-c": "The output of YCSB-C.",
+    "load-generator": "The output of load generators that print YCSB's totals.",
+}
+
+
+@catalog.get(
+    "/systems",
+    response={200: SystemsAnswer},
+    auth=Needs(Scope.RUNS_READ),
+    operation_id="list_systems",
+    summary="The catalog of systems and their durability modes",
+)
+def list_systems(request: HttpRequest) -> SystemsAnswer:
+    known = load_catalog()
+    return SystemsAnswer(items=[_system(one) for one in known.systems.values()], digest=known.digest)
+
+
+@catalog.get(
+    "/formats",
+    response={200: FormatsAnswer},
+    operation_id="list_formats",
+    summary="Formats of results that are read",
+)
+def list_formats(request: HttpRequest) -> FormatsAnswer:
+    """For everybody, without a token."""
+    return FormatsAnswer(
+        items=[FormatAnswer(format=name, description=DESCRIPTIONS[name]) for name in get_args(Format)],
+        most_bytes_judged_at_once=MOST_IN_REQUEST,
+    )
+
+
+def _system(system: System) -> SystemAnswer:
+    return SystemAnswer(
+        system=system.slug,
+        name=system.name,
+        aliases=list(system.aliases),
+        runnable=system.runnable,
+        modes=[_mode(mode) for mode in system.modes.values()],
+    )
+
+
+def _mode(mode: Mode) -> ModeAnswer:
+    return ModeAnswer(
+        mode=mode.slug,
+        name=mode.name,
+        durability=dict(mode.durability.as_dict()),
+        replicas_needed=mode.replicas_needed,
+    )

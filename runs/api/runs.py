@@ -1,1 +1,192 @@
-"""Runs and what was measured in them: lists, numbers, series, artifacts, annotations, deleting."""
+"""Runs: found, annotated, cancelled, deleted. What was measured in them is in `runs.api.results`."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from ninja import Query, Schema, Status
+from pydantic import ConfigDict, Field
+
+from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.owned import owned
+from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import refusals
+from benchsite.rest.values import Moment, Text, Word
+from benchsite.teams.models import Scope, User
+from runs import annotating, deleting, lifecycle
+from runs.annotating import AnnotationRefused
+from runs.api.routers import runs
+from runs.api.schemas import RunAnswer, run_answer
+from runs.models import Run
+from runs.models.run import Status as RunStatus
+from runs.pages.listing import HEAVY
+
+# In the order of the list's index.
+ORDER = ("-created_at", "-pk")
+
+
+class RunQuery(PageQuery):
+    """Which runs; what is left out restricts nothing."""
+
+    system: Word | None = Field(None, description="Its slug in the catalog, such as `redis`.")
+    database: Word | None = Field(None, description="The database's name.")
+    mode: Word | None = Field(None, description="The durability mode's slug.")
+    workload: Word | None = Field(None, description="The workload's name.")
+    commit: Word | None = Field(None, description="Its first characters are enough.", min_length=4)
+    branch: Word | None = None
+    label: Word | None = None
+    status: Literal["queued", "dispatched", "running", "succeeded", "failed", "cancelled"] | None = None
+    verdict: Literal["pass", "warn", "reject"] | None = None
+    source: Literal["scheduled", "uploaded"] | None = None
+    phase: Literal["measure", "load", "any"] = Field("measure", description="Loads are left out unless asked for.")
+    matrix: UUID | None = None
+    sweep: UUID | None = None
+    since: Moment | None = Field(None, description="Submitted or uploaded then or later.")
+    until: Moment | None = Field(None, description="Submitted or uploaded before.")
+
+    def restricted(self, rows: QuerySet[Run]) -> QuerySet[Run]:
+        """The rows that this query lets through."""
+        said = {
+            "system": self.system,
+            "mode": self.mode,
+            "workload_name": self.workload,
+            "branch": self.branch,
+            "status": self.status,
+            "verdict": self.verdict,
+            "source": self.source,
+            "matrix_id": self.matrix,
+            "sweep_id": self.sweep,
+            "sweep__database_name": self.database,
+            "commit__startswith": self.commit,
+            "tags__contains": [self.label.lower()] if self.label is not None else None,
+            "phase": None if self.phase == "any" else self.phase,
+            "created_at__gte": self.since,
+            "created_at__lt": self.until,
+        }
+        return rows.filter(**{column: value for column, value in said.items() if value is not None})
+
+
+class RunPage(PageAnswer):
+    """Runs, the newest first."""
+
+    items: list[RunAnswer]
+
+
+class RunChange(Schema):
+    """What people say about a run. What is left out, or null, stays; numbers never change."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"labels": ["nightly"], "excluded_reason": "another job ran on the host"}]},
+    )
+
+    labels: list[Word] | None = Field(None, description="All labels, in the place of those before.", max_length=200)
+    notes: Text | None = None
+    excluded_reason: Word | None = Field(
+        None, description="Why it is left out of comparisons, for whoever reads them; empty: it counts again."
+    )
+
+
+class CancelAnswer(Schema):
+    """A run that is cancelled, or asked to stop."""
+
+    run: RunAnswer
+    cancel_requested_at: datetime | None = Field(description="Null: it had not started, and is cancelled.")
+
+
+def team_runs(request: HttpRequest) -> QuerySet[Run]:
+    """The team's runs, as answers need them: without what only their pages show."""
+    return Run.objects.filter(team=team_in(request)).select_related("sweep").defer(*HEAVY)
+
+
+@runs.get(
+    "/runs",
+    response={200: RunPage},
+    auth=Needs(Scope.RUNS_READ),
+    operation_id="list_runs",
+    summary="List runs",
+)
+def list_runs(request: HttpRequest, asked: Query[RunQuery]) -> RunPage:
+    page = page_of(request, asked.restricted(team_runs(request)), ORDER, asked)
+    return RunPage(items=[run_answer(run, request) for run in page.rows], next_cursor=page.next_cursor, next=page.next)
+
+
+@runs.get(
+    "/runs/{run_id}",
+    response={200: RunAnswer, **refusals(404)},
+    auth=Needs(Scope.RUNS_READ),
+    operation_id="get_run",
+    summary="Read one run",
+)
+def get_run(request: HttpRequest, run_id: UUID) -> RunAnswer:
+    return run_answer(owned(team_runs(request), request, run_id), request)
+
+
+@runs.patch(
+    "/runs/{run_id}",
+    response={200: RunAnswer, **refusals(404)},
+    auth=Needs(Scope.RUNS_WRITE),
+    operation_id="annotate_run",
+    summary="Change a run's labels and notes, or leave it out with a reason",
+)
+def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> RunAnswer:
+    run, user = owned(team_runs(request), request, run_id), bearer_in(request).user
+    try:
+        with transaction.atomic():
+            _annotate(run, user, change)
+    except AnnotationRefused as refused:
+        raise Problem("validation-error", str(refused)) from refused
+    return run_answer(owned(team_runs(request), request, run_id), request)
+
+
+def _annotate(run: Run, user: User, change: RunChange) -> None:
+    if change.labels is not None:
+        annotating.set_tags(run, user, annotating.parse_tags(",".join(change.labels)))
+    if change.notes is not None:
+        annotating.set_notes(run, user, change.notes)
+    if change.excluded_reason:
+        annotating.exclude([run], user, change.excluded_reason)
+    elif change.excluded_reason is not None:
+        annotating.include([run], user)
+
+
+@runs.delete(
+    "/runs/{run_id}",
+    response={204: None, **refusals(404, 409)},
+    auth=Needs(Scope.RUNS_DELETE),
+    operation_id="delete_run",
+    summary="Delete a run for ever",
+)
+def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
+    """With everything measured in it. One that a baseline pins stays (`run-pinned`), and so does one that has not
+    ended or whose data another run needs (`conflict`).
+    """
+    run = owned(team_runs(request), request, run_id)
+    try:
+        deleting.delete_run(run, bearer_in(request).user)
+    except deleting.RunPinned as pinned:
+        raise Problem("run-pinned", str(pinned)) from pinned
+    except deleting.DeletionRefused as refused:
+        raise Problem("conflict", str(refused)) from refused
+    return Status(204, None)
+
+
+@runs.post(
+    "/runs/{run_id}/cancel",
+    response={200: CancelAnswer, **refusals(404, 409)},
+    auth=Needs(Scope.MATRICES_RUN),
+    operation_id="cancel_run",
+    summary="Cancel a run",
+)
+def cancel_run(request: HttpRequest, run_id: UUID) -> CancelAnswer:
+    """What has not started is cancelled at once; what has is asked to stop. Asking twice changes nothing."""
+    run = owned(team_runs(request), request, run_id)
+    if run.status in RunStatus.terminal():
+        raise Problem("conflict", f"“{run.name}” had ended before it could be cancelled.")
+    lifecycle.request_cancel(run, bearer_in(request).user)
+    asked = owned(team_runs(request), request, run_id)
+    return CancelAnswer(run=run_answer(asked, request), cancel_requested_at=asked.cancel_requested_at)

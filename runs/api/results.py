@@ -1,0 +1,294 @@
+"""What was measured in a run: its numbers, histograms, series, and what the validity checks found."""
+
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Max
+from django.http import HttpRequest
+from ninja import Query, Schema
+from pydantic import Field
+
+from benchsite.rest.authentication import Needs
+from benchsite.rest.owned import owned
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import refusals
+from benchsite.rest.values import Word
+from benchsite.teams.models import Scope
+from runs.api.routers import runs
+from runs.api.runs import team_runs
+from runs.models import Measurement, MeasurementSet, Run, Series
+from runs.recording.histograms import merged_histogram, operations_of
+from runs.recording.intervals import stored_intervals
+from runs.ycsb.errors import YcsbError
+from runs.ycsb.histogram import highest_values, lowest_values
+from runs.ycsb.series import POINT, unpack
+
+Kind = Literal["service", "response"]
+COLUMNS = tuple(name for name in POINT.names or () if name != "second")
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 99.99}
+
+
+class CutQuery(Schema):
+    """Which cut of the run."""
+
+    cut: int | None = Field(None, ge=1, le=32767, description="Its number; left out: the current one.")
+
+
+class CutAnswer(Schema):
+    """One cut: the window that is measured, and how the clients were merged."""
+
+    number: int
+    is_current: bool
+    note: str
+    warmup_s: float
+    tail_s: float
+    window_from: datetime | None
+    window_to: datetime | None
+    window_s: float
+    clients_merged: int
+    clients_expected: int
+    overlap: float | None = Field(description="The clients' common time as a share of the whole.")
+    reader_version: int
+    algorithm_version: int
+
+
+class MeasurementAnswer(Schema):
+    """One operation, all clients merged."""
+
+    operation: str
+    latency_kind: Kind = Field(description="`service`: from the call; `response`: from the scheduled start.")
+    count: int | None
+    ok: int | None
+    failed: int | None
+    mean_us: float | None
+    min_us: float | None
+    max_us: float | None
+    p50_us: float | None
+    p90_us: float | None
+    p95_us: float | None
+    p99_us: float | None
+    p999_us: float | None
+    p9999_us: float | None
+    bounds: dict[str, list[float | None]] = Field(
+        description="Percentiles only known to lie between two values, in µs; null: without bound."
+    )
+    resolution_us: float | None = Field(description="Of the client's buckets; null: HdrHistogram with 3 digits.")
+    returns: dict[str, int] = Field(description="Return codes of the whole run.")
+
+
+class MeasurementsAnswer(Schema):
+    """The numbers of one run."""
+
+    run: UUID
+    cut: CutAnswer
+    cuts: list[int] = Field(description="The numbers of all cuts.")
+    operations: int | None = Field(description="In the window, failed ones included.")
+    failed: int | None
+    throughput_ops_s: float | None
+    basis: str = Field(description="From what it was computed: `window`, `stated` or `sum`.")
+    throughput_sum_ops_s: float | None = Field(description="The sum of what the clients printed, whole runs.")
+    throughput_wall_ops_s: float | None = Field(description="All operations from the first start to the last end.")
+    measurements: list[MeasurementAnswer]
+
+
+class HistogramQuery(CutQuery):
+    latency_kind: Kind = "service"
+
+
+class HistogramAnswer(Schema):
+    """The merged histogram of one operation in the window, bucket by bucket; buckets without counts are left out."""
+
+    run: UUID
+    cut: int
+    operation: str
+    latency_kind: Kind
+    count: int
+    mean_us: float | None
+    min_us: int | None
+    max_us: int | None
+    percentiles_us: dict[str, int | None]
+    from_us: list[int] = Field(description="The least value of each bucket.")
+    to_us: list[int] = Field(description="The greatest value of each bucket.")
+    counts: list[int]
+
+
+class SeriesQuery(Schema):
+    points: int = Field(2_000, ge=1, le=20_000, description="At most so many: of a longer run a coarser level.")
+    operation: Word | None = None
+
+
+class SeriesOf(Schema):
+    """One operation over time, column by column; null: nothing was measured in that interval."""
+
+    operation: str
+    latency_kind: Kind
+    second: list[int] = Field(description="Since `begins_at`.")
+    columns: dict[str, list[float | None]] = Field(description="By name: " + ", ".join(COLUMNS) + ".")
+
+
+class SeriesAnswer(Schema):
+    """A run over time, all clients merged."""
+
+    run: UUID
+    begins_at: datetime | None
+    interval_s: int
+    series: list[SeriesOf]
+
+
+class FindingAnswer(Schema):
+    """What one validity check says."""
+
+    check: str
+    severity: Literal["pass", "info", "warn", "reject", "not_assessed"]
+    title: str
+    measured: str
+    threshold: str
+    message: str
+    remedy: str
+
+
+class FindingsAnswer(Schema):
+    """What the validity checks say of one cut."""
+
+    run: UUID
+    cut: int
+    verdict: str = Field(description="Of the run: that of its current cut.")
+    findings: list[FindingAnswer]
+
+
+@runs.get(
+    "/runs/{run_id}/measurements",
+    response={200: MeasurementsAnswer, **refusals(404)},
+    auth=Needs(Scope.RUNS_READ),
+    operation_id="get_measurements",
+    summary="The numbers of a run",
+)
+def get_measurements(request: HttpRequest, run_id: UUID, asked: Query[CutQuery]) -> MeasurementsAnswer:
+    run = owned(team_runs(request), request, run_id)
+    kept = _cut(run, asked)
+    return MeasurementsAnswer(
+        run=run.pk,
+        cut=CutAnswer.from_orm(kept),
+        cuts=list(run.measurement_sets.values_list("number", flat=True)),
+        operations=kept.operations,
+        failed=kept.failed,
+        throughput_ops_s=kept.throughput_ops_s,
+        basis=kept.basis,
+        throughput_sum_ops_s=kept.throughput_sum_ops_s,
+        throughput_wall_ops_s=kept.throughput_wall_ops_s,
+        measurements=[MeasurementAnswer.from_orm(row) for row in Measurement.objects.filter(measurement_set=kept)],
+    )
+
+
+def _cut(run: Run, asked: CutQuery) -> MeasurementSet:
+    sets = MeasurementSet.objects.filter(run=run)
+    found = (sets.filter(is_current=True) if asked.cut is None else sets.filter(number=asked.cut)).first()
+    if found is None and asked.cut is not None:
+        raise Problem("not-found", f"“{run.name}” has no cut {asked.cut}.")
+    if found is None:
+        raise Problem("not-found", f"“{run.name}” has not been measured: it is {run.status}.")
+    found.run = run
+    return found
+
+
+@runs.get(
+    "/runs/{run_id}/histogram/{operation}",
+    response={200: HistogramAnswer, **refusals(404)},
+    auth=Needs(Scope.RUNS_READ),
+    operation_id="get_histogram",
+    summary="The merged histogram of one operation",
+)
+def get_histogram(request: HttpRequest, run_id: UUID, operation: str, asked: Query[HistogramQuery]) -> HistogramAnswer:
+    """Of its successful operations in the window. Of a run of which only summaries exist there is none."""
+    run = owned(team_runs(request), request, run_id)
+    kept = _cut(run, asked)
+    try:
+        stored = stored_intervals(run)
+        found = merged_histogram(kept, stored, operation, asked.latency_kind) if stored else None
+    except (OSError, YcsbError) as error:
+        raise Problem("not-found", f"The histograms of “{run.name}” cannot be read any more: {error}.") from error
+    if found is None:
+        there = ", ".join(f"{name} ({kind})" for name, kind in operations_of(stored))
+        raise Problem("not-found", f"There are histograms of: {there}." if there else "Only summaries exist of it.")
+    indices, counts = found.sparse()
+    values = found.percentiles(list(PERCENTILES.values()))
+    return HistogramAnswer(
+        run=run.pk,
+        cut=kept.number,
+        operation=operation,
+        latency_kind=asked.latency_kind,
+        count=found.count,
+        mean_us=found.mean,
+        min_us=found.min,
+        max_us=found.max,
+        percentiles_us=dict(zip(PERCENTILES, values, strict=True)),
+        from_us=lowest_values(indices).tolist(),
+        to_us=highest_values(indices).tolist(),
+        counts=counts.tolist(),
+    )
+
+
+@runs.get(
+    "/runs/{run_id}/series",
+    response={200: SeriesAnswer, **refusals(404)},
+    auth=Needs(Scope.RUNS_READ),
+    operation_id="get_series",
+    summary="A run over time",
+)
+def get_series(request: HttpRequest, run_id: UUID, asked: Query[SeriesQuery]) -> SeriesAnswer:
+    """The finest level that has no more than so many points; a coarser level is computed from all values, none is
+    left out. `points` below the coarsest level's are not kept to.
+    """
+    run = owned(team_runs(request), request, run_id)
+    rows = Series.objects.filter(run=run)
+    levels = rows.order_by().values("interval_s").annotate(most=Max("points")).values_list("interval_s", "most")
+    fitting = [interval_s for interval_s, most in levels if most <= asked.points]
+    interval_s = min(fitting) if fitting else max((interval_s for interval_s, _ in levels), default=1)
+    rows = rows.filter(interval_s=interval_s)
+    if asked.operation is not None:
+        rows = rows.filter(operation=asked.operation)
+    found = [unpack(bytes(row.data)) for row in rows.order_by("operation", "latency_kind")]
+    base_s = min((one.base_s for one in found), default=None)
+    return SeriesAnswer(
+        run=run.pk,
+        begins_at=None if base_s is None else datetime.fromtimestamp(base_s, UTC),
+        interval_s=interval_s,
+        series=[
+            SeriesOf(
+                operation=one.operation,
+                latency_kind=one.kind,
+                second=(one.points["second"] + round(one.base_s - (base_s or 0.0))).tolist(),
+                columns={name: _numbers(one.points[name]) for name in COLUMNS},
+            )
+            for one in found
+        ],
+    )
+
+
+def _numbers(column: Any) -> list[float | None]:
+    """With null for what JSON has no number for."""
+    return [value if known else None for value, known in zip(column.tolist(), np.isfinite(column), strict=True)]
+
+
+@runs.get(
+    "/runs/{run_id}/findings",
+    response={200: FindingsAnswer, **refusals(404)},
+    auth=Needs(Scope.RUNS_READ),
+    operation_id="get_findings",
+    summary="What the validity checks say",
+)
+def get_findings(request: HttpRequest, run_id: UUID, asked: Query[CutQuery]) -> FindingsAnswer:
+    run = owned(team_runs(request), request, run_id)
+    kept = _cut(run, asked)
+    names = ("severity", "title", "measured", "threshold", "message", "remedy")
+    return FindingsAnswer(
+        run=run.pk,
+        cut=kept.number,
+        verdict=run.verdict,
+        findings=[
+            FindingAnswer(check=one.check_id, **{name: getattr(one, name) for name in names})
+            for one in kept.findings.all()
+        ],
+    )
