@@ -1,10 +1,10 @@
 """Which figures a comparison has: two on the first screen, the rest when they are asked for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from reports.curves import STATISTICS, Curve, operations_of
 from reports.figures.ceilings import height_px
@@ -13,6 +13,18 @@ from reports.selection import VERSION, Selection
 # Two pictures stand side by side without anybody's asking; more are a choice.
 MOST_OPERATIONS = 2
 WRITES = ("UPDATE", "INSERT", "READ-MODIFY-WRITE")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure that a comparison has, before anybody draws it."""
+
+    key: str  # its name among the others of the comparison: "latency-read"
+    title: str
+    name: str  # of `reports.drawing.PICTURES`
+    selection: Selection
+    says: str = ""  # how to read it
+    told: tuple[tuple[str, str], ...] = ()  # what the figure alone is told beside the state of the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,62 +68,89 @@ def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]
     return [selection.operation] if selection.operation else operations_of(curves)[:MOST_OPERATIONS]
 
 
-def ceilings_link(selection: Selection, curves: Sequence[Curve]) -> FigureLink:
-    says = "per database and durability mode, weakest promise first"
+def ceilings_picture(selection: Selection) -> Picture:
     # What only the latencies and the ratios know makes no other picture of the ceilings, so a browser keeps it.
     plain = replace(selection, load_ops_s=None, limit_us=None, baseline=None, anyway=False, vary=())
-    return figure_link("Throughput ceilings", "figure-ceilings", plain, curves, says=says, height=height_px(curves))
+    says = "per database and durability mode, weakest promise first"
+    return Picture("ceilings", "Throughput ceilings", "ceilings", plain, says)
 
 
-def latency_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:
-    """A picture of each shown operation."""
+def latency_pictures(selection: Selection, curves: Sequence[Curve], operations: Sequence[str]) -> list[Picture]:
+    """Latency against throughput of each of the operations."""
     statistic = STATISTICS[selection.statistic]
     targets = bool(curves) and all(point.target_ops_s for curve in curves for point in curve.points)
     loads = "targets" if targets else "client threads"
     says = f"numbers at the points: {loads}" if len(curves) < 7 else ""
     return [
-        figure_link(
+        Picture(
+            f"latency-{one.lower()}",
             f"{one} {statistic} against throughput",
-            "figure-latency",
+            "latency",
             replace(selection, operation=one),
-            curves,
-            says=says,
+            says,
         )
-        for one in shown_operations(selection, curves)
+        for one in operations
     ]
 
 
-def more_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:
+def more_pictures(selection: Selection, curves: Sequence[Curve]) -> list[Picture]:
     """What else can be drawn of these sweeps; only pictures that have something to show."""
-    plain = replace(selection, baseline=None, anyway=False, vary=())
-    return [link for link in _more(plain, curves) if link is not None]
+    return list(_more(replace(selection, baseline=None, anyway=False, vary=()), curves))
 
 
-def _more(selection: Selection, curves: Sequence[Curve]) -> Iterable[FigureLink | None]:
+def every_picture(selection: Selection, curves: Sequence[Curve]) -> list[Picture]:
+    """All that a comparison has to show, the first screen's first."""
+    latencies = latency_pictures(selection, curves, operations_of(curves))
+    shown = {f"latency-{one.lower()}" for one in shown_operations(selection, curves)}
+    first = [one for one in latencies if one.key in shown]
+    rest = [one for one in latencies if one.key not in shown]
+    return [ceilings_picture(selection), *first, *more_pictures(selection, curves), *rest]
+
+
+def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
     measured = operations_of(curves)
     statistic = STATISTICS[selection.statistic]
     first = selection.operation or (measured[0] if measured else "")
     reads = replace(selection, operation="READ")
     if "READ" in measured and (write := next((one for one in WRITES if one in measured), "")):
-        title = f"READ solid, {write} dashed: {statistic}"
-        yield _known(title, "figure-latency", reads, curves, "both operations in one panel", ("with", write))
+        title, says = f"READ solid, {write} dashed: {statistic}", "both operations in one panel"
+        yield Picture("reads-and-writes", title, "latency", reads, says, (("with", write),))
     if first:
-        chosen = replace(selection, operation=first)
-        yield _known(f"{first} {statistic}, zoomed", "figure-latency", chosen, curves, "below the knees", ("zoom", "1"))
-        yield _known(f"{first} by percentile", "figure-percentiles", chosen, curves, "each side at its ceiling")
-    yield _known("Stability", "figure-stability", selection, curves, "throughput by second, each side at its ceiling")
-    yield _known("What durability costs", "figure-durability", selection, curves, "ceiling against what may be lost")
+        chosen, low = replace(selection, operation=first), first.lower()
+        title = f"{first} {statistic}, zoomed"
+        yield Picture(f"zoomed-{low}", title, "latency", chosen, "below the knees", (("zoom", "1"),))
+        title = f"{first} by percentile"
+        yield Picture(f"percentiles-{low}", title, "percentiles", chosen, "each side at its ceiling")
+    says = "throughput by second, each side at its ceiling"
+    yield Picture("stability", "Stability", "stability", selection, says)
+    yield Picture("durability", "What durability costs", "durability", selection, "ceiling against what may be lost")
     if len({curve.setup.nodes for curve in curves if curve.setup.nodes}) > 1:
-        yield _known("Scalability", "figure-scalability", selection, curves, "ceiling by number of nodes")
+        yield Picture("scalability", "Scalability", "scalability", selection, "ceiling by number of nodes")
     if any(curve.setup.price_per_hour for curve in curves):
-        yield _known("Price and performance", "figure-price", selection, curves, "operations per US$")
+        yield Picture("price", "Price and performance", "price", selection, "operations per US$")
 
 
-def _known(
-    title: str, view: str, selection: Selection, curves: Sequence[Curve], says: str, *drawing: tuple[str, str]
-) -> FigureLink | None:
-    """None where this site has no such figure."""
-    try:
-        return figure_link(title, view, selection, curves, says=says, drawing=drawing)
-    except NoReverseMatch:
-        return None
+def ceilings_link(selection: Selection, curves: Sequence[Curve]) -> FigureLink:
+    return _link(ceilings_picture(selection), curves, height=height_px(curves))
+
+
+def latency_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:
+    """A picture of each shown operation."""
+    return [_link(one, curves) for one in latency_pictures(selection, curves, shown_operations(selection, curves))]
+
+
+def more_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:
+    """The figures that are fetched when somebody asks for them."""
+    return [_link(one, curves) for one in more_pictures(selection, curves)]
+
+
+def _link(picture: Picture, curves: Sequence[Curve], height: int = 0) -> FigureLink:
+    return figure_link(
+        picture.title,
+        f"figure-{picture.name}",
+        picture.selection,
+        curves,
+        says=picture.says,
+        height=height,
+        drawing=picture.told,
+    )

@@ -12,7 +12,7 @@ from reports.queries.noise import noise_floors
 from reports.queries.remembering import key_of, remembered, rows_digest
 from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
 from reports.queries.series import StoredSeries, stored_series
-from reports.queries.sides import sides_by_sweep, sides_of
+from reports.queries.sides import profile_of, sides_by_sweep, sides_of, submitted_of
 from reports.queries.sizing import Candidates, candidates, measured_workloads
 from reports.queries.why import others_of, run_at_ceiling, run_sides
 
@@ -37,6 +37,7 @@ __all__ = [
     "noise_floors",
     "others_of",
     "outlines",
+    "profile_of",
     "remembered",
     "rows_digest",
     "run_at_ceiling",
@@ -46,6 +47,7 @@ __all__ = [
     "sides_by_sweep",
     "sides_of",
     "stored_series",
+    "submitted_of",
     "sweep_choices",
     "sweeps_of",
 ]

@@ -2,16 +2,20 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from django.db.models import Case, Value, When
 
+from benchsite.teams.models import Team
 from reports.curves import Curve
 from runs.models import Run
+from runs.models.plan import Purpose
 from runs.models.run import Status
 from runs.spec import RunSpec
-from runs.validity import SideFacts
+from runs.thresholds import thresholds_of
+from runs.validity import Profile, SideFacts
 from runs.validity.stated import side_facts
 
 # A run that succeeded has asked its server for its version.
@@ -23,19 +27,43 @@ def sides_of(curves: Sequence[Curve]) -> list[SideFacts]:
     return list(sides_by_sweep(curves).values())
 
 
-def sides_by_sweep(curves: Sequence[Curve]) -> dict[uuid.UUID, SideFacts]:
-    """The same by sweep, in the order of the curves; a sweep without any run is left out. One query."""
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What one run of a sweep was asked to do, and what its server answered."""
+
+    spec: RunSpec
+    server_version: str  # empty: nobody asked it
+
+
+def submitted_of(curves: Sequence[Curve]) -> dict[uuid.UUID, Submitted]:
+    """By sweep, of its first good run; a sweep without any run is left out. One query."""
     runs = Run.objects.filter(sweep__in=[curve.sweep_id for curve in curves])
     first = runs.order_by("sweep_id", SUCCEEDED_FIRST, "position", "id").distinct("sweep_id")
-    stated = {
-        sweep_id: (cast(RunSpec, spec), str(evidence.get("server_version") or ""))
+    return {
+        sweep_id: Submitted(cast(RunSpec, spec), str(evidence.get("server_version") or ""))
         for sweep_id, spec, evidence in first.values_list("sweep_id", "spec", "evidence")
+        if sweep_id
     }
+
+
+def sides_by_sweep(
+    curves: Sequence[Curve], submitted: Mapping[uuid.UUID, Submitted] | None = None
+) -> dict[uuid.UUID, SideFacts]:
+    """The facts of each sweep, in the order of the curves. One query; none where they are known already."""
+    stated = submitted_of(curves) if submitted is None else submitted
     called = Counter(curve.label for curve in curves)
     return {
         curve.sweep_id: side_facts(
-            curve.label if called[curve.label] == 1 else f"{curve.label} {curve.workload}", *found
+            curve.label if called[curve.label] == 1 else f"{curve.label} {curve.workload}",
+            found.spec,
+            found.server_version,
         )
         for curve in curves
         if (found := stated.get(curve.sweep_id))
     }
+
+
+def profile_of(team: Team, curves: Sequence[Curve]) -> Profile:
+    """The thresholds of the sides' purpose, or of measured runs where they differ. One query."""
+    purposes = {curve.purpose for curve in curves}
+    return thresholds_of(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)

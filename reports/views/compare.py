@@ -33,14 +33,13 @@ from reports.queries import (
     facets,
     key_of,
     noise_floors,
+    profile_of,
     remembered,
     rows_digest,
     sides_by_sweep,
 )
 from reports.selection import KINDS, MOST_VALUES, Selection, read
 from runs.models import Sweep, ThresholdOverride
-from runs.models.plan import Purpose
-from runs.thresholds import thresholds_of
 from runs.validity import Profile, SideFacts
 
 SCALE_SAYS = (
@@ -221,12 +220,6 @@ def judged(
         "anyway_href": reverse("compare") + replace(selection, anyway=not selection.anyway).query(),
         "unpin_href": reverse("compare") + replace(selection, baseline=None).query(),
     }
-
-
-def profile_of(team: Team, curves: Sequence[Curve]) -> Profile:
-    """The thresholds of the sides' purpose, or of measured runs where they differ."""
-    purposes = {curve.purpose for curve in curves}
-    return thresholds_of(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)
 
 
 @dataclass(frozen=True, slots=True)

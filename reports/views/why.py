@@ -12,9 +12,8 @@ from django.views.decorators.http import require_GET
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
 from reports.curves import Curve
 from reports.pages.why import WhyPage, why_page
-from reports.queries import curves, noise_floors, others_of, run_at_ceiling, run_sides, sweeps_of
+from reports.queries import curves, noise_floors, others_of, profile_of, run_at_ceiling, run_sides, sweeps_of
 from reports.queries.why import RUNS
-from reports.views.compare import profile_of
 from runs.models import Run
 
 HOW_TO_CHOOSE = (

@@ -1,0 +1,166 @@
+"""What a report must not say: names and addresses of machines, connection strings, people. Pure.
+
+Two nets. What comes from a run's specification is taken from a list of known-safe fields (`safe_settings`, and
+`reports.frozen.environment`); everything else never gets in. What remains is text, and every text is searched for the
+site's own names and for what looks like an address. What is found is replaced unless somebody says that it may stay.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from runs.ycsb.redact import HIDDEN, is_secret, redact
+
+LONGEST_VALUE: Final = 60
+LEAST_NAME: Final = 3  # characters of a name that is looked for
+NOT_SHOWN: Final = "not shown"
+
+
+class Kind(StrEnum):
+    """What something that was found is."""
+
+    CREDENTIALS = "credentials"  # never stays
+    CONNECTION = "connection string"
+    EMAIL = "e-mail address"
+    ADDRESS = "address"
+    HOST = "host name"
+    NAME = "name of a machine, a load generator or a person"
+    SITE = "web address"
+
+
+BECOMES: Final[Mapping[Kind, str]] = {
+    Kind.CONNECTION: "[connection string]",
+    Kind.EMAIL: "[e-mail address]",
+    Kind.ADDRESS: "[address]",
+    Kind.HOST: "[host]",
+    Kind.SITE: "[web address]",
+}
+
+_LABEL: Final = r"[a-z0-9](?:[a-z0-9_-]{0,62})"
+_INNER: Final = "local|internal|lan|corp|intra|intranet|home|localdomain|private|svc|test|invalid|example"
+_OUTER: Final = "com|net|org|io|de|eu|dev|cloud|edu|gov|app|tech|info|biz"
+_BYTE: Final = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+_V6: Final = r"(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}|fe80::[0-9a-f:]+"
+
+# In this order: a connection string holds a host name, and shall be found whole.
+_PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        (Kind.CONNECTION, r"\bjdbc:[^\s\"'<>]{1,500}"),
+        (Kind.CONNECTION, r"\b(?!https?:)[a-z][a-z0-9+.-]{1,30}://[^\s\"'<>)]{1,500}"),
+        (Kind.SITE, r"\bhttps?://[^\s\"'<>)]{1,500}"),
+        (Kind.EMAIL, r"(?<![\w.+-])[\w.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,5}"),
+        (Kind.ADDRESS, rf"(?<![\d.\w])(?:{_BYTE}\.){{3}}{_BYTE}(?![\d.])(?::\d+)?"),
+        (Kind.ADDRESS, rf"(?<![\w:])(?:{_V6})(?![\w:])"),
+        (Kind.HOST, rf"\bip-\d+-\d+-\d+-\d+(?:\.{_LABEL})*"),
+        (Kind.HOST, rf"(?<![\w.-])(?:{_LABEL}\.){{1,8}}(?:{_INNER}|{_OUTER})(?![\w-])(?!\.\w)(?::\d+)?"),
+        (Kind.HOST, rf"(?<![\w.:/-])(?=[a-z0-9_.-]*[a-z]){_LABEL}(?:\.{_LABEL}){{0,8}}:\d{{4,5}}(?!\d|:)"),
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something in the report's texts that outsiders perhaps should not read."""
+
+    text: str
+    kind: Kind
+    becomes: str  # what is shown instead; itself where it stays
+    where: tuple[str, ...]  # in which parts of the report
+
+    @property
+    def stays(self) -> bool:
+        return self.becomes == self.text
+
+
+class Redactor:
+    """Cleans texts, and remembers what it found.
+
+    `names` are the site's own, with what each becomes ("lab-7" -> "machine 1"). `kept` is what somebody said may stay.
+    """
+
+    def __init__(self, names: Mapping[str, str], kept: frozenset[str] = frozenset()) -> None:
+        self._kept = kept
+        self._names = {name.casefold(): said for name, said in names.items() if len(name) >= LEAST_NAME}
+        longest_first = sorted(self._names, key=len, reverse=True)
+        joined = "|".join(re.escape(name) for name in longest_first)
+        self._known = re.compile(rf"(?<![\w-])(?:{joined})(?![\w-])", re.IGNORECASE) if joined else None
+        self._found: dict[str, tuple[Kind, str, dict[str, None]]] = {}
+        self._clean: dict[tuple[str, bool], tuple[str, tuple[str, ...]]] = {}
+
+    @property
+    def found(self) -> list[Found]:
+        """Everything that was found so far, by where it was found first."""
+        return [Found(text, kind, becomes, tuple(where)) for text, (kind, becomes, where) in self._found.items()]
+
+    def clean(self, text: str, where: str, *, written: bool = False) -> str:
+        """The text without what must not be seen. `written`: by somebody for this report, so web addresses stay."""
+        held = self._clean.get((text, written))
+        if held is None:
+            held = self._clean[(text, written)] = self._cleaned(text, written)
+        for name in held[1]:
+            self._found[name][2][where] = None
+        return held[0]
+
+    def _cleaned(self, text: str, written: bool) -> tuple[str, tuple[str, ...]]:
+        names: list[str] = []
+
+        def replaced(kind: Kind, said: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
+            def one(match: re.Match[str]) -> str:
+                found = match.group()
+                usual = said(found)
+                stays = found in self._kept and kind is not Kind.CREDENTIALS
+                becomes = found if stays or (written and kind is Kind.SITE) else usual
+                self._found.setdefault(found, (kind, becomes, {}))
+                names.append(found)
+                return self._found[found][1]
+
+            return one
+
+        without = redact(text)
+        if without != text:
+            self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN, {}))
+            names.append(HIDDEN)
+        if self._known:
+            without = self._known.sub(replaced(Kind.NAME, lambda found: self._names[found.casefold()]), without)
+        for kind, pattern in _PATTERNS:
+            without = pattern.sub(replaced(kind, lambda found, kind=kind: BECOMES[kind]), without)  # type: ignore[misc]
+        return without, tuple(names)
+
+    def walk(self, value: Any, where: str) -> Any:
+        """A whole structure with every text in it cleaned; names of entries are Benchsite's own and stay."""
+        if isinstance(value, str):
+            return self.clean(value, where) if len(value) >= LEAST_NAME else value
+        if isinstance(value, dict):
+            return {name: self.walk(one, where) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self.walk(one, where) if isinstance(one, str | list | dict) else one for one in value]
+        return value
+
+
+# Settings of these names hold places, people or secrets.
+_UNSAFE_NAME: Final = re.compile(
+    r"host|addr|url|uri|server|seed|peer|master|primary|replicaof|slave|bind|listen|interface|socket|path|dir|file|"
+    r"folder|log|user|owner|account|auth|cert|key|secret|token|pass|email|name|datacenter|rack|region|zone|dsn",
+    re.IGNORECASE,
+)
+# Numbers with a unit, switches, and words as programs write them: none of them is a place.
+_SAFE_VALUE: Final = re.compile(
+    r"(?:-?\d+(?:\.\d+)?\s?[a-z%]{0,7}|[a-z]+(?:[_-][a-z]+){0,4}|lz4|sha\d{1,3}|utf-?8)", re.IGNORECASE
+)
+
+
+def safe_value(name: str, value: object) -> str:
+    """A setting's value where neither its name nor its shape speaks against showing it."""
+    text = " ".join(str(value).split())
+    if not text or _UNSAFE_NAME.search(name) or is_secret(name) or len(text) > LONGEST_VALUE:
+        return NOT_SHOWN if text else ""
+    parts = re.split(r"[\s,;]+", text)
+    return text if all(_SAFE_VALUE.fullmatch(part) for part in parts) else NOT_SHOWN
+
+
+def safe_settings(settings: Mapping[str, object]) -> str:
+    """Settings in one cell: "appendfsync=always, dir=not shown"."""
+    return ", ".join(f"{name}={safe_value(name, value)}" for name, value in sorted(settings.items()))

@@ -1,0 +1,110 @@
+"""The runs behind a comparison: what each of them came to, what the checks say of it, and a digest of its numbers."""
+
+import hashlib
+import json
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reports.curves import Curve
+from reports.queries.curves import COLUMNS
+from runs.models import Artifact, Finding, Measurement, MeasurementSet, Run
+from runs.models.run import Reason, Status
+
+_SET: Final = (
+    "id", "run_id", "number", "warmup_s", "tail_s", "window_s", "operations", "failed", "throughput_ops_s",
+    "clients_merged", "clients_expected", "reader_version", "algorithm_version",
+)  # fmt: skip
+_MEASURED: Final = ("measurement_set_id", "operation", "latency_kind", "count", "ok", "failed", *COLUMNS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class SaidOfRun:
+    """What one check says."""
+
+    check: str
+    severity: str
+    title: str
+    measured: str
+    threshold: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRun:
+    """One run of a compared sweep that has ended."""
+
+    id: uuid.UUID
+    sweep_id: uuid.UUID
+    name: str
+    status: str
+    failed_because: str  # in words; empty where it succeeded
+    verdict: str
+    override: str
+    excluded: str
+    sha256: str  # over its current measurement set and its artifacts' digests; empty: nothing was measured
+    findings: tuple[SaidOfRun, ...]
+    reader_version: int | None
+    algorithm_version: int | None
+
+
+def source_runs(curves: Sequence[Curve]) -> list[SourceRun]:
+    """Every run of these sweeps that has ended, in the order of the curves and of their plan. Five queries."""
+    order = {curve.sweep_id: place for place, curve in enumerate(curves)}
+    rows = list(
+        Run.objects.filter(sweep__in=order, is_bracket=False, status__in=Status.terminal())
+        .order_by("position", "threads", "target_ops_s", "repeat", "id")
+        .values("id", "sweep_id", "name", "status", "reason", "verdict", "verdict_override", "excluded_reason")
+    )
+    keys = [row["id"] for row in rows]
+    cuts = {cut["run_id"]: cut for cut in MeasurementSet.objects.filter(run__in=keys, is_current=True).values(*_SET)}
+    digests, findings = _digests(cuts), _findings([cut["id"] for cut in cuts.values()])
+    return [
+        SourceRun(
+            id=row["id"],
+            sweep_id=row["sweep_id"],
+            name=row["name"],
+            status=row["status"],
+            failed_because=Reason(row["reason"]).label if row["status"] != Status.SUCCEEDED else "",
+            verdict=row["verdict"],
+            override=row["verdict_override"],
+            excluded=row["excluded_reason"],
+            sha256=digests.get(row["id"], ""),
+            findings=findings.get(cut["id"], ()) if (cut := cuts.get(row["id"])) else (),
+            reader_version=cut["reader_version"] if cut else None,
+            algorithm_version=cut["algorithm_version"] if cut else None,
+        )
+        for row in sorted(rows, key=lambda row: order[row["sweep_id"]])
+    ]
+
+
+def _digests(cuts: Mapping[uuid.UUID, Mapping[str, Any]]) -> dict[uuid.UUID, str]:
+    """Run -> SHA-256 of its numbers: whoever keeps the run can see whether it still is what was reported."""
+    measured: dict[uuid.UUID, list[list[Any]]] = defaultdict(list)
+    sets = [cut["id"] for cut in cuts.values()]
+    rows = Measurement.objects.filter(measurement_set__in=sets).order_by("operation", "latency_kind")
+    for row in rows.values_list(*_MEASURED):
+        measured[row[0]].append(list(row[1:]))
+    files: dict[uuid.UUID, list[str]] = defaultdict(list)
+    for run_id, sha256 in Artifact.objects.filter(run__in=cuts).order_by("sha256").values_list("run_id", "sha256"):
+        files[run_id].append(sha256)
+    return {
+        run_id: _sha([[cut[name] for name in _SET[2:]], measured[cut["id"]], files[run_id]])
+        for run_id, cut in cuts.items()
+    }
+
+
+def _sha(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()
+
+
+def _findings(sets: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[SaidOfRun, ...]]:
+    found: dict[uuid.UUID, list[SaidOfRun]] = defaultdict(list)
+    rows = Finding.objects.filter(measurement_set__in=sets).order_by("check_id")
+    for set_id, *said in rows.values_list(
+        "measurement_set_id", "check_id", "severity", "title", "measured", "threshold", "message"
+    ):
+        found[set_id].append(SaidOfRun(*said))
+    return {set_id: tuple(every) for set_id, every in found.items()}
