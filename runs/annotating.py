@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from django.db import transaction
 from django.utils import timezone
 
+from benchsite.teams import audit
 from benchsite.teams.models import User
 from runs.models import Matrix, Run, RunEvent, Sweep
 from runs.models.run import Status, Verdict
@@ -120,6 +121,7 @@ def override(run: Run, user: User, reason: str) -> None:
     if locked.verdict_override != reason:
         Run.objects.filter(pk=run.pk).update(verdict_override=reason)
         _note([run.pk], "override", user, text=reason)
+        audit.note("verdict_overridden", team=locked.team, actor=user, subject=run.name, text=reason)
 
 
 @transaction.atomic
@@ -129,6 +131,7 @@ def withdraw_override(run: Run, user: User) -> None:
     if locked.verdict_override:
         Run.objects.filter(pk=run.pk).update(verdict_override="")
         _note([run.pk], "override_withdrawn", user)
+        audit.note("override_withdrawn", team=locked.team, actor=user, subject=run.name)
 
 
 def _reason(text: str, missing: str) -> str:

@@ -59,3 +59,13 @@ def test_it_can_be_withdrawn(rejected, user):
     rejected.refresh_from_db()
     assert rejected.verdict_override == ""
     assert list(rejected.events.values_list("kind", flat=True)) == ["override", "override_withdrawn"]
+
+
+def test_the_audit_log_says_who_let_it_count_and_who_took_that_back(rejected, user):
+    annotating.override(rejected, user, "why")
+    annotating.withdraw_override(rejected, user)
+    entries = list(rejected.team.audit.order_by("id").values_list("kind", "actor_name", "subject", "text"))
+    assert entries == [
+        ("verdict_overridden", "runa", rejected.name, "why"),
+        ("override_withdrawn", "runa", rejected.name, ""),
+    ]

@@ -72,3 +72,9 @@ def test_who_came_by_a_link_sets_a_first_password(ada):
     client.force_login(ada)
     assert b"Set a password" in client.get(reverse("account")).content
     assert client.post(reverse("account"), {"new_password1": NEW, "new_password2": NEW}).status_code == 302
+
+
+def test_a_browser_is_called_as_people_call_it(ada):
+    chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36"
+    html = browser(chrome).get(reverse("account")).content.decode()
+    assert ">Chrome 156 on Linux<" in html and f'title="{chrome}"' in html

@@ -33,10 +33,17 @@ def account(request: HttpRequest) -> HttpResponse:
         return redirect("account")
     context = {
         "form": form,
-        "sessions": sessions.sessions_of(user),
+        "sessions": [_named(one) for one in sessions.sessions_of(user)],
         "current": request.session.session_key,
     }
     return render(request, "teams/account.html", context, status=422 if form.is_bound else 200)
+
+
+def _named(one: SignedIn) -> dict[str, object]:
+    shown: dict[str, object] = {
+        name: getattr(one, name) for name in ("pk", "browser", "address", "created_at", "session_key")
+    }
+    return shown | {"name": sessions.browser_name(one.browser)}
 
 
 def _sign_others_out(request: HttpRequest, user: User) -> None:
