@@ -48,3 +48,11 @@ def env_path(name: str, default: Path) -> Path:
     if not path.is_absolute():
         raise ImproperlyConfigured(f"{name}={raw!r}: write an absolute path.")
     return path
+
+
+def env_choice(name: str, default: str, choices: list[str]) -> str:
+    """One of these words."""
+    value = env_str(name, default)
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}={value!r}: write one of {', '.join(choices)}.")
+    return value

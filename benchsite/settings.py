@@ -6,8 +6,9 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from benchsite import mail, places
-from benchsite.env import env_bool, env_int, env_list, env_path, env_str
+from benchsite import mail, places, production
+from benchsite.artifact_storage import artifact_storage
+from benchsite.env import env_bool, env_choice, env_int, env_list, env_path, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = env_path("BENCHSITE_VAR", BASE_DIR / "var")
@@ -39,10 +40,7 @@ CACHES = {
 INCOMING_DIR = env_path("BENCHSITE_INCOMING", VAR_DIR / "incoming")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": VAR_DIR / "files"}},
-    "artifacts": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": env_path("BENCHSITE_ARTIFACTS", VAR_DIR / "artifacts")},
-    },
+    "artifacts": artifact_storage(VAR_DIR / "artifacts"),
     # What people upload, until it is read: it may hold secrets, so nobody else on this host may look into it.
     "incoming": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
@@ -64,7 +62,10 @@ STORAGES = {
 FILE_UPLOAD_HANDLERS = ["runs.uploading.arriving.NoFiles"]
 
 # --- Security ----------------------------------------------------------------------------------------------------
-ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", ["127.0.0.1", "localhost"])
+# A site that others reach: it refuses to start with what is fine on one's own machine (`benchsite.production`).
+PRODUCTION = env_bool("BENCHSITE_PRODUCTION", False)
+PUBLIC_URL = production.checked_url(env_str("BENCHSITE_URL", ""))  # what people type; empty: nobody said so
+ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", [*production.host_of(PUBLIC_URL), "127.0.0.1", "localhost"])
 SECRET_KEY = env_str("BENCHSITE_SECRET_KEY", "")
 if not SECRET_KEY:
     if not EMBEDDED:
@@ -72,13 +73,27 @@ if not SECRET_KEY:
             "BENCHSITE_SECRET_KEY is not set: give the site a random text of 50 characters or more."
         )
     SECRET_KEY = places.secret_key(VAR_DIR)
+if PRODUCTION:
+    production.refuse_unsafe(debug=DEBUG, embedded=EMBEDDED, secret_key=SECRET_KEY, url=PUBLIC_URL)
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-HTTPS = env_bool("BENCHSITE_HTTPS", False)
+HTTPS = env_bool("BENCHSITE_HTTPS", PUBLIC_URL.startswith("https://"))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+# A proxy in front that always writes X-Forwarded-Proto and X-Forwarded-For itself. Never set without one: then
+# anybody could write them. The name of the site is taken from Host alone, never from X-Forwarded-Host.
+BEHIND_PROXY = env_bool("BENCHSITE_PROXY", False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+SECURE_SSL_REDIRECT = HTTPS and BEHIND_PROXY
+# Asked from inside, where there is no TLS.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_HSTS_SECONDS = env_int("BENCHSITE_HSTS_S", production.A_YEAR_S if HTTPS else 0, least=0, most=10**9)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env_bool("BENCHSITE_HSTS_SUBDOMAINS", False)
+# Other sites below the same name are not ours to promise TLS for, unless somebody says so.
+SILENCED_SYSTEM_CHECKS = [] if SECURE_HSTS_INCLUDE_SUBDOMAINS else ["security.W005", "security.W021"]
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 # Two sites on one host share cookies whatever their ports are, so the names carry the site's own mark.
 SITE_MARK = hashlib.sha256(str(VAR_DIR).encode()).hexdigest()[:8]
 SESSION_COOKIE_NAME = f"benchsite_session_{SITE_MARK}"
@@ -88,6 +103,9 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
     "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
+
+# Which other sites may show a figure of a report in a frame: https://wiki.example. Nothing else may ever be framed.
+EMBED_ANCESTORS = env_list("BENCHSITE_EMBED_ANCESTORS", [])
 
 # --- Django ------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -107,6 +125,8 @@ INSTALLED_APPS = [
     "reports",
 ]
 MIDDLEWARE = [
+    "benchsite.counting.CountRequests",
+    *(["benchsite.proxy.ClientAddress"] if BEHIND_PROXY else []),
     "django.middleware.security.SecurityMiddleware",
     "benchsite.middleware.ContentSecurityPolicy",
     "benchsite.rest.fallback.ProblemsBelowApi",
@@ -149,7 +169,7 @@ LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT = env_path("BENCHSITE_STATIC", VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # A page served before `collectstatic` has run (tests, a plain runserver) still finds its files.
 WHITENOISE_USE_FINDERS = DEBUG or "pytest" in sys.modules
@@ -178,11 +198,12 @@ TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of s
 EXTERNAL_NETWORKS = env_list("BENCHSITE_EXTERNAL_NETWORKS", [])
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)
+# /metrics answers whoever has this token; without one, only this machine, and in production nobody.
+METRICS_TOKEN = env_str("BENCHSITE_METRICS_TOKEN", "")
 
 # --- Notifications (docs/notifications.md) -----------------------------------------------------------------------
 # What links in e-mail and webhooks begin with: https://bench.example.org
-SITE_URL = env_str("BENCHSITE_URL", f"http://127.0.0.1:{WEB_PORT}" if EMBEDDED else f"https://{ALLOWED_HOSTS[0]}")
-SITE_URL = SITE_URL.rstrip("/")
+SITE_URL = PUBLIC_URL or (f"http://127.0.0.1:{WEB_PORT}" if EMBEDDED else f"https://{ALLOWED_HOSTS[0]}")
 MAIL_SERVER = mail.mail_server(env_str("EMAIL_URL", ""))
 EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = MAIL_SERVER.backend, MAIL_SERVER.host, MAIL_SERVER.port
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = MAIL_SERVER.user, MAIL_SERVER.password
@@ -193,13 +214,17 @@ DEFAULT_FROM_EMAIL = env_str("BENCHSITE_MAIL_FROM", "benchsite@localhost")
 WEBHOOK_NETWORKS = env_list("BENCHSITE_WEBHOOK_NETWORKS", [])
 WEBHOOK_HOSTS = env_list("BENCHSITE_WEBHOOK_HOSTS", [])  # empty: any
 
+LOG_FORMAT = env_choice("BENCHSITE_LOG_FORMAT", "plain", ["plain", "json"])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"mask_sign_in_links": {"()": "benchsite.teams.masking.MaskSignInLinks"}},
-    "formatters": {"plain": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "plain": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"},
+        "json": {"()": "benchsite.log_format.JsonLines"},
+    },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["mask_sign_in_links"]}
+        "console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["mask_sign_in_links"]}
     },
     "root": {"handlers": ["console"], "level": env_str("BENCHSITE_LOG_LEVEL", "INFO")},
 }

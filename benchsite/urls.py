@@ -5,11 +5,14 @@ from django.urls import include, path
 
 from benchsite import views
 from benchsite.api import api
-from benchsite.health import healthz
+from benchsite.health import healthz, readyz
+from benchsite.metrics import metrics
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("api/v1/", api.urls),
     path("", include("benchsite.teams.urls")),
     path("", include("runs.urls")),

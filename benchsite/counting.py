@@ -1,0 +1,42 @@
+"""Counts requests and how long they took, for /metrics. Each process counts its own."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+REQUESTS: Final = CollectorRegistry()
+BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+COUNT: Final = Counter(
+    "benchsite_http_requests",
+    "Requests answered by this process, by page and status class.",
+    ["method", "page", "status"],
+    registry=REQUESTS,
+)
+SECONDS: Final = Histogram(
+    "benchsite_http_request_seconds",
+    "How long this process took until an answer began, by page.",
+    ["page"],
+    buckets=BUCKETS_S,
+    registry=REQUESTS,
+)
+
+
+class CountRequests:
+    """Pages are told apart by the name of their address, so no id, token or team ever becomes a label."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        began = time.perf_counter()
+        response = self.get_response(request)
+        match = request.resolver_match
+        page = (match.view_name or match.func.__name__) if match else "none"
+        method = request.method if request.method in METHODS else "other"
+        COUNT.labels(method, page, f"{response.status_code // 100}xx").inc()
+        SECONDS.labels(page).observe(time.perf_counter() - began)
+        return response
