@@ -1,0 +1,91 @@
+"""Which runs a verdict is about: the repeats of a commit, what stands before them, what a baseline pins."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Final
+
+from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
+
+from benchsite.teams.models import Team
+from reports.models import Baseline
+from reports.queries.why import COUNTS
+from runs.models import Run
+from runs.models.run import Status
+
+# What the default branch is called, the likeliest first.
+DEFAULT_BRANCHES: Final = ("main", "master", "trunk")
+MOST_REPEATS: Final = 100  # of one commit that are looked at, the newest
+SHORTEST_COMMIT: Final = 7  # characters of a commit that stand for the whole of it
+MOST_OF_A_COMMIT: Final = 500  # runs, of all its tests
+RUNS: Final = Run.objects.select_related("sweep__matrix")
+ENDED: Final = Q(status__in=Status.terminal(), is_bracket=False)
+
+
+def repeats_of(run: Run) -> list[Run]:
+    """All ended runs of the same test and commit, newest first; a run without a commit is alone. One query."""
+    if not (run.commit and run.config_key):
+        return [run]
+    rows = RUNS.filter(ENDED, team=run.team_id, config_key=run.config_key, commit=run.commit)
+    return list(rows.order_by("-finished_at", "-pk")[:MOST_REPEATS]) or [run]
+
+
+def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
+    """The runs that count of the newest other commit on the first of these branches that has one before all of `runs`.
+
+    Two queries; none where the runs are of no test.
+    """
+    first = min(runs, key=lambda run: (run.finished_at is None, run.finished_at, run.pk))
+    if not first.config_key or first.finished_at is None:
+        return []
+    before = Q(finished_at__lt=first.finished_at) | Q(finished_at=first.finished_at, pk__lt=first.pk)
+    rows = RUNS.filter(COUNTS, before, team=first.team_id, config_key=first.config_key, branch__in=branches)
+    rows = rows.exclude(pk__in=[run.pk for run in runs])
+    if first.commit:
+        rows = rows.exclude(commit=first.commit)
+    rank = Case(*(When(branch=name, then=Value(i)) for i, name in enumerate(branches)), output_field=IntegerField())
+    newest = rows.annotate(rank=rank).order_by("rank", "-finished_at", "-pk").first()
+    if newest is None or not newest.commit:
+        return [newest] if newest else []
+    same = RUNS.filter(COUNTS, team=first.team_id, config_key=first.config_key)
+    same = same.filter(commit=newest.commit, branch=newest.branch)
+    return list(same.order_by("-finished_at", "-pk")[:MOST_REPEATS])
+
+
+def baseline_named(team: Team, name: str) -> Baseline | None:
+    """The team's own; another team's is no more there than one that does not exist."""
+    return Baseline.objects.filter(team=team, name=name).select_related("set_by").first()
+
+
+def pinned_runs(baseline: Baseline) -> list[Run]:
+    """Newest first. One query."""
+    return list(RUNS.filter(pins__baseline=baseline).order_by("-finished_at", "-pk"))
+
+
+def baselines_of(team: Team) -> QuerySet[Baseline]:
+    """By name, each with the number of its runs and of the tests they are of."""
+    counted = Baseline.objects.filter(team=team).select_related("set_by")
+    return counted.annotate(
+        run_count=Count("pins"), test_count=Count("pins__run__config_key", distinct=True)
+    ).order_by("name")  # fmt: skip
+
+
+def runs_named(team: Team, ids: Sequence[uuid.UUID]) -> list[Run]:
+    """Those of the team; whoever asks sees by their number whether one was not."""
+    return list(RUNS.filter(team=team, pk__in=ids).order_by("-finished_at", "-pk"))
+
+
+def commits_like(team: Team, text: str) -> list[str]:
+    """The whole commits that this one or its beginning stands for, at most two: more than one is ambiguous."""
+    rows = Run.objects.filter(team=team).exclude(commit="")
+    if rows.filter(commit=text).exists():
+        return [text]
+    if len(text) < SHORTEST_COMMIT:
+        return []
+    found = rows.filter(commit__startswith=text).order_by("commit").values_list("commit", flat=True).distinct()
+    return list(found[:2])
+
+
+def runs_of_commit(team: Team, commit: str, *, counted: bool = False) -> list[Run]:
+    """Its ended runs of every test, newest first; those alone that count, where asked for. One query."""
+    rows = RUNS.filter(COUNTS if counted else ENDED, team=team, commit=commit)
+    return list(rows.order_by("-finished_at", "-pk")[:MOST_OF_A_COMMIT])

@@ -1,0 +1,182 @@
+"""A verdict turns three keys: an effect that matters, an interval that agrees, environments that are alike."""
+
+import json
+import random
+
+import pytest
+from django.conf import settings
+
+from reports.analysis.verdicts import (
+    ALGORITHM,
+    Difference,
+    Environment,
+    Metric,
+    State,
+    Verdict,
+    combined,
+    judge,
+    threshold_of,
+)
+
+ALIKE = Environment()
+CHANGED = Environment((Difference("hardware", "The hardware differs."),))
+GOLDEN = settings.BASE_DIR.parent / "shared" / "data" / "golden.json"
+
+
+def throughput(new, base) -> Metric:
+    return Metric("throughput", "throughput", True, tuple(new), tuple(base))
+
+
+def p99(new, base) -> Metric:
+    return Metric("READ p99", "p99", False, tuple(new), tuple(base), "service")
+
+
+BASE = (1000.0, 1004.0, 998.0, 1001.0, 997.0)
+SLOWER = tuple(value * 0.88 for value in BASE)
+FASTER = tuple(value * 1.12 for value in reversed(BASE))
+
+
+def test_it_is_a_regression_with_all_three_keys():
+    found = judge([throughput(SLOWER, BASE)], ALIKE)
+    assert found.verdict == Verdict.REGRESSION and found.metrics[0].state is State.REGRESSED
+    assert found.reasons[0] == "Regression: worse in throughput."
+    assert found.reasons[1].startswith("Throughput is 12 % lower: ratio 0.880, 5 runs against 5.")
+    assert "The interval [0.876, 0.884] excludes 1" in found.reasons[1]
+
+
+def test_it_is_an_improvement_with_all_three_keys():
+    found = judge([throughput(FASTER, BASE)], ALIKE)
+    assert found.verdict == Verdict.IMPROVEMENT and found.reasons[0] == "Improvement: better in throughput."
+
+
+def test_without_an_effect_that_matters_nothing_is_red():
+    found = judge([throughput([value * 0.97 for value in BASE], BASE)], ALIKE)
+    assert found.verdict == Verdict.PASS
+    assert "A loss of 5 % or more is excluded." in found.reasons[1]
+
+
+def test_without_an_interval_that_agrees_nothing_is_red():
+    found = judge([throughput((700.0, 1000.0, 900.0), (1000.0, 1300.0, 800.0))], ALIKE)
+    assert found.verdict == Verdict.INCONCLUSIVE and found.needs_more
+    assert "holds 1" in found.reasons[1]
+
+
+@pytest.mark.parametrize("new", [SLOWER, FASTER, BASE[::-1]])
+def test_a_changed_environment_is_never_red_nor_green(new):
+    found = judge([throughput(new, BASE), p99(new, BASE)], CHANGED)
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert {one.state for one in found.metrics} == {State.NOT_COMPARABLE}
+    assert found.metrics[0].comparison.ratio is not None, "the ratio is shown all the same"
+    assert found.reasons[0].endswith("for they differ in hardware.")
+
+
+@pytest.mark.parametrize(("new", "base", "said"), [
+    ((880.0,), (1000.0,), "1 run each: inconclusive."),
+    ((880.0,), BASE, "1 run against 5 runs: inconclusive."),
+    (SLOWER, (1000.0,), "5 runs against 1 run: inconclusive."),
+])  # fmt: skip
+def test_one_run_on_a_side_shows_the_ratio_and_says_that_it_is_one(new, base, said):
+    found = judge([throughput(new, base)], ALIKE)
+    assert found.verdict == Verdict.INCONCLUSIVE and found.metrics[0].comparison.ratio == pytest.approx(0.88, rel=0.01)
+    assert said in found.reasons[1] and "ratio 0.88" in found.reasons[1] and "Bring each side to" in found.reasons[1]
+    assert found.needs_more
+
+
+def test_a_loss_and_a_gain_are_mixed():
+    found = judge([throughput(FASTER, BASE), p99([value * 1.3 for value in BASE], BASE[::-1])], ALIKE)
+    assert found.verdict == Verdict.MIXED
+    assert found.reasons[0] == "Mixed: worse in READ p99, better in throughput."
+    assert found.reasons[1].startswith("READ p99 is 30 % higher"), "what is worse stands first"
+
+
+def test_an_open_metric_keeps_a_pass_open_and_is_named_beside_a_loss():
+    noisy = p99((100.0, 300.0, 200.0), (150.0, 250.0, 220.0))
+    assert judge([throughput(BASE[::-1], BASE), noisy], ALIKE).verdict == Verdict.INCONCLUSIVE
+    found = judge([throughput(SLOWER, BASE), noisy], ALIKE)
+    assert found.verdict == Verdict.REGRESSION
+    assert found.reasons[0] == "Regression: worse in throughput. Open in READ p99."
+
+
+def test_a_gain_that_may_be_small_is_no_loss():
+    found = judge([throughput((1020.0, 1080.0, 1055.0, 1030.0, 1065.0), BASE)], ALIKE)
+    assert found.metrics[0].state is State.HELD and found.verdict == Verdict.PASS
+
+
+def test_thresholds_are_by_name_then_by_statistic_then_the_usual_ones():
+    metric = p99(BASE, BASE)
+    assert threshold_of(metric, {}) == 0.10 and threshold_of(throughput(BASE, BASE), {}) == 0.05
+    assert threshold_of(metric, {"p99": 0.2}) == 0.2
+    assert threshold_of(metric, {"p99": 0.2, "READ p99": 0.3}) == 0.3
+    assert judge([throughput(SLOWER, BASE)], ALIKE, thresholds={"throughput": 0.15}).verdict == Verdict.PASS
+    assert judge([throughput([v * 0.97 for v in BASE], BASE)], ALIKE, thresholds={"throughput": 0.02}).verdict == (
+        Verdict.REGRESSION
+    )
+
+
+def test_a_difference_below_the_noise_of_the_machines_is_not_red():
+    found = judge([throughput(SLOWER, BASE)], ALIKE, noise_floor=0.2)
+    assert found.verdict == Verdict.INCONCLUSIVE and "noise floor" in found.reasons[1]
+
+
+@pytest.mark.parametrize("bad", [(0.0, 1.0), (-1.0, 2.0), (float("nan"), 1.0), ()])
+def test_values_that_have_no_ratio_are_inconclusive(bad):
+    found = judge([throughput(bad, BASE)], ALIKE)
+    assert found.verdict == Verdict.INCONCLUSIVE and found.metrics[0].comparison.ratio is None
+
+
+def test_many_metrics_are_judged_together():
+    """What one metric alone would show is to be expected by chance among many."""
+    edge = throughput((900.0, 950.0, 940.0), (1000.0, 1010.0, 985.0))
+    assert judge([edge], ALIKE).verdict == Verdict.REGRESSION
+    others = [p99((100.0 + i, 300.0, 200.0), (150.0, 250.0, 220.0)) for i in range(8)]
+    assert judge([edge, *others], ALIKE).verdict == Verdict.INCONCLUSIVE
+
+
+def test_several_tests_come_to_one_verdict():
+    v = Verdict
+    assert combined([v.PASS, v.PASS]) == v.PASS
+    assert combined([v.PASS, v.REGRESSION, v.INCONCLUSIVE]) == v.REGRESSION
+    assert combined([v.IMPROVEMENT, v.REGRESSION]) == v.MIXED and combined([v.MIXED, v.PASS]) == v.MIXED
+    assert combined([v.PASS, v.INCONCLUSIVE]) == v.INCONCLUSIVE and combined([v.ERROR, v.PASS]) == v.ERROR
+
+
+def test_the_algorithm_has_a_name():
+    assert "log-Welch" in ALGORITHM and "Holm" in ALGORITHM
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason="the golden file is not beside the project")
+def test_golden_ratios_are_judged_as_the_study_of_methods_says():
+    golden = json.loads(GOLDEN.read_text())["ratio_ci"]
+    a, b = golden["A"], golden["B"]
+    metric = judge([throughput(a, b)], ALIKE).metrics[0]
+    found = metric.comparison
+    assert found.ratio == pytest.approx(3.6267, abs=1e-4)
+    assert (found.low, found.high) == pytest.approx((3.5702, 3.6840), abs=1e-4)
+    assert metric.state is State.IMPROVED and judge([throughput(b, a)], ALIKE).verdict == Verdict.REGRESSION
+
+
+def test_false_reds_are_rare_over_noise_alone():
+    """Five metrics, five repeats, 4 % noise and no change: red in at most 1 of 50."""
+    chance = random.Random(11)
+
+    def noise(level):
+        return [level * chance.lognormvariate(0, 0.04) for _ in range(5)]
+
+    def drawn():
+        one = judge([throughput(noise(1000), noise(1000)), *(p99(noise(80), noise(80)) for _ in range(4))], ALIKE)
+        return one.verdict
+
+    verdicts = [drawn() for _ in range(400)]
+    red = sum(one in (Verdict.REGRESSION, Verdict.MIXED) for one in verdicts)
+    assert red <= 8, f"{red} of 400"
+    assert sum(one == Verdict.IMPROVEMENT for one in verdicts) <= 8
+
+
+def test_true_losses_are_found():
+    """15 % of throughput with 3 % noise and five repeats: found nearly always."""
+    chance = random.Random(12)
+    found = 0
+    for _ in range(100):
+        sides = [[level * chance.lognormvariate(0, 0.03) for _ in range(5)] for level in (850, 1000)]
+        found += judge([throughput(*sides)], ALIKE).verdict == Verdict.REGRESSION
+    assert found >= 90

@@ -1,0 +1,115 @@
+"""Runs as what a verdict looks at: metrics with a value for each run, and the conditions they were measured under."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, cast
+
+from reports.analysis.gate import gate
+from reports.analysis.verdicts import Difference, Environment, Metric
+from reports.curves import Curve, Operation, Point, operations_of
+from reports.queries.curves import run_curve
+from runs.models import Run
+from runs.spec import RunSpec
+from runs.validity import Profile, SideFacts, judge_pair
+from runs.validity.stated import side_facts
+
+STATISTICS: Final = ("mean", "p99")
+# Of fewer operations the slowest hundredth is fewer than ten of them.
+LEAST_FOR_P99: Final = 1000
+# What is measured once per client says nothing of the database under load.
+NOT_JUDGED: Final = frozenset({"CLEANUP", "INIT"})
+# What a verdict is about: other code. A changed version is what changed code looks like.
+VARYING: Final = ("version",)
+
+
+def metrics_of(new: Sequence[Curve], base: Sequence[Curve]) -> tuple[list[Metric], list[str]]:
+    """The metrics that both sides have, throughput first; and sentences about those that cannot be judged."""
+    sides = [[point for curve in side for point in curve.points] for side in (new, base)]
+    throughputs = [tuple(point.throughput_ops_s.median for point in side) for side in sides]
+    found = [Metric("throughput", "throughput", True, throughputs[0], throughputs[1])]
+    notes: list[str] = []
+    kind = _kind([*new, *base])
+    for name in operations_of([*new, *base]):
+        if name in NOT_JUDGED or name.endswith("FAILED"):
+            continue
+        for statistic in STATISTICS:
+            values, why = _values(sides, name, kind, statistic)
+            if why:
+                notes.append(f"{name} {statistic} is not judged: {why}")
+            else:
+                found.append(Metric(f"{name} {statistic}", statistic, False, values[0], values[1], kind))
+    return found, notes
+
+
+def _kind(curves: Iterable[Curve]) -> str:
+    """Response time where every run has it, for overload shows there alone; else service time."""
+    return "response" if all(curve.latency_kind == "response" for curve in curves) else "service"
+
+
+def _values(
+    sides: Sequence[Sequence[Point]], name: str, kind: str, statistic: str
+) -> tuple[list[tuple[float, ...]], str]:
+    """The values of each side, or why there are none."""
+    found = []
+    for side, who in zip(sides, ("new", "base"), strict=True):
+        operations = [one for point in side if (one := point.operation(name, kind))]
+        if len(operations) < len(side):
+            return [], f"not every run of the {who} side measured its {kind} times."
+        if statistic == "p99" and any(_too_few(one) for one in operations):
+            return [], f"a run of the {who} side did it less than {LEAST_FOR_P99} times."
+        values = [one.median_us(statistic) for one in operations]
+        if None in values:
+            return [], f"of a run of the {who} side it is only known to lie between two values."
+        found.append(tuple(value for value in values if value is not None))
+    return found, ""
+
+
+def _too_few(one: Operation) -> bool:
+    return one.ok is not None and one.ok < LEAST_FOR_P99
+
+
+def curve_of(run: Run, point: Point) -> Curve:
+    """One run as a curve of one rung."""
+    return run_curve(run, point)
+
+
+def environment_of(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile: Profile) -> Environment:
+    """What differs between the first run of the baseline and any other one, be it new or of the baseline."""
+    reference, *others = [*base, *new]
+    curves = {**base, **new}
+    facts = {run: _facts(run) for run in curves}
+    differs: dict[Difference, None] = {}
+    ignored: dict[str, None] = {}
+    unknown: dict[str, None] = {}
+    for run in others:
+        found = gate(
+            curves[reference], curves[run], judge_pair(facts[reference], facts[run], profile), VARYING, declared=True
+        )
+        said = zip(found.fields, found.stops, strict=True)
+        differs |= dict.fromkeys([Difference(*one) for one in said] + _elsewhere(reference, run))
+        ignored |= dict.fromkeys(found.ignored)
+        unknown |= dict.fromkeys(found.unknown)
+    return Environment(tuple(differs), tuple(ignored), tuple(unknown))
+
+
+def _facts(run: Run) -> SideFacts:
+    """Without a name of its own, so that what is said of ten runs is said once."""
+    spec = cast(RunSpec, run.spec)
+    return side_facts("one of the sides", spec, str(run.evidence.get("server_version") or ""))
+
+
+def _elsewhere(a: Run, b: Run) -> list[Difference]:
+    """What says that other machines did it, where nobody knows the machines' facts."""
+    specs = [cast(RunSpec, run.spec) for run in (a, b)]
+    clusters = [spec["cluster"]["name"] for spec in specs]
+    hardware = [spec["stated"]["hardware"] if "stated" in spec else "" for spec in specs]
+    found = []
+    if all(clusters) and clusters[0] != clusters[1]:
+        found.append(Difference("cluster", f"The clusters differ: {clusters[0]} and {clusters[1]}."))
+    if all(hardware) and _plain(hardware[0]) != _plain(hardware[1]):
+        said = " and ".join(f"“{text[:80]}”" for text in hardware)
+        found.append(Difference("hardware", f"The hardware is stated differently: {said}."))
+    return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
