@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.teams.models import User
-from runs.models import Matrix, Run, RunEvent
+from runs.models import Ending, Matrix, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.expansion import BRACKET
 from runs.planning.submission import wake_scheduler
@@ -83,7 +83,14 @@ def _after_the_end(run_id: uuid.UUID, to: Status) -> None:
                 reason=reason,
                 reason_detail="The load it needs did not succeed.",
             )
+    _leave_word(run_id)
     wake_scheduler()
+
+
+def _leave_word(run_id: uuid.UUID) -> None:
+    """For `runs.finishing`, which looks whether it was the last run of its matrix."""
+    if matrix_id := Run.objects.values_list("matrix_id", flat=True).get(pk=run_id):
+        Ending.objects.create(matrix_id=matrix_id)
 
 
 def insert_ended(run: Run, *, ended_at: datetime | None, actor: str) -> None:
@@ -116,6 +123,7 @@ def fill(run: Run, *, began_at: datetime | None, ended_at: datetime | None, acto
     RunEvent.objects.create(
         run_id=run.pk, kind="status", old=Status.QUEUED, new=Status.SUCCEEDED, actor=actor, text="Run by hand."
     )
+    _leave_word(run.pk)
 
 
 def dispatch(run_id: uuid.UUID) -> None:

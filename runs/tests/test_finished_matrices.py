@@ -1,0 +1,109 @@
+"""A matrix that has finished is told of once, with its numbers, however many runs end at the same moment."""
+
+import pytest
+from django.db import transaction
+
+from benchsite.teams.models import Notice
+from runs import finishing, lifecycle
+from runs.models import Ending, Run
+from runs.models.run import Status
+from runs.tests.factories import make_run, make_sweep
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def sweep(team):
+    return make_sweep(team=team, name="redis always A")
+
+
+def waiting(sweep, **fields):
+    return make_run(sweep, status="queued", **fields).pk
+
+
+def end(run, to=Status.SUCCEEDED):
+    lifecycle.dispatch(run)
+    reason = "" if to == Status.SUCCEEDED else "client_failed"
+    lifecycle.finish(run, lifecycle.claim(run, "test"), to, reason=reason)
+
+
+def test_it_waits_for_the_last_run(sweep):
+    first, last = waiting(sweep, threads=1), waiting(sweep, threads=2)
+    end(first)
+    assert finishing.look() == 0
+    assert not Ending.objects.exists()
+    end(last)
+    assert finishing.look() == 1
+    assert not Ending.objects.exists()
+    assert finishing.look() == 0
+    assert Notice.objects.count() == 1
+
+
+def test_it_says_how_the_runs_ended_and_what_they_reached(sweep):
+    good, bad = waiting(sweep, threads=1), waiting(sweep, threads=2)
+    Run.objects.filter(pk=good).update(throughput_ops_s=12345.6, verdict="pass")
+    end(good)
+    end(bad, Status.FAILED)
+    finishing.look()
+    told = Notice.objects.get()
+    assert told.subject == f"{sweep.matrix.name}: 1 run succeeded, 1 failed"
+    assert "redis always A: 12.3k ops/s" in told.text
+    assert told.path == f"/matrices/{sweep.matrix_id}/"
+    assert told.data["runs"] == {"succeeded": 1, "failed": 1, "cancelled": 0, "rejected": 0}
+    assert told.data["highest"] == [{"sweep": "redis always A", "throughput_ops_s": 12345.6}]
+
+
+def test_a_rejected_run_reaches_nothing(sweep):
+    run = waiting(sweep)
+    Run.objects.filter(pk=run).update(throughput_ops_s=99.0, verdict="reject")
+    end(run)
+    finishing.look()
+    told = Notice.objects.get()
+    assert "1 run succeeded (1 rejected)" in told.subject
+    assert told.text == "No run has a result that counts."
+
+
+def test_a_matrix_that_was_cancelled_has_finished_too(sweep, user):
+    make_run(sweep, status="queued")
+    lifecycle.request_cancel_matrix(sweep.matrix, user)
+    assert finishing.look() == 1
+    assert Notice.objects.get().subject.endswith("0 runs succeeded, 1 cancelled")
+
+
+def test_it_tells_again_once_runs_were_added(sweep, user):
+    run = waiting(sweep)
+    end(run, Status.FAILED)
+    finishing.look()
+    again = lifecycle.run_again(Run.objects.get(pk=run), user)
+    assert finishing.look() == 0
+    lifecycle.request_cancel(again, user)
+    assert finishing.look() == 1
+    assert Notice.objects.count() == 2
+
+
+def test_an_end_that_was_rolled_back_leaves_no_word(sweep):
+    run = waiting(sweep)
+    with pytest.raises(RuntimeError), transaction.atomic():
+        end(run)
+        raise RuntimeError
+    assert not Ending.objects.exists()
+
+
+def test_an_uploaded_run_finishes_no_matrix(team):
+    assert finishing.look() == 0
+    assert not Notice.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_runs_that_end_at_the_same_moment_are_told_of_once(team, user, race):
+    sweep = make_sweep(team=team)
+    runs = [make_run(sweep, status="queued", threads=threads) for threads in range(1, 9)]
+
+    def one():
+        lifecycle.request_cancel(runs.pop(), user)
+        return finishing.look()
+
+    told = race(one, times=8)
+    assert sum(told) + finishing.look() == 1
+    assert Notice.objects.count() == 1
+    assert not Ending.objects.exists()
