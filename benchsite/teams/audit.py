@@ -42,6 +42,10 @@ KINDS: Final = {
     "schedule_off": "switched a schedule off",
     "schedule_on": "switched a schedule on",
     "schedule_deleted": "deleted a schedule",
+    "baseline_set": "set a baseline",
+    "baseline_unset": "unset a baseline",
+    "badge_made": "made a badge link",
+    "badge_revoked": "revoked a badge link",
 }
 LONGEST_SUBJECT: Final = 200
 
