@@ -1,15 +1,18 @@
-"""The home page: what is going on, gathered from the packages that know it."""
+"""Pages that look into every package: the home page, and handing a team's things over."""
 
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.contrib import messages
 from django.db.models import Count, Max, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
 
-from benchsite.teams.models import Role, Team
-from benchsite.teams.permissions import has_role, team_of, team_required
+from benchsite import handing_over
+from benchsite.teams.models import Membership, Role, Team
+from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
+from reports.models import Report
 from runs import live
 from runs.live import LiveSeries
 from runs.models import Cluster, Database, Matrix, Run, Sweep
@@ -123,3 +126,31 @@ def home(request: HttpRequest) -> HttpResponse:
     context = {"home": home_of(team_of(request)), "can_run": has_role(request, Role.RUNNER)}
     part = "benchsite/home_now.html" if request.htmx else "benchsite/home.html"  # type: ignore[attr-defined]
     return render(request, part, context)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.ADMIN)
+def hand_over(request: HttpRequest) -> HttpResponse:
+    """Everything of this team to another one of which the person is an admin too."""
+    team, me, refusal = team_of(request), user_of(request), ""
+    admin = Membership.objects.filter(user=me, role=Role.ADMIN).exclude(team=team).select_related("team")
+    others = [one.team for one in admin.order_by("team__name")]
+    if request.method == "POST":
+        chosen = next((one for one in others if str(one.pk) == request.POST.get("to")), None)
+        if chosen is None or "sure" not in request.POST:
+            refusal = "Choose a team, and say that you are sure."
+        else:
+            try:
+                handing_over.hand_over(team, chosen, me)
+            except handing_over.HandOverRefused as refused:
+                refusal = str(refused)
+            else:
+                messages.success(request, f"Everything of {team} is {chosen}'s now.")
+                return redirect("members")
+    counts = {
+        "matrices": team.matrices.count(),
+        "runs": team.runs.count(),
+        "reports": Report.objects.filter(team=team).count(),
+    }
+    context = {"team": team, "others": others, "refusal": refusal, "counts": counts}
+    return render(request, "benchsite/hand_over.html", context, status=422 if refusal else 200)
