@@ -73,11 +73,11 @@ class Component:
         return f"{self.name} {how}. The end of {self.log}:\n{log_tail(self.log)}"
 
 
-def web(port: int) -> Component:
+def web(port: int, host: str = HOST) -> Component:
     """gunicorn with threads; the only process with a pool of database connections."""
     argv = [
         *(sys.executable, "-m", "gunicorn", "benchsite.wsgi:application"),
-        *("--bind", f"{HOST}:{port}", "--workers", "1", "--worker-class", "gthread", "--threads", str(WEB_THREADS)),
+        *("--bind", f"{host}:{port}", "--workers", "1", "--worker-class", "gthread", "--threads", str(WEB_THREADS)),
         *("--graceful-timeout", "3", "--no-control-socket"),
     ]
 

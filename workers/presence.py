@@ -10,6 +10,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models.functions import Now
 
 from runs.models import LoadGenerator, Machine
+from workers import pulse
 from workers.facts import machine_facts
 from workers.manifests import installed_bindings
 
@@ -18,6 +19,8 @@ BEAT_S = 5.0
 # The worker's environment names the generator; without it the worker is no load generator.
 GENERATOR_VARIABLE = "BENCHSITE_GENERATOR"
 SLOTS_VARIABLE = "BENCHSITE_GENERATOR_SLOTS"
+# What tells this host from others where its files cannot: every container has a machine id and a name of its own.
+MACHINE_VARIABLE = "BENCHSITE_MACHINE"
 
 
 def generator_name() -> str:
@@ -26,7 +29,9 @@ def generator_name() -> str:
 
 
 def host_key() -> str:
-    """What tells this host from others: the machine id where there is one, else the host's name."""
+    """What tells this host from others: what it was called, else the machine id, else the host's name."""
+    if stated := os.environ.get(MACHINE_VARIABLE):
+        return f"called {stated}"
     for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
         try:
             with open(path) as file:  # noqa: PTH123 - a Path adds nothing here
@@ -43,12 +48,16 @@ def register_machine() -> Machine:
     observed = machine_facts(settings.VAR_DIR)
     with transaction.atomic():
         machine, made = Machine.objects.select_for_update().get_or_create(
-            host_key=host_key(), defaults={"name": _free_name(platform.node() or "this machine"), "facts": observed}
+            host_key=host_key(), defaults={"name": _free_name(_host_name()), "facts": observed}
         )
         if not made:
             machine.facts = {**machine.facts, **observed}
             machine.save(update_fields=["facts"])
     return machine
+
+
+def _host_name() -> str:
+    return os.environ.get(MACHINE_VARIABLE) or platform.node() or "this machine"
 
 
 def register_generator(name: str) -> LoadGenerator:
@@ -79,6 +88,7 @@ def _beat(name: str) -> None:
     while not stop.wait(BEAT_S):
         try:
             LoadGenerator.objects.filter(name=name).update(last_seen_at=Now())
+            pulse.touch()
         except DatabaseError as error:
             log.warning("%s: no sign of life (%s).", name, str(error).splitlines()[0])
             connection.close()

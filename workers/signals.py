@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
 from runs.artifacts import check_storage
-from workers import presence, standing
+from workers import presence, pulse, standing
 from workers.client import keep_leftovers
 from workers.orphans import exit_when_parent_is_gone
 from workers.registry import end_earlier_lives
@@ -32,6 +32,7 @@ def come_up(**_: Any) -> None:
     end_earlier_lives(settings.GUARDED_DIR)
     if os.environ.get(ROLE_VARIABLE) == "conductor":
         standing.forget_earlier_servers()
+        pulse.beat_forever()
     name = presence.generator_name()
     if name:
         try:
