@@ -19,11 +19,11 @@ CHALLENGE = {"WWW-Authenticate": 'Bearer realm="benchsite"'}
 class Needs(HttpBearer):
     """`auth=Needs(Scope.RUNS_READ)` on an endpoint or a router; `request.auth` is the `Bearer` then.
 
-    `uploads=True` counts a request as an upload too.
+    Of several scopes any one will do. `uploads=True` counts a request as an upload too.
     """
 
-    def __init__(self, scope: Scope, *, uploads: bool = False) -> None:
-        self.scope = str(scope)
+    def __init__(self, *scopes: Scope, uploads: bool = False) -> None:
+        self.scopes = [str(scope) for scope in scopes]
         self.counted: list[limits.Name] = ["requests", "uploads"] if uploads else ["requests"]
         self.openapi_description = "A token of a team: `bs_...`. Members make them on their team's page of tokens."
         super().__init__()
@@ -47,13 +47,14 @@ class Needs(HttpBearer):
                 headers={"WWW-Authenticate": CHALLENGE["WWW-Authenticate"] + ', error="invalid_token"'},
             )
         limits.spend(request, bearer.token.pk, self.counted)
-        if self.scope not in bearer.scopes:
+        if not bearer.scopes.intersection(self.scopes):
+            has = ", ".join(sorted(bearer.scopes)) or "none"
             raise Problem(
                 "insufficient-scope",
-                f"This needs the scope {self.scope}; the token has {', '.join(sorted(bearer.scopes)) or 'none'}.",
+                f"This needs the scope {' or '.join(self.scopes)}; the token has {has}.",
                 headers={
                     "WWW-Authenticate": CHALLENGE["WWW-Authenticate"]
-                    + f', error="insufficient_scope", scope="{self.scope}"'
+                    + f', error="insufficient_scope", scope="{" ".join(self.scopes)}"'
                 },
             )
         return bearer

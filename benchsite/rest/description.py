@@ -5,11 +5,12 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from ninja import NinjaAPI
-from ninja.openapi.schema import OpenAPISchema
+from ninja.openapi.schema import REF_TEMPLATE, OpenAPISchema
 from ninja.types import DictStrAny
 
 from benchsite.rest.authentication import Needs
 from benchsite.rest.problems import CONTENT_TYPE
+from benchsite.rest.schemas import FaultEntry, ProblemDocument
 
 PROBLEM: Final = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
 WITH_A_TOKEN: Final = (401, 403, 429)
@@ -27,6 +28,8 @@ class DescribedApi(NinjaAPI):
         for path in described["paths"].values():
             for operation in path.values():
                 _complete(operation, scopes.get(operation["operationId"]))
+        described["components"]["schemas"].setdefault("ProblemDocument", _problem_schema())
+        described["components"]["schemas"].setdefault("FaultEntry", FaultEntry.model_json_schema())
         described["components"]["securitySchemes"] = {
             SCHEME: {
                 "type": "http",
@@ -36,8 +39,8 @@ class DescribedApi(NinjaAPI):
         }
         return described
 
-    def _scopes(self) -> dict[str, str]:
-        """Which scope each endpoint needs, by its operation."""
+    def _scopes(self) -> dict[str, list[str]]:
+        """Which scopes each endpoint takes, by its operation."""
         found = {}
         for bound in self._get_bound_routers():
             for view in bound.path_operations.values():
@@ -45,17 +48,23 @@ class DescribedApi(NinjaAPI):
                     needs = [one for one in operation.auth_callbacks if isinstance(one, Needs)]
                     if needs:
                         name = operation.operation_id or self.get_openapi_operation_id(operation)
-                        found[name] = needs[0].scope
+                        found[name] = needs[0].scopes
         return found
 
 
-def _complete(operation: DictStrAny, scope: str | None) -> None:
+def _problem_schema() -> DictStrAny:
+    said = ProblemDocument.model_json_schema(ref_template=REF_TEMPLATE)
+    said.pop("$defs", None)
+    return said
+
+
+def _complete(operation: DictStrAny, scopes: list[str] | None) -> None:
     """Say which scope it needs, and that refusals are problem documents."""
     refusing: set[int] = set()
-    if scope is not None:
+    if scopes is not None:
         refusing |= set(WITH_A_TOKEN)
-        operation["security"] = [{SCHEME: [scope]}]
-        said = f"Needs a token with the scope `{scope}`."
+        operation["security"] = [{SCHEME: [scope]} for scope in scopes]
+        said = f"Needs a token with the scope {' or '.join(f'`{scope}`' for scope in scopes)}."
         operation["description"] = f"{operation['description']}\n\n{said}" if operation.get("description") else said
     if operation["parameters"] or "requestBody" in operation:
         refusing.add(400)

@@ -125,7 +125,7 @@ class SeriesOf(Schema):
     operation: str
     latency_kind: Kind
     second: list[int] = Field(description="Since `begins_at`.")
-    columns: dict[str, list[float | None]] = Field(description="By name: " + ", ".join(COLUMNS) + ".")
+    columns: dict[str, list[int | float | None]] = Field(description="By name: " + ", ".join(COLUMNS) + ".")
 
 
 class SeriesAnswer(Schema):
@@ -267,7 +267,7 @@ def get_series(request: HttpRequest, run_id: UUID, asked: Query[SeriesQuery]) ->
     )
 
 
-def _numbers(column: Any) -> list[float | None]:
+def _numbers(column: Any) -> list[int | float | None]:
     """With null for what JSON has no number for."""
     return [value if known else None for value, known in zip(column.tolist(), np.isfinite(column), strict=True)]
 

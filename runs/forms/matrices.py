@@ -279,19 +279,25 @@ class MatrixForm(DescribedForm):
     def submit(self, user: User) -> Matrix:
         """Saves the matrix and inserts its runs. Raises PlanError; nothing is stored then."""
         with transaction.atomic():
-            matrix = self.matrix()
-            workloads = self.chosen_workloads()
-            if self.follows:
-                workloads = self.follows.stored(workloads, matrix)
-            matrix.created_by = user
-            matrix.save()
-            matrix.workloads.set(workloads)
-            matrix.load_generators.set(self.chosen_generators())
-            MatrixEntry.objects.bulk_create(
-                MatrixEntry(matrix=matrix, database=database, mode=mode, position=position)
-                for position, (database, mode) in enumerate(self.chosen_entries())
-            )
+            matrix = self.store(user)
             submit(matrix, user)
+        return matrix
+
+    @transaction.atomic
+    def store(self, user: User) -> Matrix:
+        """Saves the matrix alone, to be submitted later."""
+        matrix = self.matrix()
+        workloads = self.chosen_workloads()
+        if self.follows:
+            workloads = self.follows.stored(workloads, matrix)
+        matrix.created_by = user
+        matrix.save()
+        matrix.workloads.set(workloads)
+        matrix.load_generators.set(self.chosen_generators())
+        MatrixEntry.objects.bulk_create(
+            MatrixEntry(matrix=matrix, database=database, mode=mode, position=position)
+            for position, (database, mode) in enumerate(self.chosen_entries())
+        )
         return matrix
 
 

@@ -1,12 +1,11 @@
 """Matrices: the list, and the builder with its preview."""
 
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib import messages
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -18,21 +17,12 @@ from runs.forms.exclusions import Exclusion
 from runs.forms.following import study_asked
 from runs.forms.matrices import MatrixForm
 from runs.models import Matrix
-from runs.models.run import Status
 from runs.pages.building import Grid, grid_of
+from runs.pages.matrices import counted, state_of
 from runs.pages.queue import queue
 from runs.planning import PlanError, Preview, Problem, preview
 from runs.studies.templates import templates
 from runs.views.paging import page_of
-
-COUNTED = {
-    "total": Q(),
-    "succeeded": Q(runs__status=Status.SUCCEEDED),
-    "failed": Q(runs__status=Status.FAILED),
-    "cancelled": Q(runs__status=Status.CANCELLED),
-    "active": Q(runs__status__in=[Status.RUNNING, Status.DISPATCHED]),
-    "queued": Q(runs__status=Status.QUEUED),
-}
 
 
 @require_GET
@@ -116,41 +106,6 @@ def study_of(matrix: Matrix) -> dict[str, object]:
     """Which study a stored matrix follows, as an address would say it."""
     kept = matrix.template or {}
     return {"template": kept.get("study"), "scenario": kept.get("scenario"), "scale": kept.get("scale")}
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Where a submitted matrix is, in one word with a badge."""
-
-    word: str
-    badge: str
-    ended: int  # runs that ended, whichever way
-
-
-def counted(matrices: Iterable[Matrix]) -> list[Matrix]:
-    """The matrices with their runs counted; only those of the page, for all together may have a million."""
-    counts = {name: Count("runs", filter=condition) for name, condition in COUNTED.items()}
-    keys = [matrix.pk for matrix in matrices]
-    rows = Matrix.objects.filter(pk__in=keys).select_related("created_by").annotate(**counts).in_bulk()
-    return [rows[key] for key in keys if key in rows]
-
-
-def state_of(matrix: Matrix) -> State:
-    """The state of a matrix whose runs were counted."""
-    count = {name: getattr(matrix, name) for name in COUNTED}
-    if matrix.submitted_at is None:
-        return State("not submitted", "none", 0)
-    ended = count["succeeded"] + count["failed"] + count["cancelled"]
-    if count["active"]:
-        return State("running", "running", ended)
-    if count["queued"]:
-        # Between two runs nothing is active, and the matrix is still under way.
-        return State("under way" if ended else "queued", "running" if ended else "queued", ended)
-    if count["failed"]:
-        return State(f"{count['failed']} failed", "failed", ended)
-    if count["cancelled"]:
-        return State("cancelled", "cancelled", ended)
-    return State("done", "succeeded", ended)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,200 @@
+"""A plan as programs write it: JSON that becomes the matrix builder's own form."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, Protocol
+from uuid import UUID
+
+from django.http import QueryDict
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from benchsite.rest.problems import Fault
+from benchsite.rest.values import Text, Word
+from benchsite.teams.models import Team
+from runs.forms.matrices import MatrixForm, generators_for
+from runs.models import Database, LoadGenerator, Workload
+from runs.planning import Problem
+
+# What the builder calls its fields, where a plan has another name.
+NAMES: Final = {
+    "tags": "labels",
+    "reset_rung": "between_rungs",
+    "min_measure_s": "measure_s",
+    "max_measure_s": "measure_s",
+}
+OFFERED: Final = 8
+
+
+class PlanEntry(Schema):
+    """One database in one durability mode: a row of the matrix."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    database: Word = Field(description="Its name or id.")
+    mode: Word = Field(description="A mode's slug in the catalog.")
+
+
+class PlanExclusion(Schema):
+    """What is left out: wherever everything agrees that is named here."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    database: Word | None = Field(None, description="With `mode`.")
+    mode: Word | None = None
+    workload: Word | None = None
+    rung: int | None = Field(None, ge=1, le=2_147_483_647)
+    reason: Word = Field(description="Shown wherever its result would stand.", min_length=1)
+
+
+class MatrixPlan(Schema):
+    """Databases x durability modes x workloads x load ladder x repeats, minus exclusions."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "nightly",
+                    "entries": [{"database": "Redis", "mode": "always"}],
+                    "workloads": ["A: update heavy, 10,000 records"],
+                    "rungs": [2, 8, 32],
+                    "repeats": 3,
+                    "warmup_s": 10,
+                    "measure_s": 60,
+                }
+            ]
+        },
+    )
+
+    name: Word = Field("", description="Left empty, it is made from what is chosen.")
+    purpose: Literal["smoke", "demo", "tuning", "measured", "soak"] = "measured"
+    entries: list[PlanEntry] = Field(max_length=500)
+    workloads: list[Word] = Field(description="Names or ids.", max_length=100)
+    load_generators: list[Word] | None = Field(
+        None, description="Names or ids; left out: all that the team may use.", max_length=500
+    )
+    processes_per_generator: int = Field(1, ge=1, le=64)
+    ladder: Literal["threads", "target"] = Field("threads", description="What a rung is: threads, or ops/s offered.")
+    rungs: list[int] = Field([2, 4, 8, 16, 32, 64], max_length=60)
+    threads: int | None = Field(None, ge=1, le=100_000, description="Of a ladder of targets: on every rung.")
+    repeats: int = Field(3, ge=1, le=50)
+    order: Literal["as_listed", "interleaved", "randomised"] = "interleaved"
+    bracket: bool = Field(False, description="The first cell once more at the end, to see drift.")
+    seed: int = Field(1, ge=1, le=2_147_483_647)
+    warmup_s: int = Field(60, ge=0, le=86_400)
+    measure_s: int = Field(180, ge=1, le=604_800)
+    load_policy: Literal["load", "existing"] = "load"
+    load_threads: int = Field(8, ge=1, le=10_000)
+    between_rungs: Literal["keep", "restart", "reload"] = "keep"
+    priority: int = Field(0, ge=-100, le=100)
+    records_rule: Literal["", "per_node"] = Field("", description="`per_node`: records grow with the cluster's nodes.")
+    labels: list[Word] = Field([], max_length=20, description="Every run gets them.")
+    notes: Text = ""
+    exclusions: list[PlanExclusion] = Field([], max_length=200)
+
+
+class Named(Protocol):
+    """A row that a plan names."""
+
+    name: Any
+    pk: Any
+
+
+class Names:
+    """Finds the team's rows by name or id, and gathers what is not there."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+
+    def key(self, rows: Sequence[Named], said: str, kind: str, pointer: str) -> str:
+        """The key of the row that is meant; empty where there is none."""
+        found = [row for row in rows if said in (row.name, str(row.pk)) or _is_key(said, row.pk)]
+        if found:
+            return str(found[0].pk)
+        there = ", ".join(f"“{row.name}”" for row in rows[:OFFERED]) + (", …" if len(rows) > OFFERED else "")
+        detail = f"There is no {kind} “{said[:80]}”. " + (
+            f"There are: {there}." if there else f"Your team has no {kind}."
+        )
+        self.faults.append({"pointer": pointer, "detail": detail, "code": "unknown"})
+        return ""
+
+
+def _is_key(said: str, key: UUID) -> bool:
+    try:
+        return UUID(said) == key
+    except ValueError:
+        return False
+
+
+def form_of(plan: MatrixPlan, team: Team) -> tuple[MatrixForm | None, list[Fault]]:
+    """The builder's form with this plan in it, checked; None and what is wrong where it cannot be meant."""
+    names = Names()
+    sent = _as_sent(plan, team, names)
+    if names.faults:
+        return None, names.faults
+    form = MatrixForm(sent, team=team, final=True)
+    return (form, []) if form.is_valid() else (None, list(_faults(form)))
+
+
+def _as_sent(plan: MatrixPlan, team: Team, names: Names) -> QueryDict:
+    """What the builder's page would send."""
+    databases, workloads = list(Database.objects.filter(team=team)), list(Workload.objects.filter(team=team))
+    generators = list(generators_for(team))
+    sent = QueryDict(mutable=True)
+    for field, value in plan.model_dump(
+        exclude={"entries", "workloads", "load_generators", "exclusions", "labels", "rungs", "between_rungs", "bracket"}
+    ).items():
+        sent[field] = "" if value is None else str(value)
+    sent["tags"], sent["reset_rung"] = ", ".join(plan.labels), plan.between_rungs
+    sent["rungs"] = ", ".join(map(str, plan.rungs))
+    if plan.bracket:
+        sent["bracket"] = "on"
+    sent.setlist("entries", [
+        f"{names.key(databases, one.database, 'database', f'#/entries/{at}/database')}:{one.mode}"
+        for at, one in enumerate(plan.entries)
+    ])  # fmt: skip
+    sent.setlist("workloads", _keys(names, workloads, plan.workloads, "workload", "#/workloads"))
+    sent.setlist("load_generators", _generators(names, generators, plan.load_generators))
+    there: dict[str, Sequence[Named]] = {"database": databases, "workload": workloads}
+    for at, row in enumerate(plan.exclusions):
+        _exclude(sent, row, names, there, f"#/exclusions/{at}")
+    return sent
+
+
+def _generators(names: Names, there: Sequence[LoadGenerator], said: Sequence[str] | None) -> list[str]:
+    if said is None:
+        return [str(one.pk) for one in there]
+    return _keys(names, there, said, "load generator", "#/load_generators")
+
+
+def _keys(names: Names, rows: Sequence[Named], said: Iterable[str], kind: str, pointer: str) -> list[str]:
+    return [names.key(rows, one, kind, f"{pointer}/{at}") for at, one in enumerate(said)]
+
+
+def _exclude(
+    sent: QueryDict, row: PlanExclusion, names: Names, there: Mapping[str, Sequence[Named]], pointer: str
+) -> None:
+    def key(said: str | None, kind: str) -> str:
+        return names.key(there[kind], said, kind, f"{pointer}/{kind}") if said else ""
+
+    database = key(row.database, "database")
+    sent.appendlist("exclude_entry", f"{database}:{row.mode or ''}" if row.database or row.mode else "")
+    sent.appendlist("exclude_workload", key(row.workload, "workload"))
+    sent.appendlist("exclude_rung", str(row.rung or ""))
+    sent.appendlist("exclude_reason", row.reason)
+
+
+def _faults(form: MatrixForm) -> Iterable[Fault]:
+    for field, said in form.errors.get_json_data().items():
+        for one in said if field != "__all__" else []:
+            yield {"pointer": f"#/{NAMES.get(field, field)}", "detail": str(one["message"]), "code": str(one["code"])}
+    for at, row in enumerate(form.exclusions):
+        if row.error:
+            yield {"pointer": f"#/exclusions/{at}", "detail": row.error, "code": "exclusion"}
+
+
+def faults_of(problems: Iterable[Problem]) -> list[Fault]:
+    """What keeps a plan from being run, as errors of the request."""
+    return [
+        {"pointer": f"#/{NAMES.get(one.field, one.field)}", "detail": one.message, "code": "plan"} for one in problems
+    ]

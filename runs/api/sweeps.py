@@ -1,0 +1,190 @@
+"""Sweeps: the curves, and their points."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import groupby
+from statistics import median
+from typing import Any, Literal
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from ninja import Query, Schema
+from pydantic import Field
+
+from benchsite.rest.authentication import Needs, team_in
+from benchsite.rest.owned import owned
+from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.schemas import refusals
+from benchsite.rest.values import Moment, Word
+from benchsite.teams.models import Scope
+from runs.api.routers import matrices
+from runs.api.schemas import ROOT
+from runs.models import Run, Sweep
+from runs.models.run import Status, Verdict
+
+READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
+
+
+class SweepQuery(PageQuery):
+    """Which sweeps; what is left out restricts nothing."""
+
+    system: Word | None = None
+    database: Word | None = None
+    mode: Word | None = None
+    workload: Word | None = None
+    label: Word | None = None
+    matrix: UUID | None = None
+    phase: Literal["measure", "load", "any"] = "measure"
+    since: Moment | None = None
+    until: Moment | None = None
+
+    def restricted(self, rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
+        """The rows that this query lets through."""
+        said = {
+            "system": self.system,
+            "database_name": self.database,
+            "mode": self.mode,
+            "workload_name": self.workload,
+            "tags__contains": [self.label.lower()] if self.label is not None else None,
+            "matrix_id": self.matrix,
+            "phase": None if self.phase == "any" else self.phase,
+            "created_at__gte": self.since,
+            "created_at__lt": self.until,
+        }
+        return rows.filter(**{column: value for column, value in said.items() if value is not None})
+
+
+class SweepLinks(Schema):
+    self: str
+    page: str = Field(description="With its ceiling and knee, for people.")
+    table: str = Field(description="Its points with intervals, as JSON; .csv for spreadsheets. Needs a session.")
+    runs: str
+    matrix: str | None
+
+
+class SweepAnswer(Schema):
+    """One curve: one database in one mode under one workload, over its load ladder."""
+
+    id: UUID
+    name: str
+    permalink: str
+    phase: str
+    system: str
+    mode: str
+    database: str
+    version: str
+    workload: str
+    cluster: str
+    nodes: int | None
+    purpose: str
+    ladder: str
+    labels: list[str]
+    notes: str
+    created_at: datetime
+    links: SweepLinks
+
+
+class SweepPage(PageAnswer):
+    """Sweeps, the newest first."""
+
+    items: list[SweepAnswer]
+
+
+class PointRun(Schema):
+    """One repeat of a point."""
+
+    id: UUID
+    repeat: int
+    status: str
+    verdict: str
+    throughput_ops_s: float | None
+    counts: bool = Field(description="Whether it is part of the point: succeeded, not rejected, not excluded.")
+
+
+class PointAnswer(Schema):
+    """One rung."""
+
+    threads: int
+    target_ops_s: int | None
+    counted: int = Field(description="How many repeats are part of it.")
+    throughput_median_ops_s: float | None
+    throughput_min_ops_s: float | None
+    throughput_max_ops_s: float | None
+    runs: list[PointRun]
+
+
+class SweepDetail(SweepAnswer):
+    """One curve with its points."""
+
+    points: list[PointAnswer]
+
+
+@matrices.get("/sweeps", response={200: SweepPage}, auth=READ, operation_id="list_sweeps", summary="List sweeps")
+def list_sweeps(request: HttpRequest, asked: Query[SweepQuery]) -> SweepPage:
+    rows = asked.restricted(Sweep.objects.filter(team=team_in(request)))
+    page = page_of(request, rows, ("-created_at", "-pk"), asked)
+    items = [SweepAnswer(**_fields(row, request)) for row in page.rows]
+    return SweepPage(items=items, next_cursor=page.next_cursor, next=page.next)
+
+
+@matrices.get(
+    "/sweeps/{sweep_id}",
+    response={200: SweepDetail, **refusals(404)},
+    auth=READ,
+    operation_id="get_sweep",
+    summary="One sweep with its points",
+)
+def get_sweep(request: HttpRequest, sweep_id: UUID) -> SweepDetail:
+    found = owned(Sweep.objects.all(), request, sweep_id)
+    runs = Run.objects.filter(sweep=found, is_bracket=False).defer("spec", "evidence")
+    ordered = runs.order_by("threads", "target_ops_s", "repeat", "pk")
+    return SweepDetail(**_fields(found, request), points=list(_points(ordered)))
+
+
+def _fields(row: Sweep, request: HttpRequest) -> dict[str, Any]:
+    page = reverse("sweep", args=[row.pk])
+    same = ("name", "phase", "system", "mode", "version", "nodes", "purpose", "ladder", "notes", "created_at")
+    return {
+        "id": row.pk,
+        "permalink": request.build_absolute_uri(page),
+        "database": row.database_name,
+        "workload": row.workload_name,
+        "cluster": row.cluster_name,
+        "labels": row.tags,
+        "links": SweepLinks(
+            self=f"{ROOT}/sweeps/{row.pk}",
+            page=page,
+            table=reverse("figure-sweep-data", args=[row.pk, "json"]),
+            runs=f"{ROOT}/runs?sweep={row.pk}",
+            matrix=f"{ROOT}/matrices/{row.matrix_id}" if row.matrix_id else None,
+        ),
+        **{name: getattr(row, name) for name in same},
+    }
+
+
+def _points(runs: Iterable[Run]) -> Iterable[PointAnswer]:
+    for (threads, target), group in groupby(runs, key=lambda run: (run.threads, run.target_ops_s)):
+        found = [
+            PointRun(
+                id=run.pk, repeat=run.repeat, status=run.status, verdict=run.verdict,
+                throughput_ops_s=run.throughput_ops_s, counts=_counts(run),
+            )
+            for run in group
+        ]  # fmt: skip
+        rates = [run.throughput_ops_s for run in found if run.counts and run.throughput_ops_s is not None]
+        yield PointAnswer(
+            threads=threads,
+            target_ops_s=target,
+            counted=sum(run.counts for run in found),
+            throughput_median_ops_s=median(rates) if rates else None,
+            throughput_min_ops_s=min(rates, default=None),
+            throughput_max_ops_s=max(rates, default=None),
+            runs=found,
+        )
+
+
+def _counts(run: Run) -> bool:
+    rejected = run.verdict == Verdict.REJECT and not run.verdict_override
+    return run.status == Status.SUCCEEDED and not run.excluded_reason and not rejected
