@@ -3,6 +3,7 @@
 import hashlib
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -58,7 +59,11 @@ STORAGES = {
     },
 }
 
-# Only the import page takes files, with a handler of its own.
+# What one upload by a program may ask for. Up to so many bytes, as they come, are judged in the request.
+UPLOAD_AT_ONCE_BYTES = env_int("BENCHSITE_UPLOAD_AT_ONCE_BYTES", 1024**2, least=1024, most=16 * 1024**2)
+UPLOAD_MOST_BYTES = env_int("BENCHSITE_UPLOAD_MOST_BYTES", 1024**3, least=1024, most=64 * 1024**3)
+UPLOAD_EXPANDED_BYTES = env_int("BENCHSITE_UPLOAD_EXPANDED_BYTES", 32 * 1024**2, least=1024, most=1024**3)
+# Only the import page and the API take files, with handlers of their own.
 FILE_UPLOAD_HANDLERS = ["runs.uploading.arriving.NoFiles"]
 
 # --- Security ----------------------------------------------------------------------------------------------------
@@ -101,8 +106,15 @@ CSRF_COOKIE_NAME = f"benchsite_csrf_{SITE_MARK}"
 # Plotly writes inline styles; nothing else may leave 'self'.
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
-    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
+    "object-src 'none'; base-uri 'self'; form-action 'self'%s; frame-ancestors 'none'"
 )
+# The provider of identities, where there is one (docs/deployment.md): its address as OpenID Connect's discovery has it.
+OIDC_URL = env_str("BENCHSITE_OIDC_URL", "")
+OIDC_NAME = env_str("BENCHSITE_OIDC_NAME", "single sign-on")  # as the button says it
+# Who may come without an account here: "invited" to a team, or "everybody" whom the provider knows.
+OIDC_SIGN_UP = env_choice("BENCHSITE_OIDC_SIGN_UP", "invited", ["invited", "everybody"])
+# A form's answer leads to the provider, which browsers allow only where the policy says so.
+CONTENT_SECURITY_POLICY %= " {0.scheme}://{0.netloc}".format(urlsplit(OIDC_URL)) if OIDC_URL else ""
 
 # Which other sites may show a figure of a report in a frame: https://wiki.example. Nothing else may ever be framed.
 EMBED_ANCESTORS = env_list("BENCHSITE_EMBED_ANCESTORS", [])
@@ -117,6 +129,10 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.humanize",
     "django_htmx",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "ninja",  # its files of the interactive docs
     "benchsite",
     "benchsite.teams",
@@ -138,6 +154,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "benchsite.teams.middleware.CurrentTeam",
 ]
 ROOT_URLCONF = "benchsite.urls"
@@ -157,6 +174,28 @@ TEMPLATES = [
     }
 ]
 AUTH_USER_MODEL = "teams.User"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+ACCOUNT_ADAPTER = "benchsite.teams.sso.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_UNIQUE_EMAIL = False  # An address proves nothing here: nobody is found by it.
+SOCIALACCOUNT_ADAPTER = "benchsite.teams.sso.SocialAccountAdapter"
+SOCIALACCOUNT_ONLY = True
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "sso",
+                "name": OIDC_NAME,
+                "client_id": env_str("BENCHSITE_OIDC_CLIENT_ID", ""),
+                "secret": env_str("BENCHSITE_OIDC_SECRET", ""),
+                "settings": {"server_url": OIDC_URL},
+            }
+        ]
+        if OIDC_URL
+        else [],
+    }
+}
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},

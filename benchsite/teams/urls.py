@@ -1,14 +1,15 @@
 """Signing in and out, one's own account, and the team's pages."""
 
-from django.urls import path
+from django.urls import include, path
 
-from benchsite.teams.views import account, joining, signing_in, team, tokens
+from benchsite.teams.views import account, joining, notifications, signing_in, team, tokens
 
 urlpatterns = [
     path("sign-in/", signing_in.sign_in, name="sign-in"),
     path("sign-in/once/<str:token>", signing_in.sign_in_once, name="sign-in-once"),
     path("sign-out/", signing_in.sign_out, name="sign-out"),
     path("invited/<str:token>", joining.invited, name="invited"),
+    path("sso/", include("benchsite.teams.sso_urls")),
     path("account/", account.account, name="account"),
     path("account/sessions/<uuid:pk>/end/", account.session_end, name="session-end"),
     path("team/", signing_in.choose_team, name="choose-team"),
@@ -20,4 +21,9 @@ urlpatterns = [
     path("team/tokens/", tokens.token_list, name="tokens"),
     path("team/tokens/<uuid:pk>/", tokens.token_change, name="token-change"),
     path("team/audit/", team.audit_log, name="audit"),
+    path("team/notifications/", notifications.notifications, name="notifications"),
+    path("team/webhooks/", notifications.webhook_add, name="webhook-add"),
+    path("team/webhooks/<uuid:pk>/", notifications.webhook, name="webhook"),
+    path("team/webhooks/<uuid:pk>/test/", notifications.webhook_test, name="webhook-test"),
+    path("team/webhooks/<uuid:pk>/change/", notifications.webhook_change, name="webhook-change"),
 ]

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import sessions
+from benchsite.teams import sessions, sso
 from benchsite.teams.models import SignedIn, User
 from benchsite.teams.permissions import user_of
 
@@ -35,6 +35,8 @@ def account(request: HttpRequest) -> HttpResponse:
         "form": form,
         "sessions": [_named(one) for one in sessions.sessions_of(user)],
         "current": request.session.session_key,
+        "sso": sso.provider(),
+        "connected": sso.connected(user),
     }
     return render(request, "teams/account.html", context, status=422 if form.is_bound else 200)
 

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from benchsite.teams import membership
+from benchsite.teams import membership, sso
 from benchsite.teams.forms import SignUpForm
 from benchsite.teams.membership import MembershipRefused
 from benchsite.teams.models import Team, User
@@ -24,6 +24,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     if invitation is None:
         return render(request, "teams/invited_gone.html", status=410)
     me = request.user if isinstance(request.user, User) else None
+    request.session[sso.INVITED] = token  # Whoever comes back from an identity provider is let in by it.
     form = SignUpForm(request.POST if request.method == "POST" and me is None else None)
     refusal = ""
     if request.method == "POST" and (me is not None or form.is_valid()):
@@ -38,7 +39,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
             messages.success(request, f"You are a member of {team} now.")
             return redirect("home")
     bad = bool(refusal) or form.is_bound
-    context = {"invitation": invitation, "form": form, "refusal": refusal}
+    context = {"invitation": invitation, "form": form, "refusal": refusal, "sso": sso.provider()}
     return render(request, "teams/invited.html", context, status=422 if bad else 200)
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import signin
+from benchsite.teams import signin, sso
 from benchsite.teams.models import User
 from benchsite.teams.permissions import memberships_of
 
@@ -45,6 +45,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             "form": form,
             "next": request.POST.get("next") or request.GET.get("next") or "",
             "embedded": settings.EMBEDDED,
+            "sso": sso.provider(),
         },
         status=422 if form.is_bound else 200,
     )
