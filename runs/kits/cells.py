@@ -1,0 +1,140 @@
+"""The cells of a plan and their clients as a kit names them: `0004-redis-always-a-2t-r1.client-1.summary.txt`. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from runs.catalog import System, UnknownMode, UnknownSystem, client_properties, load_catalog
+from runs.declared import PropertyError
+from runs.kits.plan import PlanFile, PlanRefused, planned
+from runs.planning.expansion import TAIL_S, PlannedRun, expand
+from runs.ycsb.command import client_properties_for_run, split
+from runs.ycsb.errors import SplitError
+
+LONGEST_SLUG: Final = 60
+# What one client leaves of one cell, and what Benchsite keeps it as.
+KINDS: Final[Mapping[str, str]] = {"summary.txt": "summary", "stdout.txt": "stdout", "status.txt": "stderr"}
+_OUTPUT: Final = re.compile(r"(?P<cell>\d{4,6}-[a-z0-9-]+)\.client-(?P<client>[1-9]\d{0,3})\.(?P<what>[^/\\]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class KitClient:
+    """One YCSB process of a cell."""
+
+    number: int  # from 0
+    threads: int
+    target_ops_s: int | None
+    duration_s: int | None  # None: until its records are loaded
+    properties: Mapping[str, str]  # without an address, a secret, and where it writes
+
+
+@dataclass(frozen=True, slots=True)
+class KitCell:
+    """One planned run."""
+
+    run: PlannedRun
+    name: str
+    station: str
+    clients: tuple[KitClient, ...]
+
+    @property
+    def records(self) -> int:
+        return self.run.dataset.records
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """A database in one mode: what stands while its cells are run."""
+
+    slug: str
+    database: str  # a role
+    system: System
+    mode: str
+    cells: tuple[KitCell, ...]
+
+
+def slug(text: str) -> str:
+    """Small letters, digits and hyphens: fit for the name of a file on any machine."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST_SLUG].strip("-") or "x"
+
+
+def cell_name(run: PlannedRun) -> str:
+    """The place in the plan comes first, so that names sort and are told apart whatever the rest says."""
+    return f"{run.position + 1:04d}-{slug(run.name)}"
+
+
+def output_of(name: str) -> tuple[str, int, str] | None:
+    """Cell, client (from 0) and what of the name of an output; None where a file is none of a kit's outputs."""
+    found = _OUTPUT.fullmatch(re.split(r"[/\\]", name)[-1])
+    return (found["cell"], int(found["client"]) - 1, found["what"]) if found else None
+
+
+def stations_of(file: PlanFile) -> tuple[Station, ...]:
+    """Every database and mode with its cells, in the order of the plan. Raises PlanRefused."""
+    plan = planned(file)
+    try:
+        runs = expand(plan).runs
+        cells = [_cell(file, run) for run in runs]
+    except (PropertyError, SplitError, UnknownSystem, UnknownMode) as error:
+        raise PlanRefused(f"No kit can be made of this plan: {error}") from None
+    found = []
+    for role, mode in file.entries:
+        mine = tuple(
+            one for one in cells if (one.run.sweep.entry.database.id, one.run.sweep.entry.mode) == (role, mode)
+        )
+        if mine:
+            system = load_catalog().system(file.databases[role].system)
+            found.append(Station(mine[0].station, role, system, mode, mine))
+    return tuple(found)
+
+
+def _cell(file: PlanFile, run: PlannedRun) -> KitCell:
+    entry = run.sweep.entry
+    # Two databases may have one name; their roles differ.
+    station = f"{entry.database.id.removeprefix('database-')}-{slug(entry.database.name)}-{entry.mode}"
+    return KitCell(run, cell_name(run), station, clients_of(file, run))
+
+
+def clients_of(file: PlanFile, run: PlannedRun) -> tuple[KitClient, ...]:
+    """What each client is told, exactly as load generators of Benchsite are."""
+    entry = run.sweep.entry
+    system = load_catalog().system(entry.database.system)
+    binding = _binding_properties(system, run)
+    count = len(run.generators) * file.processes_per_generator
+    threads = split(run.threads, count, what="threads")
+    target = run.target_ops_s
+    targets: list[int] | list[None] = split(target, count, what="operations per second") if target else [None] * count
+    duration = file.warmup_s + file.min_measure_s + TAIL_S if run.phase == "measure" else None
+    return tuple(
+        KitClient(
+            number=number,
+            threads=threads[number],
+            target_ops_s=targets[number],
+            duration_s=duration,
+            properties=client_properties_for_run(
+                run.properties,
+                phase=run.phase,
+                client=number,
+                clients=count,
+                threads=threads[number],
+                target_ops_s=targets[number],
+                duration_s=duration,
+                binding_properties=binding,
+            ),
+        )
+        for number in range(count)
+    )
+
+
+def _binding_properties(system: System, run: PlannedRun) -> dict[str, str]:
+    entry, endpoint = run.sweep.entry, system.binding.endpoint
+    known = client_properties(
+        system,
+        system.mode(entry.mode),
+        entry.database.binding_properties,
+        host="127.0.0.1",
+        port=1,
+        workload=run.properties,
+    )
+    return {name: value for name, value in known.items() if name not in (endpoint.host, endpoint.port)}
