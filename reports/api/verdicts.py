@@ -1,1 +1,112 @@
 """Verdicts of runs against a baseline, and comparisons of any two groups of runs."""
+
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Query, Schema
+from pydantic import Field
+
+from benchsite.rest.authentication import Needs, team_in
+from benchsite.rest.owned import owned
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import refusals
+from benchsite.rest.values import Word
+from benchsite.teams.models import Scope
+from reports.api.routers import verdicts
+from reports.api.schemas import CompareAnswer, VerdictDocument
+from reports.queries.baselines import RUNS
+from reports.verdicts import VerdictAnswer
+from reports.verdicts.choosing import Ambiguous, BaselineUnknown, NothingNamed, verdict_of_run
+from reports.verdicts.comparing import Compared, Incomparable, TooManyTests, compared
+from reports.verdicts.waiting import LONGEST_S, RETRY_AFTER_S, TooManyWaiting, wait_for_end
+from runs.models import Run
+
+
+class Thresholds(Schema):
+    """Other practical thresholds than the baseline's or the usual ones."""
+
+    throughput_percent: float | None = Field(None, ge=0.1, le=1000, description="5 unless the baseline says other.")
+    mean_percent: float | None = Field(None, ge=0.1, le=1000, description="Of mean latencies; 5.")
+    p99_percent: float | None = Field(None, ge=0.1, le=1000, description="Of p99 latencies; 10.")
+
+    def shares(self) -> dict[str, float]:
+        said = {"throughput": self.throughput_percent, "mean": self.mean_percent, "p99": self.p99_percent}
+        return {name: value / 100 for name, value in said.items() if value is not None}
+
+
+class VerdictQuery(Thresholds):
+    """Against what, and for how long to wait."""
+
+    baseline: Word = Field("", description="A baseline's name; empty: what the rule finds.")
+    branch: Word = Field("", description="Where the rule looks; empty: main, else master, else trunk, else its own.")
+    wait: float = Field(0, ge=0, le=LONGEST_S, description="Seconds to wait for the end of a run that is going.")
+
+
+class CompareQuery(Thresholds):
+    """Run ids (commas between them), a baseline's name, a commit or the first seven characters of one."""
+
+    base: Word = Field(min_length=1)
+    new: Word = Field(min_length=1)
+
+
+@verdicts.get(
+    "/runs/{run_id}/verdict",
+    response={200: VerdictDocument, **refusals(404, 503)},
+    auth=Needs(Scope.RUNS_READ),
+    operation_id="get_verdict",
+    summary="Judge a run against a baseline",
+)
+def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) -> VerdictAnswer:
+    """The run and the other repeats of its commit, against a named baseline or what the rule finds.
+
+    A verdict needs three keys: an effect beyond the practical threshold, an interval that agrees, and environments that
+    are alike. Where one is missing it is `inconclusive`; where no new run counts, `error`.
+    """
+    run: Run = owned(RUNS.select_related("sweep__matrix", "team"), request, run_id)
+    try:
+        wait_for_end(run, asked.wait)
+        return verdict_of_run(run, baseline=asked.baseline, branch=asked.branch, thresholds=asked.shares())
+    except BaselineUnknown as unknown:
+        raise _no_baseline(str(unknown)) from unknown
+    except TooManyWaiting:
+        raise Problem(
+            "overloaded",
+            "Too many requests wait for runs already. Ask without `wait`, or again later.",
+            headers={"Retry-After": str(RETRY_AFTER_S)},
+        ) from None
+
+
+@verdicts.get(
+    "/compare",
+    response={200: CompareAnswer, **refusals(404, 422)},
+    auth=Needs(Scope.RUNS_READ),
+    operation_id="compare",
+    summary="Compare two groups of runs, test by test",
+)
+def compare(request: HttpRequest, asked: Query[CompareQuery]) -> Compared:
+    """Each test that both groups have runs of is judged. Where none may be compared, the problem says which fields
+    differ (`incomparable`).
+    """
+    try:
+        return compared(team_in(request), asked.base, asked.new, asked.shares())
+    except NothingNamed as nothing:
+        raise Problem("not-found", str(nothing)) from nothing
+    except (Ambiguous, TooManyTests) as refused:
+        raise Problem("validation-error", str(refused)) from refused
+    except Incomparable as refused:
+        raise Problem(
+            "incomparable",
+            str(refused),
+            errors=[
+                {"pointer": f"environment.{one.field}", "detail": one.detail, "code": one.field}
+                for one in refused.differs
+            ],
+        ) from refused
+
+
+def _no_baseline(name: str) -> Problem:
+    return Problem(
+        "not-found",
+        f"Your team has no baseline “{name}”. Set it with PUT /api/v1/baselines/{{name}}.",
+        errors=[{"pointer": "query.baseline", "detail": "no baseline of this name", "code": "baseline"}],
+    )

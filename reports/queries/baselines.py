@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Final
 
-from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, Count, IntegerField, Prefetch, Q, QuerySet, Value, When
 
 from benchsite.teams.models import Team
 from reports.models import Baseline
@@ -67,6 +67,12 @@ def baselines_of(team: Team) -> QuerySet[Baseline]:
     return counted.annotate(
         run_count=Count("pins"), test_count=Count("pins__run__config_key", distinct=True)
     ).order_by("name")  # fmt: skip
+
+
+def baselines_with_runs(team: Team) -> QuerySet[Baseline]:
+    """By name, each with its runs as far as an answer needs them. Two queries."""
+    runs = Prefetch("runs", Run.objects.order_by("-finished_at", "-pk").only("pk", "config_key"))
+    return Baseline.objects.filter(team=team).select_related("set_by").prefetch_related(runs).order_by("name")
 
 
 def runs_named(team: Team, ids: Sequence[uuid.UUID]) -> list[Run]:
