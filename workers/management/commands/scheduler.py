@@ -1,4 +1,7 @@
-"""`manage.py scheduler`: the one loop that starts runs, has uploads read, and reaps what was lost."""
+"""`manage.py scheduler`: the one loop that starts runs, has uploads read, and reaps what was lost.
+
+Beside it, in threads of its own, goes the loop that delivers notices (`workers.delivering`).
+"""
 
 import logging
 import signal
@@ -13,9 +16,11 @@ from django.core.management.base import BaseCommand
 from django.db import OperationalError, connection
 from kombu.exceptions import OperationalError as BrokerError
 
+from runs import finishing
 from runs.planning.submission import QUEUE_CHANNEL
 from runs.uploading import life
-from workers import scheduling
+from workers import pulse, scheduling
+from workers.delivering import Deliverer
 from workers.tasks import conduct, read, tidy
 from workers.uploads import measuring_here
 
@@ -39,6 +44,8 @@ class Command(BaseCommand):
         signal.signal(signal.SIGINT, self._stop)
         self.named: dict[Hashable, float] = {}
         self.looked_after = self.expired = -EXPIRE_AFTER_S
+        self.deliverer = Deliverer()
+        self.deliverer.start()
         while not self.stopping:
             try:
                 self._serve()
@@ -53,12 +60,14 @@ class Command(BaseCommand):
 
     def _serve(self) -> None:
         while not self.stopping and not self._lock():
+            pulse.touch()  # Standing by is work too.
             time.sleep(TICK_S)
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {QUEUE_CHANNEL}")
         log.info("Scheduling.")
         while not self.stopping:
             self._tick()
+            pulse.touch()
             # Either a second has passed or somebody submitted, cancelled or finished something.
             for _ in connection.connection.notifies(timeout=TICK_S, stop_after=1):
                 pass
@@ -79,6 +88,7 @@ class Command(BaseCommand):
         self.looked_after = now
         scheduling.reap()
         life.reap()
+        finishing.look()
         for deployment_id in scheduling.tidy_deployments():
             self._name(tidy, deployment_id, deployment_id)
         # While a run measures here, nothing is read on this machine.

@@ -1,0 +1,136 @@
+"""Who receives webhooks and e-mail in tests: real servers on this machine, which answer as a test wants."""
+
+import contextlib
+import re
+import socketserver
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "notifications.md"
+
+
+@dataclass
+class Received:
+    """One POST as it came."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Receiver:
+    """An HTTP server and what it got; `status`, `delay_s` and `headers` say how it answers."""
+
+    port: int = 0
+    status: int = 200
+    delay_s: float = 0.0
+    drips: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b"thanks"
+    tls: ssl.SSLContext | None = None
+    got: list[Received] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    receiver: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.receiver.got.append(Received(self.path, dict(self.headers), body))
+        time.sleep(self.receiver.delay_s)
+        with contextlib.suppress(OSError):
+            self._answer()
+
+    do_GET = do_POST
+
+    def _answer(self) -> None:
+        if self.receiver.drips:
+            for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 600:
+                self.wfile.write(bytes([byte]))
+                time.sleep(0.1)
+            return
+        self.send_response(self.receiver.status)
+        for name, value in self.receiver.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(self.receiver.body)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *args: Any) -> None:
+        """Who hangs up early is no news."""
+
+
+@contextlib.contextmanager
+def receiving(**how: Any) -> Iterator[Receiver]:
+    """A receiver that listens until the end of the block."""
+    receiver = Receiver(**how)
+    server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"receiver": receiver}))
+    server.daemon_threads = True
+    server.block_on_close = False
+    receiver.port = server.server_address[1]
+    if receiver.tls is not None:
+        server.socket = receiver.tls.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Smtp(socketserver.StreamRequestHandler):
+    """As much of SMTP as a client needs that wants to be rid of a message."""
+
+    def handle(self) -> None:
+        messages: list[bytes] = self.server.messages  # type: ignore[attr-defined]
+        self.wfile.write(b"220 test ESMTP\r\n")
+        while line := self.rfile.readline():
+            word = line[:4].upper()
+            if word == b"DATA":
+                self.wfile.write(b"354 go on\r\n")
+                lines = iter(self.rfile.readline, b".\r\n")
+                messages.append(b"".join(one[1:] if one.startswith(b"..") else one for one in lines))
+            if word == b"QUIT":
+                self.wfile.write(b"221 bye\r\n")
+                return
+            self.wfile.write(b"250 well\r\n")
+
+
+@contextlib.contextmanager
+def mail_sink() -> Iterator[tuple[int, list[bytes]]]:
+    """The port of an SMTP server, and the messages that it took."""
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp)
+    server.daemon_threads = True
+    server.messages = []  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield server.server_address[1], server.messages  # type: ignore[attr-defined]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def documented(language: str) -> str:
+    """The code block of this language in the documentation."""
+    found = re.search(rf"^```{language}\n(.*?)^```$", DOCS.read_text(), re.S | re.M)
+    assert found is not None
+    return found[1]

@@ -1,0 +1,154 @@
+"""What a member is told by e-mail, and the team's webhooks."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from benchsite.teams import delivering, preferences, webhooks
+from benchsite.teams.mailing import mail_works
+from benchsite.teams.models import Delivery, Membership, Role, Webhook
+from benchsite.teams.notification_forms import PreferencesForm, WebhookForm
+from benchsite.teams.permissions import (
+    current_membership,
+    has_role,
+    owned_or_404,
+    role_required,
+    team_of,
+    team_required,
+    user_of,
+)
+from benchsite.teams.webhooks import WebhookRefused
+
+DELIVERIES_SHOWN = 50
+
+
+@require_http_methods(["GET", "POST"])
+@team_required
+@never_cache
+def notifications(request: HttpRequest) -> HttpResponse:
+    """One's own e-mail; for admins the webhooks too."""
+    member = _membership(request)
+    form = PreferencesForm(
+        request.POST if request.method == "POST" else None,
+        initial={"address": member.user.email, "kinds": preferences.chosen(member)},
+    )
+    if form.is_valid():
+        kinds = form.cleaned_data["kinds"]
+        preferences.choose(member, kinds, address=form.cleaned_data["address"])
+        messages.success(request, f"Saved: you get {'e-mail of what you chose' if kinds else 'no e-mail'}.")
+        return redirect("notifications")
+    return _page(request, form, WebhookForm(), status=422 if form.is_bound else 200)
+
+
+@require_POST
+@role_required(Role.ADMIN)
+@never_cache
+def webhook_add(request: HttpRequest) -> HttpResponse:
+    """Answers with the webhook's page and its secret, which is shown this once."""
+    form = WebhookForm(request.POST)
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            made, secret = webhooks.make(
+                team_of(request), user_of(request), name=data["name"], url=data["url"], kinds=data["kinds"]
+            )
+        except WebhookRefused as refused:
+            form.add_error(None, str(refused))
+        else:
+            return _webhook(request, made, _filled(made), secret=secret)
+    member = _membership(request)
+    own = PreferencesForm(initial={"address": member.user.email, "kinds": preferences.chosen(member)})
+    return _page(request, own, form, status=422)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.ADMIN)
+@never_cache
+def webhook(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    found = owned_or_404(Webhook.objects.select_related("team"), request, pk)
+    if request.method == "GET":
+        return _webhook(request, found, _filled(found))
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return _webhook(request, found, form, status=422)
+    data = form.cleaned_data
+    webhooks.change(found, user_of(request), name=data["name"], url=data["url"], kinds=data["kinds"])
+    messages.success(request, "The webhook is changed.")
+    return redirect("webhook", pk=pk)
+
+
+@require_POST
+@role_required(Role.ADMIN)
+@never_cache
+def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Sends at once and waits, at most for the deadline of every sending."""
+    found = owned_or_404(Webhook.objects.select_related("team"), request, pk)
+    tried = delivering.try_webhook(found)
+    if tried.state == Delivery.State.DELIVERED:
+        messages.success(request, f"The test arrived: “{found.name}” answered {tried.status_code}.")
+    else:
+        messages.error(request, f"The test did not arrive. {tried.error}")
+    return redirect("webhook", pk=pk)
+
+
+@require_POST
+@role_required(Role.ADMIN)
+@never_cache
+def webhook_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Another secret, off, on, or gone."""
+    found, me = owned_or_404(Webhook.objects.select_related("team"), request, pk), user_of(request)
+    if "rotate" in request.POST:
+        secret = webhooks.rotate(found, me)
+        found.refresh_from_db()
+        return _webhook(request, found, _filled(found), secret=secret)
+    if "delete" in request.POST:
+        webhooks.delete(found, me)
+        messages.success(request, f"“{found.name}” is deleted, and is told nothing more.")
+        return redirect("notifications")
+    if "pause" in request.POST:
+        webhooks.pause(found, me)
+        messages.success(request, f"“{found.name}” is told nothing until somebody switches it on.")
+    elif "resume" in request.POST:
+        webhooks.resume(found, me)
+        messages.success(request, f"“{found.name}” is told of what happens from now on.")
+    return redirect("webhook", pk=pk)
+
+
+def _membership(request: HttpRequest) -> Membership:
+    found = current_membership(request)
+    assert found is not None  # `team_required` has seen to it.
+    return found
+
+
+def _filled(webhook: Webhook) -> WebhookForm:
+    return WebhookForm(initial={"name": webhook.name, "url": webhook.url, "kinds": webhook.kinds})
+
+
+def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, status: int) -> HttpResponse:
+    team = team_of(request)
+    may_manage = has_role(request, Role.ADMIN)
+    context = {
+        "team": team,
+        "form": form,
+        "hook": hook,
+        "mail_works": mail_works(),
+        "may_manage": may_manage,
+        "webhooks": team.webhooks.all() if may_manage else (),
+    }
+    return render(request, "teams/notifications.html", context, status=status)
+
+
+def _webhook(
+    request: HttpRequest, found: Webhook, form: WebhookForm, *, secret: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "webhook": found,
+        "form": form,
+        "secret": secret,
+        "deliveries": found.deliveries.select_related("notice")[:DELIVERIES_SHOWN],
+    }
+    return render(request, "teams/webhook.html", context, status=status)

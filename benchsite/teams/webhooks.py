@@ -1,0 +1,123 @@
+"""Webhooks of a team: made, changed, paused and tested by its admins, and how what they are told is signed."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from benchsite.addresses import AddressRefused, refuse_webhook_address, servers_of
+from benchsite.teams import audit
+from benchsite.teams.models import Delivery, Team, User, Webhook
+from benchsite.teams.posting import Target, target_of
+
+PREFIX: Final = "bshook_"
+OVERLAP: Final = timedelta(days=1)  # the secret before a rotation signs on while receivers change over
+MOST_WEBHOOKS: Final = 20
+
+
+class WebhookRefused(Exception):
+    """It cannot be made or told as asked. The message says why and what to do."""
+
+
+def check_url(url: str) -> tuple[Target, str]:
+    """The target of a URL and the address to connect to: asked when it is saved and before each sending.
+
+    Raises WebhookRefused for an address that nobody may have the site connect to.
+    """
+    try:
+        target = target_of(url)
+    except ValueError as error:
+        raise WebhookRefused(str(error)) from None
+    hosts = settings.WEBHOOK_HOSTS
+    if hosts and target.host not in hosts:
+        raise WebhookRefused(f"The operator of this site allows webhooks to {', '.join(hosts)} only.")
+    own = servers_of((settings.DATABASE_URL, settings.REDIS_URL))
+    try:
+        address = refuse_webhook_address(
+            target.host, target.port, settings.WEBHOOK_NETWORKS, own_servers=own, encrypted=target.encrypted
+        )
+    except AddressRefused as refused:
+        raise WebhookRefused(str(refused)) from None
+    return target, address
+
+
+@transaction.atomic
+def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -> tuple[Webhook, str]:
+    """A new webhook and its secret, which no page shows again. Raises WebhookRefused."""
+    target, _ = check_url(url)
+    if team.webhooks.count() >= MOST_WEBHOOKS:
+        raise WebhookRefused(f"A team has at most {MOST_WEBHOOKS} webhooks: delete one that is not needed.")
+    secret = _new_secret()
+    made = Webhook.objects.create(team=team, name=name, url=url, kinds=sorted(kinds), secret=secret, created_by=by)
+    audit.note("webhook_made", team=team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
+    return made, secret
+
+
+@transaction.atomic
+def change(webhook: Webhook, by: User, *, name: str, url: str, kinds: Collection[str]) -> None:
+    """Another name, address or choice of kinds. Raises WebhookRefused."""
+    target, _ = check_url(url)
+    Webhook.objects.filter(pk=webhook.pk).update(name=name, url=url, kinds=sorted(kinds))
+    audit.note("webhook_changed", team=webhook.team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
+
+
+@transaction.atomic
+def rotate(webhook: Webhook, by: User) -> str:
+    """A new secret, shown this once; for a day everything is signed with the old one as well."""
+    locked = Webhook.objects.select_for_update().get(pk=webhook.pk)
+    secret = _new_secret()
+    Webhook.objects.filter(pk=webhook.pk).update(
+        secret=secret, old_secret=locked.secret, old_until=timezone.now() + OVERLAP
+    )
+    audit.note("webhook_rotated", team=webhook.team, actor=by, subject=webhook.name)
+    return secret
+
+
+@transaction.atomic
+def pause(webhook: Webhook, by: User | None, because: str = "") -> None:
+    """It is told nothing from now on, nor what waits for it. Without a person: it was switched off, for a reason."""
+    if not Webhook.objects.filter(pk=webhook.pk, is_active=True).update(is_active=False, off_because=because[:300]):
+        return
+    webhook.deliveries.filter(state=Delivery.State.WAITING).update(
+        state=Delivery.State.GIVEN_UP, next_at=None, error="The webhook was switched off."
+    )
+    audit.note("webhook_off", team=webhook.team, actor=by, subject=webhook.name, text=because)
+
+
+@transaction.atomic
+def resume(webhook: Webhook, by: User) -> None:
+    """It is told again of what happens from now on."""
+    if Webhook.objects.filter(pk=webhook.pk, is_active=False).update(is_active=True, off_because="", failures=0):
+        audit.note("webhook_on", team=webhook.team, actor=by, subject=webhook.name)
+
+
+@transaction.atomic
+def delete(webhook: Webhook, by: User) -> None:
+    """It goes with the log of its deliveries."""
+    audit.note("webhook_deleted", team=webhook.team, actor=by, subject=webhook.name)
+    webhook.delete()
+
+
+def signature(webhook: Webhook, body: bytes) -> str:
+    """The header `Benchsite-Signature`: when, and HMAC-SHA256 over that and the body, one for each secret in use."""
+    now = timezone.now()
+    at = str(int(now.timestamp()))
+    keys = [webhook.secret]
+    if webhook.old_secret and webhook.old_until and webhook.old_until > now:
+        keys.append(webhook.old_secret)
+    marks = [hmac.new(key.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest() for key in keys]
+    return ",".join([f"t={at}", *(f"v1={mark}" for mark in marks)])
+
+
+def _new_secret() -> str:
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def _listed(kinds: Collection[str]) -> str:
+    return ", ".join(sorted(kinds))

@@ -1,0 +1,73 @@
+"""The loop that tells people and programs what happened, beside the scheduler's and never in its way.
+
+Each delivery is tried in a thread of its own, a few at a time, so that a receiver who is slow delays itself alone.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from typing import Final
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from benchsite.teams import delivering
+from benchsite.teams.models import Delivery
+
+log = logging.getLogger(__name__)
+TICK_S: Final = 1.0
+AT_ONCE: Final = 4
+EXPIRE_AFTER_S: Final = 3600.0
+
+
+class Deliverer:
+    """Threads that die with their process: what was being delivered then is delivered by the next one."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self.under_way: dict[uuid.UUID, Delivery] = {}  # by the delivery's id
+        self.lock = threading.Lock()
+        self.expired = -EXPIRE_AFTER_S
+
+    def start(self) -> None:
+        threading.Thread(target=self._serve, name="deliverer", daemon=True).start()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self.stopping.set()
+
+    def tick(self) -> int:
+        """Begin what is due, as far as there is room; answers how many that are."""
+        with self.lock:
+            busy = {one.webhook_id for one in self.under_way.values() if one.webhook_id}
+            room = AT_ONCE - len(self.under_way)
+        found = delivering.due(room, busy=busy) if room else []
+        for delivery in found:
+            with self.lock:
+                self.under_way[delivery.pk] = delivery
+            threading.Thread(target=self._attempt, args=[delivery], name=f"delivery {delivery.pk}", daemon=True).start()
+        now = time.monotonic()
+        if now - self.expired >= EXPIRE_AFTER_S:
+            self.expired = now
+            delivering.expire()
+        return len(found)
+
+    def _serve(self) -> None:
+        while not self.stopping.wait(TICK_S):
+            try:
+                self.tick()
+            except (DatabaseError, InterfaceError) as error:
+                log.warning("Nothing is delivered (%s); trying again.", str(error).partition("\n")[0])
+                connection.close()
+
+    def _attempt(self, delivery: Delivery) -> None:
+        try:
+            found = delivering.attempt(delivery)
+            log.info("Delivery %s: %s %s", delivery.pk, found.state, found.error)
+        except Exception:
+            # Whatever it was, it is tried again when its time comes, and nobody else has to wait for that.
+            log.exception("Delivery %s was not finished.", delivery.pk)
+        finally:
+            connection.close()
+            with self.lock:
+                self.under_way.pop(delivery.pk, None)
