@@ -11,7 +11,7 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 MANAGE := $(BIN)/python manage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down bindings venv test test-fast test-long bench prerequisites \
+.PHONY: help demo up down bindings venv test test-fast test-long bench openapi prerequisites \
 	lint lint-style lint-format lint-types lint-imports lint-templates lint-migrations lint-wheels
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
@@ -68,6 +68,9 @@ lint-migrations:
 
 lint-wheels:
 	@$(BIN)/python .ci/check_wheels.py
+
+openapi: $(VENV)/.installed ## the API's description anew: docs/openapi.json
+	@exec $(BIN)/python -W ignore::RuntimeWarning manage.py openapi
 
 bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.json
 	@exec $(MANAGE) bench $(ARGS)

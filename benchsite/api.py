@@ -47,8 +47,7 @@ def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
         {"pointer": _place(one.get("loc", ())), "detail": str(one.get("msg", "")), "code": str(one.get("type", ""))}
         for one in error.errors
     ]
-    said = "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults[:3])
-    return answer(request, Problem("validation-error", f"{said}.", errors=faults))
+    return answer(request, Problem.of_faults(faults))
 
 
 def _place(loc: tuple[object, ...]) -> str:

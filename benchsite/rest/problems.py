@@ -56,6 +56,13 @@ class Problem(Exception):
         self.status, self.title = KINDS[slug]
         super().__init__(detail)
 
+    @classmethod
+    def of_faults(cls, faults: Sequence[Fault]) -> "Problem":
+        """A request with these faults; the first of them are said in one sentence too."""
+        said = "; ".join(f"{one['pointer']}: {one['detail'].rstrip('.')}" for one in faults[:3])
+        more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
+        return cls("validation-error", f"{said}{more}.", errors=faults)
+
     def document(self, instance: str = "") -> dict[str, Any]:
         """The problem as JSON. `type` is an address that need not be there, as the RFC allows."""
         said = {"type": f"/problems/{self.slug}", "title": self.title, "status": self.status, "detail": self.detail}
@@ -66,7 +73,9 @@ class Problem(Exception):
 def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
     """The problem as a response."""
     document = problem.document(instance=request.path)
-    response = HttpResponse(json.dumps(document), status=problem.status, content_type=CONTENT_TYPE)
+    # What was sent may be quoted in it, and need not be text that can be written.
+    content = json.dumps(document, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    response = HttpResponse(content, status=problem.status, content_type=CONTENT_TYPE)
     for name, value in problem.headers.items():
         response[name] = value
     return response

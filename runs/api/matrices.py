@@ -1,7 +1,7 @@
 """Matrices: a plan previewed, kept, submitted, followed and cancelled."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -30,7 +30,7 @@ RUN = Needs(Scope.MATRICES_RUN)
 
 
 class DryRun(Schema):
-    dry_run: Literal[0, 1] = Field(0, description="1: only say what it would make and cost.")
+    dry_run: bool = Field(False, description="1: only say what it would make and cost.")
 
 
 class CellAnswer(Schema):
@@ -160,8 +160,7 @@ def make_matrix(
     """
     form, faults = form_of(plan, team_in(request))
     if form is None and not asked.dry_run:
-        said = "; ".join(f"{one['pointer']}: {one['detail']}" for one in faults[:3])
-        raise Problem("validation-error", said, errors=faults)
+        raise Problem.of_faults(faults)
     if asked.dry_run:
         return Status(200, _preview(form) if form else _impossible([FaultEntry(**fault) for fault in faults]))
     assert form is not None

@@ -11,6 +11,8 @@ from pydantic import ConfigDict, Field
 from benchsite.rest.problems import Fault
 from benchsite.rest.values import Text, Word
 from benchsite.teams.models import Team
+from runs.catalog import load_catalog
+from runs.catalog.records import UnknownName
 from runs.forms.matrices import MatrixForm, generators_for
 from runs.models import Database, LoadGenerator, Workload
 from runs.planning import Problem
@@ -118,6 +120,17 @@ class Names:
         self.faults.append({"pointer": pointer, "detail": detail, "code": "unknown"})
         return ""
 
+    def entry(self, databases: Sequence[Database], said: PlanEntry, pointer: str) -> str:
+        """“database:mode”, as the builder names an entry."""
+        key = self.key(databases, said.database, "database", f"{pointer}/database")
+        for database in databases:
+            if str(database.pk) == key:
+                try:
+                    load_catalog().system(database.system).mode(said.mode)
+                except UnknownName as error:
+                    self.faults.append({"pointer": f"{pointer}/mode", "detail": str(error), "code": "unknown"})
+        return f"{key}:{said.mode}"
+
 
 def _is_key(said: str, key: UUID) -> bool:
     try:
@@ -149,10 +162,7 @@ def _as_sent(plan: MatrixPlan, team: Team, names: Names) -> QueryDict:
     sent["rungs"] = ", ".join(map(str, plan.rungs))
     if plan.bracket:
         sent["bracket"] = "on"
-    sent.setlist("entries", [
-        f"{names.key(databases, one.database, 'database', f'#/entries/{at}/database')}:{one.mode}"
-        for at, one in enumerate(plan.entries)
-    ])  # fmt: skip
+    sent.setlist("entries", [names.entry(databases, one, f"#/entries/{at}") for at, one in enumerate(plan.entries)])
     sent.setlist("workloads", _keys(names, workloads, plan.workloads, "workload", "#/workloads"))
     sent.setlist("load_generators", _generators(names, generators, plan.load_generators))
     there: dict[str, Sequence[Named]] = {"database": databases, "workload": workloads}
