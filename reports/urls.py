@@ -7,7 +7,19 @@ from django.urls import URLPattern, URLResolver, include, path, register_convert
 from django.views.decorators.gzip import gzip_page
 
 from reports.drawing import PICTURES
-from reports.views import compare, figures, history, live, published, scaling, sizing, sweeps, watching, why
+from reports.views import (
+    compare,
+    figures,
+    history,
+    live,
+    published,
+    reports,
+    scaling,
+    sizing,
+    sweeps,
+    watching,
+    why,
+)
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -91,7 +103,21 @@ watch_urls: Patterns = [
     path("<str:token>/figures/<slug:picture>/", watching.figure, name="watch-figure"),
 ]
 
+report_urls: Patterns = [
+    path("", reports.reports, name="reports"),
+    path("new/", reports.add, name="report-add"),
+    path("notes/", reports.notes, name="report-notes"),
+    path("<uuid:pk>/", reports.report, name="report"),
+    path("<uuid:pk>/edit/", reports.edit, name="report-edit"),
+    path("<uuid:pk>/publish/", reports.publish, name="report-publish"),
+    path("<uuid:pk>/publish/<slug:digest>/<slug:name>/", reports.preview_figure, name="report-preview-figure"),
+    path("<uuid:pk>/access/", reports.access, name="report-access"),
+    path("<uuid:pk>/link/", reports.link, name="report-link"),
+    path("<uuid:pk>/delete/", reports.delete, name="report-delete"),
+]
+
 urlpatterns: Patterns = [
+    path("reports/", include(report_urls)),
     path("watch/", include(watch_urls)),
     path("compare/", gzip_page(compare.compare), name="compare"),
     path("compare/pictures/", gzip_page(compare.pictures), name="compare-pictures"),
@@ -103,4 +129,5 @@ urlpatterns: Patterns = [
     path("sweeps/", include(sweep_urls)),
     path("published/", include(published_urls)),
     path("figures/", include(figure_urls)),
+    path("", include("reports.frozen_urls")),
 ]

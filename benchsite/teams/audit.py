@@ -26,6 +26,7 @@ KINDS: Final = {
     "watch_link_made": "let anybody watch",
     "watch_link_ended": "ended a watch link",
     "report_published": "published a report",
+    "report_imported": "imported a report",
     "report_revised": "published a new revision of a report",
     "link_rotated": "gave a report another link",
     "link_revoked": "took a report's link back",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Cell = str | int | float | None
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 WHOLE_FROM = 1e6  # from here on no digits behind the point
 DIGITS = 6
 
@@ -47,7 +47,7 @@ class Table:
         """Comma-separated, whole numbers, and never a formula to a spreadsheet."""
         out = io.StringIO()
         writer = csv.writer(out)
-        writer.writerow(self.columns)
+        writer.writerow([_harmless(column) for column in self.columns])
         writer.writerows([[_harmless(_plain(cell)) for cell in row] for row in self.rows])
         return out.getvalue()
 

@@ -1,0 +1,249 @@
+"""What the page of a frozen report says, worked out of its content alone. Pure."""
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from benchsite import formatting
+from reports.figures.table import Cell
+from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, FrozenFigure, FrozenTable
+
+DIGITS: Final = 6
+SIDES_ABREAST: Final = 6  # of the environment: more stand below each other, for a page of paper has no more room
+LONGEST_LINE: Final = 40  # characters of a cell that stay together
+FOLDED_FROM: Final = 12  # rows from which an appendix is folded on a screen
+OUTCOMES: Final = {"regression": "worse", "slower": "worse", "improvement": "better", "faster": "better"}
+VERDICTS: Final = frozenset({"pass", "warn", "reject"})
+DISCLOSED: Final = (
+    ("paid_by", "Paid by"),
+    ("vendor_relations", "Relations to vendors"),
+    ("settings_reviewed_by", "Settings reviewed by"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One cell: what stands there, its full value for a look on hover, the signs of its footnotes."""
+
+    text: str
+    full: str = ""
+    signs: tuple[int, ...] = ()
+    verdict: str = ""  # pass, warn, reject: drawn as a badge
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether it needs several lines."""
+        return len(self.text) > LONGEST_LINE
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table as it is written."""
+
+    columns: tuple[tuple[str, bool], ...]  # with whether its cells are numbers
+    rows: tuple[tuple[tuple[Shown, bool], ...], ...]
+    footnotes: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.rows) >= FOLDED_FROM
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A figure or a table in its place, with its number among its like."""
+
+    kind: Literal["figure", "table"]
+    number: int
+    name: str
+    title: str
+    says: str
+    caption: str
+    notes: tuple[str, ...]
+    empty: str
+    height_px: int
+    grid: Grid
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind.capitalize()} {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One verdict against a baseline."""
+
+    side: str
+    baseline: str
+    metric: str
+    ratio: str
+    interval: str
+    outcome: str
+    tone: str
+    reason: str
+    algorithm: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The whole report."""
+
+    title: str
+    headline: str
+    team: str
+    published_at: dt.datetime | None
+    demonstration: str
+    disclosures: tuple[tuple[str, str, bool], ...]  # label, text, whether it was stated
+    parts: tuple[Part, ...]
+    judged: tuple[Judged, ...]
+    sentences: tuple[str, ...]
+    algorithms: tuple[tuple[str, str], ...]
+    environment: tuple[Grid, ...]
+    validity: Grid
+    excluded: Grid
+    sources: Grid
+    can_be_run: bool
+
+
+def page_of(content: Content) -> Page:
+    """The page's own words, parts in the order that the author chose."""
+    method = content["method"]
+    return Page(
+        title=content["title"],
+        headline=content["headline"],
+        team=content["team"],
+        published_at=_instant(content["published_at"]),
+        demonstration=content["demonstration"],
+        disclosures=tuple(_disclosed(content)),
+        parts=tuple(_parts(content)),
+        judged=tuple(_judged(one) for one in content["verdicts"]),
+        sentences=tuple(method["sentences"]),
+        algorithms=tuple(sorted((str(name), str(version)) for name, version in method["algorithms"].items())),
+        environment=tuple(grid(one) for one in abreast(method["environment"])),
+        validity=grid(method["validity"]),
+        excluded=grid(method["excluded"]),
+        sources=grid(
+            {
+                "columns": ["source", "run", "SHA-256"],
+                "rows": [[one["name"], one["run"], one["sha256"]] for one in content["sources"]],
+            }
+        ),
+        can_be_run=bool(content.get("plan")),
+    )
+
+
+def part_named(content: Content, name: str, kind: str) -> Part | None:
+    """One figure or table of the report."""
+    return next((part for part in _parts(content) if part.name == name and part.kind == kind), None)
+
+
+def _disclosed(content: Content) -> Iterator[tuple[str, str, bool]]:
+    for key, label in DISCLOSED:
+        said = str(content["disclosures"].get(key, "")).strip()
+        yield label, said or NOT_STATED, bool(said)
+
+
+def _parts(content: Content) -> Iterator[Part]:
+    """In the chosen order; what the order forgets comes last."""
+    figures = {one["name"]: one for one in content["figures"]}
+    known: dict[str, FrozenFigure | FrozenTable] = {**{one["name"]: one for one in content["tables"]}, **figures}
+    order = dict.fromkeys([*(name for name in content["order"] if name in known), *known])
+    numbers = {"figure": 0, "table": 0}
+    for name in order:
+        kind: Literal["figure", "table"] = "figure" if name in figures else "table"
+        numbers[kind] += 1
+        yield _part(known[name], kind, numbers[kind])
+
+
+def _part(one: Any, kind: Literal["figure", "table"], number: int) -> Part:
+    return Part(
+        kind=kind,
+        number=number,
+        name=one["name"],
+        title=one["title"],
+        says=one["says"],
+        caption=one.get("caption", ""),
+        notes=tuple(one.get("notes", ())),
+        empty=one.get("empty", ""),
+        height_px=one.get("height_px", 0),
+        grid=grid(one["table"], one.get("footnotes", ())),
+    )
+
+
+def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:
+    """The cells with their signs, numbers to the right with six digits."""
+    columns, rows = cells["columns"], cells["rows"]
+    numeric = [any(_is_number(row[i]) for row in rows if i < len(row)) for i in range(len(columns))]
+    signs: dict[tuple[int, int], list[int]] = {}
+    for sign, note in enumerate(footnotes, 1):
+        signs.setdefault((note["row"], note["column"]), []).append(sign)
+    return Grid(
+        tuple(zip(columns, numeric, strict=True)),
+        tuple(
+            tuple((shown(cell, tuple(signs.get((y, x), ()))), numeric[x]) for x, cell in enumerate(row[: len(columns)]))
+            for y, row in enumerate(rows)
+        ),
+        tuple((sign, note["text"]) for sign, note in enumerate(footnotes, 1)),
+    )
+
+
+def shown(cell: Cell, signs: tuple[int, ...] = ()) -> Shown:
+    """A cell as charts.js writes it: six digits, thousands apart, at most three digits behind the point."""
+    if not _is_number(cell):
+        text = formatting.NOTHING if cell is None or cell == "" else str(cell)
+        return Shown(text, signs=signs, verdict=text if text in VERDICTS else "")
+    assert isinstance(cell, int | float)
+    number = float(f"{cell:.{DIGITS}g}")
+    text = f"{number:,.3f}".rstrip("0").rstrip(".").replace("-", formatting.MINUS)
+    return Shown(text, repr(cell), signs)
+
+
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def abreast(cells: Cells) -> list[Cells]:
+    """A table whose columns are sides, cut into such as fit beside each other; each repeats the first column."""
+    columns, rows = cells["columns"], cells["rows"]
+    if len(columns) <= SIDES_ABREAST + 1:
+        return [cells] if rows else []
+    return [
+        {
+            "columns": [columns[0], *columns[at : at + SIDES_ABREAST]],
+            "rows": [[*row[:1], *row[at : at + SIDES_ABREAST]] for row in rows],
+        }
+        for at in range(1, len(columns), SIDES_ABREAST)
+    ]
+
+
+def _judged(one: dict[str, Any]) -> Judged:
+    low, high = one.get("low"), one.get("high")
+    outcome = str(one.get("outcome", ""))
+    return Judged(
+        side=str(one.get("side", "")),
+        baseline=str(one.get("baseline", "")),
+        metric=str(one.get("metric", "")),
+        ratio=_times(one.get("ratio")),
+        interval=f"{_times(low)} to {_times(high)}" if _is_number(low) and _is_number(high) else formatting.NOTHING,
+        outcome=outcome,
+        tone=OUTCOMES.get(outcome, ""),
+        reason=str(one.get("reason", "")),
+        algorithm=str(one.get("algorithm", "")),
+    )
+
+
+def _times(ratio: object) -> str:
+    return (
+        f"{formatting.significant(float(ratio))}\N{MULTIPLICATION SIGN}"
+        if isinstance(ratio, int | float)
+        else formatting.NOTHING
+    )
+
+
+def _instant(text: str) -> dt.datetime | None:
+    try:
+        found = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=dt.UTC)

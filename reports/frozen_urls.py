@@ -1,0 +1,65 @@
+"""Addresses of frozen reports: `/r/{token}`, `/r/{token}@2`, what belongs to them, and the teams' public indexes."""
+
+from collections.abc import Callable
+
+from django.http import HttpResponseBase
+from django.urls import URLPattern, path, register_converter
+
+from reports.views import frozen, importing, public
+
+
+class ReportToken:
+    """What `secrets.token_urlsafe` gives."""
+
+    regex = "[A-Za-z0-9_-]{8,64}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+class ReportForm(ReportToken):
+    """The whole report as one file."""
+
+    regex = "json|csv|md|html"
+
+
+class PartKind(ReportToken):
+    """Where the numbers stand; a view gets "figure" or "table"."""
+
+    regex = "figures|tables"
+
+    def to_python(self, value: str) -> str:
+        return value.removesuffix("s")
+
+    def to_url(self, value: str) -> str:
+        return f"{value}s"
+
+
+register_converter(ReportToken, "reporttoken")
+register_converter(ReportForm, "reportform")
+register_converter(PartKind, "partkind")
+
+
+def _both(what: str, view: Callable[..., HttpResponseBase], name: str, **told: object) -> list[URLPattern]:
+    """The address of the newest revision, and that of a certain one."""
+    return [
+        path(f"r/<reporttoken:token>{what}", view, told, name=name),
+        path(f"r/<reporttoken:token>@<int:number>{what}", view, told, name=f"{name}-revision"),
+    ]
+
+
+urlpatterns: list[URLPattern] = [
+    *_both("", frozen.report, "frozen"),
+    *_both(".<reportform:form>", frozen.export, "frozen-export"),
+    *_both("/embed", frozen.embed, "frozen-embed"),
+    *_both("/figures/<slug:name>/", frozen.figure, "frozen-figure"),
+    *_both("/figures/<slug:name>.png", frozen.picture, "frozen-picture"),
+    *_both("/<partkind:kind>/<slug:name>.<dataform:form>", frozen.data, "frozen-data"),
+    *_both("/kit.zip", frozen.again, "frozen-kit", form="zip"),
+    *_both("/plan.toml", frozen.again, "frozen-plan", form="toml"),
+    path("reports/import/", importing.import_page, name="report-import"),
+    path("public/<slug:slug>/", public.index, name="public-reports"),
+]

@@ -1,0 +1,235 @@
+"""A frozen report as its readers have it: `/r/{token}`, its figures and its files. Nobody has to sign in but for a
+private one, and no row of a run is asked for anything.
+"""
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from benchsite.teams.models import User
+from reports.figures.medium import Medium, medium_named, scaled
+from reports.figures.table import Table
+from reports.frozen import exports
+from reports.frozen.alone import alone_html
+from reports.frozen.content import Content, FrozenFigure
+from reports.frozen.links import LinkRevoked, LinkUnknown
+from reports.frozen.opening import Opened, may_read, open_report, row_of
+from reports.frozen.pages import page_of, part_named
+from reports.frozen.places import Place, place_of
+from reports.frozen.rendering import harmless, notes_html
+from reports.frozen.revisions import content_of
+from reports.frozen.served import NOT_LISTED, Served, answer, page_key, served
+from reports.models import ReportPicture
+from reports.sheets.sheet import SENTENCE_PX
+from reports.views.figures import TEXT_FORMS
+from runs.kits import zipped
+from runs.kits.plan import PlanRefused
+
+P = ParamSpec("P")
+HTML = "text/html; charset=utf-8"
+JSON = "application/json"
+
+
+def opening(
+    view: Callable[Concatenate[HttpRequest, Opened, P], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    """Gives the view the revision that the address means, if this reader may see it; 404 or 410 else."""
+
+    @require_safe
+    @wraps(view)
+    def wrapped(request: HttpRequest, /, token: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        number = kwargs.pop("number", None)
+        try:
+            opened = open_report(token, number if isinstance(number, int) else None)
+        except LinkUnknown as unknown:
+            raise Http404(str(unknown)) from unknown
+        except LinkRevoked as revoked:
+            return _gone(request, str(revoked))
+        # Who asks is looked up for private reports only: a public page costs no session.
+        if opened.is_private and not may_read(opened, request.user.pk if isinstance(request.user, User) else None):
+            raise Http404("No report has this address.")
+        return view(request, opened, *args, **kwargs)
+
+    return wrapped
+
+
+def _gone(request: HttpRequest, why: str) -> HttpResponse:
+    response = render(request, "reports/frozen/gone.html", {"why": why}, status=410)
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.headers["X-Robots-Tag"] = NOT_LISTED
+    return response
+
+
+@opening
+def report(request: HttpRequest, opened: Opened) -> HttpResponseBase:
+    """The page."""
+    place = place_of(opened, request)
+    found = served(opened, ("page", place.site, *page_key(opened)), HTML, lambda: _page(opened, place))
+    return answer(request, opened, found)
+
+
+def _page(opened: Opened, place: Place) -> bytes:
+    revision = row_of(opened)
+    content = content_of(revision)
+    pictures = {one.name: one for one in revision.pictures.defer("png")}
+    page = page_of(content)
+    shown = next((part for part in page.parts if part.name in pictures), None)
+    context = {
+        "page": page,
+        "place": place,
+        "notes": notes_html(content["notes"]),
+        "pictures": {name: f"{place.pinned}/figures/{name}.png" for name in pictures},
+        "picture": shown
+        and {
+            "address": f"{place.absolute_pinned}/figures/{shown.name}.png",
+            "caption": shown.caption,
+            "width": pictures[shown.name].width,
+            "height": pictures[shown.name].height,
+        },
+    }
+    return render_to_string("reports/frozen/page.html", context).encode()
+
+
+@opening
+def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
+    """The whole report as one file: json, csv, md or html."""
+    place = place_of(opened, request, alone=form == "html")
+    content_type = exports.FORMS[form]
+    what = ("export", form, place.site, *page_key(opened))
+    found = served(opened, what, content_type, lambda: _exported(opened, place, form))
+    return _named(answer(request, opened, found), exports.file_name(opened.report.title, opened.digest, form))
+
+
+def _exported(opened: Opened, place: Place, form: str) -> bytes:
+    revision = row_of(opened)
+    content = content_of(revision)
+    if form == "csv":
+        return exports.as_csv(content, opened.digest)
+    if form == "md":
+        return exports.as_markdown(content, opened.digest, place.absolute_pinned)
+    if form == "html":
+        return alone_html(content, place, {one.name: bytes(one.png) for one in revision.pictures.all()})
+    return exports.as_json(content)
+
+
+def _named(response: HttpResponseBase, name: str) -> HttpResponseBase:
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@opening
+def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
+    """What charts.js draws: the figure as it was drawn at publishing, in one theme and width, with its numbers."""
+    theme = "dark" if request.GET.get("theme") == "dark" else "light"
+    narrow, medium = request.GET.get("narrow") == "1", medium_named(request.GET.get("medium", ""))
+    what = ("figure", name, theme, narrow, medium, opened.token)
+    found = served(opened, what, JSON, lambda: _drawing(opened, name, theme, narrow, medium))
+    return answer(request, opened, found, fixed=opened.pinned)
+
+
+def _figure_of(content: Content, name: str) -> FrozenFigure:
+    found = next((one for one in content["figures"] if one["name"] == name), None)
+    if found is None:
+        raise Http404("The report has no such figure.")
+    return found
+
+
+def _drawing(opened: Opened, name: str, theme: str, narrow: bool, medium: Medium) -> bytes:
+    one = _figure_of(content_of(row_of(opened)), name)
+    # Paper is white and narrow, whatever the reader's screen is.
+    wanted = "light-narrow" if medium == "paper" else f"{theme}-narrow" if narrow else theme
+    drawn = one["drawn"].get(wanted) or one["drawn"].get(theme) or one["drawn"].get("light")
+    said = {
+        "figure": scaled(harmless(drawn), medium) if drawn and not one["empty"] else None,  # type: ignore[arg-type]
+        "caption": one["caption"],
+        "table": one["table"],
+        "empty": one["empty"] or ("" if drawn else "This figure was not drawn at publishing."),
+        "live": False,
+        "height": SENTENCE_PX if one["empty"] or not drawn else one["height_px"],
+    }
+    base = f"/r/{opened.token}@{opened.number}/figures/{name}"
+    return json.dumps({**said, **{form: f"{base}.{form}" for form in (*TEXT_FORMS, "json")}}).encode()
+
+
+@opening
+def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) -> HttpResponseBase:
+    """The numbers of one figure or table in one of the forms that tables have."""
+    content_type = JSON if form == "json" else f"{TEXT_FORMS[form][0]}; charset=utf-8"
+    found = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
+    return _named(answer(request, opened, found, fixed=opened.pinned), f"{name}.{form}")
+
+
+def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
+    content = content_of(row_of(opened))
+    part = part_named(content, name, kind)
+    if part is None:
+        raise Http404("The report has no such part.")
+    every = (*content["figures"], *content["tables"])
+    table: Table = exports.table_of(next(one["table"] for one in every if one["name"] == name))
+    if form == "json":
+        said = {"name": name, "title": part.title, "caption": part.caption, "notes": list(part.notes)}
+        return json.dumps({**said, **table.as_dict()}, ensure_ascii=False).encode()
+    return TEXT_FORMS[form][1](table).encode()
+
+
+@opening
+def picture(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
+    """The figure as PNG, for previews elsewhere and readers without JavaScript."""
+
+    def png() -> bytes:
+        found = ReportPicture.objects.filter(revision=opened.revision_id, name=name).first()
+        if found is None:
+            raise Http404("Nobody supplied a picture of this figure.")
+        return bytes(found.png)
+
+    return answer(request, opened, served(opened, ("png", name), "image/png", png), fixed=opened.pinned)
+
+
+@opening
+def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
+    """The plan by which the report can be run again, or the kit made of it."""
+    content_type = "application/zip" if form == "zip" else "application/toml"
+
+    def made() -> bytes:
+        plan = content_of(row_of(opened)).get("plan", "")
+        if not plan:
+            raise Http404("The results of this report were uploaded: there is no plan.")
+        try:
+            return zipped(plan) if form == "zip" else plan.encode()
+        except PlanRefused as refused:
+            raise Http404(f"The plan in this report cannot be read: {refused}") from refused
+
+    found: Served = served(opened, ("again", form), content_type, made)
+    return _named(answer(request, opened, found), exports.file_name(opened.report.title, opened.digest, form))
+
+
+@xframe_options_exempt
+@opening
+def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
+    """One figure alone, for a frame in another page; who may frame it is this site's setting."""
+    name = request.GET.get("figure", "")
+    place = place_of(opened, request)
+    what = ("embed", name[:80], place.site, *page_key(opened))
+    response = answer(request, opened, served(opened, what, HTML, lambda: _embedded(opened, place, name)))
+    ancestors = " ".join(settings.EMBED_ANCESTORS) or "'self'"
+    policy = settings.CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
+    response.headers["Content-Security-Policy"] = policy
+    return response
+
+
+def _embedded(opened: Opened, place: Place, name: str) -> bytes:
+    content = content_of(row_of(opened))
+    first = next((part.name for part in page_of(content).parts if part.kind == "figure"), "")
+    part = part_named(content, name or first, "figure")
+    if part is None:
+        raise Http404("The report has no such figure.")
+    context = {"part": part, "place": place, "page": page_of(content)}
+    return render_to_string("reports/frozen/embed.html", context).encode()
