@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 from benchsite.teams.models import Team, new_id
 from runs.models import Matrix, Run
@@ -121,6 +122,11 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the day until which its link opens it is over."""
+        return self.expires_at is not None and self.expires_at <= timezone.now()
 
 
 class ReportLink(models.Model):

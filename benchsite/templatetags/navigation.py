@@ -18,6 +18,7 @@ MAIN = (
     ("Runs", "runs"),
     ("Import", "imports"),
     ("Compare", "compare"),
+    ("Reports", "reports"),
     ("Databases", "databases"),
     ("Workloads", "workloads"),
     ("Clusters", "clusters"),

@@ -47,14 +47,9 @@ def open_link(token: str) -> ReportLink:
         raise LinkRevoked("This report was deleted.")
     if found.revoked_at is not None:
         raise LinkRevoked("This link was taken back by the team that published the report. Ask them for the new one.")
-    if has_expired(found.report):
+    if found.report.has_expired:
         raise LinkRevoked("This link has expired. Ask the team that published the report to extend it.")
     return found
-
-
-def has_expired(report: Report) -> bool:
-    """Whether the day until which the link opens the report is over."""
-    return report.expires_at is not None and report.expires_at <= timezone.now()
 
 
 def rotate(report: Report, by: User | None) -> ReportLink:

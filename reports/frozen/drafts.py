@@ -1,0 +1,95 @@
+"""What somebody is putting together: the selection, what of it is shown in which order, what is said of it. Pure.
+
+`Report.draft` holds it as JSON. Whatever cannot be read of it is as if it had never been written.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from reports.selection import Selection, read
+
+LONGEST_QUERY: Final = 8_000
+LONGEST_HEADLINE: Final = 600
+LONGEST_NOTES: Final = 40_000
+LONGEST_DISCLOSURE: Final = 500
+LONGEST_FOOTNOTE: Final = 500
+MOST_ITEMS: Final = 60
+MOST_FOOTNOTES: Final = 40
+MOST_KEPT: Final = 500
+
+
+class Parameters(dict[str, list[str]]):
+    """A query string as `reports.selection.read` wants it."""
+
+    def getlist(self, key: str) -> list[str]:
+        return self.get(key, [])
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFootnote:
+    """A remark on the cell of one side in one column; by what the reader sees, so that it stays with its cell."""
+
+    table: str
+    side: str  # what stands in the first column
+    column: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Empty means: as Benchsite proposes it."""
+
+    query: str = ""  # of the compare page, without its question mark
+    items: tuple[str, ...] = ()  # names of figures and tables in their order
+    headline: str = ""
+    notes: str = ""
+    paid_by: str = ""
+    vendor_relations: str = ""
+    settings_reviewed_by: str = ""
+    footnotes: tuple[DraftFootnote, ...] = field(default=())
+    kept: tuple[str, ...] = ()  # what was found and may be seen nevertheless
+
+    @property
+    def selection(self) -> Selection:
+        return read(Parameters(parse_qs(self.query, keep_blank_values=True)))
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value}
+
+
+def draft_of(stored: Mapping[str, Any]) -> Draft:
+    """The draft in a row."""
+
+    def text(name: str, longest: int) -> str:
+        value = stored.get(name, "")
+        return value[:longest].replace("\0", "") if isinstance(value, str) else ""
+
+    def texts(name: str, most: int) -> tuple[str, ...]:
+        value = stored.get(name, ())
+        return tuple(one for one in value if isinstance(one, str))[:most] if isinstance(value, list | tuple) else ()
+
+    return Draft(
+        query=text("query", LONGEST_QUERY),
+        items=texts("items", MOST_ITEMS),
+        headline=text("headline", LONGEST_HEADLINE),
+        notes=text("notes", LONGEST_NOTES),
+        paid_by=text("paid_by", LONGEST_DISCLOSURE),
+        vendor_relations=text("vendor_relations", LONGEST_DISCLOSURE),
+        settings_reviewed_by=text("settings_reviewed_by", LONGEST_DISCLOSURE),
+        footnotes=_footnotes(stored.get("footnotes", ())),
+        kept=texts("kept", MOST_KEPT),
+    )
+
+
+def _footnotes(stored: Any) -> tuple[DraftFootnote, ...]:
+    names = ("table", "side", "column", "text")
+    if not isinstance(stored, list | tuple):
+        return ()
+    whole = [one for one in stored if isinstance(one, dict) and all(isinstance(one.get(name), str) for name in names)]
+    return tuple(
+        DraftFootnote(one["table"], one["side"], one["column"], one["text"][:LONGEST_FOOTNOTE])
+        for one in whole[:MOST_FOOTNOTES]
+        if one["text"].strip()
+    )

@@ -1,0 +1,121 @@
+"""The sentence that the numbers propose for a report. It claims no more than they bear. Pure."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from benchsite import formatting
+from reports.analysis.comparing import Comparison, Outcome, interval_text
+from reports.analysis.ratios import half_up
+from reports.curves import Curve
+from reports.pages.against import Against, Ratio, Row
+
+Labels = Mapping[UUID, str]
+NOTHING = "No point counts here, so nothing can be said of how much any side sustains."
+
+
+def proposed(curves: Sequence[Curve], found: Against | None, labels: Labels) -> str:
+    """One sentence about throughput: which side sustains how much, how many times the baseline, and how sure."""
+    standing = [curve for curve in curves if curve.ceiling]
+    if not standing:
+        return NOTHING
+    if found is None or len(standing) == 1:
+        return f"{_demonstration(standing)}{_alone(standing[0], labels)}"
+    rows = [row for row in found.rows if not row.is_baseline and row.curve.ceiling]
+    ratios = [(row, row.ratios[0]) for row in rows if row.ratios and not row.refused]
+    known = [(row, one, one.comparison) for row, one in ratios if one.comparison and one.comparison.ratio]
+    if not known:
+        return f"{_demonstration(standing)}{_incomparable(standing, labels)}"
+    row, ratio, comparison = max(known, key=lambda one: one[2].ratio or 0.0)
+    said = f"{_demonstration(standing)}{_against(row, ratio, comparison, found, labels)}"
+    return said[0].upper() + said[1:] if said.startswith("in ") else said
+
+
+def _demonstration(curves: Sequence[Curve]) -> str:
+    return "" if all(curve.publishable for curve in curves) else "In a demonstration too short to publish, "
+
+
+def _name(curve: Curve, labels: Labels) -> str:
+    return labels.get(curve.sweep_id, curve.label)
+
+
+def _sustains(curve: Curve) -> str:
+    """ "at least 31.0k ops/s" where the ladder did not show the end."""
+    found = curve.ceiling
+    assert found is not None
+    least = "at least " if found.is_lower_bound else ""
+    return f"{least}{formatting.throughput(found.throughput_ops_s)}"
+
+
+def _repeats(curve: Curve) -> int:
+    found = curve.ceiling
+    point = curve.point_at(found.threads, found.target_ops_s) if found else None
+    return point.throughput_ops_s.n if point else 0
+
+
+def _alone(curve: Curve, labels: Labels) -> str:
+    runs = _repeats(curve)
+    return f"{_name(curve, labels)} sustains {_sustains(curve)} ({_runs(runs)})."
+
+
+def _runs(number: int) -> str:
+    return "one run, so nothing is known of how much it varies" if number <= 1 else f"median of {number} runs"
+
+
+def _incomparable(curves: Sequence[Curve], labels: Labels) -> str:
+    best = max(curves, key=lambda curve: curve.ceiling.throughput_ops_s if curve.ceiling else 0.0)
+    return (
+        f"{_name(best, labels)} sustains {_sustains(best)}, the most of these {len(curves)} sides; they differ in more "
+        "than what is compared, so no ratio is claimed."
+    )
+
+
+def _against(row: Row, ratio: Ratio, found: Comparison, against: Against, labels: Labels) -> str:
+    side, base = _name(row.curve, labels), _name(against.baseline, labels)
+    times = f"{_bounded(ratio)}{_times(found)}"
+    mine, theirs = _sustains(row.curve), _sustains(against.baseline)
+    if found.low is None:
+        runs = "in one run each" if found.n_a == found.n_b == 1 else f"in {found.n_a} and {found.n_b} runs"
+        return (
+            f"{runs} {side} reached {mine} and {base} {theirs} ({times} times): too few runs to tell a difference "
+            "from chance."
+            if not _identical(found)
+            else f"{side} reached {mine} and {base} {theirs} ({times} times); identical repeats bear no interval."
+        )
+    match found.outcome:
+        case Outcome.FASTER:
+            return f"{side} sustains {mine}, {times} times {interval_text(found)} what {base} does{_few(found)}."
+        case Outcome.SLOWER:
+            return (
+                f"{base} sustains {theirs}, the most here; {side}, the next, does {times} times "
+                f"{interval_text(found)} of it{_few(found)}."
+            )
+        case Outcome.EQUIVALENT:
+            within = formatting.percent(found.threshold)
+            return f"{side} and {base} sustain the same within {within}: {mine} and {theirs}{_few(found)}."
+    return (
+        f"{side} sustains {mine} and {base} {theirs} ({times} times {interval_text(found)}): whether that is a "
+        f"difference is open{_few(found)}."
+    )
+
+
+def _identical(found: Comparison) -> bool:
+    return min(found.n_a, found.n_b) > 1
+
+
+def _times(found: Comparison) -> str:
+    value = found.ratio or 0.0
+    return half_up(value, 3 if 0.8 < value < 1.25 else 2)
+
+
+def _bounded(ratio: Ratio) -> str:
+    """ "at least " or "at most " where one of the ladders was too short."""
+    for words in ("at least", "at most"):
+        if ratio.why.startswith(words):
+            return f"{words} "
+    return "about " if ratio.why.startswith("both ladders") else ""
+
+
+def _few(found: Comparison) -> str:
+    """That few runs stand behind it."""
+    fewest = min(found.n_a, found.n_b)
+    return f", by only {fewest} runs of each side" if found.low_n else f" ({fewest} runs of each side)"

@@ -1,0 +1,31 @@
+"""What an author looks at before publishing: built once, and kept while its figures are fetched one by one."""
+
+from typing import Any, Final
+
+from reports.frozen.building import Built
+from reports.frozen.content import Content
+from reports.frozen.publishing import built, shown_digest
+from reports.models import Report
+from reports.queries.remembering import all_remembered, key_of, remember
+
+LENGTH: Final = 64
+
+
+def preview_of(report: Report) -> tuple[Built, str]:
+    """The report as it would be published now, and the digest by which its figures are asked for."""
+    made = built(report)
+    digest = shown_digest(made.content)
+    remember({_key(report, digest): made.content})
+    return made, digest
+
+
+def previewed(report: Report, digest: str) -> Content:
+    """What was shown under that digest; built anew where it is no longer kept."""
+    key = _key(report, digest[:LENGTH])
+    found: dict[str, Any] = all_remembered({key: key})
+    content: Content = found.get(key) or built(report).content
+    return content
+
+
+def _key(report: Report, digest: str) -> str:
+    return key_of(report.team_id, "report preview", report.pk, digest)

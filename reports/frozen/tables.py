@@ -1,0 +1,162 @@
+"""The tables of a report: the compare page's, with whole numbers and units in the names of the columns. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from benchsite import formatting
+from reports.analysis.comparing import ALGORITHM, Comparison
+from reports.analysis.differences import differences
+from reports.curves import STATISTICS, Curve
+from reports.figures.table import Cell, Table
+from reports.figures.tables import points_table
+from reports.pages.against import Against, Ratio, Row
+from reports.pages.equal import EqualLoad, percentiles_of
+from reports.words import bracket_says, ladder_says
+
+DIGITS: Final = 4  # of a ratio
+Labels = Mapping[UUID, str]
+
+
+def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
+    """What each side sustains, at what load, and what a write waits for."""
+    best = max((found.throughput_ops_s for curve in curves if (found := curve.ceiling)), default=0.0)
+    return Table(
+        (
+            "side", "a write waits for", "ceiling (ops/s)", "least repeat (ops/s)", "greatest repeat (ops/s)", "runs",
+            "of the highest (%)", "at", "what the ladder shows",
+        ),
+        tuple(_sustained(curve, labels, best) for curve in curves),
+    )  # fmt: skip
+
+
+def _sustained(curve: Curve, labels: Labels, best: float) -> tuple[Cell, ...]:
+    found, side = curve.ceiling, (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
+    if found is None:
+        return (*side, *[None] * 6, "no point counts" if curve.points else "nothing was measured")
+    point = curve.point_at(found.threads, found.target_ops_s)
+    spread = point.throughput_ops_s if point else None
+    return (
+        *side,
+        found.throughput_ops_s,
+        spread.low if spread else None,
+        spread.high if spread else None,
+        spread.n if spread else None,
+        round(100 * found.throughput_ops_s / best, 1) if best else None,
+        bracket_says(found) or f"{found.threads} threads",
+        ladder_says(found),
+    )
+
+
+def against_table(found: Against, equal: EqualLoad | None, labels: Labels) -> Table:
+    """Every side against the baseline: how many times better, with the interval and what follows from it."""
+    latency = equal.statistic_label if equal else "latency"
+    names = [("ceiling", "higher"), *((f"{one} {latency}", "lower") for one in found.latency_operations)]
+    columns = [
+        column
+        for what, better in names
+        for column in (f"{what}, times {better}", f"{what}: 95 % interval", f"{what}: outcome")
+    ]
+    rows = [
+        (labels.get(row.curve.sweep_id, row.curve.label), *_against(row, found, len(columns))) for row in found.rows
+    ]
+    return Table(("side", *columns), tuple(rows))
+
+
+def _at(equal: EqualLoad | None) -> str:
+    return f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}" if equal else "latency"
+
+
+def _against(row: Row, found: Against, width: int) -> list[Cell]:
+    blank: list[Cell] = [None] * (width - 3)
+    if row.is_baseline:
+        return [None, None, "the baseline", *blank]
+    if not row.ratios:
+        return [None, None, f"not comparable: {' '.join(row.gate.stops) if row.gate else ''}", *blank]
+    return [cell for one in row.ratios for cell in _ratio(one)]
+
+
+def _ratio(one: Ratio) -> tuple[Cell, Cell, Cell]:
+    if one.comparison is None:
+        return None, None, one.why
+    said = "; ".join(part for part in (one.outcome, one.counts, one.why) if part)
+    return _rounded(one.comparison.ratio), one.interval, said
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{DIGITS}g}")
+
+
+def verdicts_of(found: Against | None, equal: EqualLoad | None, labels: Labels) -> list[dict[str, Any]]:
+    """Each comparison with its numbers, for programs: which algorithm said what, of how many runs."""
+    if found is None:
+        return []
+    baseline = labels.get(found.baseline.sweep_id, found.baseline.label)
+    return [
+        {
+            "side": labels.get(row.curve.sweep_id, row.curve.label),
+            "baseline": baseline,
+            "metric": one.what if one.what == "throughput" else f"{one.what} {_at(equal)}",
+            **_verdict(one.comparison, one.why),
+        }
+        for row in found.rows
+        if not row.is_baseline
+        for one in row.ratios or (Ratio("throughput", None, " ".join(row.gate.stops) if row.gate else ""),)
+    ]
+
+
+def _verdict(found: Comparison | None, why: str) -> dict[str, Any]:
+    if found is None:
+        return {
+            "ratio": None, "low": None, "high": None, "outcome": "not comparable", "reason": why,
+            "algorithm": ALGORITHM, "runs": 0, "runs_of_baseline": 0,
+        }  # fmt: skip
+    return {
+        "ratio": found.ratio,
+        "low": found.low,
+        "high": found.high,
+        "outcome": found.outcome.value,
+        "reason": " ".join(part for part in (found.reason, f"{why[0].upper()}{why[1:]}." if why else "") if part),
+        "algorithm": ALGORITHM,
+        "runs": found.n_a,
+        "runs_of_baseline": found.n_b,
+        "p": found.p,
+        "adjusted_p": found.adjusted_p,
+        "threshold": found.threshold,
+        "noise_floor": found.noise_floor,
+        "runs_lacking": found.needs_more,
+    }
+
+
+def equal_table(equal: EqualLoad, labels: Labels) -> Table:
+    """Latencies where every side does the same work."""
+    statistics = percentiles_of(equal.statistic)
+    columns = [f"{name} {STATISTICS[one]} (µs)" for name in equal.operations for one in statistics]
+    rows = [
+        (
+            labels.get(side.curve.sweep_id, side.curve.label),
+            *(_whole(at.latency_us) for one in side.operations for at in one.at),
+            side.how,
+        )
+        for side in equal.sides
+    ]
+    return Table(("side", *columns, "read off"), tuple(rows))
+
+
+def _whole(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.5g}")
+
+
+def differences_table(curves: Sequence[Curve], labels: Labels) -> Table:
+    """What the sides differ in beside what the comparison is about."""
+    return Table(
+        ("what", "value", "sides"),
+        tuple(
+            (one.what, value, ", ".join(who)) for one in differences(curves, dict(labels)) for value, who in one.sides
+        ),
+    )
+
+
+def all_points_table(curves: Sequence[Curve], kind: str) -> Table:
+    """Every point of every side, by one kind of latency."""
+    return points_table(curves, kind=kind)

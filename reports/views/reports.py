@@ -1,0 +1,265 @@
+"""A team's reports: the list, one report with its link and revisions, building it, looking at it, publishing it."""
+
+import base64
+import binascii
+import uuid
+from typing import Any, Final
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from reports.figures.medium import medium_named, scaled
+from reports.forms import reports as forms
+from reports.frozen import links, publishing
+from reports.frozen.drafts import Draft, draft_of
+from reports.frozen.pages import page_of
+from reports.frozen.previews import preview_of, previewed
+from reports.frozen.publishing import NumbersChanged, PublishRefused
+from reports.frozen.rendering import harmless, notes_html
+from reports.frozen.revisions import ContentRefused
+from reports.models import Report
+from reports.pages.preview import PreviewPlace
+from reports.queries import chosen
+from reports.queries.reports import reports_of, revisions_of
+from reports.sheets.sheet import SENTENCE_PX
+from reports.views.compare import asked
+
+PER_PAGE: Final = 50
+PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, base64
+
+
+@require_GET
+@team_required
+def reports(request: HttpRequest) -> HttpResponse:
+    """The team's reports, the newest change first."""
+    found = list(reports_of(team_of(request))[: PER_PAGE * 4])
+    public = sum(one.access == Report.Access.PUBLIC for one in found)
+    context = {
+        "reports": found,
+        "can_build": has_role(request, Role.RUNNER),
+        "public": public,
+        "team": team_of(request),
+    }
+    return render(request, "reports/report/list.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def add(request: HttpRequest) -> HttpResponse:
+    """A draft about the comparison in the address, which is the compare page's."""
+    if request.method == "POST":
+        form = forms.BeginForm(request.POST)
+        if form.is_valid():
+            data = form.cleaned_data
+            report = publishing.begin(team_of(request), user_of(request), data["query"], data["title"])
+            return redirect("report-edit", report.pk)
+        return render(request, "reports/report/add.html", {"form": form}, status=422)
+    selection = asked(request)
+    found = chosen(team_of(request), selection)
+    title = found.matrix.name if found.matrix else f"Comparison of {len(found.sweeps)} sweeps"
+    form = forms.BeginForm(initial={"title": title, "query": selection.query().removeprefix("?")})
+    context = {"form": form, "sweeps": len(found.sweeps), "matrix": found.matrix, "problems": found.problems}
+    return render(request, "reports/report/add.html", context | {"back": reverse("compare") + selection.query()})
+
+
+@require_GET
+@team_required
+@never_cache
+def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """One report: where it is read, by whom, and everything that was published of it."""
+    return _report(request, _mine(request, pk))
+
+
+def _report(request: HttpRequest, found: Report, form: forms.AccessForm | None = None) -> HttpResponse:
+    link = links.link_of(found)
+    context = {
+        "report": found,
+        "revisions": revisions_of(found),
+        "link": link,
+        "address": request.build_absolute_uri(f"/r/{link.token}") if link else "",
+        "expired": found.has_expired,
+        "form": form or forms.AccessForm(initial=forms.access_initial(found)),
+        "can_build": has_role(request, Role.RUNNER),
+        "can_delete": may_delete(request, found),
+    }
+    return render(request, "reports/report/report.html", context, status=422 if form else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+@never_cache
+def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """The builder: what is shown in which order, and what is said about it."""
+    found = _mine(request, pk)
+    draft = draft_of(found.draft)
+    made = publishing.built(found)
+    form = forms.TextsForm(
+        request.POST if request.method == "POST" else None,
+        initial=forms.texts_initial(draft, found.title, made.headline),
+    )
+    if form.is_valid():
+        changed = forms.changed_draft(draft, form.cleaned_data, request.POST, made.headline)
+        publishing.keep(found, changed, form.cleaned_data["title"])
+        return redirect("report-publish" if "look" in request.POST else "report-edit", found.pk)
+    context = {"report": found, "form": form, "made": made, "lines": forms.lines_of(made)}
+    context |= _footnotes(draft, made) | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
+    return render(request, "reports/report/edit.html", context, status=422 if form.is_bound else 200)
+
+
+def _footnotes(draft: Draft, made: Any) -> dict[str, Any]:
+    return {
+        "footnotes": forms.footnote_lines(draft),
+        "footnote_columns": forms.footnote_choices(made),
+        "footnote_sides": forms.sides_of(made),
+    }
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def notes(request: HttpRequest) -> HttpResponse:
+    """Notes as readers will see them, while they are written."""
+    shown = notes_html(request.POST.get("notes", ""))
+    return render(request, "reports/report/notes.html", {"notes": shown})
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+@never_cache
+def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Exactly what will be visible, what was taken out of it, and the button."""
+    found = _mine(request, pk)
+    if request.method == "GET":
+        return _preview(request, found)
+    if "redact" in request.POST:
+        return _keep_what_was_chosen(request, found)
+    try:
+        seen = request.POST.get("seen", "")
+        revision = publishing.publish(found, user_of(request), _pictures(request), seen=seen)
+    except NumbersChanged as changed:
+        return _preview(request, found, refusal=str(changed), status=409)
+    except (PublishRefused, ContentRefused) as refused:
+        return _preview(request, found, refusal=str(refused), status=422)
+    messages.success(request, f"Revision {revision.number} of “{found.title}” is published. It will never change.")
+    return redirect("report", found.pk)
+
+
+def _preview(request: HttpRequest, found: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
+    made, digest = preview_of(found)
+    number = found.revisions.count() + 1
+    context = {
+        "report": found,
+        "made": made,
+        "page": page_of(made.content),
+        "notes": notes_html(made.content["notes"]),
+        "place": PreviewPlace(number, reverse("report", args=[found.pk])),
+        "seen": digest,
+        "refusal": refusal,
+        "hidden": [one for one in made.found if not one.stays],
+        "visible": [one for one in made.found if one.stays],
+        "says": forms.ACCESS_SAYS[Report.Access(found.access)],
+    }
+    return render(request, "reports/report/publish.html", context, status=status)
+
+
+def _keep_what_was_chosen(request: HttpRequest, found: Report) -> HttpResponse:
+    """Of what looks like a name or an address, what may be seen nevertheless."""
+    draft = draft_of(found.draft)
+    texts = [one.text for one in publishing.built(found).found]
+    publishing.keep(found, forms.with_kept(draft, request.POST, texts), found.title)
+    return redirect("report-publish", found.pk)
+
+
+def _pictures(request: HttpRequest) -> dict[str, bytes]:
+    """What the author's browser drew; what cannot be read is no picture."""
+    found = {}
+    for field, text in request.POST.items():
+        if field.startswith(PICTURE) and isinstance(text, str):
+            try:
+                found[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
+            except (binascii.Error, ValueError):
+                continue
+    return found
+
+
+@gzip_page
+@require_GET
+@role_required(Role.RUNNER)
+@never_cache
+def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) -> HttpResponseBase:
+    """One figure of what is about to be published, as charts.js draws it."""
+    content = previewed(_mine(request, pk), digest)
+    one = next((figure for figure in content["figures"] if figure["name"] == name), None)
+    if one is None:
+        raise Http404("There is no such figure in this report.")
+    theme = "dark" if request.GET.get("theme") == "dark" else "light"
+    drawn = one["drawn"].get(f"{theme}-narrow" if request.GET.get("narrow") == "1" else theme)
+    medium = medium_named(request.GET.get("medium", ""))
+    return JsonResponse(
+        {
+            "figure": scaled(harmless(drawn), medium) if drawn else None,  # type: ignore[arg-type]
+            "caption": one["caption"],
+            "table": one["table"],
+            "empty": one["empty"],
+            "live": False,
+            "height": one["height_px"] if drawn else SENTENCE_PX,
+        }
+    )
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Who may read it, and until when."""
+    found = _mine(request, pk)
+    form = forms.AccessForm(request.POST)
+    if not form.is_valid():
+        return _report(request, found, form)
+    publishing.set_access(found, form.cleaned_data["access"], form.expires_at, user_of(request))
+    messages.success(request, f"“{found.title}” is {found.get_access_display()} now.")
+    return redirect("report", found.pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Another link, or none."""
+    found = _mine(request, pk)
+    if not found.revisions.exists():
+        messages.error(request, "There is no link before something is published: publish the report first.")
+    elif "revoke" in request.POST:
+        links.revoke(found, user_of(request))
+        messages.success(request, f"The link of “{found.title}” is taken back: whoever follows it is told so.")
+    else:
+        links.rotate(found, user_of(request))
+        messages.success(request, f"“{found.title}” has a new link; an old one tells that it was taken back.")
+    return redirect("report", found.pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """The report with everything that was published of it."""
+    found = _mine(request, pk)
+    if not may_delete(request, found):
+        raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
+    title = found.title
+    publishing.delete(found, user_of(request))
+    messages.success(request, f"“{title}” is deleted. Its link says so.")
+    return redirect("reports")
+
+
+def may_delete(request: HttpRequest, found: Report) -> bool:
+    """Whoever began it, and the team's admins."""
+    return has_role(request, Role.ADMIN) or (has_role(request, Role.RUNNER) and found.created_by == request.user)
+
+
+def _mine(request: HttpRequest, pk: uuid.UUID) -> Report:
+    return owned_or_404(Report.objects.select_related("team", "created_by"), request, pk)
