@@ -16,6 +16,7 @@ from runs.models.run import Status
 DEFAULT_BRANCHES: Final = ("main", "master", "trunk")
 MOST_REPEATS: Final = 100  # of one commit that are looked at, the newest
 SHORTEST_COMMIT: Final = 7  # characters of a commit that stand for the whole of it
+MOST_DRAWN: Final = 60  # runs of a sparkline
 MOST_OF_A_COMMIT: Final = 500  # runs, of all its tests
 RUNS: Final = Run.objects.select_related("sweep__matrix")
 ENDED: Final = Q(status__in=Status.terminal(), is_bracket=False)
@@ -95,3 +96,20 @@ def runs_of_commit(team: Team, commit: str, *, counted: bool = False) -> list[Ru
     """Its ended runs of every test, newest first; those alone that count, where asked for. One query."""
     rows = RUNS.filter(COUNTS if counted else ENDED, team=team, commit=commit)
     return list(rows.order_by("-finished_at", "-pk")[:MOST_OF_A_COMMIT])
+
+
+def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | None:
+    """Of a test, on this branch; without one on the default branch where it has any run, else on any."""
+    rows = RUNS.select_related("sweep__matrix", "team").filter(ENDED, team=team_id, config_key=config_key)
+    for name in [branch] if branch else DEFAULT_BRANCHES:
+        if found := rows.filter(branch=name).order_by("-finished_at", "-pk").first():
+            return found
+    return None if branch else rows.order_by("-finished_at", "-pk").first()
+
+
+def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str = "") -> list[float]:
+    """The throughputs in ops/s of the newest runs that count, the oldest of them first. One query."""
+    rows = Run.objects.filter(COUNTS, team=team_id, config_key=config_key)
+    rows = rows.filter(branch=branch) if branch else rows
+    newest = rows.order_by("-finished_at", "-pk").values_list("throughput_ops_s", flat=True)[:MOST_DRAWN]
+    return [float(value or 0.0) for value in reversed(list(newest))]

@@ -1,0 +1,95 @@
+"""Secret addresses of badges: made and taken back by admins, and what is shown at them.
+
+A badge says how the newest commit of one test stands, in one word, and a line says how it went, without numbers.
+Nothing else of the team is to be seen: the label is what the admin wrote for it.
+"""
+
+import secrets
+from typing import Final
+
+from django.core.cache import cache
+from django.db import transaction
+from django.utils import timezone
+
+from benchsite.teams import audit
+from benchsite.teams.models import Team, User
+from reports.models import BadgeLink
+from reports.queries.baselines import newest_run, points_to_draw
+from reports.verdicts.choosing import BaselineUnknown, verdict_of_run
+from runs.models import Run
+
+TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
+LONGEST_LABEL: Final = 40
+MOST_LINKS: Final = 200  # of one team that work
+# A badge is asked for by every reader of a page: it is worked out once a minute.
+KEPT_S: Final = 60
+
+
+class BadgeRefused(Exception):
+    """The badge cannot be made like this. The message says what to do."""
+
+
+@transaction.atomic
+def make_badge(team: Team, by: User, run: Run, *, label: str, branch: str = "", baseline: str = "") -> BadgeLink:
+    """An address for the test that a run is a measurement of. Raises BadgeRefused."""
+    label = " ".join(label.split())
+    if not label or len(label) > LONGEST_LABEL or not label.isprintable():
+        raise BadgeRefused(f"A label has 1 to {LONGEST_LABEL} printable characters: everybody will read it.")
+    if not run.config_key:
+        raise BadgeRefused("This run belongs to no test that could be followed.")
+    if BadgeLink.objects.filter(team=team, revoked_at__isnull=True).count() >= MOST_LINKS:
+        raise BadgeRefused(f"A team has at most {MOST_LINKS} badges: take some back.")
+    found = BadgeLink.objects.create(
+        token=secrets.token_urlsafe(TOKEN_BYTES),
+        team=team,
+        config_key=run.config_key,
+        branch=branch[:120],
+        baseline=baseline[:80],
+        label=label,
+        created_by=by,
+    )
+    audit.note("badge_made", team=team, actor=by, subject=label, text=str(run.name))
+    return found
+
+
+@transaction.atomic
+def revoke_badge(link: BadgeLink, by: User) -> None:
+    """It shows nothing from now on."""
+    if BadgeLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
+        audit.note("badge_revoked", team=link.team, actor=by, subject=link.label)
+
+
+def link_of(token: str) -> BadgeLink | None:
+    """The link, whether or not it was taken back; None for what never was one."""
+    possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
+    return BadgeLink.objects.select_related("team").filter(token=token).first() if possible else None
+
+
+def verdict_at(link: BadgeLink) -> str:
+    """How the newest commit stands; "inconclusive" while there is none."""
+    key = f"badge:verdict:{link.token}"
+    held: str | None = cache.get(key)
+    if held is None:
+        held = _verdict(link)
+        cache.set(key, held, KEPT_S)
+    return held
+
+
+def _verdict(link: BadgeLink) -> str:
+    newest = newest_run(link.team_id, link.config_key, link.branch)
+    if newest is None:
+        return "inconclusive"
+    try:
+        return str(verdict_of_run(newest, baseline=link.baseline).verdict)
+    except BaselineUnknown:
+        return "inconclusive"
+
+
+def line_at(link: BadgeLink) -> list[float]:
+    """The throughput of the newest runs that count, oldest first."""
+    key = f"badge:line:{link.token}"
+    held: list[float] | None = cache.get(key)
+    if held is None:
+        held = points_to_draw(link.team_id, link.config_key, link.branch)
+        cache.set(key, held, KEPT_S)
+    return held
