@@ -11,6 +11,7 @@ from runs.views import (
     matrices,
     matrix,
     run,
+    schedules,
     systems,
     thresholds,
     workloads,
@@ -70,6 +71,14 @@ matrix_urls: Patterns = [
     path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),
     path("<uuid:pk>/resume/", matrix.matrix_resume, name="matrix-resume"),
     path("<uuid:pk>/notes/", matrix.matrix_notes, name="matrix-notes"),
+    path("<uuid:pk>/repeat/", schedules.schedule_add, name="schedule-add"),
+]
+
+schedule_urls: Patterns = [
+    path("", schedules.schedules, name="schedules"),
+    path("<uuid:pk>/", schedules.schedule, name="schedule"),
+    path("<uuid:pk>/edit/", schedules.schedule_edit, name="schedule-edit"),
+    path("<uuid:pk>/change/", schedules.schedule_change, name="schedule-change"),
 ]
 
 run_urls: Patterns = [
@@ -101,6 +110,7 @@ urlpatterns: Patterns = [
     path("systems/", include(system_urls)),
     path("thresholds/", include(threshold_urls)),
     path("matrices/", include(matrix_urls)),
+    path("schedules/", include(schedule_urls)),
     path("runs/", include(run_urls)),
     path("import/", include(import_urls)),
     path("runs.csv", listing.runs_csv, name="runs-csv"),

@@ -18,6 +18,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from runs import finishing
 from runs.planning.submission import QUEUE_CHANNEL
+from runs.schedules import submitting
 from runs.uploading import life
 from workers import pulse, scheduling
 from workers.delivering import Deliverer
@@ -89,6 +90,8 @@ class Command(BaseCommand):
         scheduling.reap()
         life.reap()
         finishing.look()
+        for occasion in submitting.tick():
+            log.info("%s. %s", occasion, occasion.reason)
         for deployment_id in scheduling.tidy_deployments():
             self._name(tidy, deployment_id, deployment_id)
         # While a run measures here, nothing is read on this machine.

@@ -1,0 +1,114 @@
+"""Schedules: matrices that are repeated at times."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import OuterRef, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from runs.forms.schedules import ScheduleForm
+from runs.models import Matrix, Occasion, Schedule
+from runs.schedules import keeping
+from runs.schedules.keeping import ScheduleRefused
+from runs.schedules.times import in_words, next_times
+from runs.views.paging import page_of
+
+SHOWN = 5
+OCCASIONS_SHOWN = 50
+SCHEDULES = Schedule.objects.select_related("team", "matrix", "created_by")
+
+
+@require_GET
+@team_required
+def schedules(request: HttpRequest) -> HttpResponse:
+    last = Occasion.objects.filter(schedule=OuterRef("pk")).order_by("-due_at")
+    rows = SCHEDULES.filter(team=team_of(request)).annotate(last=Subquery(last.values("outcome")[:1]))
+    page = page_of(request, rows)
+    context = {
+        "page": page,
+        "rows": [(one, in_words(keeping.rule_of(one))) for one in page],
+        "can_run": has_role(request, Role.RUNNER),
+    }
+    return render(request, "runs/schedules/list.html", context)
+
+
+@require_GET
+@team_required
+def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
+    found = owned_or_404(SCHEDULES, request, pk)
+    context = {
+        "schedule": found,
+        "when": in_words(keeping.rule_of(found)),
+        "upcoming": keeping.upcoming(found, SHOWN),
+        "occasions": found.occasions.select_related("matrix")[:OCCASIONS_SHOWN],
+        "can_run": has_role(request, Role.RUNNER),
+    }
+    return render(request, "runs/schedules/page.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A schedule of the matrix `pk`."""
+    matrix = owned_or_404(Matrix.objects.select_related("team"), request, pk)
+    if matrix.by_hand:
+        raise Http404
+    form = ScheduleForm(request.POST if request.method == "POST" else None, name=matrix.name)
+    if form.is_valid() and "preview" not in request.POST:
+        try:
+            made = keeping.make(matrix, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
+        except ScheduleRefused as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, f"“{matrix.name}” is repeated {in_words(form.rule)}.")
+            return redirect("schedule", pk=made.pk)
+    return _form(request, form, matrix, None)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    found = owned_or_404(SCHEDULES, request, pk)
+    form = ScheduleForm(request.POST if request.method == "POST" else None, instance=found)
+    if form.is_valid() and "preview" not in request.POST:
+        keeping.change(found, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
+        messages.success(request, f"“{found.matrix.name}” is repeated {in_words(form.rule)}.")
+        return redirect("schedule", pk=pk)
+    return _form(request, form, found.matrix, found)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Off, on, or gone."""
+    found, me = owned_or_404(SCHEDULES, request, pk), user_of(request)
+    if "delete" in request.POST:
+        keeping.delete(found, me)
+        messages.success(request, f"The schedule “{found.name}” is deleted. What it submitted stays.")
+        return redirect("schedules")
+    if "pause" in request.POST:
+        keeping.pause(found, me)
+        messages.success(request, f"“{found.name}” submits nothing until somebody switches it on.")
+    elif "resume" in request.POST:
+        keeping.resume(found, me)
+        messages.success(request, f"“{found.name}” goes on with its next time.")
+    return redirect("schedule", pk=pk)
+
+
+def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, found: Schedule | None) -> HttpResponse:
+    """With its next times once it says when: asked for by a button, or as the form changes."""
+    shown = form.is_bound and form.is_valid()
+    context = {
+        "form": form,
+        "matrix": matrix,
+        "schedule": found,
+        "when": in_words(form.rule) if shown else "",
+        "upcoming": next_times(form.rule, keeping.database_now(), SHOWN) if shown else (),
+    }
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "runs/schedules/preview.html", context)
+    return render(request, "runs/schedules/form.html", context, status=422 if form.errors else 200)
