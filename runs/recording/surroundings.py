@@ -36,6 +36,7 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         probe=_probe_of(run, len(clients), profile),
         cluster=cluster_facts(spec),
         durability=spec["mode"]["record"],
+        made_elsewhere=run.source == Run.Source.BY_HAND,
     )
 
 

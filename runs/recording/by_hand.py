@@ -1,0 +1,210 @@
+"""Outputs that people made with a kit, into the planned cells: merged and judged as those of scheduled runs are."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any, Final, cast
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from runs import artifacts, lifecycle
+from runs.kits.cells import KINDS, KitClient, cell_name, stations_of
+from runs.kits.outputs import HISTOGRAMS, Brought, FilledCell, Sorted, Waiting, is_manifest, sort_files
+from runs.kits.plan import digest_of
+from runs.kits.plan_text import read_plan
+from runs.models import ClientRun, Matrix, Run, Upload
+from runs.models.run import Phase, Status
+from runs.recording.intervals import Gathering, store_intervals
+from runs.recording.rows import write_series, write_set
+from runs.recording.scheduled import Collected, judge
+from runs.spec import ClientOrder, RunSpec
+from runs.uploading import incoming, life, reading
+from runs.uploading.life import ReadMember, member_of
+from runs.uploading.reading import Progress, chunks_of
+from runs.validity import CheckResult, worst
+from runs.ycsb.errors import UnreadableFile, YcsbError
+from runs.ycsb.files import open_members
+from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.logscan import LogSource
+from runs.ycsb.summary import parse_summary
+from runs.ycsb.window import Cut
+
+# Of one upload: five thousand runs of one client leave about as many.
+MOST_FILES: Final = 30_000
+LARGEST_MANIFEST: Final = 10_000
+LONGEST_ARTIFACT: Final = 200
+
+
+class OutputsRefused(YcsbError):
+    """These outputs do not fit their cells. Nothing of them is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """One cell merged and judged, before anything of it is stored."""
+
+    run: Run
+    collected: Collected
+    findings: Sequence[CheckResult]
+    clients: Sequence[Mapping[str, ReadMember]]
+    orders: Sequence[KitClient]
+
+
+def read_outputs(upload: Upload, claim: uuid.UUID) -> None:
+    """READING -> RECOGNISED: every file unpacked, without its secrets, and in its place. Raises UploadGone."""
+    assert upload.matrix is not None
+    progress = Progress(upload.pk, claim)
+    stored = list(upload.files.all())
+    progress.begin("unpacking, and taking secrets out", sum(one.size for one in stored))
+    kept: list[ReadMember] = []
+    names: set[str] = set()
+    for one in stored:
+        with incoming.opened(one.path) as stream:
+            try:
+                for member in open_members(one.name, stream, progress=progress.file(one.size)):
+                    if len(kept) >= MOST_FILES:
+                        raise UnreadableFile(f"There are more than {MOST_FILES:,} files: bring fewer cells at a time.")
+                    kept.append(reading._redacted(upload.pk, len(kept), member, names))
+                    names.add(kept[-1].name)
+            except UnreadableFile as error:
+                kept.append(ReadMember(reading.own_name(one.name, names), one.size, "", "", 0, str(error)))
+    # The page of imports knows nothing of cells: for it there are no runs in these files.
+    found = {"files": [], "runs": [], "more_runs": 0, "outputs": sorted_into(upload.matrix, kept)}
+    life.recognise(upload.pk, claim, kept, found)
+    for one in stored:
+        incoming.drop(one.path)
+
+
+def sorted_into(matrix: Matrix, members: Sequence[ReadMember]) -> Sorted:
+    """Which file goes where, by what waits now."""
+    cells = {cell_name_of(run): _waiting(run) for run in matrix.runs.only("name", "position", "status", "spec")}
+    manifests = [
+        b"".join(chunks_of(one)).decode("utf-8", "replace")
+        for one in members
+        if is_manifest(one.name) and not one.error and one.size <= LARGEST_MANIFEST
+    ]
+    brought = [Brought(one.name, one.sha256, one.error) for one in members]
+    return sort_files(brought, cells, manifests, digest_of(matrix.plan))
+
+
+def cell_name_of(run: Run) -> str:
+    """What a kit calls the cell of a stored run."""
+    return cell_name(run)  # type: ignore[arg-type]  # it has a position and a name, as a planned run has
+
+
+def _waiting(run: Run) -> Waiting:
+    spec = cast(RunSpec, run.spec)
+    return Waiting(len(spec["generators"]) * spec["load"]["processes"], run.status == Status.QUEUED, run.name)
+
+
+def record_outputs(upload: Upload, claim: uuid.UUID) -> list[Run]:
+    """Fill all cells in one transaction, or none. Raises OutputsRefused or another YcsbError, and UploadGone."""
+    matrix = upload.matrix
+    assert matrix is not None
+    members = {one.name: one for one in map(member_of, upload.files.all())}
+    placed = sorted_into(matrix, list(members.values()))
+    if placed["problems"]:
+        raise OutputsRefused(" ".join(placed["problems"]))
+    progress = Progress(upload.pk, claim)
+    progress.begin("merging, judging and saving", len(placed["cells"]))
+    orders = {cell.name: cell.clients for station in stations_of(read_plan(matrix.plan)) for cell in station.cells}
+    runs = {cell_name_of(run): run for run in matrix.runs.select_related("sweep", "matrix")}
+    filled = []
+    for number, cell in enumerate(placed["cells"]):
+        filled.append(_judged(runs[cell["cell"]], cell, members, orders[cell["cell"]]))
+        progress.file(1)(number)
+    with transaction.atomic():
+        life.saved(upload.pk, claim)
+        for one in filled:
+            _store(upload, one)
+    return [one.run for one in filled]
+
+
+def _judged(run: Run, cell: FilledCell, members: Mapping[str, ReadMember], orders: Sequence[KitClient]) -> _Filled:
+    spec = cast(RunSpec, run.spec)
+    clients = [{what: members[name] for what, name in held.items()} for held in cell["clients"]]
+    measured = run.phase == Phase.MEASURE
+    cut = Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"]) if measured else Cut(phase="load")
+    gathering = Gathering()
+    try:
+        logs = [_logs(order, held) for order, held in zip(orders, clients, strict=True)]
+        found = ingest(logs, cut, keep=gathering)
+    except YcsbError as error:
+        raise OutputsRefused(f"{run.name}: {error}") from error
+    collected = Collected(found.merged, found.series, tuple(gathering.fresh), ())
+    asked_s = spec["window"]["min_measure_s"] if measured else None
+    findings = judge(run, found.merged, found.series, (), rows=None, asked_s=asked_s)
+    return _Filled(run, collected, findings, clients, orders)
+
+
+def _logs(order: KitClient, held: Mapping[str, ReadMember]) -> ClientLogs:
+    summary = b"".join(chunks_of(held["summary.txt"])).decode("utf-8", "replace")
+    return ClientLogs(
+        number=order.number,
+        logs=[_source(what, one) for what, one in sorted(held.items()) if what.endswith(HISTOGRAMS)],
+        summary=parse_summary(summary),
+        threads=order.threads,
+        response_only=order.properties.get("measurement.interval") == "intended",
+    )
+
+
+def _source(what: str, member: ReadMember) -> LogSource:
+    return LogSource(lambda: chunks_of(member), PurePath(what).stem)
+
+
+def _store(upload: Upload, one: _Filled) -> None:
+    """The rows of one cell. The caller holds the transaction."""
+    run, merged = one.run, one.collected.merged
+    for order, held in zip(one.orders, one.clients, strict=True):
+        row = ClientRun.objects.create(
+            run=run,
+            number=order.number,
+            process_number=order.number,
+            state=ClientRun.State.FINISHED,
+            finished_at=Now(),
+            order=_order(run, order),
+        )
+        for what, member in held.items():
+            with incoming.compressed(member.path) as compressed:
+                artifacts.keep_compressed(member.sha256, compressed)
+            kind = KINDS.get(what, "hdr")
+            artifacts.attach(run, kind, what[-LONGEST_ARTIFACT:], member.sha256, member.size, row)
+    write_set(run, 1, merged, one.findings)
+    write_series(run, one.collected.series, merged.reader_version)
+    store_intervals(run, one.collected.intervals)
+    began = [client.started_s for client in merged.clients if client.started_s is not None]
+    ended = [client.ended_s for client in merged.clients if client.ended_s is not None]
+    try:
+        lifecycle.fill(
+            run,
+            began_at=_instant(min(began, default=None)),
+            ended_at=_instant(max(ended, default=None)),
+            actor=upload.user.get_username() if upload.user else "",
+            verdict=worst(one.findings),
+            throughput_ops_s=merged.throughput_ops_s,
+            upload=upload,
+        )
+    except lifecycle.TransitionRefused as error:
+        raise OutputsRefused(str(error)) from error
+
+
+def _order(run: Run, order: KitClient) -> ClientOrder:
+    spec = cast(RunSpec, run.spec)
+    return {
+        "binding": spec["client"]["binding"],
+        "digest": "",
+        "java_class": "",
+        "phase": run.phase,
+        "threads": order.threads,
+        "target_ops_s": order.target_ops_s,
+        "duration_s": order.duration_s,
+        "deadline_s": 0,
+        "properties": dict(order.properties),
+    }
+
+
+def _instant(seconds: Any) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
