@@ -12,6 +12,7 @@ from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, FrozenF
 DIGITS: Final = 6
 SIDES_ABREAST: Final = 6  # of the environment: more stand below each other, for a page of paper has no more room
 LONGEST_LINE: Final = 40  # characters of a cell that stay together
+WIDE_FROM: Final = 10  # columns
 FOLDED_FROM: Final = 12  # rows from which an appendix is folded on a screen
 OUTCOMES: Final = {"regression": "worse", "slower": "worse", "improvement": "better", "faster": "better"}
 VERDICTS: Final = frozenset({"pass", "warn", "reject"})
@@ -68,6 +69,11 @@ class Part:
     @property
     def label(self) -> str:
         return f"{self.kind.capitalize()} {self.number}"
+
+    @property
+    def is_wide(self) -> bool:
+        """A table that needs a page of paper turned round."""
+        return self.kind == "table" and len(self.grid.columns) > WIDE_FROM
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 (function () {
   "use strict";
   const PAPER = 680; // CSS pixels between the margins of an A4 page
+  const DRAWN = 900; // on which figures are drawn for it, so that nothing of them is cut
   const CONFIG = { displayModeBar: false, displaylogo: false, doubleClick: "reset+autosize", showTips: false };
   const SLIDE = { width: 960, height: 540, scale: 2 };
   const inside = document.getElementById("drawings");
@@ -82,7 +83,8 @@
       if (!plot.data) continue;
       const drawing = drawings ? drawings[figure.dataset.name].light : light.get(figure) || plot;
       const height = plot.clientHeight;
-      window.Plotly.react(plot, drawing.data, { ...drawing.layout, autosize: false, width: PAPER, height }, CONFIG);
+      window.Plotly.react(plot, drawing.data, { ...drawing.layout, autosize: false, width: DRAWN, height }, CONFIG);
+      plot.style.zoom = PAPER / DRAWN;
     }
   }
 
@@ -90,6 +92,7 @@
     for (const fold of document.querySelectorAll(".report details.more")) fold.open = fold.dataset.was === "open";
     for (const figure of figures()) {
       if (!plotOf(figure).data) continue;
+      plotOf(figure).style.zoom = "";
       if (drawings) drawAlone(figure);
       else figure.dispatchEvent(new Event("benchsite:redraw", { bubbles: true }));
     }
