@@ -130,4 +130,5 @@ urlpatterns: Patterns = [
     path("published/", include(published_urls)),
     path("figures/", include(figure_urls)),
     path("", include("reports.frozen_urls")),
+    path("", include("reports.baseline_urls")),
 ]

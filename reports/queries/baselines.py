@@ -98,6 +98,11 @@ def runs_of_commit(team: Team, commit: str, *, counted: bool = False) -> list[Ru
     return list(rows.order_by("-finished_at", "-pk")[:MOST_OF_A_COMMIT])
 
 
+def runs_of_sweep(sweep_id: uuid.UUID) -> list[Run]:
+    """Those that count, newest first. One query."""
+    return list(RUNS.filter(COUNTS, sweep=sweep_id).order_by("-finished_at", "-pk")[: MOST_OF_A_COMMIT + 1])
+
+
 def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | None:
     """Of a test, on this branch; without one on the default branch where it has any run, else on any."""
     rows = RUNS.select_related("sweep__matrix", "team").filter(ENDED, team=team_id, config_key=config_key)

@@ -1,0 +1,26 @@
+"""What templates say of verdicts against a baseline."""
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from reports.analysis.ratios import half_up, ratio_text
+from reports.verdicts.answers import MetricAnswer
+
+register = template.Library()
+# The badges of the site whose shape says as much: a tick, a warning, a cross, a dash.
+TONES = {"pass": "pass", "improvement": "pass", "mixed": "warn", "regression": "reject", "error": "failed"}
+
+
+@register.filter
+def against_badge(verdict: object) -> SafeString:
+    """A verdict against a baseline as shape, word and colour."""
+    return format_html('<span class="badge badge--{}">{}</span>', TONES.get(str(verdict), "none"), str(verdict))
+
+
+@register.filter
+def ratio_interval(one: MetricAnswer) -> str:
+    """ "0.880 times [0.876, 0.884]"; the ratio alone where there is no interval."""
+    if one.low is None or one.high is None:
+        return ratio_text(one.ratio, 3)
+    return f"{ratio_text(one.ratio, 3)} [{half_up(one.low, 3)}, {half_up(one.high, 3)}]"

@@ -1,0 +1,136 @@
+"""Baselines: listed, set from a run or a sweep, unset; the verdict of a run against one; badges."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from benchsite.teams.models import Role, Team
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from reports.badges import BadgeRefused, make_badge, revoke_badge
+from reports.baselines import BaselineRefused, set_baseline, unset_baseline
+from reports.models import BadgeLink, Baseline
+from reports.queries import sweeps_of
+from reports.queries.baselines import RUNS, baselines_of, repeats_of, runs_of_sweep
+from reports.verdicts.choosing import RULE, BaselineUnknown, verdict_of_run
+from reports.verdicts.judging import why_not
+from runs.models import Run
+from runs.views.paging import page_of
+
+PER_PAGE = 50
+MOST_NAMES = 50  # in a menu
+
+
+@require_GET
+@team_required
+def baselines(request: HttpRequest) -> HttpResponseBase:
+    team = team_of(request)
+    links = BadgeLink.objects.filter(team=team, revoked_at__isnull=True).select_related("created_by")
+    context = {
+        "page": page_of(request, baselines_of(team), PER_PAGE),
+        "rule": RULE,
+        "badges": links,
+        "can_run": has_role(request, Role.RUNNER),
+        "is_admin": has_role(request, Role.ADMIN),
+    }
+    return render(request, "reports/baselines.html", context)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def set_to(request: HttpRequest) -> HttpResponseBase:
+    """Let a name stand for the repeats of a run's commit, or for all runs of a sweep that count."""
+    team, name = team_of(request), request.POST.get("name", "").strip()
+    runs, chosen, back = _chosen(request, team)
+    try:
+        found = set_baseline(team, user_of(request), name, runs, chosen=chosen)
+    except BaselineRefused as refused:
+        messages.error(request, str(refused))
+        return redirect(*back)
+    count = found.pins.count()
+    said = f"“{found.name}” stands for {count} run{'' if count == 1 else 's'} now, which cannot be deleted meanwhile."
+    messages.success(request, said)
+    return redirect("baselines")
+
+
+def _chosen(request: HttpRequest, team: Team) -> tuple[list[Run], str, tuple[str, uuid.UUID]]:
+    """The runs that count, how they were chosen, and the page to go back to."""
+    if pk := _uuid(request.POST.get("sweep", "")):
+        sweep = owned_or_404(sweeps_of(team), request, pk)
+        return runs_of_sweep(sweep.pk), f"The counted runs of the sweep “{sweep.name}”.", ("sweep", pk)
+    pk = _uuid(request.POST.get("run", ""))
+    if pk is None:
+        raise Http404
+    run = owned_or_404(RUNS, request, pk)
+    runs = [one for one in repeats_of(run) if not why_not(one)]
+    same = f"The counted repeats of “{run.name}” at commit {run.commit[:12]}." if run.commit else f"“{run.name}”."
+    return runs, same, ("run", pk)
+
+
+def _uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    found = owned_or_404(Baseline.objects.all(), request, pk)
+    unset_baseline(found, user_of(request))
+    messages.success(request, f"“{found.name}” is no baseline any more. Its runs stay, and may be deleted.")
+    return redirect("baselines")
+
+
+@require_GET
+@team_required
+def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """A page of its own, and the card that a run's page loads."""
+    run = owned_or_404(RUNS.select_related("sweep__matrix", "team"), request, pk)
+    wanted, problem = request.GET.get("baseline", "")[:80].replace("\0", ""), ""
+    try:
+        found = verdict_of_run(run, baseline=wanted)
+    except BaselineUnknown:
+        problem, found = f"There is no baseline “{wanted}”; the rule chose.", verdict_of_run(run)
+    context = {
+        "run": run,
+        "found": found,
+        "wanted": wanted,
+        "problem": problem,
+        "names": list(Baseline.objects.filter(team=run.team).values_list("name", flat=True)[:MOST_NAMES]),
+        "can_run": has_role(request, Role.RUNNER),
+        "is_admin": has_role(request, Role.ADMIN),
+    }
+    card = bool(request.htmx)  # type: ignore[attr-defined]
+    return render(request, "reports/verdict/card.html" if card else "reports/verdict.html", context)
+
+
+@require_POST
+@role_required(Role.ADMIN)
+def badge_add(request: HttpRequest) -> HttpResponseBase:
+    pk = _uuid(request.POST.get("run", ""))
+    if pk is None:
+        raise Http404
+    run = owned_or_404(RUNS, request, pk)
+    said = {name: request.POST.get(name, "").strip().replace("\0", "") for name in ("label", "branch", "baseline")}
+    try:
+        made = make_badge(run.team, user_of(request), run, **said)
+    except BadgeRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("run-against", pk=pk)
+    messages.success(request, f"The badge “{made.label}” can be seen by everybody who has its address.")
+    return redirect("baselines")
+
+
+@require_POST
+@role_required(Role.ADMIN)
+def badge_revoke(request: HttpRequest, token: str) -> HttpResponseBase:
+    link = BadgeLink.objects.filter(team=team_of(request), token=token.replace("\0", "")).first()
+    if link is None:
+        raise Http404
+    revoke_badge(link, user_of(request))
+    messages.success(request, f"The badge “{link.label}” shows nothing any more.")
+    return redirect("baselines")
