@@ -3,8 +3,9 @@
 import hashlib
 import io
 import tempfile
+import uuid
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -103,7 +104,31 @@ def keep_compressed(digest: str, compressed: "File[bytes]") -> None:
     """Keep content that is redacted, hashed and compressed already, unless it is there."""
     path = _path(digest)
     if not storage().exists(path):
-        storage().save(path, compressed)
+        _save_whole(path, compressed)
+
+
+def keep(digest: str, content: bytes) -> None:
+    """The same for content that is in memory, not compressed yet."""
+    path = _path(digest)
+    if not storage().exists(path):
+        _save_whole(path, ContentFile(zstandard.ZstdCompressor(level=3).compress(content)))
+
+
+def _save_whole(path: str, content: "File[bytes]") -> None:
+    """All of it or nothing: a server that is killed meanwhile must leave no half of a file under the name of a hash."""
+    try:
+        final = Path(storage().path(path))
+    except NotImplementedError:  # No folder of this host: such a storage takes an object whole.
+        storage().save(path, content)
+        return
+    final.parent.mkdir(parents=True, exist_ok=True)
+    part = final.with_name(f".{final.name}.{uuid.uuid4().hex}")
+    try:
+        with part.open("xb") as file:
+            file.writelines(content.chunks())
+        part.replace(final)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 class ContentGone(OSError):
@@ -115,6 +140,13 @@ def lock(digest: str, *, shared: bool) -> None:
     function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {function}(%s)", [int(digest[:15], 16)])
+
+
+def hold(digests: Iterable[str]) -> None:
+    """The shared lock of all of these at once: what is kept afterwards is there until the transaction ends."""
+    numbers = [int(digest[:15], 16) for digest in sorted(set(digests))]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(number) FROM unnest(%s::bigint[]) AS number", [numbers])
 
 
 def remove(digest: str) -> None:

@@ -11,6 +11,7 @@ the scheduler passes over, until its outputs come: QUEUED -> SUCCEEDED.
 """
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -93,18 +94,22 @@ def _leave_word(run_id: uuid.UUID) -> None:
         Ending.objects.create(matrix_id=matrix_id)
 
 
-def insert_ended(run: Run, *, ended_at: datetime | None, actor: str) -> None:
-    """Insert an uploaded run, which has results and so has succeeded; whether they can be trusted its verdict says.
+def insert_ended(runs: Sequence[tuple[Run, datetime | None]], *, actor: str) -> None:
+    """Insert uploaded runs, each with its end: they have results and so have succeeded; whether they can be trusted
+    their verdicts say.
 
-    It ended when its files say so, but never after now; where they say nothing, it is as old as its upload.
+    A run ended when its files say so, but never after now; where they say nothing, it is as old as its upload.
     """
-    assert run.source == Run.Source.UPLOADED
     now = timezone.now()
-    with transaction.atomic():
+    for run, ended_at in runs:
+        assert run.source == Run.Source.UPLOADED
         run.status, run.stage = Status.SUCCEEDED, Stage.DONE
         run.finished_at = min(ended_at or now, now)
-        run.save(force_insert=True)
-        RunEvent.objects.create(run=run, kind="status", new=run.status, actor=actor, text="Uploaded.")
+    with transaction.atomic():
+        Run.objects.bulk_create(run for run, _ in runs)
+        RunEvent.objects.bulk_create(
+            RunEvent(run=run, kind="status", new=run.status, actor=actor, text="Uploaded.") for run, _ in runs
+        )
 
 
 def fill(run: Run, *, began_at: datetime | None, ended_at: datetime | None, actor: str, **fields: Any) -> None:

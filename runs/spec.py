@@ -85,6 +85,7 @@ class StatedSpec(TypedDict):
     files: list[str]
     hardware: str
     client_on_database_host: bool | None
+    ci_url: NotRequired[str]  # http or https
 
 
 class RunSpec(TypedDict):

@@ -1,1 +1,246 @@
-"""Runs that programs bring along: POST /runs, PUT /runs/by-key/{key}, POST /runs:batch."""
+"""Runs that programs bring along: POST /runs, PUT /runs/by-key/{key}, POST /runs:batch, and how far a large one is."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from ninja import Header, Query, Schema
+
+from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.problems import Fault, Problem
+from benchsite.rest.schemas import refusals
+from benchsite.teams.models import Scope
+from runs.api import batch, routers
+from runs.api.answers import extended
+from runs.api.uploaded import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url
+from runs.models import Upload, UploadKey
+from runs.uploading import keys, programs
+from runs.uploading.form_data import Body, BodyRefused, read_body
+from runs.uploading.keys import KeyBusy, KeyReused
+from runs.uploading.manifest import ManifestRefused, read_manifest
+from runs.uploading.programs import Asked, Stored
+from runs.uploading.refusing import ResultRefused
+
+T = TypeVar("T")
+Kind = UploadKey.Kind
+State = Upload.State
+RETRY_AFTER_S: Final = "1"
+REFUSALS: Final = refusals(400, 409, 413, 415, 422)
+BODY: Final = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["manifest", "files"],
+                    "properties": {
+                        "manifest": {"type": "string", "description": "JSON of the shape `Manifest`."},
+                        "files": {
+                            "type": "array",
+                            "items": {"type": "string", "format": "binary"},
+                            "description": "What the clients left: text, exporters' JSON, histogram logs, raw points; "
+                            "plain, gzip, zstd, tar or zip. A number or a folder in the names tells whose each is.",
+                        },
+                    },
+                },
+                "encoding": {"manifest": {"contentType": "application/json"}},
+            }
+        },
+    }
+}
+
+
+class DryRun(Schema):
+    """What an upload may ask for in its address."""
+
+    dry_run: bool = False
+
+
+@routers.runs.post(
+    "/runs",
+    auth=Needs(Scope.RUNS_WRITE),
+    response={200: UploadAnswer, 201: UploadAnswer, 202: UploadAnswer, **REFUSALS},
+    operation_id="upload_runs",
+    summary="Upload what the clients of a run left",
+    openapi_extra=BODY,
+)
+def upload_runs(
+    request: HttpRequest,
+    query: Annotated[DryRun, Query()],
+    idempotency_key: Annotated[str, Header(alias="Idempotency-Key")] = "",
+) -> HttpResponse:
+    """One request is one run, the files of several clients merged; where the files hold several runs (a load and a
+    run, several rungs), all of them are stored together or none.
+
+    Repeating a request with its `Idempotency-Key` (kept 7 days) answers what was stored, and stores nothing again. Up
+    to 1 MiB of files is judged at once (201); more is kept for a worker (202), and the address in `Location` says how
+    far it is. `?dry_run=1` judges and stores nothing (200); it needs no key.
+    """
+    with _body(request) as body:
+        if query.dry_run:
+            return _judged(request, body)
+        if not keys.fits(idempotency_key):
+            raise Problem(
+                "validation-error",
+                "Send the header “Idempotency-Key”: 1 to 255 printable ASCII characters that name this result, such as "
+                "the CI's build and the file's hash. Repeating the request with it stores nothing twice.",
+                errors=[{"pointer": "header.Idempotency-Key", "detail": "Missing, or none that is allowed."}],
+            )
+        return _stored(request, Kind.REQUEST, idempotency_key, body)
+
+
+@routers.runs.put(
+    "/runs/by-key/{key}",
+    auth=Needs(Scope.RUNS_WRITE),
+    response={200: UploadAnswer, 201: UploadAnswer, 202: UploadAnswer, **REFUSALS},
+    operation_id="put_runs_by_key",
+    summary="Upload a result under a name of its own",
+    openapi_extra=BODY,
+)
+def put_runs(request: HttpRequest, key: str) -> HttpResponse:
+    """As `POST /runs`, under a natural key such as `github:123456:workload-a:r3`: the same content again is 200, other
+    content 409. The key is free again when its runs are deleted.
+    """
+    with _body(request) as body:
+        if not keys.fits(key):
+            raise Problem("validation-error", "A key has 1 to 255 printable ASCII characters.")
+        return _stored(request, Kind.NATURAL, key, body)
+
+
+@routers.runs.get(
+    "/uploads/{upload_id}",
+    auth=Needs(Scope.RUNS_WRITE),
+    response={200: UploadAnswer, **refusals(404)},
+    operation_id="read_upload",
+    summary="How far an upload is",
+)
+def read_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
+    """`state` is received, reading, completed or saving while a worker is with it; then saved, or failed, and `detail`
+    says why.
+    """
+    found = Upload.objects.filter(pk=upload_id, team=team_in(request)).first()
+    if found is None:
+        raise Problem("not-found", "Your team has no such upload, or it was dropped.")
+    return JsonResponse(found_answer(request, found))
+
+
+@routers.runs.post(
+    "/runs:batch",
+    auth=Needs(Scope.RUNS_WRITE),
+    response={200: batch.LineAnswer, **refusals(413, 415)},
+    operation_id="upload_batch",
+    summary="Upload up to 200 small results",
+    openapi_extra=batch.BODY,
+)
+def upload_batch(request: HttpRequest) -> HttpResponse:
+    """NDJSON: on each line a `key` (as in `PUT /runs/by-key/{key}`), a `manifest`, and `files` with `name` and either
+    `text` or `base64`. Each line is stored by itself, and has one line in the answer, in the same order.
+    """
+
+    def one(line: batch.Line) -> tuple[int, Mapping[str, Any]]:
+        response = _stored(request, Kind.NATURAL, line.key, Body(line.manifest, line.files))
+        return response.status_code, response.said
+
+    return batch.answered(request, one)
+
+
+class _body:
+    """The body of a request for as long as it is needed; what went to disk goes with it."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        try:
+            self.body = read_body(request)
+        except BodyRefused as error:
+            raise Problem(error.slug, str(error)) from error
+
+    def __enter__(self) -> Body:
+        return self.body
+
+    def __exit__(self, *_: object) -> None:
+        self.body.close()
+
+
+class Said(JsonResponse):
+    """A response of which the content is still at hand."""
+
+    def __init__(self, said: Mapping[str, Any], status: int) -> None:
+        self.said = said
+        super().__init__(said, status=status)
+
+
+def _judged(request: HttpRequest, body: Body) -> HttpResponse:
+    asked = _asked(request, Kind.REQUEST, "", body)
+    return Said(dry_answer(_refusing(lambda: programs.judge_only(asked))), 200)
+
+
+def _stored(request: HttpRequest, kind: str, key: str, body: Body) -> Said:
+    asked = _asked(request, kind, key, body)
+    try:
+        stored = _refusing(lambda: programs.upload(asked, lambda *rows: stored_answer(request, *rows)))
+    except KeyBusy:
+        raise Problem(
+            "in-flight",
+            "Another request with this key is being worked on. Ask again in a second; nothing is stored twice.",
+            headers={"Retry-After": RETRY_AFTER_S},
+        ) from None
+    except KeyReused as error:
+        raise _reused(kind, error.known) from None
+    return _answer(request, kind, stored)
+
+
+def _asked(request: HttpRequest, kind: str, key: str, body: Body) -> Asked:
+    manifest = _refusing(lambda: read_manifest(body.manifest))
+    return Asked(team_in(request), bearer_in(request).user, kind, key, manifest, body.files)
+
+
+def _refusing(work: Callable[[], T]) -> T:
+    """What is wrong with manifest or files, as a problem document."""
+    try:
+        return work()
+    except ManifestRefused as error:
+        faults: list[Fault] = [{"pointer": pointer, "detail": said} for pointer, said in error.faults]
+        raise Problem("validation-error", str(error), errors=faults) from error
+    except ResultRefused as error:
+        places = [
+            {"pointer": "#/files", "detail": said, **place.as_dict()} for place, said in error.faults
+        ]  # fmt: skip
+        first = error.faults[0][0].as_dict() if error.faults else {}
+        raise Problem(error.slug, str(error), errors=places, **first) from error  # type: ignore[arg-type]
+
+
+def _reused(kind: str, known: UploadKey) -> Problem:
+    where = upload_url(known.upload) if known.upload is not None else None
+    if kind == Kind.NATURAL:
+        said = "This key names a result with other content. Delete its run first, or use another key."
+        return Problem("run-conflict", said, upload=where)
+    said = "This idempotency key was used for another manifest or other files: use a new one."
+    return Problem("key-reused", said, upload=where)
+
+
+def _answer(request: HttpRequest, kind: str, stored: Stored) -> Said:
+    """Of what was stored now or before; a worker may be with it still."""
+    key, status, said = stored.key, stored.key.status, stored.key.answer
+    if status == 202:
+        status, said = _state(request, key)
+    elif key.upload is not None and said["runs"]:
+        # What others say of the runs is asked each time: baselines move.
+        said = {**said, **extended(request, list(key.upload.runs.order_by("position")))} if request.GET else said
+    if stored.replayed and kind == Kind.NATURAL and status == 201:
+        status = 200
+    response = Said(said, status)
+    response["Location"] = said["runs"][0]["url"] if len(said["runs"]) == 1 else said["url"]
+    if stored.replayed:
+        response["Idempotency-Replayed"] = "true"
+    return response
+
+
+def _state(request: HttpRequest, key: UploadKey) -> tuple[int, dict[str, Any]]:
+    upload = key.upload
+    if upload is None:
+        raise Problem("not-found", "What was uploaded under this key was deleted. Use another key to upload it again.")
+    if upload.state == State.FAILED:
+        raise Problem("malformed-result", upload.error, upload=upload_url(upload))
+    said = found_answer(request, upload)
+    return (201 if upload.state == State.SAVED else 202), said

@@ -42,7 +42,24 @@ def write_set(
     """Store one measurement set with its operations and findings; as the current one it takes the place of another."""
     if current:
         run.measurement_sets.filter(is_current=True).update(is_current=False)
-    kept = MeasurementSet.objects.create(
+    kept = set_row(run, number, merged, created_by=created_by, current=current, note=note)
+    kept.save(force_insert=True)
+    Measurement.objects.bulk_create(measurement_rows(kept, merged))
+    Finding.objects.bulk_create(finding_rows(kept, findings))
+    return kept
+
+
+def set_row(
+    run: Run,
+    number: int,
+    merged: MergedRun | SummarisedRun,
+    *,
+    created_by: User | None = None,
+    current: bool = True,
+    note: str = "",
+) -> MeasurementSet:
+    """The row of a measurement set, not yet stored."""
+    return MeasurementSet(
         run=run,
         number=number,
         is_current=current,
@@ -52,9 +69,6 @@ def write_set(
         reader_version=merged.reader_version,
         algorithm_version=merged.algorithm_version,
     )
-    Measurement.objects.bulk_create(measurement_rows(kept, merged))
-    Finding.objects.bulk_create(finding_rows(kept, findings))
-    return kept
 
 
 def set_fields(merged: MergedRun | SummarisedRun) -> dict[str, Any]:
@@ -103,7 +117,12 @@ def finding_rows(kept: MeasurementSet, findings: Iterable[CheckResult]) -> list[
 def write_series(run: Run, series: Iterable[UnpackedSeries], reader_version: int) -> None:
     """Replace the run's series."""
     run.series.all().delete()
-    Series.objects.bulk_create(
+    Series.objects.bulk_create(series_rows(run, series, reader_version))
+
+
+def series_rows(run: Run, series: Iterable[UnpackedSeries], reader_version: int) -> list[Series]:
+    """The rows of a run's series, not yet stored."""
+    return [
         Series(
             run=run,
             operation=one.operation,
@@ -114,7 +133,7 @@ def write_series(run: Run, series: Iterable[UnpackedSeries], reader_version: int
             reader_version=reader_version,
         )
         for one in series
-    )
+    ]
 
 
 def _window(merged: MergedRun | SummarisedRun) -> dict[str, Any]:

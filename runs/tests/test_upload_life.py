@@ -102,7 +102,7 @@ def test_saving_that_fails_leaves_it_to_be_completed_again(waiting, client_in, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("runs.recording.uploaded.write_series", full)
+        patch.setattr("runs.recording.fresh.series_rows", full)
         work_on(waiting.pk, life.begin(waiting.pk))
     assert state_of(waiting) == "recognised"
     assert "No space left" in waiting.error

@@ -9,4 +9,14 @@ recognised   the shape of that, as JSON
 hints        what the command lines in the files say of the plan
 stated       what the person adds
 working      whatever an upload waits for, done: in the request or in a worker
+
+Of what programs bring along:
+
+form_data    the multipart body of a request, in memory while that is little
+manifest     what a program states, and the words that it may hold
+stating      that and what the files tell, put together
+keys         the names under which programs upload, so that nothing is stored twice
+at_once      small files read, merged and judged in memory
+programs     all of it: an upload stored at once, or kept for a worker
+refusing     why files are not saved: file, line, column
 """

@@ -1,6 +1,6 @@
 """The life of an upload. The only writer of `Upload.state`.
 
-    RECEIVED -> READING -> RECOGNISED -> COMPLETED -> SAVING -> SAVED
+    RECEIVED -> READING -> RECOGNISED -> COMPLETED -> SAVING -> SAVED     (with a manifest: READING -> COMPLETED)
                    |            ^                        |
                  FAILED         +-- could not be saved --+
 
@@ -22,7 +22,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User
 from runs.models import Upload, UploadedFile
-from runs.uploading import arriving, incoming
+from runs.uploading import arriving, incoming, keys
 
 State = Upload.State
 # Up to this many bytes, as they come, are read in the request; more wait for a worker.
@@ -84,9 +84,9 @@ def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) 
     return upload, mine
 
 
-def let_go(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
-    """All its files have arrived."""
-    Upload.objects.filter(pk=upload_id, claim=claim).update(claim=None, heartbeat_at=None)
+def let_go(upload_id: uuid.UUID, claim: uuid.UUID, **fields: Any) -> None:
+    """All its files have arrived; with `fields` what was stated along with them."""
+    Upload.objects.filter(pk=upload_id, claim=claim).update(claim=None, heartbeat_at=None, **fields)
 
 
 def begin(upload_id: uuid.UUID) -> uuid.UUID | None:
@@ -118,12 +118,19 @@ def beat(upload_id: uuid.UUID, claim: uuid.UUID, **progress: Any) -> None:
 
 
 def recognise(
-    upload_id: uuid.UUID, claim: uuid.UUID, members: Sequence[ReadMember], recognised: Mapping[str, Any]
+    upload_id: uuid.UUID,
+    claim: uuid.UUID,
+    members: Sequence[ReadMember],
+    recognised: Mapping[str, Any],
+    stated: Mapping[str, Any] | None = None,
 ) -> None:
-    """READING -> RECOGNISED: what was in the files takes the place of the files. Raises UploadGone."""
+    """READING -> RECOGNISED, or -> COMPLETED where its manifest says all that a person would: what was in the files
+    takes the place of the files. Raises UploadGone.
+    """
+    to = State.RECOGNISED if stated is None else State.COMPLETED
     with transaction.atomic():
         _move(
-            upload_id, claim, State.READING, State.RECOGNISED, recognised=recognised, error="", attempts=0,
+            upload_id, claim, State.READING, to, recognised=recognised, stated=stated or {}, error="", attempts=0,
         )  # fmt: skip
         UploadedFile.objects.filter(upload=upload_id).delete()
         UploadedFile.objects.bulk_create(
@@ -155,8 +162,13 @@ def saved(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
 
 
 def fail(upload_id: uuid.UUID, claim: uuid.UUID, why: str) -> None:
-    """What could not be read has failed; what could not be saved goes back to the person who completes it."""
+    """What could not be read has failed; what could not be saved goes back to the person who completes it, where there
+    is one."""
     mine = Upload.objects.filter(pk=upload_id, claim=claim)
+    by_a_program = mine.filter(state=State.SAVING).exclude(manifest={})
+    if by_a_program.update(state=State.FAILED, claim=None, error=why):
+        _forget_files(upload_id)
+        return
     if mine.filter(state=State.SAVING).update(state=State.RECOGNISED, claim=None, error=why, attempts=0):
         return
     if mine.filter(state__in=[State.RECEIVED, State.READING]).update(state=State.FAILED, claim=None, error=why):
@@ -204,6 +216,7 @@ def expire() -> None:
     for stray in folders - known:
         incoming.drop_folder(stray)
     arriving.drop_strays(KEPT_FOR.total_seconds())
+    keys.expire()
 
 
 def _move(upload_id: uuid.UUID, claim: uuid.UUID, old: State, new: State, **fields: Any) -> None:

@@ -73,8 +73,12 @@ class Progress:
         )
 
 
-def read(upload: Upload, claim: uuid.UUID) -> None:
-    """READING -> RECOGNISED, whatever the files hold. Raises UploadGone."""
+# What a manifest says of the runs that were found; raises YcsbError.
+State = Callable[[Upload, "Reads", Sequence[RunFiles]], Mapping[str, object]]
+
+
+def read(upload: Upload, claim: uuid.UUID, state: State | None = None) -> None:
+    """READING -> RECOGNISED, whatever the files hold, or -> COMPLETED with what `state` says. Raises UploadGone."""
     progress = Progress(upload.pk, claim)
     stored = list(upload.files.all())
     if any(one.sha256 or one.error for one in stored):
@@ -82,7 +86,8 @@ def read(upload: Upload, claim: uuid.UUID) -> None:
     else:
         kept = _redact_all(upload.pk, stored, progress)
     reads = read_members(kept, progress)
-    life.recognise(upload.pk, claim, kept, recognise(reads, upload.grouping))
+    stated = state(upload, reads, runs_in(reads, upload.grouping)) if state is not None else None
+    life.recognise(upload.pk, claim, kept, recognise(reads, upload.grouping), stated)
     for one in stored:
         if not one.sha256:
             incoming.drop(one.path)

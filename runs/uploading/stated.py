@@ -10,6 +10,7 @@ from runs.spec import (
     MachineSpec,
     ModeSpec,
     RunSpec,
+    StatedSpec,
     WorkloadSpec,
 )
 from runs.ycsb.errors import PropertyError
@@ -50,6 +51,7 @@ class Stated(TypedDict):
     notes: str
     commit: NotRequired[str]  # of the code that was measured; it is no part of the spec
     branch: NotRequired[str]
+    ci_url: NotRequired[str]  # where the job is shown that made it
     runs: list[StatedRun]
 
 
@@ -89,13 +91,20 @@ def spec_of(
         "load_policy": "",
         "resets": {},
         "priming": None,
-        "stated": {
-            "by": by,
-            "files": files,
-            "hardware": stated["hardware"],
-            "client_on_database_host": stated["client_on_database_host"],
-        },
+        "stated": _said(stated, by, files),
     }
+
+
+def _said(stated: Stated, by: str, files: list[str]) -> StatedSpec:
+    said: StatedSpec = {
+        "by": by,
+        "files": files,
+        "hardware": stated["hardware"],
+        "client_on_database_host": stated["client_on_database_host"],
+    }
+    if ci_url := stated.get("ci_url"):
+        said["ci_url"] = ci_url
+    return said
 
 
 def system_name(stated: Stated, catalog: Catalog) -> str:

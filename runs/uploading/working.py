@@ -6,9 +6,11 @@ import uuid
 from django.db import DataError, IntegrityError
 
 from runs.models import Upload
+from runs.recording.by_hand import read_outputs, record_outputs
 from runs.recording.uploaded import record_upload
 from runs.uploading import life
 from runs.uploading.life import UploadGone
+from runs.uploading.programs import stated_later
 from runs.uploading.reading import read
 from runs.ycsb.errors import YcsbError
 
@@ -18,9 +20,11 @@ log = logging.getLogger(__name__)
 def work_on(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
     """The caller has begun the work (`life.begin`). Whatever goes wrong is said on the upload's page."""
     try:
-        upload = Upload.objects.select_related("user").get(pk=upload_id, claim=claim)
-        if upload.state == Upload.State.READING:
-            read(upload, claim)
+        upload = Upload.objects.select_related("user", "team", "matrix").get(pk=upload_id, claim=claim)
+        if upload.matrix_id:
+            (read_outputs if upload.state == Upload.State.READING else record_outputs)(upload, claim)
+        elif upload.state == Upload.State.READING:
+            read(upload, claim, stated_later if upload.manifest else None)
         else:
             record_upload(upload, claim)
     except (UploadGone, Upload.DoesNotExist):

@@ -1,0 +1,200 @@
+"""Runs that are uploaded, into rows: as many as there are, in one statement for each kind of row.
+
+The caller holds the transaction.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from django.db.models import Max
+
+from runs import artifacts, lifecycle
+from runs.copies import config_key
+from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, Series, Sweep, Upload
+from runs.recording.intervals import INTERVALS
+from runs.recording.merging import Merged, MergedUpload
+from runs.recording.rows import finding_rows, measurement_rows, series_rows, set_row
+from runs.spec import ClientOrder, RunSpec
+from runs.uploading.hints import hints_of, words_of
+from runs.uploading.life import ReadMember
+from runs.uploading.stated import Stated, StatedRun
+from runs.validity import CheckResult, worst
+from runs.ycsb.clients import ClientFiles, RunFiles
+
+# What a file is kept as, by what it was recognised as; anything else is a summary.
+KINDS: Final = {"hdr-log": "hdr", "ycsb-raw": "raw"}
+LONGEST_ARTIFACT: Final = 200
+MOST_PROPERTIES: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedRun:
+    """One run of an upload, merged and judged, before anything of it is stored."""
+
+    stated: StatedRun
+    files: RunFiles
+    found: MergedUpload
+    spec: RunSpec
+    findings: tuple[CheckResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFiles:
+    """The files of an upload by their names, and how their content gets among the artifacts."""
+
+    members: Mapping[str, ReadMember]
+    formats: Mapping[str, str | None]
+    keep: Callable[[ReadMember], None]
+
+
+def insert_runs(
+    upload: Upload, stated: Stated, runs: Sequence[UploadedRun], sweeps: Mapping[str, Sweep], kept: KeptFiles
+) -> list[Run]:
+    """All of them, with everything that was measured. `sweeps` has the curve of each phase."""
+    # Also what no run is made of: whoever computes them again reads the whole upload again.
+    members = [member for member in kept.members.values() if member.sha256]
+    intervals = [part.content.digest for one in runs for part in one.found.intervals]
+    artifacts.hold([*(member.sha256 for member in members), *intervals])
+    for member in members:
+        kept.keep(member)
+    repeats = _Repeats(list(sweeps.values()))
+    rows = [_run(upload, stated, one, sweeps[one.stated["phase"]], repeats) for one in runs]
+    ends = [_times(one.found.merged)[1] for one in runs]
+    lifecycle.insert_ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
+    _insert_numbers(rows, runs)
+    _insert_clients(rows, runs, kept)
+    return rows
+
+
+class _Repeats:
+    """Which repeat of its rung a run is, unless somebody said so."""
+
+    def __init__(self, sweeps: Sequence[Sweep]) -> None:
+        rungs = Run.objects.filter(sweep__in=sweeps).values("sweep", "threads", "target_ops_s")
+        self._most: dict[tuple[uuid.UUID, int, int | None], int] = {
+            (one["sweep"], one["threads"], one["target_ops_s"]): one["most"]
+            for one in rungs.annotate(most=Max("repeat")).order_by()
+        }
+
+    def next(self, sweep: Sweep, threads: int, target_ops_s: int | None, stated: int | None) -> int:
+        rung = sweep.pk, threads, target_ops_s
+        most = self._most.get(rung, 0)
+        repeat = stated or most + 1
+        self._most[rung] = max(repeat, most)
+        return repeat
+
+
+def _run(upload: Upload, stated: Stated, one: UploadedRun, sweep: Sweep, repeats: _Repeats) -> Run:
+    load = one.spec["load"]
+    threads, target_ops_s = load["threads"], load["target_ops_s"]
+    repeat = repeats.next(sweep, threads, target_ops_s, one.stated["repeat"])
+    target = f" @{target_ops_s}" if target_ops_s else ""
+    began, _ = _times(one.found.merged)
+    return Run(
+        team_id=upload.team_id,
+        sweep=sweep,
+        source=Run.Source.UPLOADED,
+        upload=upload,
+        position=one.stated["index"],
+        phase=one.stated["phase"],
+        name=f"{sweep.name} {threads}t{target} r{repeat}",
+        spec=one.spec,
+        config_key=config_key(one.spec),
+        commit=stated.get("commit", ""),
+        branch=stated.get("branch", ""),
+        system=sweep.system,
+        mode=sweep.mode,
+        workload_name=stated["workload"]["name"],
+        purpose=sweep.purpose,
+        threads=threads,
+        target_ops_s=target_ops_s,
+        repeat=repeat,
+        started_at=began,
+        starts_at=began,
+        verdict=worst(one.findings),
+        throughput_ops_s=one.found.merged.throughput_ops_s,
+        tags=stated["tags"],
+        notes=stated["notes"],
+    )
+
+
+def _insert_numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> None:
+    sets = [set_row(run, 1, one.found.merged) for run, one in zip(rows, runs, strict=True)]
+    MeasurementSet.objects.bulk_create(sets)
+    pairs = list(zip(sets, runs, strict=True))
+    Measurement.objects.bulk_create(row for kept, one in pairs for row in measurement_rows(kept, one.found.merged))
+    Finding.objects.bulk_create(row for kept, one in pairs for row in finding_rows(kept, one.findings))
+    Series.objects.bulk_create(
+        row
+        for run, one in zip(rows, runs, strict=True)
+        for row in series_rows(run, one.found.series, one.found.merged.reader_version)
+    )
+
+
+def _insert_clients(rows: Sequence[Run], runs: Sequence[UploadedRun], kept: KeptFiles) -> None:
+    """The clients, and whatever they left, as artifacts."""
+    clients: list[ClientRun] = []
+    left: list[Artifact] = []
+    for run, one in zip(rows, runs, strict=True):
+        for client in one.files.clients:
+            clients.append(_client(run, client))
+            left += _sources(run, client, clients[-1], kept)
+        for part in one.found.intervals:
+            artifacts.keep_compressed(part.content.digest, part.content.compressed())
+            left.append(_artifact(run, INTERVALS, part.name, part.content.digest, part.content.size))
+    ClientRun.objects.bulk_create(clients)
+    Artifact.objects.bulk_create(left)
+
+
+def _client(run: Run, client: ClientFiles) -> ClientRun:
+    said = client.summary
+    order: ClientOrder = {
+        "binding": "",
+        "digest": "",
+        "java_class": "",
+        "phase": run.phase,
+        "threads": (hints_of([said]).threads if said is not None else None) or 0,
+        "target_ops_s": None,
+        "duration_s": None,
+        "deadline_s": 0,
+        "properties": dict(list(said.properties.items())[:MOST_PROPERTIES]) if said is not None else {},
+    }
+    return ClientRun(
+        run=run,
+        number=client.number,
+        process_number=client.number,
+        state=ClientRun.State.FINISHED,
+        finished_at=run.finished_at,
+        order=order,
+        command=words_of(said.command) if said is not None else [],
+    )
+
+
+def _sources(run: Run, client: ClientFiles, row: ClientRun, kept: KeptFiles) -> list[Artifact]:
+    """The files of one client. Of two whose long names end alike the last one has the name, as on disk."""
+    found = {}
+    for name in client.names:
+        kind = KINDS.get(kept.formats.get(name) or "", "summary")
+        member = kept.members[name]
+        found[kind, name[-LONGEST_ARTIFACT:]] = member
+    return [_artifact(run, kind, name, one.sha256, one.size, row) for (kind, name), one in found.items()]
+
+
+def _artifact(run: Run, kind: str, name: str, digest: str, size: int, client: ClientRun | None = None) -> Artifact:
+    return Artifact(
+        team_id=run.team_id, run=run, client_run=client, kind=kind, name=name, sha256=digest, size=size
+    )  # fmt: skip
+
+
+def _times(merged: Merged) -> tuple[datetime | None, datetime | None]:
+    """When its first client began and its last one ended, by their own clocks; None where nothing says so."""
+    begins = [client.started_s for client in merged.clients if client.started_s is not None]
+    ends = [client.ended_s for client in merged.clients if client.ended_s is not None]
+    return _instant(min(begins, default=None)), _instant(max(ends, default=None))
+
+
+def _instant(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

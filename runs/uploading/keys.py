@@ -1,0 +1,84 @@
+"""The keys under which programs upload: each names one upload of its team, however often the request is repeated.
+
+Whoever works under a key holds PostgreSQL's advisory lock on it until the transaction ends that stores the key together
+with what it names. So two requests at once make one run, and of a server that was killed nothing is left to wait for.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from django.db import connection
+from django.db.models.functions import Now
+
+from benchsite.teams.models import Team
+from runs.models import Upload, UploadKey
+
+Kind = UploadKey.Kind
+KEPT_FOR: Final = timedelta(days=7)  # a key of a request
+LONGEST: Final = 255
+# The first of the two numbers of these locks; no other lock of this database has two.
+_LOCKS: Final = 7_305_062
+
+
+class KeyBusy(Exception):
+    """Another request works under this key at this very moment."""
+
+
+class KeyReused(Exception):
+    """The key names another upload."""
+
+    def __init__(self, known: UploadKey) -> None:
+        self.known = known
+        super().__init__(known.key)
+
+
+def fits(key: str) -> bool:
+    """Whether this can be a key: printable ASCII, and not too long."""
+    return 0 < len(key) <= LONGEST and key.isascii() and key.isprintable()
+
+
+def find(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
+    """What was stored under this key; None: nothing, or nothing is left of it. Raises KeyReused."""
+    known = UploadKey.objects.filter(team=team, kind=kind, key=key).select_related("upload").first()
+    if known is None or (kind == Kind.NATURAL and _is_empty(known)):
+        return None
+    if known.fingerprint != fingerprint:
+        raise KeyReused(known)
+    return known
+
+
+def hold(team: Team, kind: str, key: str) -> None:
+    """Until the end of this transaction nobody else works under this key. Raises KeyBusy."""
+    digest = hashlib.sha256(f"{team.pk}/{kind}/{key}".encode()).digest()
+    with connection.cursor() as cursor:
+        number = int.from_bytes(digest[:4], "big", signed=True)
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_LOCKS, number])
+        row = cursor.fetchone()
+    if not (row and row[0]):
+        raise KeyBusy(key)
+
+
+def store(
+    team: Team, kind: str, key: str, fingerprint: str, *, upload: Upload, status: int, answer: Mapping[str, Any]
+) -> UploadKey:
+    """Name what was stored in this transaction; the caller holds the key."""
+    if kind == Kind.NATURAL:
+        # The runs that it named were deleted: it is free again.
+        UploadKey.objects.filter(team=team, kind=kind, key=key).delete()
+    return UploadKey.objects.create(
+        team=team, kind=kind, key=key, fingerprint=fingerprint, upload=upload, status=status, answer=answer
+    )
+
+
+def expire() -> None:
+    """Forget the keys of requests that are too old to be repeated."""
+    UploadKey.objects.filter(kind=Kind.REQUEST, created_at__lt=Now() - KEPT_FOR).delete()
+
+
+def _is_empty(known: UploadKey) -> bool:
+    upload = known.upload
+    if upload is None or upload.state == Upload.State.FAILED:
+        return True
+    return upload.state == Upload.State.SAVED and not upload.runs.exists()
