@@ -10,6 +10,7 @@ from runs.views import (
     machines,
     matrices,
     matrix,
+    removing,
     run,
     schedules,
     systems,
@@ -84,6 +85,7 @@ schedule_urls: Patterns = [
 run_urls: Patterns = [
     path("", listing.runs_list, name="runs"),
     path("bulk/", listing.runs_bulk, name="runs-bulk"),
+    path("delete/", removing.runs_delete, name="runs-delete"),
     path("<uuid:pk>/", run.run, name="run"),
     path("<uuid:pk>/live/", run.run_live, name="run-live"),
     path("<uuid:pk>/cancel/", run.run_cancel, name="run-cancel"),
@@ -92,6 +94,7 @@ run_urls: Patterns = [
     path("<uuid:pk>/exclude/", run.run_exclude, name="run-exclude"),
     path("<uuid:pk>/override/", run.run_override, name="run-override"),
     path("<uuid:pk>/cut/", run.run_cut, name="run-cut"),
+    path("<uuid:pk>/delete/", removing.run_delete, name="run-delete"),
 ]
 
 import_urls: Patterns = [

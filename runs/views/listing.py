@@ -17,6 +17,7 @@ from runs.models import Run
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
 from runs.pages.listing import HEAVY, MOST_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilter, choices
+from runs.views import removing
 from runs.views.paging import page_of
 
 CSV_COLUMNS = (
@@ -43,6 +44,7 @@ def runs_list(request: HttpRequest) -> HttpResponse:
         "sources": Run.Source.choices,
         "sorts": list(SORTS),
         "can_run": has_role(request, Role.RUNNER),
+        "can_delete": has_role(request, Role.ADMIN),
         "csv_url": _with_query(reverse("runs-csv"), wanted.query()),
         "nothing_at_all": not page.object_list and not Run.objects.filter(team=team_of(request)).exists(),
     }
@@ -62,7 +64,12 @@ def runs_csv(request: HttpRequest) -> StreamingHttpResponse:
 @require_POST
 @role_required(Role.RUNNER)
 def runs_bulk(request: HttpRequest) -> HttpResponseBase:
-    """Tag or exclude the ticked runs. Keys of another team's runs match nothing, like keys of no run at all."""
+    """Tag or exclude the ticked runs, or ask whether to delete them.
+
+    Keys of another team's runs match nothing, like keys of no run at all.
+    """
+    if request.POST.get("action") == "delete" and has_role(request, Role.ADMIN):
+        return removing.ask(request, removing.ticked(request))
     keys = [key for key in request.POST.getlist("run") if _is_uuid(key)]
     runs = Run.objects.filter(team=team_of(request), pk__in=keys)
     back = _with_query(reverse("runs"), RunFilter.from_query(QueryDict(request.POST.get("back", ""))).query())

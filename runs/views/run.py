@@ -56,6 +56,7 @@ def _context(request: HttpRequest, found: Run) -> dict[str, object]:
         "ended": ended,
         "seen": _seen(found),
         "can_run": has_role(request, Role.RUNNER),
+        "can_delete": has_role(request, Role.ADMIN),
         "tags": ", ".join(found.tags),
     }
     if ended:
