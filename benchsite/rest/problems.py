@@ -24,6 +24,7 @@ KINDS: Final[Mapping[str, tuple[int, str]]] = {
     "malformed-result": (422, "The result cannot be read"),
     "key-reused": (422, "The idempotency key was used for another request"),
     "incomparable": (422, "The sides may not be compared"),
+    "report-refused": (422, "The report cannot be published as it is"),
     "plan-refused": (422, "The plan cannot be run as it stands"),
     "quota-exceeded": (429, "Too many requests"),
     "internal-error": (500, "Benchsite itself failed"),

@@ -1,1 +1,243 @@
-"""Frozen reports: made, revised, their links rotated and taken back."""
+"""Frozen reports by program: published, revised, given another link, taken back."""
+
+from dataclasses import asdict, replace
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+from ninja import Query, Status
+
+from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.owned import owned
+from benchsite.rest.pages import PageQuery, page_of
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import refusals
+from benchsite.teams.models import Scope
+from reports.api.report_schemas import (
+    AccessChange,
+    DryRun,
+    FoundEntry,
+    ItemEntry,
+    LinkAnswer,
+    NewReport,
+    PublishedAnswer,
+    ReportAnswer,
+    ReportChange,
+    ReportLine,
+    ReportPage,
+    ReportPreview,
+    RevisionAnswer,
+)
+from reports.api.routers import reports
+from reports.frozen import links, publishing
+from reports.frozen.building import Built, build
+from reports.frozen.content import canonical
+from reports.frozen.drafts import Draft, DraftFootnote, draft_of
+from reports.frozen.publishing import PublishRefused
+from reports.frozen.revisions import ContentRefused
+from reports.models import Report
+from reports.queries.reports import reports_of, revisions_of
+
+WRITE = Needs(Scope.REPORTS_WRITE)
+READ = Needs(Scope.REPORTS_WRITE, Scope.RUNS_READ)
+NAMES = ("query", "headline", "notes")
+
+
+@reports.get(
+    "/reports", response={200: ReportPage}, auth=READ, operation_id="list_reports", summary="List the team's reports"
+)
+def list_reports(request: HttpRequest, asked: Query[PageQuery]) -> ReportPage:
+    page = page_of(request, reports_of(team_in(request)), ("-created_at", "-pk"), asked)
+    items = [_line(request, one) for one in page.rows]
+    return ReportPage(items=items, next_cursor=page.next_cursor, next=page.next)
+
+
+@reports.post(
+    "/reports",
+    response={200: ReportPreview, 201: PublishedAnswer, **refusals(422)},
+    auth=WRITE,
+    operation_id="publish_report",
+    summary="Publish a report",
+)
+def publish_report(request: HttpRequest, asked: Query[DryRun], new: NewReport) -> Status[Any]:
+    """Freezes the comparison in `query`, and answers with the link. Look at `found` first, with `dry_run=1`."""
+    team, user = team_in(request), bearer_in(request).user
+    draft = _changed(Draft(query=new.query.removeprefix("?")), new)
+    if asked.dry_run:
+        return Status(200, _preview(build(team, draft, new.title)))
+    report = Report(team=team, title=publishing.title_of(new.title), draft=draft.as_json(), created_by=user)
+    report.access, report.expires_at = Report.Access(new.access), new.expires_at
+    return Status(201, _published(request, report))
+
+
+@reports.get(
+    "/reports/{report_id}",
+    response={200: ReportAnswer, **refusals(404)},
+    auth=READ,
+    operation_id="get_report",
+    summary="Read one report's link and revisions",
+)
+def get_report(request: HttpRequest, report_id: UUID) -> ReportAnswer:
+    return ReportAnswer(**_answer(request, _mine(request, report_id)))
+
+
+@reports.post(
+    "/reports/{report_id}/revisions",
+    response={200: ReportPreview, 201: PublishedAnswer, **refusals(404, 422)},
+    auth=WRITE,
+    operation_id="revise_report",
+    summary="Publish another revision",
+)
+def revise_report(request: HttpRequest, report_id: UUID, asked: Query[DryRun], change: ReportChange) -> Status[Any]:
+    """The numbers as they are now, with what is changed here. Earlier revisions stay as they are."""
+    report = _mine(request, report_id)
+    draft = _changed(draft_of(report.draft), change)
+    title = change.title or report.title
+    if asked.dry_run:
+        return Status(200, _preview(build(report.team, draft, title)))
+    report.draft, report.title = draft.as_json(), publishing.title_of(title)
+    return Status(201, _published(request, report))
+
+
+@reports.patch(
+    "/reports/{report_id}",
+    response={200: ReportAnswer, **refusals(404)},
+    auth=WRITE,
+    operation_id="change_report_access",
+    summary="Change who may read it, and until when",
+)
+def change_report_access(request: HttpRequest, report_id: UUID, change: AccessChange) -> ReportAnswer:
+    report = _mine(request, report_id)
+    said = change.dict(exclude_unset=True)
+    until = said.get("expires_at", report.expires_at)
+    publishing.set_access(report, change.access or report.access, until, bearer_in(request).user)
+    return ReportAnswer(**_answer(request, report))
+
+
+@reports.delete(
+    "/reports/{report_id}",
+    response={204: None, **refusals(403, 404)},
+    auth=WRITE,
+    operation_id="delete_report",
+    summary="Delete a report with all its revisions",
+)
+def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
+    """For whoever began it, and admins of the team. Its link answers 410 from now on."""
+    report, user = _mine(request, report_id), bearer_in(request).user
+    if not publishing.may_delete(report, user):
+        raise Problem("insufficient-scope", "Only who began this report, and the team's admins, may delete it.")
+    publishing.delete(report, user)
+    return Status(204, None)
+
+
+@reports.post(
+    "/reports/{report_id}/link/rotate",
+    response={200: LinkAnswer, **refusals(404, 409)},
+    auth=WRITE,
+    operation_id="rotate_report_link",
+    summary="Give a report another link",
+)
+def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
+    """The old one answers 410 from now on. Also makes one where the last was taken back."""
+    report = _mine(request, report_id)
+    if not report.revisions.exists():
+        raise Problem("conflict", "Nothing of this report is published yet, so it has no link.")
+    return LinkAnswer(permalink=_address(request, links.rotate(report, bearer_in(request).user).token))
+
+
+@reports.delete(
+    "/reports/{report_id}/link",
+    response={204: None, **refusals(404)},
+    auth=WRITE,
+    operation_id="revoke_report_link",
+    summary="Take a report's link back",
+)
+def revoke_report_link(request: HttpRequest, report_id: UUID) -> Status[None]:
+    """Nobody can read the report then; its revisions are kept."""
+    links.revoke(_mine(request, report_id), bearer_in(request).user)
+    return Status(204, None)
+
+
+def _mine(request: HttpRequest, report_id: UUID) -> Report:
+    return owned(Report.objects.select_related("team", "created_by"), request, report_id)
+
+
+def _changed(draft: Draft, change: ReportChange) -> Draft:
+    """The draft with what the request says of it."""
+    said: dict[str, Any] = {name: value for name in NAMES if (value := getattr(change, name)) is not None}
+    if change.items is not None:
+        said["items"] = tuple(change.items)
+    if change.may_be_seen is not None:
+        said["kept"] = tuple(change.may_be_seen)
+    if change.footnotes is not None:
+        said["footnotes"] = tuple(DraftFootnote(**one.dict()) for one in change.footnotes)
+    return replace(draft, **said, **(change.disclosures.dict() if change.disclosures else {}))
+
+
+def _published(request: HttpRequest, report: Report) -> PublishedAnswer:
+    try:
+        made = publishing.publish_once(report, bearer_in(request).user)
+    except (PublishRefused, ContentRefused) as refused:
+        raise Problem("report-refused", str(refused)) from refused
+    return PublishedAnswer(**_answer(request, report), found=_found(made), problems=list(made.problems))
+
+
+def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
+    link = links.link_of(report)
+    return {
+        "id": report.pk,
+        "title": report.title,
+        "access": report.access,
+        "expires_at": report.expires_at,
+        "permalink": _address(request, link.token) if link else None,
+        "page": reverse("report", args=[report.pk]),
+        "revisions": [
+            RevisionAnswer(
+                number=one.number,
+                title=one.title,
+                headline=one.headline,
+                sha256=one.digest,
+                published_at=one.published_at,
+                bytes=one.bytes,
+            )
+            for one in revisions_of(report)
+        ],
+    }
+
+
+def _line(request: HttpRequest, one: Any) -> ReportLine:
+    return ReportLine(
+        id=one.pk,
+        title=one.title,
+        access=one.access,
+        expires_at=one.expires_at,
+        permalink=_address(request, one.token) if one.token else None,
+        revisions=one.revisions_made,
+        created_at=one.created_at,
+        published_at=one.published_at,
+    )
+
+
+def _address(request: HttpRequest, token: str) -> str:
+    site = settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
+    return f"{site}/r/{token}"
+
+
+def _preview(made: Built) -> ReportPreview:
+    return ReportPreview(
+        headline=made.content["headline"],
+        proposed_headline=made.headline,
+        items=made.content["order"],
+        available=[
+            ItemEntry(name=one.name, title=one.title, kind="table" if one.is_table else "figure") for one in made.items
+        ],
+        found=_found(made),
+        problems=list(made.problems),
+        bytes=len(canonical(made.content)),
+    )
+
+
+def _found(made: Built) -> list[FoundEntry]:
+    return [FoundEntry(**asdict(one)) for one in made.found]

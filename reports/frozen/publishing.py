@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchsite.teams import audit
-from benchsite.teams.models import Team, User
+from benchsite.teams.models import Membership, Role, Team, User
 from reports.frozen.building import Built, build
 from reports.frozen.content import Content, digest
 from reports.frozen.drafts import LONGEST_QUERY, Draft, draft_of
@@ -68,11 +68,28 @@ def publish(report: Report, user: User | None, pictures: Mapping[str, bytes], *,
     `pictures` are PNGs by the names of figures; one that is none is left away. `seen` is the digest of what the author
     was shown. Raises PublishRefused, and NumbersChanged where it would be something else by now.
     """
+    return _publish(report, user, _publishable(report, seen), pictures)
+
+
+def publish_once(report: Report, user: User | None) -> Built:
+    """The report, kept where it is new or changed, and its next revision; what is refused leaves nothing behind."""
+    made = _publishable(report)
+    with transaction.atomic():
+        report.save()
+        _publish(report, user, made, {})
+    return made
+
+
+def _publishable(report: Report, seen: str = "") -> Built:
     made = built(report)
     if not made.content["sources"]:
         raise PublishRefused("Nothing that counts is in this report: choose sweeps of which at least one point counts.")
     if seen and seen != shown_digest(made.content):
         raise NumbersChanged("Something changed since you looked: read it once more, then publish.")
+    return made
+
+
+def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[str, bytes]) -> ReportRevision:
     content: Content = {**made.content, "published_at": timezone.now().isoformat(timespec="seconds")}
     encoded = _encoded({one["name"] for one in content["figures"]}, pictures)
     with transaction.atomic():
@@ -107,6 +124,12 @@ def set_access(report: Report, access: str, expires_at: dt.datetime | None, by: 
         until = f" until {expires_at:%Y-%m-%d}" if expires_at else ""
         said = f"{was[0]} to {access}{until}"
         audit.note("access_changed", team=report.team, actor=by, subject=report.title, text=said)
+
+
+def may_delete(report: Report, user: User) -> bool:
+    """Whoever began it, as long as they may publish, and the team's admins."""
+    roles = [Role.ADMIN, *([Role.RUNNER] if report.created_by_id == user.pk else [])]
+    return Membership.objects.filter(user=user, team=report.team_id, role__in=roles).exists()
 
 
 def delete(report: Report, by: User | None) -> None:

@@ -30,7 +30,7 @@ def measured_matrix(
     name: str = "Durability of Redis",
     **fields: Any,
 ) -> Matrix:
-    """Redis in these modes on one cluster, a ladder of three rungs each, every rung repeated; each mode half as fast."""
+    """Redis in these modes on one cluster, a ladder of three rungs each, repeated; each mode is slower."""
     cluster = make_cluster(team=team)
     database = make_database(team=team, cluster=cluster, **fields)
     workload = make_workload(team=team)

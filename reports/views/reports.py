@@ -88,7 +88,7 @@ def _report(request: HttpRequest, found: Report, form: forms.AccessForm | None =
         "expired": found.has_expired,
         "form": form or forms.AccessForm(initial=forms.access_initial(found)),
         "can_build": has_role(request, Role.RUNNER),
-        "can_delete": may_delete(request, found),
+        "can_delete": publishing.may_delete(found, user_of(request)),
     }
     return render(request, "reports/report/report.html", context, status=422 if form else 200)
 
@@ -248,17 +248,12 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The report with everything that was published of it."""
     found = _mine(request, pk)
-    if not may_delete(request, found):
+    if not publishing.may_delete(found, user_of(request)):
         raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
     title = found.title
     publishing.delete(found, user_of(request))
     messages.success(request, f"“{title}” is deleted. Its link says so.")
     return redirect("reports")
-
-
-def may_delete(request: HttpRequest, found: Report) -> bool:
-    """Whoever began it, and the team's admins."""
-    return has_role(request, Role.ADMIN) or (has_role(request, Role.RUNNER) and found.created_by == request.user)
 
 
 def _mine(request: HttpRequest, pk: uuid.UUID) -> Report:
