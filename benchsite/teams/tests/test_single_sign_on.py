@@ -1,5 +1,9 @@
 """Signing in through an identity provider: nobody gets in by the provider alone, and nothing is there without one."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import Request, build_opener
 
@@ -13,6 +17,7 @@ from benchsite.teams.tests.identity_provider import CLIENT_ID, SECRET, identity_
 from runs.tests.factories import make_team, make_user
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -151,3 +156,18 @@ def test_it_begins_with_a_form_and_goes_on_only_within_the_site(client, provider
     SocialAccount.objects.create(user=ada, provider="sso", uid="42")
     response = come(client, next="https://evil.example/")
     assert all("evil" not in url for url, _ in response.redirect_chain)
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("", "form-action 'self';"),
+        ("https://login.example.org:8443/realms/lab", "form-action 'self' https://login.example.org:8443;"),
+    ],
+)
+def test_the_policy_lets_a_form_lead_to_the_provider_and_nowhere_else(url, allowed):
+    """Browsers refuse a form whose answer leads where the Content-Security-Policy does not say."""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchsite.settings", "BENCHSITE_OIDC_URL": url}
+    asked = [sys.executable, "-c", "from django.conf import settings; print(settings.CONTENT_SECURITY_POLICY)"]
+    said = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert allowed in said
