@@ -30,7 +30,7 @@ class ScheduleForm(forms.Form):
         initial: dict[str, Any] = {"name": name[:80], "every": "day", "at": "03:00", "hours": 6, "days": []}
         if instance is not None:
             initial = {field: getattr(instance, field) for field in self.base_fields}
-        super().__init__(*args, initial=initial, **kwargs)
+        super().__init__(*args, **{"initial": initial, **kwargs})
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}

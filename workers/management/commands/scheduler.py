@@ -89,9 +89,7 @@ class Command(BaseCommand):
         self.looked_after = now
         scheduling.reap()
         life.reap()
-        finishing.look()
-        for occasion in submitting.tick():
-            log.info("%s. %s", occasion, occasion.reason)
+        self._tell_and_repeat()
         for deployment_id in scheduling.tidy_deployments():
             self._name(tidy, deployment_id, deployment_id)
         # While a run measures here, nothing is read on this machine.
@@ -100,6 +98,17 @@ class Command(BaseCommand):
         if now - self.expired >= EXPIRE_AFTER_S:
             self.expired = now
             life.expire()
+
+    def _tell_and_repeat(self) -> None:
+        """Whatever goes wrong here keeps no run from starting."""
+        try:
+            finishing.look()
+            for occasion in submitting.tick():
+                log.info("%s. %s", occasion, occasion.reason)
+        except (OperationalError, psycopg.OperationalError):
+            raise
+        except Exception:
+            log.exception("Finished matrices or schedules could not be looked at; trying again.")
 
     def _name(self, task: Task[[str], None], row_id: UUID, work: Hashable) -> None:
         """Send a message about work that waits, once in a while."""
