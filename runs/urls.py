@@ -10,6 +10,8 @@ from runs.views import (
     machines,
     matrices,
     matrix,
+    outputs,
+    plans,
     removing,
     run,
     schedules,
@@ -17,6 +19,7 @@ from runs.views import (
     thresholds,
     workloads,
 )
+from runs.views.twins import twin_urls
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -67,6 +70,11 @@ matrix_urls: Patterns = [
     path("new/", matrices.matrix_add, name="matrix-add"),
     path("preview/", matrices.matrix_preview, name="matrix-preview"),
     path("templates/", matrices.matrix_templates, name="matrix-templates"),
+    path("import/", plans.plan_import, name="plan-import"),
+    path("<uuid:pk>/plan/", plans.plan_export, name="plan-export"),
+    path("<uuid:pk>/kit/", plans.kit, name="kit"),
+    path("<uuid:pk>/outputs/", outputs.outputs, name="outputs"),
+    path("<uuid:pk>/outputs/<uuid:upload>/", outputs.outputs_brought, name="outputs-brought"),
     path("<uuid:pk>/", matrix.matrix, name="matrix"),
     path("<uuid:pk>/live/", matrix.matrix_live, name="matrix-live"),
     path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),
@@ -116,6 +124,7 @@ urlpatterns: Patterns = [
     path("schedules/", include(schedule_urls)),
     path("runs/", include(run_urls)),
     path("import/", include(import_urls)),
-    path("runs.csv", listing.runs_csv, name="runs-csv"),
+    *twin_urls(listing.runs_twin, "runs"),
+    *twin_urls(matrices.matrices_twin, "matrices"),
     path("artifacts/<uuid:pk>/", run.artifact, name="artifact"),
 ]

@@ -7,7 +7,7 @@ from typing import Final
 
 from runs.catalog import System, UnknownMode, UnknownSystem, client_properties, load_catalog
 from runs.declared import PropertyError
-from runs.kits.plan import PlanFile, PlanRefused, planned
+from runs.kits.plan import PlanFile, PlanRefused, planned, twice_the_same
 from runs.planning.expansion import TAIL_S, PlannedRun, expand
 from runs.ycsb.command import client_properties_for_run, split
 from runs.ycsb.errors import SplitError
@@ -78,6 +78,8 @@ def stations_of(file: PlanFile) -> tuple[Station, ...]:
         cells = [_cell(file, run) for run in runs]
     except (PropertyError, SplitError, UnknownSystem, UnknownMode) as error:
         raise PlanRefused(f"No kit can be made of this plan: {error}") from None
+    if twice := twice_the_same(runs):
+        raise PlanRefused(f"No kit can be made of this plan: {twice}")
     found = []
     for role, mode in file.entries:
         mine = tuple(

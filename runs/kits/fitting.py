@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from runs.catalog import UnknownSystem, load_catalog
 from runs.declared import PropertyError
-from runs.kits.plan import PlanFile, planned
+from runs.kits.plan import PlanFile, planned, twice_the_same
 from runs.models import Cluster, Database, LoadGenerator, Machine
 from runs.planning import Plan, PlannedRun, expand, preview
 from runs.planning.plan import Entry, PlannedGenerator
@@ -41,6 +41,8 @@ def misfits(file: PlanFile, chosen: Chosen) -> tuple[Misfit, ...]:
     if not any(one.tone == "stop" for one in found):
         plan = plan_on(file, chosen)
         found += [Misfit("stop", "", problem.message) for problem in preview(plan).problems]
+        if twice := twice_the_same(_runs(file)):
+            found.append(Misfit("stop", "", twice))
     return tuple(sorted(found, key=lambda one: one.tone != "stop"))
 
 

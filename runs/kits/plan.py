@@ -1,10 +1,11 @@
 """What a plan file holds, as plain values. Machines are roles: how many, and what must be known to judge fit. Pure."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from runs.planning.expansion import PlannedRun
 from runs.planning.plan import Entry, Plan, PlannedDatabase, PlannedGenerator, PlannedWorkload, Rule
 
 FORMAT: Final = "benchsite-plan"
@@ -88,6 +89,8 @@ class PlanFile:
     study: Mapping[str, Any] = field(default_factory=dict)
 
 
+# By which rules match cells, in the order in which they are written.
+AXES: Final = ("database", "mode", "workload", "rung", "repeat")
 # What a matrix says of itself, by its own columns; the rest of a plan file is of other rows.
 COLUMNS: Final = (
     "name", "purpose", "ladder", "threads", "repeats", "order", "seed", "bracket", "processes_per_generator",
@@ -130,6 +133,17 @@ def planned(file: PlanFile) -> Plan:
         priming=None,
         bracket=file.bracket,
     )
+
+
+def twice_the_same(runs: Iterable[PlannedRun]) -> str:
+    """Two runs that would be one point, as rules about threads can make them: their names, or empty."""
+    seen: dict[object, str] = {}
+    for run in runs:
+        key = (run.sweep.key, run.threads, run.target_ops_s, run.repeat)
+        if key in seen:
+            return f"{seen[key]} is planned twice: a rule gives two rungs the same threads."
+        seen[key] = run.name
+    return ""
 
 
 def _database(role: str, one: PlanDatabase, file: PlanFile) -> PlannedDatabase:

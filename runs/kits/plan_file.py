@@ -9,6 +9,7 @@ from runs.catalog import UnknownSystem, load_catalog, secret_properties
 from runs.declared import PropertyError
 from runs.kits.importing import Chosen, import_plan
 from runs.kits.plan import (
+    AXES,
     COLUMNS,
     FACTS,
     ClusterRole,
@@ -147,7 +148,8 @@ def _covers(rule: Mapping[str, Any], role: Mapping[str, str]) -> bool:
 def _match(rule: Mapping[str, Any], role: Mapping[str, str]) -> dict[str, Any]:
     found = {axis: value for axis, value in rule["match"].items() if value is not None}
     found |= {axis: role[str(found[axis])] for axis in ("database", "workload") if axis in found}
-    return {axis: int(value) if axis in ("rung", "repeat") else value for axis, value in found.items()}
+    # In one order: the database keeps none.
+    return {axis: int(found[axis]) if axis in ("rung", "repeat") else found[axis] for axis in AXES if axis in found}
 
 
 def _override(rule: Mapping[str, Any], role: Mapping[str, str], names: Mapping[str, str]) -> dict[str, Any]:
@@ -155,7 +157,7 @@ def _override(rule: Mapping[str, Any], role: Mapping[str, str], names: Mapping[s
     if "generators" in changed:
         changed["generators"] = [names[name] for name in changed["generators"] if name in names]
     kept = {"rule": rule["rule"]} if rule.get("rule") else {}
-    return {**kept, "match": _match(rule, role), "set": changed}
+    return {**kept, "match": _match(rule, role), "set": {name: changed[name] for name in sorted(changed)}}
 
 
 def _thresholds(team: Team, purpose: str) -> dict[str, float]:

@@ -8,6 +8,7 @@ from runs.catalog import UnknownMode, UnknownSystem, load_catalog, secret_proper
 from runs.catalog.reading import CatalogError, Table
 from runs.declared import PropertyError, unknown_name
 from runs.kits.plan import (
+    AXES,
     FACTS,
     FORMAT,
     VERSION,
@@ -30,7 +31,6 @@ MOST_RUNGS: Final = 60
 MOST_TAGS: Final = 20
 _ROLE: Final = re.compile(r"[a-z]{1,20}-[1-9][0-9]{0,3}")
 _HEADER: Final = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?")
-AXES: Final = ("database", "mode", "workload", "rung", "repeat")
 LEVELS: Final = ("rung", "repeat", "workload", "mode")
 
 
@@ -319,7 +319,7 @@ def _override(table: PlanTable, known: Mapping[str, tuple[str, ...]], generators
 def _set(table: PlanTable, generators: tuple[str, ...]) -> dict[str, Any]:
     with table:
         found: dict[str, Any] = {}
-        for name in table.names():
+        for name in sorted(table.names()):
             if name == "rungs":
                 found[name] = list(_rungs(table, name))
             elif name == "threads":

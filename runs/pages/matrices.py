@@ -43,6 +43,8 @@ def state_of(matrix: Matrix) -> State:
     ended = count["succeeded"] + count["failed"] + count["cancelled"]
     if count["active"]:
         return State("running", "running", ended)
+    if count["queued"] and matrix.by_hand:
+        return State("waits for outputs", "queued", ended)
     if count["queued"]:
         # Between two runs nothing is active, and the matrix is still under way.
         return State("under way" if ended else "queued", "running" if ended else "queued", ended)

@@ -147,6 +147,10 @@ class MatrixPage:
     drift: Drift | None = None  # what its bracket says
 
     @property
+    def workloads(self) -> list[str]:
+        return list(dict.fromkeys(row.workload for row in self.rows if row.workload))
+
+    @property
     def repeats(self) -> int:
         return max((len(cell.runs) for row in self.rows for cell in row.cells if cell), default=1)
 
@@ -160,15 +164,19 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     excluded = excluded_cells(matrix)
     rungs = tuple(sorted({rung_of(run) for run in measured} | {cell.rung for cell in excluded}))
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
+    rows = tuple(_rows(entries, measured, excluded, rungs))
+    crossed = {(row.database, row.mode) for row in rows} if matrix.by_hand else set(entries)
     return MatrixPage(
-        databases=len({database for database, _ in entries}),
-        entries=len(entries),
+        databases=len({database for database, _ in crossed}),
+        entries=len(crossed),
         rungs=rungs,
-        rows=tuple(_rows(entries, measured, excluded, rungs)),
+        rows=rows,
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
         silent=_silent(runs),
-        missing=sum(run.status in (Status.FAILED, Status.CANCELLED) and run.pk not in again for run in timed),
+        missing=0
+        if matrix.by_hand
+        else sum(run.status in (Status.FAILED, Status.CANCELLED) and run.pk not in again for run in timed),
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
         progress=progress(runs, queue, len(excluded)),
         drift=drift_of(matrix, timed),
@@ -183,7 +191,7 @@ def _silent(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:
     """The cells that the plan left out, with their reasons."""
-    if not matrix.exclusions:
+    if not matrix.exclusions or matrix.by_hand:
         return ()
     try:
         return expand(stored_plan(matrix)).excluded
@@ -225,10 +233,10 @@ def _rows(
     for sweep in sorted(sweeps.values(), key=lambda s: (order.get(f"{s.database_id} {s.mode}", len(order)), s.name)):
         why = reasons.pop((str(sweep.database_id), sweep.mode, str(sweep.workload_id)), {})
         cells = tuple(_cell(rung, by_sweep[sweep.pk].get(rung, []), why.get(rung, ""), highest) for rung in rungs)
-        database, workload = sweep.database, sweep.workload
-        yield GridRow(
-            sweep.name, database.name if database else "", sweep.mode, workload.name if workload else "", sweep, cells
-        )
+        # Of a matrix that is run by hand only the sweeps themselves know their names.
+        database = sweep.database.name if sweep.database else sweep.database_name
+        workload = sweep.workload.name if sweep.workload else sweep.workload_name
+        yield GridRow(sweep.name, database, sweep.mode, workload, sweep, cells)
     whole = {_place(cell): cell for cell in excluded}
     for place, why in reasons.items():
         cell = whole[place]

@@ -20,23 +20,28 @@ from runs.ycsb.properties import check_workload
 MIX = {"recordcount": "2000", "readproportion": "0.5", "updateproportion": "0.5", "requestdistribution": "zipfian"}
 
 
-def a_matrix(team: Team | None = None, **fields: Any) -> Matrix:
+def a_matrix(team: Team | None = None, suffix: str = "", **fields: Any) -> Matrix:
     """A small plan of Redis and PostgreSQL that is not submitted."""
     team = team or make_team()
     cluster = make_cluster(team=team, machines=[make_machine(cores=4)])
     digest = {"redis": "1" * 64, "postgresql": "2" * 64}
     generators = [make_load_generator(machine=make_machine(), bindings=digest, slots=2) for _ in range(2)]
-    redis = make_database(team=team, cluster=cluster, name="Redis 7", settings={"maxmemory": "1GB"})
-    postgresql = make_database(team=team, cluster=cluster, name="PostgreSQL 15", system="postgresql")
+    redis = make_database(team=team, cluster=cluster, name=f"Redis 7{suffix}", settings={"maxmemory": "1GB"})
+    postgresql = make_database(team=team, cluster=cluster, name=f"PostgreSQL 15{suffix}", system="postgresql")
     workloads = [
-        make_workload(team=team, name=f"Workload {short}", short_name=short, properties=check_workload(MIX | more))
+        make_workload(
+            team=team, name=f"Workload {short}{suffix}", short_name=short, properties=check_workload(MIX | more)
+        )
         for short, more in (("A", {}), ("B", {"readproportion": "0.95", "updateproportion": "0.05"}))
     ]
     rules: dict[str, Any] = {
         "exclusions": [{"match": {"database": str(redis.pk), "rung": 8}, "reason": "known to fail"}],
         "overrides": [
             {"match": {"workload": str(workloads[1].pk)}, "set": {"recordcount": 3000}},
-            {"match": {"mode": "on", "repeat": 2}, "set": {"generators": [generators[1].name], "threads": 6}},
+            {
+                "match": {"mode": "on", "repeat": 2, "rung": 2},
+                "set": {"generators": [generators[1].name], "threads": 6},
+            },
         ],
     }
     says = {
@@ -57,7 +62,7 @@ def chosen_for(file: PlanFile, matrix: Matrix) -> Chosen:
     clusters = {entry.database.cluster for entry in matrix.entries.select_related("database__cluster")}
     (cluster,) = clusters
     generators = matrix.load_generators.order_by("name")
-    return Chosen({role: cluster for role in file.clusters}, dict(zip(file.generators, generators, strict=True)))
+    return Chosen(dict.fromkeys(file.clusters, cluster), dict(zip(file.generators, generators, strict=True)))
 
 
 def chosen_elsewhere(file: PlanFile, team: Team) -> Chosen:

@@ -55,7 +55,6 @@ def test_it_names_no_machine_no_address_and_no_secret():
     matrix = a_matrix(team)
     matrix.entries.all().delete()
     matrix.entries.create(database=database, mode="always")
-    matrix.load_generators.first().machine.name
     text = export_plan(matrix)
     for hidden in (
         "10.9.8.7",
@@ -76,7 +75,7 @@ def test_it_asks_for_secrets_again_and_stores_nothing_without_them():
     file, team = read_plan(text), make_team()
     chosen = chosen_elsewhere(file, team)
     before = Database.objects.count(), Matrix.objects.count()
-    with pytest.raises(PlanError, match="fill in redis.password again"):
+    with pytest.raises(PlanError, match=r"fill in redis\.password again"):
         import_plan(team, file, chosen, None)
     assert (Database.objects.count(), Matrix.objects.count()) == before
     role = next(role for role, one in file.databases.items() if one.secrets)
@@ -97,7 +96,7 @@ def test_it_says_which_thresholds_judged(team: Team, user):
     ("old", "new", "says"),
     [
         ("repeats = 2", "repeets = 2", "line .*, matrix: repeats is missing"),
-        ("repeats = 2", "repeats = 2\nrepeets = 2", "line [0-9]+, matrix: 'repeets' is not known here. Did you mean 'repeats'"),
+        ("repeats = 2", "repeats = 2\nrepeets = 2", "line [0-9]+, matrix: 'repeets' is not known .*'repeats'"),
         ("repeats = 2", "repeats = 51", "line [0-9]+, matrix: repeats must be a whole number from 1 to 50"),
         ("repeats = 2", "repeats = true", "repeats must be a whole number"),
         ("version = 1", "version = 2", "line .*version 2 is not known here"),

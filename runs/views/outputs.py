@@ -1,0 +1,73 @@
+"""Outputs of a matrix that is run by hand: brought, put in their places, looked at, and stored all at once."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
+from runs.models import Matrix, Upload
+from runs.models.run import Status
+from runs.uploading import life
+from runs.uploading.arriving import MOST_BYTES, MOST_FILES, ImportedFiles
+from runs.uploading.outputs import receive_outputs, work_at_once
+from runs.views.imports import BUSY
+
+
+@csrf_exempt  # Only until it is settled where the files go: `_outputs` checks the token.
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def outputs(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """The page that takes the outputs of a kit, with what still waits for them."""
+    handler = ImportedFiles(request)
+    request.upload_handlers = [handler]
+    found = owned_or_404(Matrix.objects.all(), request, pk)
+    if not found.by_hand:
+        raise Http404
+    return _outputs(request, found, handler)
+
+
+@csrf_protect
+def _outputs(request: HttpRequest, matrix: Matrix, handler: ImportedFiles) -> HttpResponseBase:
+    problem = ""
+    if request.method == "POST":
+        files: list[UploadedFile[bytes]] = request.FILES.getlist("files")
+        problem = handler.refused or ("" if files else "Choose the outputs, or a zip of them.")
+        if not problem:
+            upload = receive_outputs(matrix, user_of(request), [(file.name or "", file) for file in files])
+            return redirect("outputs-brought", pk=matrix.pk, upload=upload.pk)
+    runs = matrix.runs.order_by("position").only("name", "status", "position", "spec", "phase", "verdict")
+    context = {
+        "matrix": matrix, "problem": problem, "most_bytes": MOST_BYTES, "most_files": MOST_FILES,
+        "waiting": [run for run in runs if run.status == Status.QUEUED],
+        "uploads": matrix.uploads.select_related("user").defer("recognised", "stated")[:20],
+    }  # fmt: skip
+    return render(request, "runs/matrices/outputs.html", context, status=422 if problem else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def outputs_brought(request: HttpRequest, pk: uuid.UUID, upload: uuid.UUID) -> HttpResponse | HttpResponseBase:
+    """Every file in its place, or what is wrong; POST stores all of it, or drops it."""
+    found = owned_or_404(Upload.objects.select_related("matrix", "user"), request, upload)
+    if found.matrix is None or found.matrix_id != pk:
+        raise Http404
+    if request.method == "POST" and "discard" in request.POST:
+        if life.discard(found):
+            messages.success(request, "The outputs were dropped: nothing of them is kept.")
+        return redirect("outputs", pk=pk)
+    placed = found.recognised.get("outputs", {})
+    if request.method == "POST" and placed and not placed["problems"] and life.complete(found, {}):
+        work_at_once(found)
+        found.refresh_from_db()
+        if found.state == Upload.State.SAVED:
+            messages.success(request, f"{len(placed['cells'])} cells are filled and judged.")
+            return redirect("matrix", pk=pk)
+        return redirect("outputs-brought", pk=pk, upload=upload)
+    context = {"matrix": found.matrix, "upload": found, "placed": placed, "busy": found.state in BUSY}
+    return render(request, "runs/matrices/brought.html", context | {"team": team_of(request)})

@@ -1,0 +1,138 @@
+"""Run this again: a matrix as a plan file or a kit, a plan file as a matrix here, on a cluster or by hand."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.text import get_valid_filename
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_GET, require_http_methods
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import owned_or_404, role_required, team_of, team_required, user_of
+from runs.forms.plans import PlaceForm, PlanForm
+from runs.kits import kit_name, zipped
+from runs.kits.by_hand import plan_by_hand
+from runs.kits.plan import PlanFile, PlanRefused, planned
+from runs.kits.plan_file import export_plan, read_plan
+from runs.models import Matrix
+from runs.planning import PlanError, expand
+from runs.uploading.arriving import ImportedFiles
+from runs.ycsb.errors import PropertyError
+
+LARGEST = 1_000_000
+
+
+@require_GET
+@team_required
+def plan_export(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """The plan file, to be saved."""
+    found = owned_or_404(Matrix.objects.select_related("team"), request, pk)
+    try:
+        text = export_plan(found)
+    except PlanRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("matrix", pk=pk)
+    return _saved(text.encode(), "application/toml", f"{get_valid_filename(found.name)[:80]}.plan.toml")
+
+
+@require_GET
+@team_required
+def kit(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """The kit of the plan, to be saved."""
+    found = owned_or_404(Matrix.objects.select_related("team"), request, pk)
+    try:
+        text = export_plan(found)
+        content = zipped(text)
+    except PlanRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("matrix", pk=pk)
+    return _saved(content, "application/zip", f"{kit_name(text)}.zip")
+
+
+def _saved(content: bytes, kind: str, name: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{name.encode("ascii", "replace").decode()}"'
+    return response
+
+
+@csrf_exempt  # Only until it is settled where the file goes: `_plan_import` checks the token.
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def plan_import(request: HttpRequest) -> HttpResponseBase:
+    """The page that takes a plan file, asks for its roles, and says what no longer fits."""
+    request.upload_handlers = [ImportedFiles(request)]
+    return _plan_import(request)
+
+
+@csrf_protect
+def _plan_import(request: HttpRequest) -> HttpResponseBase:
+    text, plan, problem = _given(request)
+    if plan is None:
+        bare = {"text": text, "problem": problem}
+        return render(request, "runs/matrices/import.html", bare, status=422 if problem else 200)
+    chosen = "chosen" in request.POST
+    form = PlanForm(request.POST if chosen else None, team=team_of(request), plan=plan)
+    place = PlaceForm(request.POST if "by_hand" in request.POST else None)
+    refused = ""
+    try:
+        if made := _made(request, form, place):
+            return redirect("matrix", pk=made.pk)
+    except (PlanError, PlanRefused) as error:
+        refused = str(error)
+    found = form.misfits()
+    context: dict[str, object] = {
+        "text": text, "plan": plan, "form": form, "place": place, "refused": refused, "misfits": found,
+        "stops": any(one.tone == "stop" for one in found), "makes": _makes(plan),
+    }  # fmt: skip
+    return render(request, "runs/matrices/import.html", context, status=422 if refused or place.errors else 200)
+
+
+def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
+    """The plan as it was brought, pasted, or taken from a matrix; and why it cannot be read."""
+    files = request.FILES.getlist("file") if request.method == "POST" else []
+    text = request.POST.get("plan", "").replace("\r\n", "\n")
+    if files and (files[0].size or 0) <= LARGEST:
+        text = files[0].read().decode("utf-8", "replace")
+    elif files:
+        return text, None, "A plan file is not so large: choose the file that ends in .plan.toml."
+    source = request.GET.get("from")
+    try:
+        if source and not text:
+            text = export_plan(owned_or_404(Matrix.objects.select_related("team"), request, uuid.UUID(source)))
+        elif not text.strip():
+            return text, None, "Choose a plan file, or paste its text." if request.method == "POST" else ""
+        return text, read_plan(text), ""
+    except PlanRefused as refused:
+        return text, None, str(refused)
+    except ValueError:
+        raise Http404 from None
+
+
+def _made(request: HttpRequest, form: PlanForm, place: PlaceForm) -> Matrix | None:
+    """What the pressed button makes; None for one that only looks. Raises PlanError or PlanRefused."""
+    user = user_of(request)
+    if "by_hand" in request.POST:
+        if not place.is_valid():
+            return None
+        made = plan_by_hand(form.team, form.plan, place.value(), user)
+        messages.success(request, f"“{made.name}” waits for outputs: save its kit, run it, and bring what it wrote.")
+        return made
+    if "store" in request.POST or "queue" in request.POST:
+        made = form.store(user, queue="queue" in request.POST)
+        where = "is in the queue" if made.submitted_at else "is kept, and not in the queue yet"
+        messages.success(request, f"The matrix “{made.name}” {where}.")
+        return made
+    return None
+
+
+def _makes(plan: PlanFile) -> dict[str, object]:
+    """What the plan would make, in numbers."""
+    try:
+        runs = expand(planned(plan)).runs
+    except PropertyError:
+        runs = ()
+    measured = sum(run.phase == "measure" for run in runs)
+    seconds = round(sum(run.expected_s for run in runs))
+    return {"measured": measured, "loads": len(runs) - measured, "seconds": seconds}

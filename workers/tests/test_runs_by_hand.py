@@ -1,0 +1,23 @@
+"""Runs by hand wait for people: the scheduler passes over them, and the queue does not show them."""
+
+import pytest
+
+from runs.kits.by_hand import Place, plan_by_hand
+from runs.kits.plan_file import plan_file_of
+from runs.models.run import Status
+from runs.pages.queue import queue
+from runs.planning import submit
+from runs.tests.planning_world import a_matrix
+from workers import scheduling
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_never_starts_a_run_by_hand():
+    scheduled = a_matrix()
+    matrix = plan_by_hand(scheduled.team, plan_file_of(scheduled), Place(), None)
+    assert scheduling.tick() == [] and queue() == []
+    submit(scheduled, None)
+    (started,) = scheduling.tick()
+    assert scheduled.runs.filter(pk=started).exists()
+    assert set(matrix.runs.values_list("status", flat=True)) == {Status.QUEUED}
