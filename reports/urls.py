@@ -17,9 +17,11 @@ from reports.views import (
     scaling,
     sizing,
     sweeps,
+    twins,
     watching,
     why,
 )
+from runs.views.twins import twin_urls
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -129,6 +131,8 @@ urlpatterns: Patterns = [
     path("sweeps/", include(sweep_urls)),
     path("published/", include(published_urls)),
     path("figures/", include(figure_urls)),
+    *twin_urls(twins.sweeps_twin, "sweeps"),
+    *twin_urls(twins.histories_twin, "histories"),
     path("", include("reports.frozen_urls")),
     path("", include("reports.baseline_urls")),
 ]

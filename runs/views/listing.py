@@ -1,7 +1,5 @@
-"""The runs list, its CSV twin, and what can be done to several runs at once."""
+"""The runs list, its twins, and what can be done to several runs at once."""
 
-import csv
-from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
@@ -19,8 +17,9 @@ from runs.models.run import Phase, Status, Verdict
 from runs.pages.listing import HEAVY, MOST_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilter, choices
 from runs.views import removing
 from runs.views.paging import page_of
+from runs.views.twins import twin
 
-CSV_COLUMNS = (
+COLUMNS = (
     "id", "name", "source", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads",
     "target_ops_s", "repeat", "status", "reason", "verdict", "verdict_override", "throughput_ops_s",
     "excluded_reason", "tags", "created_at", "started_at", "finished_at", "notes", "commit", "branch",
@@ -45,7 +44,7 @@ def runs_list(request: HttpRequest) -> HttpResponse:
         "sorts": list(SORTS),
         "can_run": has_role(request, Role.RUNNER),
         "can_delete": has_role(request, Role.ADMIN),
-        "csv_url": _with_query(reverse("runs-csv"), wanted.query()),
+        "twins": [(form.upper(), _with_query(reverse(f"runs-{form}"), wanted.query())) for form in ("csv", "json")],
         "nothing_at_all": not page.object_list and not Run.objects.filter(team=team_of(request)).exists(),
     }
     return render(request, "runs/runs.html", context)
@@ -53,12 +52,10 @@ def runs_list(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @team_required
-def runs_csv(request: HttpRequest) -> StreamingHttpResponse:
-    """The same filter as comma-separated values, streamed; a spreadsheet is never handed a formula."""
+def runs_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
+    """The same filter as comma-separated values or JSON."""
     rows = RunFilter.from_query(request.GET).apply(team_of(request)).defer(*HEAVY).select_related("matrix")
-    response = StreamingHttpResponse(_csv_lines(rows[:MOST_ROWS_IN_CSV].iterator(2_000)), content_type="text/csv")
-    response["Content-Disposition"] = 'attachment; filename="runs.csv"'
-    return response
+    return twin(form, "runs", COLUMNS, map(_row, rows[:MOST_ROWS_IN_CSV].iterator(2_000)))
 
 
 @require_POST
@@ -99,33 +96,13 @@ def _bulk(request: HttpRequest, runs: list[Run]) -> str:
     raise annotating.AnnotationRefused("Choose what to do with the ticked runs.")
 
 
-class _Echo:
-    """A file that hands each written line back, for streaming."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
-def _csv_lines(runs: Iterator[Run]) -> Iterator[str]:
-    writer = csv.writer(_Echo())
-    yield writer.writerow(CSV_COLUMNS)
-    for run in runs:
-        yield writer.writerow([_harmless(value) for value in _csv_row(run)])
-
-
-def _csv_row(run: Run) -> list[Any]:
-    times = [moment.isoformat() if moment else "" for moment in (run.created_at, run.started_at, run.finished_at)]
+def _row(run: Run) -> list[Any]:
     return [
         run.pk, run.name, run.source, run.matrix.name if run.matrix else "", run.sweep_id, run.system, run.mode,
         run.workload_name, run.phase, run.purpose, run.threads, run.target_ops_s, run.repeat, run.status, run.reason,
-        run.verdict, run.verdict_override, run.throughput_ops_s, run.excluded_reason, ", ".join(run.tags), *times,
-        run.notes, run.commit, run.branch,
+        run.verdict, run.verdict_override, run.throughput_ops_s, run.excluded_reason, run.tags, run.created_at,
+        run.started_at, run.finished_at, run.notes, run.commit, run.branch,
     ]  # fmt: skip
-
-
-def _harmless(value: Any) -> Any:
-    """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def _with_query(url: str, query: str) -> str:

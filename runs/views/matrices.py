@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib import messages
-from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -18,21 +18,24 @@ from runs.forms.following import study_asked
 from runs.forms.matrices import MatrixForm
 from runs.models import Matrix
 from runs.pages.building import Grid, grid_of
-from runs.pages.matrices import counted, state_of
+from runs.pages.matrices import COUNTED, counted, state_of
 from runs.pages.queue import queue
 from runs.planning import PlanError, Preview, Problem, preview
 from runs.studies.templates import templates
-from runs.views.paging import page_of
+from runs.views.paging import MOST_ROWS, page_of
+from runs.views.twins import twin
+
+TWIN_COLUMNS = (
+    "id", "name", "purpose", "state", *(f"runs_{name}" for name in COUNTED), "created_by", "created_at",
+    "submitted_at", "tags", "notes",
+)  # fmt: skip
 
 
 @require_GET
 @team_required
 def matrices(request: HttpRequest) -> HttpResponse:
-    search = request.GET.get("q", "").strip()[:100].replace("\0", "")
-    rows = Matrix.objects.filter(team=team_of(request)).select_related("created_by")
-    if search:
-        rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
-    page = page_of(request, rows.order_by("-created_at", "pk"))
+    search, rows = _searched(request)
+    page = page_of(request, rows)
     return render(
         request,
         "runs/matrices/list.html",
@@ -43,6 +46,32 @@ def matrices(request: HttpRequest) -> HttpResponse:
             "may_edit": has_role(request, Role.RUNNER),
         },
     )
+
+
+def _searched(request: HttpRequest) -> tuple[str, QuerySet[Matrix]]:
+    """What is looked for, and the team's matrices that match it."""
+    search = request.GET.get("q", "").strip()[:100].replace("\0", "")
+    rows = Matrix.objects.filter(team=team_of(request)).select_related("created_by")
+    if search:
+        rows = rows.filter(Q(name__icontains=search) | Q(tags__contains=[search]) | Q(notes__icontains=search))
+    return search, rows.order_by("-created_at", "pk")
+
+
+@require_GET
+@team_required
+def matrices_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
+    """The same search as comma-separated values or JSON."""
+    _, rows = _searched(request)
+    return twin(form, "matrices", TWIN_COLUMNS, map(_twin_row, counted(rows[:MOST_ROWS])))
+
+
+def _twin_row(matrix: Matrix) -> list[object]:
+    by = matrix.created_by.get_username() if matrix.created_by else ""
+    counts = [getattr(matrix, name) for name in COUNTED]
+    times = (matrix.created_at, matrix.submitted_at)
+    return [
+        matrix.pk, matrix.name, matrix.purpose, state_of(matrix).word, *counts, by, *times, matrix.tags, matrix.notes,
+    ]  # fmt: skip
 
 
 @require_http_methods(["GET", "POST"])

@@ -1,0 +1,111 @@
+"""The API asked as its description allows: requests made by schemathesis, to the real site with a real database."""
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import seed as seeded
+from hypothesis import settings as hypothesis_settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi import checks
+
+from benchsite.wsgi import application
+
+# What every answer is held to: no failure of the site's own, and nothing that the description does not say.
+HELD_TO = [
+    not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+]
+ATTEMPTS_TO_BREAK = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+
+
+@schemathesis.serializer("application/x-ndjson")
+def ndjson(ctx: Any, value: Any) -> bytes:
+    """One document a line; what is no list is one line."""
+    lines = value if isinstance(value, list) else [value]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def described() -> Any:
+    """The description, as the site itself gives it."""
+    return schemathesis.openapi.from_wsgi("/api/v1/openapi.json", application)
+
+
+def limited(examples: int, **more: Any) -> Any:
+    return hypothesis_settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        **more,
+    )
+
+
+def operations(schema: Any) -> Iterator[Any]:
+    for found in schema.get_all_operations():
+        assert isinstance(found, Ok), found
+        yield found.ok()
+
+
+def ask_each(
+    schema: Any, token: str, known: Mapping[str, Sequence[str]], *, examples: int, seed: int
+) -> dict[str, set[int]]:
+    """Ask every endpoint so often, half the time about something that is there; which statuses each answered."""
+    answered: dict[str, set[int]] = {}
+    for operation in operations(schema):
+        statuses = answered.setdefault(operation.label, set())
+        for mode in ATTEMPTS_TO_BREAK:
+            _ask(operation, mode, token, known, statuses, limited(examples), seed)
+    return answered
+
+
+def _ask(
+    operation: Any,
+    mode: GenerationMode,
+    token: str,
+    known: Mapping[str, Sequence[str]],
+    statuses: set[int],
+    limits: Any,
+    seed: int,
+) -> None:
+    chance = random.Random(seed)
+    cases = operation.as_strategy(generation_mode=mode)
+
+    @seeded(seed)
+    @limits
+    @given(case=cases)
+    def ask(case: Any) -> None:
+        for name in case.path_parameters or {}:
+            if name in known and chance.random() < 0.5:
+                # What is deleted is the last one, so that the others are still there for everything else.
+                there = known[name][-1:] if operation.method == "delete" else known[name]
+                case.path_parameters[name] = chance.choice(there)
+        response = case.call(headers={"Authorization": f"Bearer {token}"})
+        statuses.add(response.status_code)
+        case.validate_response(response, checks=HELD_TO)
+
+    ask()
+
+
+def walk(schema: Any, token: str, *, examples: int, steps: int, seed: int) -> None:
+    """Ask one endpoint after another, about what those before answered."""
+
+    class Asking(schema.as_state_machine()):  # type: ignore[misc]
+        def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+            return {"headers": {"Authorization": f"Bearer {token}"}}
+
+        def validate_response(self, response: Any, case: Any, additional_checks: Any = (), **kwargs: Any) -> None:
+            case.validate_response(response, checks=HELD_TO)
+
+    # The machine asks what Hypothesis draws, so its seed is that of the run.
+    Asking._hypothesis_internal_use_seed = seed  # type: ignore[attr-defined]
+    Asking.run(settings=limited(examples, stateful_step_count=steps))

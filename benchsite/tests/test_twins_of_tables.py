@@ -1,0 +1,89 @@
+"""Every list of rows has a .csv and a .json twin: the same filter and numbers, and no cell is a formula."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from runs.tests.factories import make_matrix, make_run, make_sweep
+from runs.tests.pages import text_of
+
+pytestmark = pytest.mark.django_db
+LISTS = {"runs": "/runs/", "sweeps": "/sweeps/", "histories": "/history/", "matrices": "/matrices/"}
+FORMULA = '=HYPERLINK("http://example","x")'
+
+
+def downloaded(client, url):
+    response = client.get(url)
+    assert response.status_code == 200
+    name = url.partition("?")[0].removeprefix("/")
+    assert response["Content-Disposition"] == f'attachment; filename="{name}"'
+    return b"".join(response.streaming_content).decode()
+
+
+def rows_of(client, url):
+    return list(csv.DictReader(io.StringIO(downloaded(client, url))))
+
+
+@pytest.fixture
+def some(team):
+    sweep = make_sweep(team=team, name=FORMULA, tags=["-quiet"], notes="@all")
+    return [make_run(sweep, threads=threads, throughput=1000.0 * threads) for threads in (2, 4)]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_both_twins_have_the_same_rows(client_in, some, name):
+    table, document = rows_of(client_in, f"/{name}.csv"), json.loads(downloaded(client_in, f"/{name}.json"))
+    assert len(table) == len(document) > 0
+    assert list(table[0]) == list(document[0])
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_the_page_links_them(client_in, some, name):
+    page = text_of(client_in.get(LISTS[name]))
+    assert f'href="/{name}.csv' in page
+    assert f'href="/{name}.json' in page
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_without_a_row_they_are_empty(client_in, name):
+    assert rows_of(client_in, f"/{name}.csv") == []
+    assert json.loads(downloaded(client_in, f"/{name}.json")) == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_another_team_sees_none_of_it(stranger, some, name):
+    assert rows_of(stranger, f"/{name}.csv") == []
+    assert json.loads(downloaded(stranger, f"/{name}.json")) == []
+
+
+def test_no_cell_is_a_formula_and_the_document_keeps_the_text(client_in, some):
+    (row,) = rows_of(client_in, "/sweeps.csv")
+    assert (row["name"], row["tags"], row["notes"]) == (f"'{FORMULA}", "'-quiet", "'@all")
+    (said,) = json.loads(downloaded(client_in, "/sweeps.json"))
+    assert (said["name"], said["tags"]) == (FORMULA, ["-quiet"])
+
+
+def test_sweeps_have_the_numbers_of_the_page(client_in, some):
+    (said,) = json.loads(downloaded(client_in, "/sweeps.json"))
+    assert said["ceiling_ops_s"] == 4000.0
+    assert (said["runs"], said["runs_succeeded"]) == (2, 2)
+
+
+def test_histories_have_the_newest_point(client_in, some):
+    newest = {
+        row["threads"]: row["newest_throughput_ops_s"] for row in json.loads(downloaded(client_in, "/histories.json"))
+    }
+    assert newest == {2: 2000.0, 4: 4000.0}
+
+
+def test_the_filter_of_the_page_is_kept(client_in, some, team):
+    make_matrix(team=team, name="another")
+    assert len(json.loads(downloaded(client_in, "/runs.json?status=failed"))) == 0
+    assert [row["name"] for row in rows_of(client_in, "/matrices.csv?q=another")] == ["another"]
+
+
+def test_matrices_count_their_runs(client_in, some):
+    (said,) = json.loads(downloaded(client_in, "/matrices.json"))
+    assert (said["runs_total"], said["runs_succeeded"], said["state"]) == (2, 2, "done")
