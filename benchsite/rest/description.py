@@ -13,6 +13,7 @@ from benchsite.rest.problems import CONTENT_TYPE
 from benchsite.rest.schemas import FaultEntry, ProblemDocument
 
 PROBLEM: Final = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
+LINES: Final = "application/x-ndjson"
 WITH_A_TOKEN: Final = (401, 403, 429)
 SCHEME: Final = "Token"
 
@@ -74,6 +75,9 @@ def _complete(operation: DictStrAny, scopes: list[str] | None) -> None:
     for status, said in responses.items():
         if status >= 400:
             said["content"] = PROBLEM
+        elif LINES in said.get("content", {}):
+            # The schema is that of each line, and the answer as a whole is no JSON document.
+            said["content"] = {LINES: said["content"].get("application/json", {})}
     operation["responses"] = {str(status): responses[status] for status in sorted(responses)}
 
 

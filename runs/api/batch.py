@@ -30,7 +30,8 @@ BODY: Final = {
                 "example": '{"key": "c:1", "manifest": {"system": "redis"}, "files": [{"name": "a.txt", "text": "…"}]}',
             }
         },
-    }
+    },
+    "responses": {200: {"content": {CONTENT_TYPE: {}}}},
 }
 
 

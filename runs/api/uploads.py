@@ -60,7 +60,7 @@ class DryRun(Schema):
 
 @routers.runs.post(
     "/runs",
-    auth=Needs(Scope.RUNS_WRITE),
+    auth=Needs(Scope.RUNS_WRITE, uploads=True),
     response={200: UploadAnswer, 201: UploadAnswer, 202: UploadAnswer, **REFUSALS},
     operation_id="upload_runs",
     summary="Upload what the clients of a run left",
@@ -93,7 +93,7 @@ def upload_runs(
 
 @routers.runs.put(
     "/runs/by-key/{key}",
-    auth=Needs(Scope.RUNS_WRITE),
+    auth=Needs(Scope.RUNS_WRITE, uploads=True),
     response={200: UploadAnswer, 201: UploadAnswer, 202: UploadAnswer, **REFUSALS},
     operation_id="put_runs_by_key",
     summary="Upload a result under a name of its own",
@@ -128,7 +128,7 @@ def read_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
 
 @routers.runs.post(
     "/runs:batch",
-    auth=Needs(Scope.RUNS_WRITE),
+    auth=Needs(Scope.RUNS_WRITE, uploads=True),
     response={200: batch.LineAnswer, **refusals(413, 415)},
     operation_id="upload_batch",
     summary="Upload up to 200 small results",
