@@ -12,14 +12,19 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import refusals
 from benchsite.rest.values import Word
 from benchsite.teams.models import Scope
+from reports.api import upload_verdicts
 from reports.api.routers import verdicts
 from reports.api.schemas import CompareAnswer, VerdictDocument
 from reports.queries.baselines import RUNS
 from reports.verdicts import VerdictAnswer
 from reports.verdicts.choosing import Ambiguous, BaselineUnknown, NothingNamed, verdict_of_run
 from reports.verdicts.comparing import Compared, Incomparable, TooManyTests, compared
+from reports.verdicts.telling import tell
 from reports.verdicts.waiting import LONGEST_S, RETRY_AFTER_S, TooManyWaiting, wait_for_end
 from runs.models import Run
+
+# It has put itself into the answers about uploads by being imported.
+IN_UPLOADS = upload_verdicts.against_a_baseline
 
 
 class Thresholds(Schema):
@@ -65,7 +70,7 @@ def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) 
     run: Run = owned(RUNS.select_related("sweep__matrix", "team"), request, run_id)
     try:
         wait_for_end(run, asked.wait)
-        return verdict_of_run(run, baseline=asked.baseline, branch=asked.branch, thresholds=asked.shares())
+        found = verdict_of_run(run, baseline=asked.baseline, branch=asked.branch, thresholds=asked.shares())
     except BaselineUnknown as unknown:
         raise _no_baseline(str(unknown)) from unknown
     except TooManyWaiting:
@@ -74,6 +79,9 @@ def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) 
             "Too many requests wait for runs already. Ask without `wait`, or again later.",
             headers={"Retry-After": str(RETRY_AFTER_S)},
         ) from None
+    if not (asked.branch or asked.shares()):
+        tell(run, found)  # What somebody tries out with other rules is no news.
+    return found
 
 
 @verdicts.get(
