@@ -12,7 +12,7 @@ MANAGE := $(BIN)/python manage.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down bindings venv test test-fast test-long bench openapi prerequisites \
-	lint lint-style lint-format lint-types lint-imports lint-templates lint-migrations lint-wheels
+	lint lint-style lint-format lint-types lint-imports lint-templates lint-migrations lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -43,9 +43,9 @@ test-fast: $(VENV)/.installed-dev ## tests that need no servers under test, YCSB
 test-long: $(VENV)/.installed-dev bindings ## only the very long tests: faults many times over
 	@exec $(BIN)/pytest -m long $(ARGS)
 
-lint: $(VENV)/.installed-dev ## style, types, who imports whom, templates, migrations, wheels
+lint: $(VENV)/.installed-dev ## style, types, who imports whom, templates, migrations, wheels, advisories
 	@$(MAKE) --no-print-directory --keep-going lint-style lint-format lint-types lint-imports lint-templates \
-		lint-migrations lint-wheels
+		lint-migrations lint-wheels lint-audit
 
 lint-style:
 	$(BIN)/ruff check --quiet
@@ -68,6 +68,9 @@ lint-migrations:
 
 lint-wheels:
 	@$(BIN)/python .ci/check_wheels.py
+
+lint-audit:
+	@$(BIN)/python .ci/check_advisories.py
 
 openapi: $(VENV)/.installed ## the API's description anew: docs/openapi.json
 	@exec $(BIN)/python -W ignore::RuntimeWarning manage.py openapi
