@@ -1,0 +1,167 @@
+"""The loop that delivers notices: beside the scheduler's, never in its way, and nothing lost with its process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+from django.conf import settings as site
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from benchsite.teams import webhooks
+from benchsite.teams.models import Delivery, Webhook
+from benchsite.teams.notices import note
+from benchsite.teams.tests.receivers import receiving
+from benchsite.tests.databases import database_url
+from runs.models import Run
+from runs.tests.factories import make_run, make_sweep, make_team, make_user
+from workers.delivering import AT_ONCE, Deliverer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FINISHED = "matrix_finished"
+
+
+@pytest.fixture(autouse=True)
+def loopback_allowed(settings):
+    settings.WEBHOOK_NETWORKS = ["127.0.0.0/8"]
+
+
+@pytest.fixture
+def hook(team, user):
+    return lambda url: webhooks.make(team, user, name="chat", url=url, kinds=[FINISHED])
+
+
+def until(condition, patience_s=30):
+    end = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+@contextmanager
+def scheduler():
+    """`manage.py scheduler` as the site starts it, on the test's database."""
+    process = subprocess.Popen(
+        [sys.executable, site.BASE_DIR / "manage.py", "scheduler"],
+        env={**os.environ, "DATABASE_URL": database_url(), "BENCHSITE_WEBHOOK_NETWORKS": "127.0.0.0/8"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_slow_receiver_keeps_no_other_waiting(team, user, hook):
+    with receiving(delay_s=4) as slow, receiving() as quick:
+        hook(slow.url)
+        hook(quick.url)
+        loop = Deliverer()
+        for number in range(6):
+            note(FINISHED, team, subject=f"Done {number}")
+        began = time.monotonic()
+        while len(quick.got) < 6 and time.monotonic() - began < 10:
+            loop.tick()
+            time.sleep(0.02)
+        took = time.monotonic() - began
+        assert len(quick.got) == 6
+        assert len(slow.got) == 1
+        until(lambda: not loop.under_way)
+    assert took < 3.5
+
+
+def test_it_has_only_so_many_under_way(team, user, hook):
+    with receiving(delay_s=1) as slow:
+        for number in range(AT_ONCE + 2):
+            hook(f"{slow.url}/{number}")
+        note(FINISHED, team, subject="Done")
+        loop = Deliverer()
+        assert loop.tick() == AT_ONCE
+        assert loop.tick() == 0
+        until(lambda: not loop.under_way)
+        assert loop.tick() == 2
+        until(lambda: not loop.under_way)
+    assert Delivery.objects.filter(state="delivered").count() == AT_ONCE + 2
+
+
+def test_two_loops_deliver_each_notice_once(team, user, hook):
+    with receiving() as receiver:
+        hook(receiver.url)
+        for number in range(8):
+            note(FINISHED, team, subject=f"Done {number}")
+        loops = [Deliverer(), Deliverer()]
+        until(lambda: [loop.tick() for loop in loops] and not Delivery.objects.filter(state="waiting").exists())
+        until(lambda: not any(loop.under_way for loop in loops))
+    assert len(receiver.got) == 8
+    assert len({got.headers["Benchsite-Id"] for got in receiver.got}) == 8
+
+
+def test_an_error_of_ours_is_tried_again_later(team, user, hook, monkeypatch, caplog):
+    monkeypatch.setattr("benchsite.teams.delivering.body_of", lambda notice: 1 / 0)
+    with receiving() as receiver:
+        hook(receiver.url)
+        note(FINISHED, team, subject="Done")
+        loop = Deliverer()
+        loop.tick()
+        until(lambda: not loop.under_way)
+    left = Delivery.objects.get()
+    assert (left.state, left.attempts) == ("waiting", 1)
+    assert left.next_at > timezone.now()
+    assert "was not finished" in caplog.text
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_it_loses_nothing(team, user, hook):
+    with receiving(delay_s=30) as receiver:
+        hook(receiver.url)
+        made = note(FINISHED, team, subject="Done")
+        with scheduler() as process:
+            until(lambda: receiver.got, 60)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        left = Delivery.objects.get()
+        assert (left.state, left.attempts) == ("waiting", 1)
+        assert left.next_at > timezone.now()  # Its lease; after it whoever looks tries again.
+        Delivery.objects.update(next_at=Now())
+        receiver.delay_s = 0
+        with scheduler():
+            until(lambda: Delivery.objects.get().state == "delivered", 60)
+    assert [got.headers["Benchsite-Id"] for got in receiver.got] == [str(made.pk)] * 2
+    assert Webhook.objects.get().failures == 0
+
+
+@pytest.mark.slow
+def test_a_slow_receiver_does_not_delay_the_scheduler(team, user, hook):
+    """While four receivers hang, a run that has just been queued is looked at as soon as ever."""
+    with receiving(delay_s=30) as slow:
+        for number in range(AT_ONCE):
+            hook(f"{slow.url}/{number}")
+        note(FINISHED, team, subject="Done")
+        with scheduler():
+            until(lambda: len(slow.got) == AT_ONCE, 60)
+            sweep = make_sweep(team=make_team())
+            began = time.monotonic()
+            run = make_run(sweep, status="queued")
+            with psycopg.connect(database_url(), autocommit=True) as listener:
+                listener.execute("NOTIFY benchsite_queue")
+            until(lambda: not Run.objects.filter(pk=run.pk, status="queued").exists(), 10)
+            took = time.monotonic() - began
+    assert took < 3
+
+
+@pytest.mark.slow
+def test_the_scheduler_tells_of_a_finished_matrix(team, user, hook):
+    from runs import lifecycle
+
+    with receiving() as receiver, scheduler():
+        hook(receiver.url)
+        run = make_run(make_sweep(team=team), status="queued", priority=-1)
+        lifecycle.request_cancel(run, make_user(team=team))
+        until(lambda: receiver.got, 60)
+    assert b'"kind": "matrix_finished"' in receiver.got[0].body
