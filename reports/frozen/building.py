@@ -19,10 +19,10 @@ from reports.frozen.environment import Side, environment_table
 from reports.frozen.figures import cells, frozen_figure
 from reports.frozen.gathering import Material, gather
 from reports.frozen.headline import proposed
+from reports.frozen.plans import plan_for_others
 from reports.frozen.redaction import Found
 from reports.pages.pictures import shown_operations
 from reports.queries.sources import SourceRun, source_runs
-from runs.kits.plan_file import PlanRefused, export_plan
 from runs.models import Matrix
 
 # Drawn or listed where nobody chose; what else there is, is offered.
@@ -198,10 +198,7 @@ def _content(
 def _plan(material: Material) -> str:
     """The plan file by which all of it can be run again; empty where there is none, as for uploaded results."""
     matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
-    try:
-        return export_plan(matrix) if matrix else ""
-    except PlanRefused:
-        return ""
+    return plan_for_others(matrix, material.redactor) if matrix else ""
 
 
 def _known_first(material: Material) -> str:
@@ -247,9 +244,8 @@ def _without_secrets(content: Content, material: Material) -> Content:
             note["text"] = redactor.clean(note["text"], "footnotes", written=True)
     for name, where in (
         ("figures", "figures"), ("tables", "tables"), ("verdicts", "ratios"), ("method", "method and environment"),
-        ("demonstration", "first sentence"), ("plan", "plan file"),
+        ("demonstration", "first sentence"),
     ):  # fmt: skip
-        if name in clean:
-            clean[name] = redactor.walk(clean[name], where)
+        clean[name] = redactor.walk(clean[name], where)
     clean["sources"] = [{**one, "name": redactor.clean(one["name"], "names of runs")} for one in content["sources"]]
     return cast(Content, clean)

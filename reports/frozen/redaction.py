@@ -6,7 +6,7 @@ site's own names and for what looks like an address. What is found is replaced u
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -44,21 +44,23 @@ _OUTER: Final = "com|net|org|io|de|eu|dev|cloud|edu|gov|app|tech|info|biz"
 _BYTE: Final = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _V6: Final = r"(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}|fe80::[0-9a-f:]+"
 
-# In this order: a connection string holds a host name, and shall be found whole.
-_PATTERNS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        (Kind.CONNECTION, r"\bjdbc:[^\s\"'<>]{1,500}"),
-        (Kind.CONNECTION, r"\b(?!https?:)[a-z][a-z0-9+.-]{1,30}://[^\s\"'<>)]{1,500}"),
-        (Kind.SITE, r"\bhttps?://[^\s\"'<>)]{1,500}"),
-        (Kind.EMAIL, r"(?<![\w.+-])[\w.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,5}"),
-        (Kind.ADDRESS, rf"(?<![\d.\w])(?:{_BYTE}\.){{3}}{_BYTE}(?![\d.])(?::\d+)?"),
-        (Kind.ADDRESS, rf"(?<![\w:])(?:{_V6})(?![\w:])"),
-        (Kind.HOST, rf"\bip-\d+-\d+-\d+-\d+(?:\.{_LABEL})*"),
-        (Kind.HOST, rf"(?<![\w.-])(?:{_LABEL}\.){{1,8}}(?:{_INNER}|{_OUTER})(?![\w-])(?!\.\w)(?::\d+)?"),
-        (Kind.HOST, rf"(?<![\w.:/-])(?=[a-z0-9_.-]*[a-z]){_LABEL}(?:\.{_LABEL}){{0,8}}:\d{{4,5}}(?!\d|:)"),
-    )
-)  # fmt: skip
+# Where several begin at one place, the first of them counts: a connection string holds a host name.
+_PATTERNS: Final[tuple[tuple[Kind, str], ...]] = (
+    (Kind.CONNECTION, r"\bjdbc:[^\s\"'<>]{1,500}"),
+    (Kind.CONNECTION, r"\b(?!https?:)[a-z][a-z0-9+.-]{1,30}://[^\s\"'<>)]{1,500}"),
+    (Kind.SITE, r"\bhttps?://[^\s\"'<>)]{1,500}"),
+    (Kind.EMAIL, r"(?<![\w.+-])[\w.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,5}"),
+    (Kind.ADDRESS, rf"(?<![\d.\w])(?:{_BYTE}\.){{3}}{_BYTE}(?![\d.])(?::\d+)?"),
+    (Kind.ADDRESS, rf"(?<![\w:])(?:{_V6})(?![\w:])"),
+    (Kind.HOST, rf"\bip-\d+-\d+-\d+-\d+(?:\.{_LABEL})*"),
+    (Kind.HOST, rf"(?<![\w.-])(?:{_LABEL}\.){{1,8}}(?:{_INNER}|{_OUTER})(?![\w-])(?!\.\w)(?::\d+)?"),
+    (Kind.HOST, rf"(?<![\w.:/-])(?=[a-z0-9_.-]*[a-z]){_LABEL}(?:\.{_LABEL}){{0,8}}:\d{{4,5}}(?!\d|:)"),
+)
+# A web address that tells of a private place, though somebody wrote it on purpose.
+_PRIVATE_SITE: Final = re.compile(
+    rf"://(?:[^/]*@)?(?:{_BYTE}(?:\.{_BYTE}){{3}}|\[|[a-z0-9_-]+(?:[:/]|$)|[^/:]*\.(?:{_INNER})(?:[:/]|$))",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Found:
 
     @property
     def stays(self) -> bool:
-        return self.becomes == self.text
+        return self.becomes == self.text and self.kind is not Kind.CREDENTIALS
 
 
 class Redactor:
@@ -86,7 +88,11 @@ class Redactor:
         self._names = {name.casefold(): said for name, said in names.items() if len(name) >= LEAST_NAME}
         longest_first = sorted(self._names, key=len, reverse=True)
         joined = "|".join(re.escape(name) for name in longest_first)
-        self._known = re.compile(rf"(?<![\w-])(?:{joined})(?![\w-])", re.IGNORECASE) if joined else None
+        known = rf"(?<![\w-])(?:{joined})(?![\w-])"
+        self._kinds = ([Kind.NAME] if joined else []) + [kind for kind, _ in _PATTERNS]
+        every = ([known] if joined else []) + [pattern for _, pattern in _PATTERNS]
+        self._looked_for = re.compile("|".join(f"(?P<k{n}>{one})" for n, one in enumerate(every)), re.IGNORECASE)
+        self._known = re.compile(known, re.IGNORECASE) if joined else None
         self._found: dict[str, tuple[Kind, str, dict[str, None]]] = {}
         self._clean: dict[tuple[str, bool], tuple[str, tuple[str, ...]]] = {}
 
@@ -107,27 +113,27 @@ class Redactor:
     def _cleaned(self, text: str, written: bool) -> tuple[str, tuple[str, ...]]:
         names: list[str] = []
 
-        def replaced(kind: Kind, said: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
-            def one(match: re.Match[str]) -> str:
-                found = match.group()
-                usual = said(found)
-                stays = found in self._kept and kind is not Kind.CREDENTIALS
-                becomes = found if stays or (written and kind is Kind.SITE) else usual
-                self._found.setdefault(found, (kind, becomes, {}))
-                names.append(found)
-                return self._found[found][1]
-
-            return one
+        def replaced(match: re.Match[str]) -> str:
+            found, kind = match.group(), self._kinds[int((match.lastgroup or "k0")[1:])]
+            self._found.setdefault(found, (kind, self._becomes(found, kind, written), {}))
+            names.append(found)
+            return self._found[found][1]
 
         without = redact(text)
         if without != text:
             self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN, {}))
             names.append(HIDDEN)
-        if self._known:
-            without = self._known.sub(replaced(Kind.NAME, lambda found: self._names[found.casefold()]), without)
-        for kind, pattern in _PATTERNS:
-            without = pattern.sub(replaced(kind, lambda found, kind=kind: BECOMES[kind]), without)  # type: ignore[misc]
-        return without, tuple(names)
+        return self._looked_for.sub(replaced, without), tuple(names)
+
+    def _becomes(self, found: str, kind: Kind, written: bool) -> str:
+        if found in self._kept:
+            return found
+        if kind is Kind.NAME:
+            return self._names[found.casefold()]
+        if kind is Kind.SITE and written:
+            tells = _PRIVATE_SITE.search(found) or (self._known and self._known.search(found))
+            return BECOMES[kind] if tells else found
+        return BECOMES[kind]
 
     def walk(self, value: Any, where: str) -> Any:
         """A whole structure with every text in it cleaned; names of entries are Benchsite's own and stay."""
