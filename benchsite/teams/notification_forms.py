@@ -45,7 +45,7 @@ class WebhookForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # It stands on one page with one's own choice of kinds.
-        super().__init__(*args, **{"auto_id": "hook_%s", **kwargs})
+        super().__init__(*args, **{"auto_id": "id_hook_%s", **kwargs})
 
     def clean_url(self) -> str:
         """Refused here, so that the sentence stands at the field."""

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from benchsite.teams import delivering, preferences, webhooks
 from benchsite.teams.mailing import mail_works
 from benchsite.teams.models import Delivery, Membership, Role, Webhook
+from benchsite.teams.notices import KINDS
 from benchsite.teams.notification_forms import PreferencesForm, WebhookForm
 from benchsite.teams.permissions import (
     current_membership,
@@ -131,13 +132,14 @@ def _filled(webhook: Webhook) -> WebhookForm:
 def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, status: int) -> HttpResponse:
     team = team_of(request)
     may_manage = has_role(request, Role.ADMIN)
+    shown = team.webhooks.all() if may_manage else Webhook.objects.none()
     context = {
         "team": team,
         "form": form,
         "hook": hook,
         "mail_works": mail_works(),
         "may_manage": may_manage,
-        "webhooks": team.webhooks.all() if may_manage else (),
+        "webhooks": [(one, [KINDS.get(kind, kind) for kind in one.kinds]) for one in shown],
     }
     return render(request, "teams/notifications.html", context, status=status)
 
