@@ -1,5 +1,6 @@
 """Telling people of a regression, once for each commit and what it was judged against."""
 
+import hashlib
 from datetime import timedelta
 from typing import Final
 
@@ -40,6 +41,11 @@ def tell(run: Run, found: VerdictAnswer) -> bool:
             "algorithm": found.algorithm,
             "algorithm_version": found.algorithm_version,
         },
-        key=f"regression:{run.team_id}:{run.config_key}:{run.commit or run.pk}:{against}",
+        key=f"regression:{_digest(str(run.team_id), run.config_key, run.commit or str(run.pk), against)}",
     )
     return notice is not None
+
+
+def _digest(*parts: str) -> str:
+    """Of one length, whatever the parts are."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
