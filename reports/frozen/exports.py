@@ -128,4 +128,5 @@ def _column(cells: Cells, index: int) -> str:
 
 def _line(text: str) -> str:
     """A text in one line, in which nothing is markup."""
-    return re.sub(r"([\\`*_\[\]<>|~#])", r"\\\1", " ".join(str(text).split()).replace("&", "&amp;"))
+    said = " ".join(str(text).split()).replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\`*_\[\]>|~#])", r"\\\1", said)

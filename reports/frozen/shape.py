@@ -1,5 +1,6 @@
 """Whether a value has the shape of a report's content, down to the last cell. A stranger wrote what is read."""
 
+import datetime as dt
 import re
 import types
 from collections.abc import Iterator
@@ -36,6 +37,15 @@ def _problems(content: Any) -> Iterator[str]:
         yield from _drawings(figure)
     if not content["title"].strip():
         yield "/title is empty"
+    if not _is_moment(content["published_at"]):
+        yield "/published_at is no moment with its offset from UTC"
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return dt.datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _mismatches(value: Any, hint: Any, where: str, depth: int = 0) -> Iterator[str]:

@@ -1,23 +1,138 @@
 """The page of a frozen report: what it says, from the snapshot alone."""
 
-import pytest
+import re
 
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from benchsite.formatting import NOTHING
 from reports.frozen.links import link_of
-from reports.tests.frozen import published
+from reports.frozen.pages import abreast, grid, page_of, shown
+from reports.frozen.revisions import content_of
+from reports.tests import frozen as measured
+from reports.tests.snapshots import published
 from runs.models import Matrix, Run, Sweep
 
 pytestmark = pytest.mark.django_db
 
 
+def page_at(client, report, end=""):
+    answer = client.get(f"/r/{link_of(report).token}{end}")
+    assert answer.status_code == 200, answer.status_code
+    return answer.content.decode()
+
+
 def test_it_is_read_without_an_account_when_no_run_is_left(team, client):
-    report = published(team)
+    report = measured.published(team)
     token = link_of(report).token
+    assert Run.objects.exists()
     Run.objects.all().delete()
     Sweep.objects.all().delete()
     Matrix.objects.all().delete()
-    answer = client.get(f"/r/{token}")
-    assert answer.status_code == 200
-    page = answer.content.decode()
+    page = page_at(client, report)
     for said in ("What durability costs Redis", "sustains 1.3k ops/s", "revision 1 of 1", "not stated", "Figure 1"):
         assert said in page
     assert client.get(f"/r/{token}@1/figures/ceilings/").json()["figure"]["data"]
+    for form in ("json", "csv", "md", "html"):
+        assert client.get(f"/r/{token}.{form}").status_code == 200
+    assert client.get(f"/r/{token}/embed?figure=ceilings").status_code == 200
+
+
+def test_it_asks_no_table_of_runs(team, client):
+    report = published(team)
+    with CaptureQueriesContext(connection) as asked:
+        page_at(client, report)
+    assert not [one["sql"] for one in asked if re.search(r'"(runs|workers)_', one["sql"])]
+
+
+def test_the_bare_link_shows_the_newest_revision_and_a_number_pins_one(team, client):
+    report = published(team, revisions=3)
+    newest, first = page_at(client, report), page_at(client, report, "@1")
+    assert "revision 3 of 3" in newest and "Revised 2 times" in newest
+    assert "revision 1 of 3" in first and "Revised" not in first
+    assert "This is revision 1 of 3" in first and "This is revision" not in newest
+    assert f"/r/{link_of(report).token}@3.json" in newest
+
+
+def test_there_is_no_revision_beyond_the_newest(team, client):
+    report = published(team)
+    for end in ("@2", "@0", "@2.json", "@2/figures/ceilings/", "@99999999999999999999"):
+        assert client.get(f"/r/{link_of(report).token}{end}").status_code == 404, end
+
+
+def test_what_nobody_stated_reads_not_stated(team, client):
+    disclosures = {"paid_by": " ", "vendor_relations": "We work for the vendor.", "settings_reviewed_by": ""}
+    page = page_at(client, published(team, disclosures=disclosures))
+    assert page.count("not stated") == 2
+    assert "We work for the vendor." in page
+
+
+def test_figures_and_tables_follow_the_chosen_order(team, client):
+    order = ["points", "latency", "ceilings"]
+    page = page_at(client, published(team, order=order))
+    places = [page.index(f'id="{name}-title"') for name in order]
+    assert places == sorted(places)
+    assert 'id="stability-title"' in page  # what the order forgets is not lost
+    assert places[-1] < page.index('id="stability-title"')
+
+
+def test_a_footnote_stands_at_its_cell_and_below_its_table(team, client):
+    page = page_at(client, published(team))
+    assert '<sup><a href="#points-1">1</a></sup>' in page
+    assert re.search(r'<li id="points-1" value="1">The first rung', page)
+
+
+def test_the_demonstration_is_said_first(team, client):
+    page = page_at(client, published(team, demonstration="Too short to publish."))
+    assert page.index("Too short to publish.") < page.index("Figure 1")
+
+
+def test_run_this_again_is_offered_with_a_plan_only(team, client):
+    with_plan, without = published(team, plan="broken"), published(team)
+    assert "kit.zip" in page_at(client, with_plan)
+    assert "kit.zip" not in page_at(client, without)
+    assert client.get(f"/r/{link_of(without).token}/kit.zip").status_code == 404
+    assert client.get(f"/r/{link_of(with_plan).token}/plan.toml").content == b"broken"
+    # A plan that came from elsewhere may be nonsense.
+    assert client.get(f"/r/{link_of(with_plan).token}/kit.zip").status_code == 404
+
+
+def test_it_says_how_to_cite_and_verify_it(team, client):
+    report = published(team)
+    page = page_at(client, report)
+    assert report.revisions.get().digest in page
+    assert f"/r/{link_of(report).token}@1.json | sha256sum" in page
+
+
+def test_a_table_of_many_sides_is_cut_into_such_as_fit():
+    columns = ["", *[f"side {number}" for number in range(14)]]
+    cut = abreast({"columns": columns, "rows": [["version", *range(14)]]})
+    assert [len(one["columns"]) for one in cut] == [7, 7, 3]
+    assert all(one["rows"][0][0] == "version" for one in cut)
+    assert sorted(cell for one in cut for cell in one["rows"][0][1:]) == list(range(14))
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (1234567.891, "1,234,570"),
+        (0.123456789, "0.123"),
+        (-5, "\N{MINUS SIGN}5"),
+        (None, NOTHING),
+        ("", NOTHING),
+        (12, "12"),
+    ],
+)
+def test_a_number_is_written_as_in_the_table_of_a_figure(cell, text):
+    assert shown(cell).text == text
+
+
+def test_short_rows_and_long_rows_break_no_table():
+    found = grid({"columns": ["a", "b"], "rows": [["x"], ["y", 1, "too many"]]})
+    assert [len(row) for row in found.rows] == [1, 2]
+
+
+def test_the_page_is_pure(team):
+    content = content_of(published(team).revisions.get())
+    assert page_of(content) == page_of(content)

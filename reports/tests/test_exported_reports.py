@@ -1,0 +1,76 @@
+"""A report as files: the digest, the CSV that is no program, the Markdown."""
+
+import csv
+import hashlib
+import io
+import json
+
+import pytest
+
+from reports.frozen.exports import as_csv, as_markdown, file_name
+from reports.frozen.links import link_of
+from reports.frozen.revisions import content_of
+from reports.tests.snapshots import published
+
+pytestmark = pytest.mark.django_db
+FORMULAS = ("=cmd|'/C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1")
+
+
+def test_the_json_is_the_canonical_bytes_with_the_digest(team, client):
+    report = published(team)
+    revision = report.revisions.get()
+    answer = client.get(f"/r/{link_of(report).token}.json")
+    assert hashlib.sha256(answer.content).hexdigest() == revision.digest
+    assert json.loads(answer.content) == content_of(revision)
+    assert answer["Content-Disposition"].endswith(f'-{revision.digest[:16]}.json"')
+
+
+def test_no_cell_of_the_csv_is_a_formula(team, client):
+    report = published(team)
+    content = content_of(report.revisions.get())
+    content["title"], content["headline"], content["team"] = FORMULAS[:3]
+    content["figures"][0]["title"] = FORMULAS[3]
+    table = {"columns": list(FORMULAS), "rows": [list(FORMULAS)]}
+    content["tables"] = [{**content["tables"][0], "table": table}]
+    content["method"]["environment"] = content["method"]["excluded"] = table
+    for row in csv.reader(io.StringIO(as_csv(content, "0" * 64).decode(), newline="")):
+        for cell in row:
+            number = cell.replace(".", "", 1).replace("-", "", 1).isdigit()
+            assert number or not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")), cell
+    url = f"/r/{link_of(published(team, tables=content['tables'])).token}"
+    for line in csv.reader(io.StringIO(client.get(f"{url}/tables/points.csv").content.decode(), newline="")):
+        assert all(cell.startswith("'") for cell in line)
+
+
+def test_every_table_is_in_the_csv(team, client):
+    report = published(team)
+    text = client.get(f"/r/{link_of(report).token}.csv").content.decode()
+    content = content_of(report.revisions.get())
+    for one in (*content["figures"], *content["tables"]):
+        assert f"\n{one['title']}\r\n" in text
+    assert len(content["sources"]) == text.count("0" * 64)
+
+
+def test_the_markdown_holds_words_tables_and_footnotes_and_no_html(team):
+    content = content_of(published(team, notes="<script>alert(1)</script> *so*").revisions.get())
+    content["title"] = "<img src=x> | [a](javascript:x)"
+    text = as_markdown(content, "abc", "https://bench.example/r/x@1").decode()
+    assert "<script" not in text and "<img" not in text and "[a](" not in text
+    for said in ("*so*", "| database |", "not stated", "- row 1, ", "`abc`", "<https://bench.example/r/x@1>"):
+        assert said in text
+
+
+@pytest.mark.parametrize("title", ['a"; x=1', "../../etc/passwd", "\u202etxt.exe", "", "שלום", "x" * 500, "a\r\nb: c"])
+def test_the_name_of_a_file_is_harmless(title):
+    name = file_name(title, "f" * 64, "json")
+    assert name.endswith("-ffffffffffffffff.json") and len(name) < 100
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-.") and ".." not in name
+
+
+def test_the_numbers_of_one_figure_come_in_every_form(team, client):
+    url = f"/r/{link_of(published(team)).token}@1/figures/ceilings"
+    for form, begins in (("csv", b"database"), ("md", b"| database"), ("tex", b"\\begin{tabular}"), ("json", b"{")):
+        answer = client.get(f"{url}.{form}")
+        assert answer.status_code == 200 and answer.content.startswith(begins)
+    assert client.get(f"{url}.exe").status_code == 404
+    assert client.get(url.replace("ceilings", "nothing") + ".csv").status_code == 404

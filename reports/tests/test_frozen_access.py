@@ -1,0 +1,123 @@
+"""Who may read a frozen report, what is said of a link that opens nothing, and the headers that follow."""
+
+import datetime as dt
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from conftest import signed_in
+from reports.frozen.links import link_of, revoke, rotate
+from reports.models import Report
+from reports.tests.snapshots import published
+from runs.tests.factories import make_team, make_user
+
+pytestmark = pytest.mark.django_db
+PARTS = (
+    "", "@1", ".json", ".csv", ".md", ".html", "@1.json", "/embed", "/figures/ceilings/", "@1/figures/ceilings.csv",
+    "/tables/points.md", "@1/figures/ceilings.json",
+)  # fmt: skip
+
+
+@pytest.fixture
+def viewer(team):
+    return signed_in(make_user(team=team, role="viewer", username="viola"))
+
+
+@pytest.mark.parametrize("access", ["unlisted", "public"])
+def test_whoever_has_the_link_reads_it(team, stranger, viewer, access):
+    token = link_of(published(team, access=access)).token
+    for who in (Client(), stranger, viewer):
+        assert [who.get(f"/r/{token}{part}").status_code for part in PARTS] == [200] * len(PARTS)
+
+
+def test_a_private_one_is_for_members_and_does_not_exist_for_others(team, stranger, viewer):
+    token = link_of(published(team, access="private")).token
+    for part in PARTS:
+        assert viewer.get(f"/r/{token}{part}").status_code == 200, part
+        for who in (Client(), stranger):
+            assert who.get(f"/r/{token}{part}").status_code == 404, part
+
+
+def test_a_member_of_several_teams_reads_it_whichever_is_current(team, django_user_model):
+    user = make_user(team=make_team(name="Another"), username="two")
+    user.memberships.create(team=team, role="viewer")
+    token = link_of(published(team, access="private")).token
+    assert signed_in(user).get(f"/r/{token}").status_code == 200
+
+
+def gone(client, token):
+    for part in PARTS:
+        answer = client.get(f"/r/{token}{part}")
+        assert answer.status_code == 410, part
+        assert "noindex" in answer["X-Robots-Tag"]
+    return answer.content.decode()
+
+
+def test_a_revoked_link_is_gone_and_says_so_kindly(team, client):
+    report = published(team)
+    token = link_of(report).token
+    revoke(report, None)
+    assert "taken back" in gone(client, token)
+
+
+def test_a_rotated_link_is_gone_and_the_new_one_opens(team, client):
+    report = published(team)
+    old = link_of(report).token
+    new = rotate(report, None).token
+    gone(client, old)
+    assert client.get(f"/r/{new}").status_code == 200
+
+
+def test_an_expired_link_is_gone(team, client):
+    report = published(team, expires_at=timezone.now() - dt.timedelta(seconds=1))
+    assert "expired" in gone(client, link_of(report).token)
+
+
+def test_the_link_of_a_deleted_report_is_gone(team, client):
+    report = published(team)
+    token = link_of(report).token
+    report.delete()
+    assert "deleted" in gone(client, token)
+
+
+@pytest.mark.parametrize("token", ["AAAAAAAAAAAAAAAAAAAAAA", "short", "x" * 200, "a%00b%00c%00d%00e", "..%2f..%2fetc"])
+def test_an_unknown_link_is_nowhere(db, client, token):
+    assert client.get(f"/r/{token}").status_code == 404
+
+
+def test_an_unlisted_one_asks_not_to_be_indexed_wherever_it_is(team, client):
+    token = link_of(published(team)).token
+    for part in PARTS:
+        answer = client.get(f"/r/{token}{part}")
+        assert "noindex" in answer["X-Robots-Tag"], part
+        assert answer["Referrer-Policy"] == "same-origin"
+    assert '<meta name="robots" content="noindex' in client.get(f"/r/{token}").content.decode()
+
+
+def test_a_public_one_may_be_indexed(team, client):
+    token = link_of(published(team, access=Report.Access.PUBLIC)).token
+    answer = client.get(f"/r/{token}")
+    assert "X-Robots-Tag" not in answer and "noindex" not in answer.content.decode()
+
+
+def test_no_page_of_it_sets_a_cookie_or_may_be_framed(team, client):
+    answer = client.get(f"/r/{link_of(published(team)).token}")
+    assert not answer.cookies
+    assert answer["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in answer["Content-Security-Policy"]
+    assert "Cookie" not in answer["Vary"]
+
+
+def test_what_a_private_one_answers_is_kept_by_nobody(team, viewer):
+    token = link_of(published(team, access="private")).token
+    for part in ("", "@1/figures/ceilings/"):
+        answer = viewer.get(f"/r/{token}{part}")
+        assert answer["Cache-Control"] == "private, no-cache" and "Cookie" in answer["Vary"]
+
+
+def test_nobody_can_write_to_it(team, client):
+    token = link_of(published(team)).token
+    for part in PARTS:
+        assert client.post(f"/r/{token}{part}").status_code == 405
+        assert client.delete(f"/r/{token}{part}").status_code == 405

@@ -1,0 +1,192 @@
+"""A report goes from one team to another: the same bytes, the same digest, and nothing that was altered."""
+
+import copy
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from benchsite.teams.models import AuditEntry, Role
+from conftest import signed_in
+from reports.frozen.content import canonical
+from reports.frozen.importing import ImportRefused, checked, import_report, stated_in
+from reports.frozen.links import link_of
+from reports.frozen.revisions import content_of
+from reports.models import Report
+from reports.tests.snapshots import published
+from runs.tests.factories import make_team, make_user
+
+pytestmark = pytest.mark.django_db
+DIGEST = "0" * 64
+
+
+@pytest.fixture
+def other(db):
+    return make_team(name="Elsewhere")
+
+
+@pytest.fixture
+def olga(other):
+    return make_user(team=other, username="olga")
+
+
+def sha(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_it_has_the_same_digest_in_another_team(team, other, olga, client):
+    original = published(team)
+    answer = client.get(f"/r/{link_of(original).token}.json")
+    name = answer["Content-Disposition"].split('"')[1]
+    imported = import_report(other, olga, answer.content, stated_in(name))
+    assert imported.team == other and imported.access == Report.Access.PRIVATE
+    assert imported.revisions.get().digest == original.revisions.get().digest
+    again = signed_in(olga).get(f"/r/{link_of(imported).token}.json")
+    assert again.content == answer.content
+    assert AuditEntry.objects.filter(team=other, kind="report_imported", actor=olga).exists()
+
+
+def test_its_page_is_that_of_the_original(team, other, olga, client):
+    original = published(team)
+    data = canonical(content_of(original.revisions.get()))
+    imported = import_report(other, olga, data, sha(data))
+    pages = [
+        who.get(f"/r/{link_of(report).token}").content.decode().split("<main", 1)[1]
+        for who, report in ((client, original), (signed_in(olga), imported))
+    ]
+    assert pages[0].replace(link_of(original).token, "") == pages[1].replace(link_of(imported).token, "")
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda text: text.replace("1.3k", "9.3k", 1),
+        lambda text: text.replace('"version":1', '"version":2', 1),
+        lambda text: json.dumps(json.loads(text), indent=2),
+        lambda text: text + "\n",
+        lambda text: text[:-1],
+    ],
+    ids=["a number", "the version", "written anew", "a line", "cut"],
+)
+def test_what_was_altered_is_refused(team, other, olga, alter):
+    data = canonical(content_of(published(team).revisions.get()))
+    altered = alter(data.decode()).encode()
+    assert altered != data
+    with pytest.raises(ImportRefused, match="altered"):
+        import_report(other, olga, altered, sha(data)[:16])
+    assert not Report.objects.filter(team=other).exists()
+
+
+def test_a_digest_must_be_stated_and_long_enough(team):
+    data = canonical(content_of(published(team).revisions.get()))
+    for stated in ("", "abc", sha(data)[:11], "zz" * 32, sha(data) + "0"):
+        with pytest.raises(ImportRefused, match="State the report's SHA-256"):
+            checked(data, stated)
+    assert checked(data, f"  {sha(data).upper()} ")
+
+
+HOSTILE = {
+    "no JSON": b"hello",
+    "not UTF-8": b"\xff\xfe{}",
+    "no object": b"[]",
+    "another format": b'{"format":"other"}',
+    "a later version": b'{"format":"benchsite-report","version":99}',
+    "nothing in it": b'{"format":"benchsite-report","version":1}',
+    "NaN": b'{"format":NaN}',
+    "nested": b"[" * 100_000 + b"]" * 100_000,
+    "a huge number": b'{"format":' + b"9" * 10_000 + b"}",
+}
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_what_is_no_report_is_refused_in_words(data):
+    with pytest.raises(ImportRefused, match="This is no"):
+        checked(data, sha(data))
+
+
+def wrong(content, where, value):
+    changed = copy.deepcopy(content)
+    target = changed
+    for step in where[:-1]:
+        target = target[step]
+    if value is None:
+        del target[where[-1]]
+    else:
+        target[where[-1]] = value
+    return changed
+
+
+MISTAKES: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "missing": (("method",), None),
+    "too many": (("extra",), 1),
+    "a number for a text": (("title",), 5),
+    "an empty title": (("title",), " "),
+    "a text for a list": (("figures",), "x"),
+    "a path for a name": (("figures", 0, "name"), "../../x"),
+    "a name twice": (("tables", 0, "name"), "ceilings"),
+    "a yes for a number": (("figures", 0, "height_px"), True),
+    "as high as the moon": (("figures", 0, "height_px"), 10**9),
+    "no drawing": (("figures", 0, "drawn", "light"), {"data": 1, "layout": []}),
+    "another drawing": (("figures", 0, "drawn", "purple"), {"data": [], "layout": {}}),
+    "a short row": (("tables", 0, "table", "rows", 0), ["x"]),
+    "an object in a cell": (("tables", 0, "table", "rows", 0, 0), {"a": 1}),
+    "a NUL": (("headline",), "a\0b"),
+    "a NUL far inside": (("figures", 0, "drawn", "light", "layout"), {"title": {"text": ["\0"]}}),
+    "a footnote without a text": (("tables", 0, "footnotes"), [{"row": 1, "column": 1}]),
+    "no moment": (("published_at",), "yesterday"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_has_another_shape_is_refused_in_words(team, other, olga, mistake):
+    content = wrong(content_of(published(team).revisions.get()), *MISTAKES[mistake])
+    data = canonical(content)
+    with pytest.raises(ImportRefused, match="This is no exported report: "):
+        import_report(other, olga, data, sha(data))
+    assert not Report.objects.filter(team=other).exists()
+
+
+def test_a_lone_surrogate_is_refused(team):
+    data = canonical(content_of(published(team).revisions.get())).replace(b"sustains 1.3k", b"sustains \\ud800")
+    with pytest.raises(ImportRefused):
+        checked(data, sha(data))
+
+
+def send(client, data, name="report.json", **fields):
+    return client.post("/reports/import/", {"file": SimpleUploadedFile(name, data), **fields})
+
+
+def test_the_page_takes_the_file_as_it_was_exported(team, other, olga, client):
+    answer = client.get(f"/r/{link_of(published(team)).token}.json")
+    name = answer["Content-Disposition"].split('"')[1]
+    browser = signed_in(olga)
+    assert "Import a report" in browser.get("/reports/import/").content.decode()
+    assert send(browser, answer.content, name.replace(".json", " (1).json")).status_code == 302
+    assert Report.objects.filter(team=other).count() == 1
+
+
+def test_the_page_says_what_is_wrong(other, olga):
+    browser = signed_in(olga)
+    for data, fields, said in (
+        (b"{}", {}, "State the report"),
+        (b"{}", {"digest": DIGEST}, "was altered"),
+    ):
+        answer = send(browser, data, **fields)
+        assert answer.status_code == 422 and said in answer.content.decode()
+    assert browser.post("/reports/import/").status_code == 422
+
+
+def test_only_who_may_make_reports_imports_them(team, client):
+    viewer = signed_in(make_user(team=team, role=Role.VIEWER, username="viola"))
+    assert send(viewer, b"{}").status_code == 403
+    assert send(client, b"{}").status_code == 302
+
+
+def test_the_form_is_protected_against_forgery(olga):
+    from django.test import Client
+
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(olga)
+    assert send(browser, b"{}").status_code == 403
