@@ -105,7 +105,7 @@ def insert_ended(runs: Sequence[tuple[Run, datetime | None]], *, actor: str) -> 
         assert run.source == Run.Source.UPLOADED
         run.status, run.stage = Status.SUCCEEDED, Stage.DONE
         run.finished_at = min(ended_at or now, now)
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         Run.objects.bulk_create(run for run, _ in runs)
         RunEvent.objects.bulk_create(
             RunEvent(run=run, kind="status", new=run.status, actor=actor, text="Uploaded.") for run, _ in runs

@@ -18,7 +18,7 @@ from runs.models import Upload, UploadKey
 from runs.uploading import keys, programs
 from runs.uploading.form_data import Body, BodyRefused, read_body
 from runs.uploading.keys import KeyBusy, KeyReused
-from runs.uploading.manifest import ManifestRefused, read_manifest
+from runs.uploading.manifest import ManifestRefused, described, read_manifest
 from runs.uploading.programs import Asked, Stored
 from runs.uploading.refusing import ResultRefused
 
@@ -36,7 +36,7 @@ BODY: Final = {
                     "type": "object",
                     "required": ["manifest", "files"],
                     "properties": {
-                        "manifest": {"type": "string", "description": "JSON of the shape `Manifest`."},
+                        "manifest": described(),
                         "files": {
                             "type": "array",
                             "items": {"type": "string", "format": "binary"},

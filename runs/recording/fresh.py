@@ -4,7 +4,7 @@ The caller holds the transaction.
 """
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -60,7 +60,8 @@ def insert_runs(
     artifacts.hold([*(member.sha256 for member in members), *intervals])
     for member in members:
         kept.keep(member)
-    repeats = _Repeats(list(sweeps.values()))
+    # Only on a curve that was there before there are other repeats; without one the database is not even asked.
+    repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == stated["sweep"]])
     rows = [_run(upload, stated, one, sweeps[one.stated["phase"]], repeats) for one in runs]
     ends = [_times(one.found.merged)[1] for one in runs]
     lifecycle.insert_ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
@@ -72,8 +73,8 @@ def insert_runs(
 class _Repeats:
     """Which repeat of its rung a run is, unless somebody said so."""
 
-    def __init__(self, sweeps: Sequence[Sweep]) -> None:
-        rungs = Run.objects.filter(sweep__in=sweeps).values("sweep", "threads", "target_ops_s")
+    def __init__(self, joined: Collection[uuid.UUID]) -> None:
+        rungs = Run.objects.filter(sweep__in=joined).values("sweep", "threads", "target_ops_s")
         self._most: dict[tuple[uuid.UUID, int, int | None], int] = {
             (one["sweep"], one["threads"], one["target_ops_s"]): one["most"]
             for one in rungs.annotate(most=Max("repeat")).order_by()

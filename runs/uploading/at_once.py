@@ -20,6 +20,7 @@ from runs.validity import CheckResult
 from runs.ycsb.clients import RunFiles
 from runs.ycsb.errors import LimitExceeded, UnreadableFile
 from runs.ycsb.files import Limits, Member, open_members
+from runs.ycsb.ingest import reuse_memory
 
 # Of all files together, unpacked. What is more needs more time and memory than a request has.
 MOST_EXPANDED = 32 * 1024**2
@@ -52,6 +53,7 @@ def read_at_once(files: Sequence[Brought], *, most_expanded: int = MOST_EXPANDED
     Raises LimitExceeded for what is packed too tightly, and TooMuchAtOnce. What else is wrong with a file stands in its
     `ReadFile.error`.
     """
+    reuse_memory()
     members: list[ReadMember] = []
     names: set[str] = set()
     for file in files:

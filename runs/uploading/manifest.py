@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal, NoReturn
+from typing import Annotated, Any, Final, Literal, NoReturn
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -216,6 +216,24 @@ def manifest_of(raw: object) -> Manifest:
     tags = found.tags()
     if len(tags) > MOST_LABELS or ((longest := max(tags, key=len, default="")) and len(longest) > LONGEST_LABEL):
         _refuse("/labels", f"There are at most {MOST_LABELS} labels of at most {LONGEST_LABEL} characters, name=value.")
+    return found
+
+
+def described() -> dict[str, Any]:
+    """The shape as JSON Schema, without references: it stands within another description."""
+    schema = Manifest.model_json_schema()
+    parts = schema.pop("$defs", {})
+
+    def whole(part: Any) -> Any:
+        if isinstance(part, list):
+            return [whole(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            return whole({**parts[part["$ref"].rsplit("/", 1)[-1]], **{k: v for k, v in part.items() if k != "$ref"}})
+        return {name: whole(one) for name, one in part.items()}
+
+    found: dict[str, Any] = whole(schema)
     return found
 
 

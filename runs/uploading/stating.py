@@ -102,7 +102,7 @@ class _Stating:
             return found, catalog.system(found).name
         found = said.system if said.system in catalog.systems else recognise(said.system)
         if found is None:
-            near = nearest(said.system, [name for one in catalog.systems.values() for name in (one.slug, one.name)])
+            near = nearest(said.system, [name for one in catalog.systems.values() for name in (one.name, one.slug)])
             meant = f"Did you mean “{near}”? " if near else ""
             self._fault(
                 "system",

@@ -4,6 +4,7 @@ import uuid
 
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -46,7 +47,9 @@ def _imports(request: HttpRequest, handler: ImportedFiles) -> HttpResponseBase:
 
 
 def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpResponse:
-    rows = Upload.objects.filter(team=team_of(request)).select_related("user").defer("recognised", "stated")
+    # What programs saved is among the runs: by the thousand it would hide what people wait for.
+    rows = Upload.objects.filter(team=team_of(request)).exclude(~Q(manifest={}), state=State.SAVED)
+    rows = rows.select_related("user").defer("recognised", "stated")
     page = page_of(request, rows.prefetch_related("files", "runs__sweep"), per_page=20)
     context = {"page": page, "problem": problem, "most_bytes": MOST_BYTES, "most_files": MOST_FILES}
     return render(request, "runs/imports/list.html", context, status=status)

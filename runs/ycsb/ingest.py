@@ -69,7 +69,7 @@ def ingest(
     A client without usable logs is named in `missing`; MergeError is raised when nothing at all can be merged, and
     HistogramError where a log is damaged.
     """
-    _reuse_memory()
+    reuse_memory()
     measurements = _measurements(clients)
     timelines = [measurement.timeline() for measurement in measurements]
     found = windowed(timelines, [client.number for client in clients], cut)
@@ -247,7 +247,7 @@ def _nowhere(data: bytes) -> None:
     """Where stored intervals go that nobody keeps."""
 
 
-def _reuse_memory() -> None:
+def reuse_memory() -> None:
     """Have the C library keep freed memory of up to 32 MB for the next array.
 
     It gives larger pieces than 128 KB back to the system each time and asks for them anew, until it has seen a larger

@@ -1,0 +1,138 @@
+"""What is too large for a request is kept with its key for a worker; what is too large altogether is refused."""
+
+import gzip
+import json
+
+import pytest
+
+from runs.models import Run, Upload, UploadKey
+from runs.tests.importing import import_folder, summary
+from runs.tests.programs import Program
+from runs.uploading import life
+from runs.uploading.working import work_on
+
+__all__ = ["import_folder"]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
+
+
+@pytest.fixture
+def program(team, user):
+    return Program(team, user)
+
+
+@pytest.fixture
+def large(settings):
+    """Everything is too large for a request."""
+    settings.UPLOAD_AT_ONCE_BYTES = 100
+
+
+def said(response, status):
+    assert response.status_code == status, response.content.decode()[:3000]
+    return json.loads(response.content)
+
+
+def work(upload):
+    work_on(upload.pk, life.begin(upload.pk))
+
+
+def left_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_worker_reads_and_saves_it(program, large):
+    response = program.post(key="k", commit="abcdef1")
+    answer = said(response, 202)
+    assert (answer["state"], answer["runs"]) == ("received", [])
+    assert response["Location"] == answer["url"]
+    upload = Upload.objects.get()
+    assert upload == life.waiting()
+    work(upload)
+    assert said(program.get(answer["url"]), 200)["state"] == "completed"
+    assert not Run.objects.exists()
+    work(upload)
+    done = said(program.get(answer["url"]), 200)
+    run = Run.objects.get()
+    assert (done["state"], done["runs"][0]["id"], run.commit) == ("saved", str(run.pk), "abcdef1")
+    again = program.post(key="k", commit="abcdef1")
+    assert said(again, 201) == done
+    assert again["Idempotency-Replayed"] == "true"
+    assert Run.objects.count() == 1
+
+
+def test_it_gives_the_answer_of_a_small_one(program, settings):
+    small = said(program.post(), 201)
+    settings.UPLOAD_AT_ONCE_BYTES = 100
+    later = said(program.post(), 202)
+    for _ in range(2):
+        work(Upload.objects.get(pk=later["id"]))
+    done = said(program.get(later["url"]), 200)
+    differ = ("id", "url", "permalink", "sweep")
+    for one in (small, done):
+        for name in differ:
+            one.pop(name)
+        for name in ("id", "url", "permalink", "verdict_url"):
+            one["runs"][0].pop(name)
+    assert done == small
+
+
+def test_repeating_it_answers_how_far_it_is(program, large):
+    first = said(program.post(key="k"), 202)
+    again = program.post(key="k")
+    assert said(again, 202)["id"] == first["id"]
+    assert again["Idempotency-Replayed"] == "true"
+    assert said(program.post(("a.txt", summary(reads=1)), key="k"), 422)["type"] == "/problems/key-reused"
+    assert Upload.objects.count() == 1
+
+
+def test_it_says_what_was_wrong_with_it(program, large):
+    url = said(program.post(("a.txt", b"no result " * 50), key="k"), 202)["url"]
+    work(Upload.objects.get())
+    answer = said(program.get(url), 200)
+    assert answer["state"] == "failed"
+    assert "not an output of YCSB" in answer["detail"]
+    assert "not an output of YCSB" in said(program.post(("a.txt", b"no result " * 50), key="k"), 422)["detail"]
+    assert not Run.objects.exists()
+
+
+def test_a_manifest_that_does_not_fit_fails(program, large):
+    url = said(program.post(runs=[{"threads": 1}, {"threads": 2}]), 202)["url"]
+    work(Upload.objects.get())
+    answer = said(program.get(url), 200)
+    assert (answer["state"], "hold 1 runs" in answer["detail"]) == ("failed", True)
+
+
+def test_files_that_unpack_to_much_wait_for_a_worker(program, settings):
+    settings.UPLOAD_EXPANDED_BYTES = 10_000
+    packed = gzip.compress(b"".join(b"# chatter %d\n" % n for n in range(2_000)) + summary())
+    url = said(program.post(("a.txt.gz", packed)), 202)["url"]
+    for _ in range(2):
+        work(Upload.objects.get())
+    assert said(program.get(url), 200)["state"] == "saved"
+
+
+def test_it_refuses_more_than_it_takes_and_keeps_nothing(program, settings, import_folder):
+    settings.UPLOAD_MOST_BYTES = 200_000
+    assert said(program.post(("a.txt", summary()), ("b.txt", b"x" * 300_000)), 413)
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1
+    assert said(program.post(("a.txt", b"x" * 600_000)), 413)
+    assert not Upload.objects.exists()
+    assert not UploadKey.objects.exists()
+    assert left_in(import_folder) == []
+
+
+def test_a_dry_run_of_something_large_is_refused(program, large):
+    assert "upload it" in said(program.post(key=None, query="?dry_run=1"), 413)["detail"]
+
+
+def test_what_fails_while_it_is_saved_has_failed(program, large, monkeypatch):
+    url = said(program.post(), 202)["url"]
+    upload = Upload.objects.get()
+    work(upload)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("runs.recording.fresh.series_rows", full)
+    work(upload)
+    assert said(program.get(url), 200)["state"] == "failed"
+    assert not Run.objects.exists()
