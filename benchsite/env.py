@@ -1,5 +1,6 @@
 """Typed reading of environment variables: nonsense raises, naming the variable and what would be right."""
 
+import ipaddress
 import os
 from pathlib import Path
 
@@ -39,6 +40,17 @@ def env_list(name: str, default: list[str]) -> list[str]:
     """A comma-separated list; blanks around the items are dropped."""
     raw = os.environ.get(name, "")
     return [item.strip() for item in raw.split(",") if item.strip()] if raw else default
+
+
+def env_networks(name: str) -> list[str]:
+    """A comma-separated list of networks such as 10.0.0.0/8."""
+    found = env_list(name, [])
+    for network in found:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name}: {error}; write networks such as 10.0.0.0/8.") from None
+    return found
 
 
 def env_path(name: str, default: Path) -> Path:

@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from benchsite import mail, places, production
 from benchsite.artifact_storage import artifact_storage
-from benchsite.env import env_bool, env_choice, env_int, env_list, env_path, env_str
+from benchsite.env import env_bool, env_choice, env_int, env_list, env_networks, env_path, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = env_path("BENCHSITE_VAR", BASE_DIR / "var")
@@ -234,7 +234,7 @@ YCSB_DIR = env_path("BENCHSITE_YCSB", VAR_DIR / "ycsb")  # the bindings made by 
 WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own folders, on a load generator
 TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of servers under test
 # Networks in which external clusters may lie, as an operator allows them: 10.0.0.0/8,192.168.7.0/24
-EXTERNAL_NETWORKS = env_list("BENCHSITE_EXTERNAL_NETWORKS", [])
+EXTERNAL_NETWORKS = env_networks("BENCHSITE_EXTERNAL_NETWORKS")
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)
 # /metrics answers whoever has this token; without one, only this machine, and in production nobody.
@@ -250,7 +250,7 @@ EMAIL_USE_TLS, EMAIL_USE_SSL = MAIL_SERVER.starttls, MAIL_SERVER.tls
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env_str("BENCHSITE_MAIL_FROM", "benchsite@localhost")
 # Networks that are not public (or told in plain http) in which webhooks may lie, and the only hosts they may name.
-WEBHOOK_NETWORKS = env_list("BENCHSITE_WEBHOOK_NETWORKS", [])
+WEBHOOK_NETWORKS = env_networks("BENCHSITE_WEBHOOK_NETWORKS")
 WEBHOOK_HOSTS = env_list("BENCHSITE_WEBHOOK_HOSTS", [])  # empty: any
 
 LOG_FORMAT = env_choice("BENCHSITE_LOG_FORMAT", "plain", ["plain", "json"])

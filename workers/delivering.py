@@ -25,6 +25,7 @@ class Deliverer:
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
+        self.ended = threading.Event()  # An attempt has ended: perhaps its receiver has more to get.
         self.under_way: dict[uuid.UUID, Delivery] = {}  # by the delivery's id
         self.lock = threading.Lock()
         self.expired = -EXPIRE_AFTER_S
@@ -53,12 +54,15 @@ class Deliverer:
         return len(found)
 
     def _serve(self) -> None:
-        while not self.stopping.wait(TICK_S):
+        while not self.stopping.is_set():
+            self.ended.wait(TICK_S)
+            self.ended.clear()
             try:
                 self.tick()
             except (DatabaseError, InterfaceError) as error:
                 log.warning("Nothing is delivered (%s); trying again.", str(error).partition("\n")[0])
                 connection.close()
+        connection.close()
 
     def _attempt(self, delivery: Delivery) -> None:
         try:
@@ -71,3 +75,4 @@ class Deliverer:
             connection.close()
             with self.lock:
                 self.under_way.pop(delivery.pk, None)
+            self.ended.set()

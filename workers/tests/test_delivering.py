@@ -102,6 +102,22 @@ def test_two_loops_deliver_each_notice_once(team, user, hook):
     assert len({got.headers["Benchsite-Id"] for got in receiver.got}) == 8
 
 
+def test_many_notices_to_one_receiver_follow_each_other_at_once(team, user, hook):
+    with receiving() as receiver:
+        hook(receiver.url)
+        for number in range(20):
+            note(FINISHED, team, subject=f"Done {number}")
+        loop = Deliverer()
+        loop.start()
+        began = time.monotonic()
+        until(lambda: len(receiver.got) == 20)
+        took = time.monotonic() - began
+        loop.stop()
+        until(lambda: not loop.under_way)
+        time.sleep(0.2)  # Its thread sees that it is to stop.
+    assert took < 10
+
+
 def test_an_error_of_ours_is_tried_again_later(team, user, hook, monkeypatch, caplog):
     monkeypatch.setattr("benchsite.teams.delivering.body_of", lambda notice: 1 / 0)
     with receiving() as receiver:
