@@ -1,0 +1,45 @@
+"""`manage.py component` becomes one part of a site, for containers and service managers."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from django.conf import settings as site
+
+from benchsite import components
+from benchsite.management.commands.component import NAMES, component
+from benchsite.tests.databases import database_url
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+
+def test_it_starts_what_the_supervisor_starts(monkeypatch, tmp_path):
+    monkeypatch.setenv("BENCHSITE_BIND", "0.0.0.0")
+    monkeypatch.setenv("BENCHSITE_GENERATOR", "lab-7")
+    parts = {name: component(name) for name in NAMES}
+    assert "0.0.0.0:8000" in " ".join(parts["web"].argv)
+    assert parts["scheduler"].argv == components.scheduler().argv
+    assert parts["conductor"].argv == components.conductor().argv
+    assert "load.lab-7" in parts["generator"].argv
+    assert parts["generator"].env == {"BENCHSITE_GENERATOR": "lab-7"}
+
+
+def test_the_scheduler_leaves_signs_of_life_and_ends_when_told(tmp_path, settings):
+    environment = {
+        "PATH": os.environ["PATH"],
+        "DATABASE_URL": database_url(),
+        "REDIS_URL": settings.REDIS_URL,
+        "BENCHSITE_SECRET_KEY": "k" * 60,
+        "BENCHSITE_VAR": str(tmp_path),
+    }
+    argv = [sys.executable, "manage.py", "component", "scheduler"]
+    with subprocess.Popen(argv, cwd=site.BASE_DIR, env=environment, stderr=subprocess.PIPE) as process:
+        end = time.monotonic() + 60
+        while not (tmp_path / "alive").exists():
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
