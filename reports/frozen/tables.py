@@ -5,7 +5,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from benchsite import formatting
-from reports.analysis.comparing import ALGORITHM, Comparison
+from reports.analysis.comparing import ALGORITHM, Comparison, Outcome
 from reports.analysis.differences import differences
 from reports.curves import STATISTICS, Curve
 from reports.figures.table import Cell, Table
@@ -97,7 +97,7 @@ def verdicts_of(found: Against | None, equal: EqualLoad | None, labels: Labels) 
             "side": labels.get(row.curve.sweep_id, row.curve.label),
             "baseline": baseline,
             "metric": one.what if one.what == "throughput" else f"{one.what} {_at(equal)}",
-            **_verdict(one.comparison, one.why),
+            **_verdict(one.comparison, one.why, refused=row.refused),
         }
         for row in found.rows
         if not row.is_baseline
@@ -105,10 +105,11 @@ def verdicts_of(found: Against | None, equal: EqualLoad | None, labels: Labels) 
     ]
 
 
-def _verdict(found: Comparison | None, why: str) -> dict[str, Any]:
+def _verdict(found: Comparison | None, why: str, *, refused: bool) -> dict[str, Any]:
     if found is None:
+        outcome = Outcome.NOT_COMPARABLE if refused else Outcome.INCONCLUSIVE
         return {
-            "ratio": None, "low": None, "high": None, "outcome": "not comparable", "reason": why,
+            "ratio": None, "low": None, "high": None, "outcome": outcome.value, "reason": why,
             "algorithm": ALGORITHM, "runs": 0, "runs_of_baseline": 0,
         }  # fmt: skip
     return {

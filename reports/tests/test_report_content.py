@@ -1,0 +1,118 @@
+"""The content of reports: the same for the same rows, complete without any row, and quick to make of forty sweeps."""
+
+import time
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from reports.frozen.building import build
+from reports.frozen.content import canonical, digest
+from reports.frozen.drafts import Draft
+from reports.frozen.links import link_of
+from reports.frozen.publishing import publish
+from reports.frozen.revisions import content_of
+from reports.models import Report
+from reports.queries import compared
+from reports.queries.sources import source_runs
+from reports.tests.frozen import measured_matrix
+from runs.kits.plan_file import read_plan
+from runs.models import Measurement, Run, Sweep
+
+pytestmark = pytest.mark.django_db
+
+
+def about(matrix, **fields):
+    return Draft(query=f"v=1&matrix={matrix.pk}", **fields)
+
+
+def every_item(team, matrix):
+    return tuple(one.name for one in build(team, about(matrix), "T").items)
+
+
+def test_the_same_rows_make_the_same_content(team):
+    matrix = measured_matrix(team)
+    draft = about(matrix, items=every_item(team, matrix))
+    assert digest(build(team, draft, "T").content) == digest(build(team, draft, "T").content)
+
+
+def test_it_is_shown_when_every_run_of_the_team_is_deleted(team, user, client):
+    matrix = measured_matrix(team)
+    draft = about(matrix, items=every_item(team, matrix))
+    report = Report.objects.create(team=team, title="Kept", draft=draft.as_json(), access="unlisted", created_by=user)
+    revision = publish(report, user, {})
+    before = canonical(content_of(revision))
+    Run.objects.filter(team=team).delete()
+    Sweep.objects.filter(team=team).delete()
+    assert canonical(content_of(revision)) == before
+    page = client.get(f"/r/{link_of(report).token}")
+    assert page.status_code == 200 and b"Kept" in page.content and b"Everything ran on one machine" in page.content
+
+
+def test_it_has_every_figure_in_four_drawings_with_its_numbers(team):
+    matrix = measured_matrix(team)
+    content = build(team, about(matrix, items=every_item(team, matrix)), "T").content
+    for one in content["figures"]:
+        assert one["empty"] or set(one["drawn"]) == {"light", "dark", "light-narrow", "dark-narrow"}
+        assert one["title"] and (one["empty"] or one["table"]["rows"]) and one["caption"]
+    assert [one["name"] for one in content["figures"]][:3] == ["ceilings", "latency-read", "latency-update"]
+    assert {one["name"] for one in content["tables"]} == {
+        "table-sustained", "table-against", "table-equal-load", "table-differences", "table-points",
+    }  # fmt: skip
+
+
+def test_its_verdicts_name_their_algorithm_and_its_method_its_versions(team):
+    content = build(team, about(measured_matrix(team)), "T").content
+    assert {one["algorithm"] for one in content["verdicts"]} == {"log-Welch 1"}
+    assert {one["outcome"] for one in content["verdicts"] if one["metric"] == "throughput"} == {"faster"}
+    assert content["method"]["algorithms"]["ratios and intervals"] == "log-Welch 1"
+    environment = {row[0]: row[1:] for row in content["method"]["environment"]["rows"]}
+    assert environment["version, as the server says"] == ["7.0.15"] * 3 and environment["records"] == [10_000] * 3
+    assert content["demonstration"].startswith("Everything ran on one machine")
+
+
+def test_what_was_left_out_is_listed_with_its_reason(team):
+    matrix = measured_matrix(team)
+    one, other = matrix.runs.all()[:2]
+    Run.objects.filter(pk=one.pk).update(excluded_reason="a backup ran")
+    Run.objects.filter(pk=other.pk).update(verdict="reject")
+    content = build(team, about(matrix), "T").content
+    rows = {row[1]: row for row in content["method"]["excluded"]["rows"]}
+    assert rows["left out by a person"][2] == "a backup ran" and rows["rejected by the checks"]
+    sources = {source["run"] for source in content["sources"]}
+    assert not sources & {str(one.pk), str(other.pk)} and len(sources) == matrix.runs.count() - 2
+
+
+def test_the_digest_of_a_source_changes_with_its_numbers(team):
+    matrix = measured_matrix(team)
+    found = compared(team, about(matrix).selection).curves
+    before = {run.id: run.sha256 for run in source_runs(found)}
+    measurement = Measurement.objects.first()
+    Measurement.objects.filter(pk=measurement.pk).update(p99_us=1.0)
+    after = {run.id: run.sha256 for run in source_runs(found)}
+    assert [key for key in before if before[key] != after[key]] == [measurement.measurement_set.run_id]
+
+
+def test_the_plan_goes_along_and_can_be_read(team):
+    from runs.tests.factories import make_load_generator
+
+    matrix = measured_matrix(team)
+    matrix.load_generators.add(make_load_generator(name="load-hera"))
+    content = build(team, about(matrix), "T").content
+    assert read_plan(content["plan"]).entries and "load-hera" not in content["plan"]
+
+
+def test_forty_sweeps_are_built_in_a_few_seconds_and_no_more_queries(team):
+    few = measured_matrix(team, modes=("off", "always"), repeats=1)
+    many = measured_matrix(team, modes=[f"mode-{number}" for number in range(40)], repeats=1)
+    counts = []
+    for matrix in (few, many):
+        draft = about(matrix, items=every_item(team, matrix))
+        with CaptureQueriesContext(connection) as captured:
+            began = time.perf_counter()
+            made = build(team, draft, "T")
+            took = time.perf_counter() - began
+        counts.append(len(captured))
+    assert len(made.content["method"]["environment"]["columns"]) == 41
+    assert took < 12 and len(canonical(made.content)) < 8 * 2**20, (took, len(canonical(made.content)))
+    assert counts[0] == counts[1] <= 45
