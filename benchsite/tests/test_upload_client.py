@@ -1,0 +1,167 @@
+"""The single-file client alone, against a stand-in for a site that is busy, slow, or sends it elsewhere."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from django.conf import settings
+
+CLIENT = settings.BASE_DIR / "static" / "benchsite-upload.py"
+RUN = {
+    "id": "1", "name": "redis \x1b[31mA\r\n16t", "permalink": "http://x/1", "url": "/api/v1/runs/1", "phase": "measure",
+    "verdict_url": "/api/v1/runs/1/verdict", "throughput_ops_s": 1000.0, "verdict": "pass", "findings": [],
+}  # fmt: skip
+METRIC = {
+    "name": "READ p99", "ratio": 0.8, "state": "regressed", "reason": "READ p99 is 25 % higher | <b>\x00",
+}  # fmt: skip
+
+
+def verdict(word: str, *metrics) -> dict:
+    return {
+        "verdict": word, "reasons": [f"{word}: said"], "new": {"runs": ["1"]}, "left_out": [], "metrics": list(metrics),
+        "base": {"chosen": "By the rule."},
+    }  # fmt: skip
+
+
+class Stand(ThreadingHTTPServer):
+    """Answers what it was told to, one after the other, and remembers what it was asked."""
+
+    def __init__(self, *answers) -> None:
+        super().__init__(("127.0.0.1", 0), Answers)
+        self.answers, self.asked = list(answers), []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Answers(BaseHTTPRequestHandler):
+    server: Stand
+
+    def answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.asked.append((self.command, self.path, dict(self.headers), body))
+        status, said, more = (*self.server.answers.pop(0), {})[:3]
+        text = json.dumps(said).encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(text)), **more}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST = answer
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+@pytest.fixture
+def run_client(tmp_path):
+    """Runs it against a stand-in; its exit code, and what it printed."""
+    (tmp_path / "run-1.txt").write_text("[OVERALL], Throughput(ops/sec), 1000\n")
+
+    def ran(*answers, options=(), python=sys.executable, env=None, files=("run-1.txt",)):
+        site = Stand(*answers)
+        try:
+            whole = {"PATH": os.environ["PATH"], "BENCHSITE_TOKEN": "bs_secret", "BENCHSITE_URL": site.address}
+            whole |= {"BENCHSITE_PATIENCE": "20", "PYTHONUTF8": "1", **(env or {})}
+            ended = subprocess.run(
+                [python, str(CLIENT), *options, *files],
+                cwd=tmp_path,
+                env=whole,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+        finally:
+            site.shutdown()
+            site.server_close()
+        return ended.returncode, ended.stdout + ended.stderr, site.asked
+
+    return ran
+
+
+STORED = (201, {"state": "saved", "runs": [RUN]})
+
+
+@pytest.mark.parametrize(("word", "options", "code"), [
+    ("pass", (), 0), ("improvement", (), 0), ("regression", (), 1), ("mixed", (), 1), ("mixed", ("--mixed=pass",), 0),
+    ("inconclusive", (), 0), ("inconclusive", ("--strict",), 4), ("error", (), 5),
+])  # fmt: skip
+def test_it_ends_as_the_verdict_says(run_client, word, options, code):
+    assert run_client(STORED, (200, verdict(word)), options=options)[0] == code
+
+
+def test_it_asks_a_busy_site_again_with_the_same_key_and_the_same_body(run_client):
+    busy = (503, {"type": "/problems/overloaded", "detail": "busy"}, {"Retry-After": "1"})
+    code, said, asked = run_client((429, {}, {"Retry-After": "0"}), busy, STORED, (200, verdict("pass")))
+    assert code == 0 and "again in" in said
+    keys = {headers["Idempotency-Key"] for method, _, headers, _ in asked if method == "POST"}
+    assert len(keys) == 1 and [method for method, *_ in asked] == ["POST"] * 3 + ["GET"]
+    sizes = {len(body) for method, _, _, body in asked if method == "POST"}
+    assert len(sizes) == 1 and b'filename="run-1.txt"' in asked[0][3]
+
+
+def test_it_follows_a_large_upload_until_it_is_read(run_client):
+    waiting = {"state": "reading", "url": "/api/v1/uploads/7", "runs": []}
+    code, _, asked = run_client((202, waiting), (200, waiting), (200, STORED[1]), (200, verdict("pass")))
+    assert code == 0 and [path for _, path, *_ in asked][1:3] == ["/api/v1/uploads/7"] * 2
+    failed = {"state": "failed", "url": "/api/v1/uploads/7", "runs": [], "detail": "no YCSB output"}
+    code, said, _ = run_client((202, waiting), (200, failed))
+    assert code == 5 and "no YCSB output" in said
+
+
+def test_the_token_is_sent_to_nobody_else_and_is_no_option(run_client):
+    code, _, asked = run_client((302, {}, {"Location": "http://127.0.0.1:1/elsewhere"}))
+    assert code == 3 and len(asked) == 1
+    assert run_client(options=("--token", "bs_x"))[0] == 2
+    code, said, _ = run_client(env={"BENCHSITE_URL": "http://benchsite.example"})
+    assert code == 2 and "without TLS" in said
+    assert run_client(env={"BENCHSITE_URL": "file:///etc/passwd"})[0] == 2
+
+
+def test_a_token_may_lie_in_a_file(run_client, tmp_path):
+    (tmp_path / "token").write_text("bs_other\n")
+    code, _, asked = run_client(STORED, (200, verdict("pass")), options=("--token-file", "token"))
+    assert code == 0 and asked[0][2]["Authorization"] == "Bearer bs_other"
+
+
+def test_what_it_prints_and_writes_holds_nothing_but_text(run_client, tmp_path):
+    options = ("--summary", "s.md", "--junit", "j.xml", "--json", "o.json")
+    code, said, _ = run_client(STORED, (200, verdict("regression", METRIC)), options=options)
+    assert code == 1 and "\x1b" not in said
+    assert "\\| &lt;b&gt;" in (tmp_path / "s.md").read_text() and "<b>" not in (tmp_path / "j.xml").read_text()
+    import xml.etree.ElementTree as ET
+
+    assert ET.parse(tmp_path / "j.xml").getroot().attrib["failures"] == "1"
+    assert json.loads((tmp_path / "o.json").read_text())["exit_code"] == 1
+
+
+def test_a_refusal_says_every_fault(run_client):
+    fault = {"pointer": "#/manifest/mode", "detail": "“allways” is no mode."}
+    refusal = {"type": "/problems/validation-error", "detail": "Not valid.", "errors": [fault]}
+    code, said, _ = run_client((400, refusal))
+    assert code == 2 and "#/manifest/mode: “allways” is no mode." in said
+
+
+def test_files_of_one_name_keep_their_folders(run_client, tmp_path):
+    for client in ("client-1", "client-2"):
+        (tmp_path / client).mkdir()
+        (tmp_path / client / "out.txt").write_text("x")
+    names = ("client-1/out.txt", "client-2/out.txt")
+    _, _, asked = run_client(STORED, (200, verdict("pass")), files=names)
+    assert all(f'filename="{name}"'.encode() in asked[0][3] for name in names)
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.9", "3.12", "3.13"])
+def test_it_runs_on_older_and_newer_pythons(run_client, version):
+    python = shutil.which(f"python{version}")
+    if python is None or subprocess.run([python, "--version"], capture_output=True).returncode:
+        pytest.skip(f"no Python {version} here")
+    assert run_client(STORED, (200, verdict("regression", METRIC)), python=python)[0] == 1
