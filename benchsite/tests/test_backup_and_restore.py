@@ -26,7 +26,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 def program(name: str) -> Path:
     """pg_dump and pg_restore of the server's own version, or of a newer one."""
-    major = connection.pg_version // 10000
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version_num")
+        [(version,)] = cursor.fetchall()
+    major = int(version) // 10000
     newest = max(one.major for one in find_postgresql())
     wanted = major if any(one.major == major for one in find_postgresql()) else newest
     return choose_postgresql(None, major=wanted, shelf=site.VAR_DIR / "programs").folder / name
