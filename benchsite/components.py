@@ -17,6 +17,8 @@ from workers.presence import GENERATOR_VARIABLE
 from workers.signals import ROLE_VARIABLE
 
 HOST = "127.0.0.1"
+# One process computes on one core at a time, and judging an upload is computing: two of them keep two cores busy.
+WEB_WORKERS = 2
 WEB_THREADS = 8
 CONDUCTOR_THREADS = 4
 STOP_GRACE_S = 6.0
@@ -74,10 +76,11 @@ class Component:
 
 
 def web(port: int, host: str = HOST) -> Component:
-    """gunicorn with threads; the only process with a pool of database connections."""
+    """gunicorn, two processes of threads; only they have pools of database connections."""
     argv = [
         *(sys.executable, "-m", "gunicorn", "benchsite.wsgi:application"),
-        *("--bind", f"{host}:{port}", "--workers", "1", "--worker-class", "gthread", "--threads", str(WEB_THREADS)),
+        *("--bind", f"{host}:{port}", "--workers", str(WEB_WORKERS)),
+        *("--worker-class", "gthread", "--threads", str(WEB_THREADS)),
         *("--graceful-timeout", "3", "--no-control-socket"),
     ]
 
