@@ -55,7 +55,7 @@ class CompareQuery(Thresholds):
 
 
 @verdicts.get(
-    "/runs/{run_id}/verdict",
+    "/runs/{uuid:run_id}/verdict",
     response={200: VerdictDocument, **refusals(404, 503)},
     auth=Needs(Scope.RUNS_READ),
     operation_id="get_verdict",

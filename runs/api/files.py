@@ -58,7 +58,7 @@ class EventPage(PageAnswer):
 
 
 @runs.get(
-    "/runs/{run_id}/artifacts",
+    "/runs/{uuid:run_id}/artifacts",
     response={200: ArtifactPage, **refusals(404)},
     auth=Needs(Scope.RUNS_READ),
     operation_id="list_artifacts",
@@ -83,7 +83,7 @@ def list_artifacts(request: HttpRequest, run_id: UUID, asked: Query[PageQuery]) 
 
 
 @runs.get(
-    "/runs/{run_id}/artifacts/{sha256}",
+    "/runs/{uuid:run_id}/artifacts/{sha256}",
     response={200: None, **refusals(404)},
     auth=Needs(Scope.RUNS_READ),
     operation_id="download_artifact",
@@ -115,7 +115,7 @@ def _harmless(artifact: Artifact) -> str:
 
 
 @runs.get(
-    "/runs/{run_id}/events",
+    "/runs/{uuid:run_id}/events",
     response={200: EventPage, **refusals(404)},
     auth=Needs(Scope.RUNS_READ),
     operation_id="list_events",

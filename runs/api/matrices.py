@@ -135,7 +135,7 @@ def list_matrices(request: HttpRequest, asked: Query[PageQuery]) -> MatrixPage:
 
 
 @matrices.get(
-    "/matrices/{matrix_id}",
+    "/matrices/{uuid:matrix_id}",
     response={200: MatrixAnswer, **refusals(404)},
     auth=READ,
     operation_id="get_matrix",
@@ -170,7 +170,7 @@ def make_matrix(
 
 
 @matrices.post(
-    "/matrices/{matrix_id}/submit",
+    "/matrices/{uuid:matrix_id}/submit",
     response={200: MatrixAnswer, **refusals(404, 409, 422)},
     auth=RUN,
     operation_id="submit_matrix",
@@ -189,7 +189,7 @@ def submit_matrix(request: HttpRequest, matrix_id: UUID) -> MatrixAnswer:
 
 
 @matrices.post(
-    "/matrices/{matrix_id}/cancel",
+    "/matrices/{uuid:matrix_id}/cancel",
     response={200: MatrixAnswer, **refusals(404)},
     auth=RUN,
     operation_id="cancel_matrix",

@@ -159,7 +159,7 @@ class FindingsAnswer(Schema):
 
 
 @runs.get(
-    "/runs/{run_id}/measurements",
+    "/runs/{uuid:run_id}/measurements",
     response={200: MeasurementsAnswer, **refusals(404)},
     auth=Needs(Scope.RUNS_READ),
     operation_id="get_measurements",
@@ -194,7 +194,7 @@ def _cut(run: Run, asked: CutQuery) -> MeasurementSet:
 
 
 @runs.get(
-    "/runs/{run_id}/histogram/{operation}",
+    "/runs/{uuid:run_id}/histogram/{operation}",
     response={200: HistogramAnswer, **refusals(404)},
     auth=Needs(Scope.RUNS_READ),
     operation_id="get_histogram",
@@ -231,7 +231,7 @@ def get_histogram(request: HttpRequest, run_id: UUID, operation: str, asked: Que
 
 
 @runs.get(
-    "/runs/{run_id}/series",
+    "/runs/{uuid:run_id}/series",
     response={200: SeriesAnswer, **refusals(404)},
     auth=Needs(Scope.RUNS_READ),
     operation_id="get_series",
@@ -273,7 +273,7 @@ def _numbers(column: Any) -> list[int | float | None]:
 
 
 @runs.get(
-    "/runs/{run_id}/findings",
+    "/runs/{uuid:run_id}/findings",
     response={200: FindingsAnswer, **refusals(404)},
     auth=Needs(Scope.RUNS_READ),
     operation_id="get_findings",

@@ -116,7 +116,7 @@ def list_runs(request: HttpRequest, asked: Query[RunQuery]) -> RunPage:
 
 
 @runs.get(
-    "/runs/{run_id}",
+    "/runs/{uuid:run_id}",
     response={200: RunAnswer, **refusals(404)},
     auth=Needs(Scope.RUNS_READ),
     operation_id="get_run",
@@ -127,7 +127,7 @@ def get_run(request: HttpRequest, run_id: UUID) -> RunAnswer:
 
 
 @runs.patch(
-    "/runs/{run_id}",
+    "/runs/{uuid:run_id}",
     response={200: RunAnswer, **refusals(404)},
     auth=Needs(Scope.RUNS_WRITE),
     operation_id="annotate_run",
@@ -155,7 +155,7 @@ def _annotate(run: Run, user: User, change: RunChange) -> None:
 
 
 @runs.delete(
-    "/runs/{run_id}",
+    "/runs/{uuid:run_id}",
     response={204: None, **refusals(404, 409)},
     auth=Needs(Scope.RUNS_DELETE),
     operation_id="delete_run",
@@ -176,7 +176,7 @@ def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
 
 
 @runs.post(
-    "/runs/{run_id}/cancel",
+    "/runs/{uuid:run_id}/cancel",
     response={200: CancelAnswer, **refusals(404, 409)},
     auth=Needs(Scope.MATRICES_RUN),
     operation_id="cancel_run",

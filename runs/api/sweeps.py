@@ -130,7 +130,7 @@ def list_sweeps(request: HttpRequest, asked: Query[SweepQuery]) -> SweepPage:
 
 
 @matrices.get(
-    "/sweeps/{sweep_id}",
+    "/sweeps/{uuid:sweep_id}",
     response={200: SweepDetail, **refusals(404)},
     auth=READ,
     operation_id="get_sweep",

@@ -9,6 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import seed as seeded
 from hypothesis import settings as hypothesis_settings
+from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
@@ -61,11 +62,23 @@ def ask_each(
 ) -> dict[str, set[int]]:
     """Ask every endpoint so often, half the time about something that is there; which statuses each answered."""
     answered: dict[str, set[int]] = {}
+    faults: list[str] = []
     for operation in operations(schema):
         statuses = answered.setdefault(operation.label, set())
         for mode in ATTEMPTS_TO_BREAK:
-            _ask(operation, mode, token, known, statuses, limited(examples), seed)
+            try:
+                _ask(operation, mode, token, known, statuses, limited(examples), seed)
+            except Unsatisfiable:
+                assert mode == GenerationMode.NEGATIVE  # Nothing can be wrong with what takes nothing.
+            except (BaseExceptionGroup, AssertionError) as error:
+                faults.append(f"{operation.label}: {_told(error)}")
+    assert not faults, "\n".join(faults)
     return answered
+
+
+def _told(error: BaseException) -> str:
+    inner = error.exceptions if isinstance(error, BaseExceptionGroup) else [error]
+    return "; ".join(str(one) for one in inner)
 
 
 def _ask(

@@ -1,0 +1,29 @@
+"""The API's page in Chromium: drawn under the site's own policy, without a word on the console."""
+
+import pytest
+
+from benchsite.tests.browser import chromium, site
+from runs.tests.pages import artifact_folder
+
+__all__ = ["artifact_folder", "chromium", "site"]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_is_drawn_and_complains_of_nothing(site, width):
+    page = site.open(viewport={"width": width, "height": 900})
+    page.goto(f"{site.url}/api/v1/docs", wait_until="networkidle")
+    page.locator(".opblock").first.wait_for()
+    assert page.locator(".opblock").count() >= 20
+    page.locator(".opblock-summary-control").first.click()
+    page.locator(".opblock-body").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 1
+    assert not site.complaints
+
+
+def test_every_page_leads_to_it(site):
+    page = site.open()
+    page.goto(site.url)
+    page.get_by_role("link", name="API", exact=True).click()
+    page.locator(".opblock").first.wait_for()
+    assert not site.complaints

@@ -1,0 +1,209 @@
+"""Runs by the API: lists by pages and filters, numbers, histograms, series, files; annotated, cancelled, deleted."""
+
+import datetime as dt
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from benchsite.rest.tests.asking import problem, program_of
+from runs import artifacts, deleting
+from runs.models import Run
+from runs.tests.factories import finding, make_run, make_sweep
+from runs.tests.pages import artifact_folder
+from runs.tests.recorded import recorded_run
+
+__all__ = ["artifact_folder"]
+pytestmark = pytest.mark.django_db
+# Token, its use, and what the endpoint itself asks.
+QUERIES = {
+    "/runs": 3, "/runs/{run}": 3, "/runs/{run}/measurements": 6, "/runs/{run}/findings": 5, "/runs/{run}/events": 4,
+    "/runs/{run}/artifacts": 4, "/runs/{run}/series": 5,
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def as_often_as_one_likes(settings):
+    settings.API_REQUESTS_PER_MINUTE = 0
+
+
+@pytest.fixture
+def program(team):
+    return program_of(team)
+
+
+def ids(answer):
+    return [one["id"] for one in answer["items"]]
+
+
+def test_pages_hold_every_run_once_while_others_are_added(program, team):
+    sweep = make_sweep(team=team)
+    kept = [make_run(sweep, threads=threads) for threads in range(1, 8)]
+    found, where = [], "/runs?limit=3"
+    while where:
+        page = program.said(where)
+        found += ids(page)
+        make_run(sweep, threads=100 + len(found))  # newer than every page to come
+        where = page["next"]
+    assert found == [str(run.pk) for run in reversed(kept)]
+
+
+@pytest.mark.parametrize("cursor", ["x", "WyJhIl0", "W10", "bnVsbA", "é", "WyIyMDI2LTAxLTAxIiwiMSJd", "A" * 400])
+def test_a_cursor_of_another_list_is_refused(program, cursor):
+    said = problem(program.get(f"/runs?cursor={cursor}"), 400, "validation-error")
+    assert said["errors"][0]["pointer"] == "query.cursor"
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=x", "status=gone", "since=yesterday", "system=%00"])
+def test_a_filter_that_cannot_be_meant_is_refused(program, query):
+    said = problem(program.get(f"/runs?{query}"), 400, "validation-error")
+    assert said["errors"][0]["pointer"] == f"query.{query.partition('=')[0]}"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "system=postgresql", "mode=on", "database=Pg", "workload=W", "branch=main", "commit=3f2a", "label=Nightly",
+        "status=failed", "matrix={matrix}", "sweep={sweep}", "until=2020-01-01T00:00:00Z", "verdict=warn",
+    ],
+)  # fmt: skip
+def test_each_filter_finds_its_run_and_no_other(program, team, query):
+    from runs.tests.factories import make_database, make_workload
+
+    make_run(make_sweep(team=team))
+    database = make_database(team=team, name="Pg", system="postgresql")
+    sweep = make_sweep(team=team, database=database, workload=make_workload(team=team, name="W"))
+    wanted = make_run(
+        sweep, branch="main", commit="3f2a91c", tags=["nightly"], status="failed", verdict="warn",
+    )  # fmt: skip
+    Run.objects.filter(pk=wanted.pk).update(created_at=dt.datetime(2019, 1, 1, tzinfo=dt.UTC))
+    filled = query.format(matrix=sweep.matrix_id, sweep=sweep.pk)
+    assert ids(program.said(f"/runs?{filled}")) == [str(wanted.pk)]
+
+
+def test_loads_are_left_out_unless_asked_for(program, team):
+    make_run(make_sweep(team=team, phase="load"))
+    assert ids(program.said("/runs")) == []
+    assert len(ids(program.said("/runs?phase=any"))) == len(ids(program.said("/runs?phase=load"))) == 1
+
+
+@pytest.mark.parametrize("where", QUERIES)
+def test_it_asks_the_database_as_often_whatever_there_is(program, team, where):
+    sweep = make_sweep(team=team)
+    run = make_run(sweep, findings=[finding()])
+    program.said("/runs")  # The use of the token is written down.
+    for more in range(2):
+        with CaptureQueriesContext(connection) as asked:
+            program.said(where.format(run=run.pk))
+        assert len(asked) <= QUERIES[where], [one["sql"][:90] for one in asked.captured_queries]
+        make_run(sweep, threads=64 + more)
+
+
+def test_a_run_says_what_it_is_and_where_to_read_on(program, team):
+    run = make_run(make_sweep(team=team), threads=16, tags=["nightly"])
+    said = program.said(f"/runs/{run.pk}")
+    assert (said["system"], said["mode"], said["threads"], said["labels"]) == ("redis", "always", 16, ["nightly"])
+    assert said["permalink"] == f"http://testserver/runs/{run.pk}/"
+    for name in ("self", "measurements", "findings", "events", "artifacts", "series", "sweep", "matrix"):
+        assert program.get(said["links"][name]).status_code == 200, name
+
+
+def test_numbers_of_any_cut(program, team):
+    run = make_run(make_sweep(team=team), threads=4, throughput=2000.0)
+    said = program.said(f"/runs/{run.pk}/measurements")
+    assert said["throughput_ops_s"] == 2000.0
+    assert [one["operation"] for one in said["measurements"]] == ["READ", "UPDATE"]
+    assert said["cut"]["number"] == 1
+    problem(program.get(f"/runs/{run.pk}/measurements?cut=2"), 404, "not-found")
+
+
+def test_a_run_that_was_not_measured_has_no_numbers(program, team):
+    run = make_run(make_sweep(team=team), status="queued")
+    for what in ("measurements", "findings", "histogram/READ"):
+        assert "has not been measured" in problem(program.get(f"/runs/{run.pk}/{what}"), 404, "not-found")["detail"]
+    assert program.said(f"/runs/{run.pk}/series")["series"] == []
+
+
+def test_the_merged_histogram_is_that_of_the_stored_numbers(program, team, artifact_folder):
+    run = recorded_run(team)
+    for row in program.said(f"/runs/{run.pk}/measurements")["measurements"]:
+        where = f"/runs/{run.pk}/histogram/{row['operation']}?latency_kind={row['latency_kind']}"
+        said = program.said(where)
+        assert said["count"] == sum(said["counts"]) == row["ok"]
+        assert said["percentiles_us"]["p99"] == row["p99_us"]
+        assert said["mean_us"] == pytest.approx(row["mean_us"])
+        assert len(said["from_us"]) == len(said["to_us"]) == len(said["counts"])
+    assert "READ" in problem(program.get(f"/runs/{run.pk}/histogram/SCAN"), 404, "not-found")["detail"]
+
+
+def test_of_a_long_run_a_coarser_level_is_given(program, team, artifact_folder):
+    run = recorded_run(team)
+    fine, coarse = (program.said(f"/runs/{run.pk}/series?points={points}") for points in (20_000, 1))
+    assert fine["interval_s"] == 1
+    assert coarse["interval_s"] >= fine["interval_s"]
+    first = fine["series"][0]
+    assert all(len(column) == len(first["second"]) for column in first["columns"].values())
+    assert {one["operation"] for one in program.said(f"/runs/{run.pk}/series?operation=READ")["series"]} == {"READ"}
+
+
+def test_a_file_is_downloaded_only_by_its_run(program, team, artifact_folder):
+    run, other = (make_run(make_sweep(team=team)) for _ in range(2))
+    kept = artifacts.store(run, "summary", "../a\r\nb.txt", b"[OVERALL], RunTime(ms), 10\n")
+    (said,) = program.said(f"/runs/{run.pk}/artifacts")["items"]
+    answer = program.get(said["download"])
+    assert b"".join(answer.streaming_content) == b"[OVERALL], RunTime(ms), 10\n"
+    assert answer["Content-Type"] == "application/octet-stream"
+    assert answer["Content-Disposition"] == 'attachment; filename="..ab.txt"'
+    problem(program.get(f"/runs/{other.pk}/artifacts/{kept.sha256}"), 404, "not-found")
+    artifacts.remove(kept.sha256)
+    problem(program.get(said["download"]), 404, "not-found")
+
+
+def test_people_annotate_and_numbers_stay(program, team):
+    run = make_run(make_sweep(team=team), throughput=1000.0)
+    change = {"labels": ["Nightly", "quiet host"], "notes": "x", "excluded_reason": "another job ran"}
+    said = program.ask("PATCH", f"/runs/{run.pk}", change).json()
+    assert (said["labels"], said["notes"], said["excluded_reason"]) == (
+        ["nightly", "quiet host"],
+        "x",
+        "another job ran",
+    )
+    said = program.ask("PATCH", f"/runs/{run.pk}", {"excluded_reason": ""}).json()
+    assert (said["excluded_reason"], said["notes"], said["throughput_ops_s"]) == ("", "x", 1000.0)
+    assert run.events.filter(kind__in=["tags", "notes", "excluded", "included"]).count() == 4
+    refused = problem(program.ask("PATCH", f"/runs/{run.pk}", {"throughput_ops_s": 5}), 400, "validation-error")
+    assert "throughput_ops_s" in refused["errors"][0]["pointer"]
+
+
+def test_of_a_change_that_is_refused_nothing_is_kept(program, team):
+    run = make_run(make_sweep(team=team), status="queued")
+    answer = program.ask("PATCH", f"/runs/{run.pk}", {"labels": ["a"], "excluded_reason": "why"})
+    assert "has not ended yet" in problem(answer, 400, "validation-error")["detail"]
+    assert Run.objects.get().tags == []
+
+
+def test_a_run_is_cancelled_once(program, team):
+    run = make_run(make_sweep(team=team), status="queued")
+    said = program.ask("POST", f"/runs/{run.pk}/cancel").json()
+    assert (said["run"]["status"], said["cancel_requested_at"]) == ("cancelled", None)
+    problem(program.ask("POST", f"/runs/{run.pk}/cancel"), 409, "conflict")
+
+
+def test_a_running_run_is_asked_to_stop(program, team):
+    run = make_run(make_sweep(team=team), status="running")
+    said = program.ask("POST", f"/runs/{run.pk}/cancel").json()
+    assert said["run"]["status"] == "running"
+    assert dt.datetime.fromisoformat(said["cancel_requested_at"]) <= timezone.now()
+
+
+def test_a_run_is_deleted_unless_something_pins_it(program, team, monkeypatch):
+    pinned, free, waiting = (
+        make_run(make_sweep(team=team), status=status) for status in ("succeeded", "succeeded", "queued")
+    )
+    monkeypatch.setattr(deleting, "_pins", [lambda run: "“nightly” pins it." if run.pk == pinned.pk else ""])
+    assert program.ask("DELETE", f"/runs/{free.pk}").status_code == 204
+    problem(program.get(f"/runs/{free.pk}"), 404, "not-found")
+    assert problem(program.ask("DELETE", f"/runs/{pinned.pk}"), 409, "run-pinned")["detail"] == "“nightly” pins it."
+    problem(program.ask("DELETE", f"/runs/{waiting.pk}"), 409, "conflict")
+    assert Run.objects.count() == 2
