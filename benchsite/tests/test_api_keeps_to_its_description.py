@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchsite.rest.tests.describing import ask_each, described, walk
 from benchsite.teams import tokens
 from benchsite.teams.models import Role, Scope
+from benchsite.tests.describing import ask_each, described, walk
 from runs import artifacts
 from runs.tests.factories import (
     make_database,

@@ -93,7 +93,7 @@ def _ask(
     chance = random.Random(seed)
     cases = operation.as_strategy(generation_mode=mode)
 
-    @seeded(seed)
+    @seeded(seed)  # type: ignore[untyped-decorator,unused-ignore]
     @limits
     @given(case=cases)
     def ask(case: Any) -> None:
@@ -120,5 +120,5 @@ def walk(schema: Any, token: str, *, examples: int, steps: int, seed: int) -> No
             case.validate_response(response, checks=HELD_TO)
 
     # The machine asks what Hypothesis draws, so its seed is that of the run.
-    Asking._hypothesis_internal_use_seed = seed  # type: ignore[attr-defined]
+    Asking._hypothesis_internal_use_seed = seed
     Asking.run(settings=limited(examples, stateful_step_count=steps))

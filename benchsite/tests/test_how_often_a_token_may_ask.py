@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from benchsite.rest import limits
-from benchsite.rest.tests.asking import problem, program_of
+from benchsite.tests.asking import problem, program_of
 
 pytestmark = pytest.mark.django_db
 

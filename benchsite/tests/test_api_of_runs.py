@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from benchsite.rest.tests.asking import problem, program_of
+from benchsite.tests.asking import problem, program_of
 from runs import artifacts, deleting
 from runs.models import Run
 from runs.tests.factories import finding, make_run, make_sweep

@@ -6,16 +6,15 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from benchsite.rest.tests.asking import Program, described, problem, program_of
 from benchsite.teams import tokens
 from benchsite.teams.models import ApiToken, Membership, Role, Scope
+from benchsite.tests.asking import Program, described, problem, program_of
 from reports.models import Report
 from runs.models import Upload
 from runs.tests.factories import make_matrix, make_run, make_sweep, make_team, make_user
 
 pytestmark = pytest.mark.django_db
 ENDPOINTS = described()
-NAMES = [said["operationId"] for _, _, said in ENDPOINTS]
 # What everybody may read; badges have secret addresses of their own.
 PUBLIC = {"list_formats", "report_badge", "verdict_badge", "history_sparkline"}
 GUARDED = [one for one in ENDPOINTS if one[2]["operationId"] not in PUBLIC]
@@ -24,8 +23,8 @@ OF_A_TEAM = ("run_id", "matrix_id", "sweep_id", "upload_id", "report_id")
 BODIES = {"revise_report": None, "change_report_access": {"access": "private"}}
 
 
-def named(endpoints):
-    return {"argvalues": endpoints, "ids": [said["operationId"] for _, _, said in endpoints]}
+def names(endpoints):
+    return [said["operationId"] for _, _, said in endpoints]
 
 
 @pytest.fixture(autouse=True)
@@ -62,20 +61,20 @@ def test_the_public_endpoints_are_those():
     assert {said["operationId"] for _, _, said in ENDPOINTS if not said.get("security")} == PUBLIC
 
 
-@pytest.mark.parametrize(("method", "path", "said"), **named(GUARDED))
+@pytest.mark.parametrize(("method", "path", "said"), GUARDED, ids=names(GUARDED))
 def test_without_a_token_it_is_refused(method, path, said):
     answer = Program(None).ask(method, filled(path, {}), bodies(said))
     problem(answer, 401, "unauthenticated")
     assert answer["WWW-Authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize(("method", "path", "said"), **named(GUARDED))
+@pytest.mark.parametrize(("method", "path", "said"), GUARDED, ids=names(GUARDED))
 def test_a_session_counts_for_nothing(client_in, method, path, said):
     answer = client_in.generic(method.upper(), filled(path, {}), b"{}", content_type="application/json")
     problem(answer, 401, "unauthenticated")
 
 
-@pytest.mark.parametrize(("method", "path", "said"), **named(GUARDED))
+@pytest.mark.parametrize(("method", "path", "said"), GUARDED, ids=names(GUARDED))
 def test_a_token_without_its_scope_is_refused(team, method, path, said):
     needed = {scope for one in said["security"] for scope in one["Token"]}
     others = sorted(set(Scope.values) - needed)
@@ -86,7 +85,7 @@ def test_a_token_without_its_scope_is_refused(team, method, path, said):
 OWNED = [one for one in GUARDED if any(f"{{{name}}}" in one[1] for name in OF_A_TEAM)]
 
 
-@pytest.mark.parametrize(("method", "path", "said"), **named(OWNED))
+@pytest.mark.parametrize(("method", "path", "said"), OWNED, ids=names(OWNED))
 def test_what_is_another_teams_is_not_there(team, foreign, method, path, said):
     program = program_of(team)
     if said["operationId"] in ("revise_report", "change_report_access") and bodies(said) is None:
