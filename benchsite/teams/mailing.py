@@ -25,7 +25,7 @@ def absolute(path: str) -> str:
 
 def message_of(notice: Notice, address: str) -> EmailMultiAlternatives:
     """The message to one address. What people named cannot become a header, nor HTML."""
-    preferences = absolute(reverse(PREFERENCES))
+    preferences = absolute(f"{reverse(PREFERENCES)}?team={notice.team_id}")
     url = absolute(notice.path) if notice.path else ""
     lines = [
         notice.text,

@@ -9,7 +9,7 @@ from benchsite.teams import webhooks
 from benchsite.teams.models import AuditEntry, Membership, Notice, Preference, Role, Webhook
 from benchsite.teams.tests.receivers import receiving
 from conftest import signed_in
-from runs.tests.factories import make_user
+from runs.tests.factories import make_team, make_user
 
 pytestmark = pytest.mark.django_db
 PAGE = "/team/notifications/"
@@ -161,6 +161,16 @@ def test_names_are_text(admins_browser, team, admin):
 def test_preferences_are_of_one_team(client_in, user, team):
     client_in.post(PAGE, {"address": "runa@example.org", "kinds": [FINISHED]})
     assert Preference.objects.get().membership == Membership.objects.get(user=user, team=team)
+
+
+def test_the_link_of_an_e_mail_opens_the_team_it_is_about(client_in, user, team):
+    other = make_team(name="Zebra")
+    Membership.objects.create(user=user, team=other, role=Role.VIEWER)
+    assert "Notifications of Storage" in text_of(client_in.get(PAGE))
+    assert "Notifications of Zebra" in text_of(client_in.get(f"{PAGE}?team={other.pk}", follow=True))
+    foreign = make_team(name="Foreign")
+    for asked in (foreign.pk, "x\0", ""):
+        assert "Notifications of Zebra" in text_of(client_in.get(PAGE, {"team": asked}, follow=True))
 
 
 def test_who_is_not_signed_in_signs_in_first(client, hook):

@@ -16,6 +16,7 @@ from benchsite.teams.notification_forms import PreferencesForm, WebhookForm
 from benchsite.teams.permissions import (
     current_membership,
     has_role,
+    memberships_of,
     owned_or_404,
     role_required,
     team_of,
@@ -31,7 +32,11 @@ DELIVERIES_SHOWN = 50
 @team_required
 @never_cache
 def notifications(request: HttpRequest) -> HttpResponse:
-    """One's own e-mail; for admins the webhooks too."""
+    """One's own e-mail; for admins the webhooks too. `?team=` comes from an e-mail, whose team may be another one."""
+    asked = request.GET.get("team")
+    if asked and asked in {str(one.team_id) for one in memberships_of(request)}:
+        request.session["team"] = asked
+        return redirect("notifications")
     member = _membership(request)
     form = PreferencesForm(
         request.POST if request.method == "POST" else None,
