@@ -21,6 +21,7 @@ from reports.queries.remembering import key_of
 
 KEPT_S: Final = 24 * 3600
 LARGEST: Final = 4 * 2**20  # what is larger is made anew: it is a download of few
+PACKED: Final = ("image/png", "application/zip")  # by themselves
 WORTH_PACKING: Final = 1024
 PACKING: Final = 6
 A_YEAR_S: Final = 365 * 24 * 3600
@@ -31,29 +32,34 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One answer: as it is, and compressed."""
+    """One answer, compressed where that is worth it."""
 
-    body: bytes
-    packed: bytes  # empty where packing is not worth it
+    data: bytes
+    is_packed: bool
     digest: str
     content_type: str
+
+    @property
+    def body(self) -> bytes:
+        return gzip.decompress(self.data) if self.is_packed else self.data
 
 
 def served(opened: Opened, what: tuple[object, ...], content_type: str, make: Callable[[], bytes]) -> Served:
     """The bytes of one page or file of a revision. `what` tells them from all others of the same revision."""
-    key = key_of(opened.report.team_id, "frozen", opened.revision_id, *what)
+    key = key_of(opened.team_id, "frozen", opened.revision_id, *what)
     found = _kept(key)
     if found is None:
         body = make()
-        packed = gzip.compress(body, PACKING) if len(body) >= WORTH_PACKING and not _is_packed(content_type) else b""
-        found = Served(body, packed, hashlib.sha256(body).hexdigest()[:32], content_type)
+        pack = len(body) >= WORTH_PACKING and content_type not in PACKED
+        data = gzip.compress(body, PACKING) if pack else body
+        found = Served(data, pack, hashlib.sha256(body).hexdigest()[:32], content_type)
         _keep(key, found)
     return found
 
 
 def page_key(opened: Opened) -> tuple[object, ...]:
     """What the page says beside the content: its address, its place among the revisions, who may find it."""
-    return (opened.token, opened.pinned, opened.newest, opened.report.access)
+    return (opened.token, opened.pinned, opened.newest, opened.access)
 
 
 def answer(request: HttpRequest, opened: Opened, found: Served, *, fixed: bool = False) -> HttpResponse:
@@ -61,11 +67,11 @@ def answer(request: HttpRequest, opened: Opened, found: Served, *, fixed: bool =
 
     `fixed`: whatever this address answered once, it answers for ever, so that a browser need not ask again.
     """
-    response = HttpResponse(found.body, content_type=found.content_type)
-    if found.packed and "gzip" in request.headers.get("Accept-Encoding", ""):
-        response.content = found.packed
+    as_is = found.is_packed and "gzip" in request.headers.get("Accept-Encoding", "")
+    response = HttpResponse(found.data if as_is else found.body, content_type=found.content_type)
+    if as_is:
         response.headers["Content-Encoding"] = "gzip"
-    if found.packed:
+    if found.is_packed:
         patch_vary_headers(response, ("Accept-Encoding",))
     # Weak: both forms of the body have the same one.
     etag = f'W/"{found.digest}"'
@@ -88,10 +94,6 @@ def marked(opened: Opened, response: HttpResponse, *, fixed: bool = False) -> Ht
     return response
 
 
-def _is_packed(content_type: str) -> bool:
-    return content_type in ("image/png", "application/zip")
-
-
 def _kept(key: str) -> Served | None:
     try:
         found = cache.get(key)
@@ -103,9 +105,9 @@ def _kept(key: str) -> Served | None:
 
 
 def _keep(key: str, made: Served) -> None:
-    if len(made.body) > LARGEST:
+    if len(made.data) > LARGEST:
         return
     try:
-        cache.set(key, (made.body, made.packed, made.digest, made.content_type), KEPT_S)
+        cache.set(key, (made.data, made.is_packed, made.digest, made.content_type), KEPT_S)
     except Exception:
         logger.warning("The cache cannot be written.")

@@ -105,7 +105,7 @@ def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     content_type = exports.FORMS[form]
     what = ("export", form, place.site, *page_key(opened))
     found = served(opened, what, content_type, lambda: _exported(opened, place, form))
-    return _named(answer(request, opened, found), exports.file_name(opened.report.title, opened.digest, form))
+    return _named(answer(request, opened, found), exports.file_name(opened.title, opened.digest, form))
 
 
 def _exported(opened: Opened, place: Place, form: str) -> bytes:
@@ -208,7 +208,7 @@ def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
             raise Http404(f"The plan in this report cannot be read: {refused}") from refused
 
     found: Served = served(opened, ("again", form), content_type, made)
-    return _named(answer(request, opened, found), exports.file_name(opened.report.title, opened.digest, form))
+    return _named(answer(request, opened, found), exports.file_name(opened.title, opened.digest, form))
 
 
 @xframe_options_exempt

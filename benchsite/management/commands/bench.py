@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchsite.bench import driver, overhead, pages, queueing, reading, uploads
+from benchsite.bench import driver, overhead, pages, queueing, reading, reports, uploads
 from benchsite.bench.live import BenchmarkFailed, forget_earlier
 from benchsite.bench.report import Report
 from benchsite.supervisor import Site, SiteError
@@ -22,6 +22,7 @@ SITE_FOLDER = FOLDER / "site"
 ON_A_SITE: dict[str, Callable[[Site], Report]] = {
     "queue": queueing.measure,
     "overhead": overhead.measure,
+    "reports": reports.measure,
     "uploads": uploads.measure,
 }
 IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
@@ -34,7 +35,7 @@ NAMES = ("driver", *IN_PROCESSES, *ON_A_SITE)
 
 
 class Command(BaseCommand):
-    help = "Measures the binding, reading, pages, uploads, the queue, clients; tables here, JSON in var/bench/."
+    help = "Measures the binding, reading, pages, reports, uploads, queue, clients; tables here, JSON in var/bench/."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("names", nargs="*", choices=[*NAMES, []], default=[], help="only these")

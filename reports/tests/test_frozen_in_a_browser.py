@@ -1,0 +1,163 @@
+"""A frozen report in Chromium: drawn, quiet, open to everybody, on paper, and as a file without any network."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+
+from benchsite.tests.browser import chromium, playwright
+from benchsite.tests.test_accessibility import COLOURS, EVERYTHING, NARROW, grave
+from reports.frozen.links import link_of
+from reports.frozen.pictures import encoded_anew, keep_pictures
+from reports.tests.snapshots import published
+from reports.tests.test_report_pictures import png
+from reports.tests.test_sanitising_reports import spoilt_content
+
+__all__ = ["chromium"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+
+class Reader:
+    """A browser of somebody without an account, that notes what it complains of and what it asks for."""
+
+    def __init__(self, chromium, **options):
+        self.context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.page = self.context.new_page()
+        self.complaints, self.asked = [], []
+        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append("a dialog opened"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def open(self, url, figures=3):
+        self.page.goto(url)
+        if figures:
+            self.page.wait_for_function(
+                "n => document.querySelectorAll('figure .svg-container').length >= n", arg=figures
+            )
+        return self.page
+
+
+def token_of(report):
+    return link_of(report).token
+
+
+@pytest.fixture
+def reader(chromium):
+    made = []
+
+    def make(**options):
+        made.append(Reader(chromium, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.context.close()
+
+
+def widest(page):
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+@pytest.mark.parametrize("ugly", [False, True], ids=["as usual", "hostile"])
+def test_it_is_drawn_without_a_complaint_and_asks_nobody_else(team, reader, live_server, ugly):
+    report = published(team, **(spoilt_content(team) if ugly else {}))
+    url = f"{live_server.url}/r/{token_of(report)}"
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        one = reader(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page = one.open(url)
+        assert widest(page) <= 0, f"{width} {scheme}"
+        assert one.complaints == []
+        assert {address.split("/r/")[0].split("/static/")[0] for address in one.asked} == {live_server.url}
+
+
+def test_axe_finds_nothing_serious(team, reader, live_server):
+    report = published(team, access="public", demonstration="Too short.", plan="x")
+    token = token_of(report)
+    for address in (f"/r/{token}", f"/r/{token}/embed", reverse("public-reports", args=[team.slug])):
+        one = reader(reduced_motion="reduce")
+        page = one.open(live_server.url + address, figures=0)
+        page.wait_for_load_state("networkidle")
+        found = grave(page, EVERYTHING)
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_load_state("networkidle")
+        found += grave(page, COLOURS)
+        page.set_viewport_size({"width": 390, "height": 900})
+        assert found + grave(page, NARROW) == [], address
+
+
+def test_the_file_needs_no_network_at_all(team, reader, live_server, client, tmp_path):
+    report = published(team, **spoilt_content(team))
+    file = tmp_path / "report.html"
+    file.write_bytes(client.get(f"/r/{token_of(report)}.html").content)
+    one = reader(offline=True)
+    page = one.open(file.as_uri())
+    assert one.asked == [file.as_uri()]
+    assert one.complaints == []
+    assert page.locator("figure .main-svg .trace").count() > 5
+    page.get_by_role("button", name="Dark", exact=True).click()
+    page.wait_for_function("() => getComputedStyle(document.querySelector('.main-svg text')).fill !== ''")
+    with page.expect_download() as downloaded:
+        page.get_by_role("button", name="PNG", exact=True).first.click()
+    assert Path(downloaded.value.path()).read_bytes().startswith(b"\x89PNG")
+    assert one.complaints == []
+
+
+def test_the_file_is_read_without_javascript(team, reader, client, tmp_path):
+    report = published(team)
+    keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
+    file = tmp_path / "report.html"
+    file.write_bytes(client.get(f"/r/{token_of(report)}.html").content)
+    one = reader(java_script_enabled=False, offline=True)
+    page = one.open(file.as_uri(), figures=0)
+    assert page.locator("#ceilings img").evaluate("image => image.naturalWidth") == 1200
+    page.locator("#ceilings details summary").click()
+    assert page.locator("#ceilings table tbody tr").count() == 3
+
+
+def test_the_page_is_read_without_javascript(team, reader, live_server):
+    report = published(team)
+    keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
+    page = reader(java_script_enabled=False).open(f"{live_server.url}/r/{token_of(report)}", figures=0)
+    page.locator("#ceilings img").scroll_into_view_if_needed()
+    assert page.locator("#ceilings img").is_visible()
+    page.locator("#latency details summary").click()
+    assert page.locator("#latency table tbody tr").count() > 5
+    assert page.get_by_role("link", name="One HTML file").is_visible()
+
+
+def test_on_paper_nothing_is_cut_and_nothing_is_to_be_clicked(team, reader, live_server):
+    report = published(team, notes="[elsewhere](https://e.example/paper)")
+    one = reader(color_scheme="dark")
+    page = one.open(f"{live_server.url}/r/{token_of(report)}")
+    page.wait_for_timeout(2500)  # what a reader in the dark needs for paper is fetched when all is quiet
+    pdf = page.pdf(format="A4", prefer_css_page_size=True)
+    boxes = set(re.findall(rb"/MediaBox \[0 0 (\d+)", pdf))
+    assert boxes == {b"594", b"841"}  # upright, and turned for the wide table
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print", color_scheme="light")
+    page.set_viewport_size({"width": 680, "height": 1000})
+    for part in (".themes", ".report__files", ".figure__tools", ".skip"):
+        assert not page.locator(part).first.is_visible(), part
+    heads = page.locator("thead").evaluate_all("all => all.map((one) => getComputedStyle(one).display)")
+    assert set(heads) == {"table-header-group"}
+    after = "getComputedStyle(document.querySelector('.report__notes a'), '::after').content"
+    assert "e.example/paper" in page.evaluate(f"{after} + document.querySelector('.report__notes a').href")
+    edges = page.locator("figure .main-svg").evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
+    assert max(edges) <= 681
+    ink = page.locator("figure .xtick text").first.evaluate("one => getComputedStyle(one).fill")
+    assert ink == "rgb(91, 100, 114)"  # the light drawing's
+    assert one.complaints == []
+
+
+def test_a_frame_in_this_site_shows_one_figure(team, reader, live_server):
+    token = link_of(published(team)).token
+    one = reader(viewport={"width": 640, "height": 420})
+    page = one.open(f"{live_server.url}/r/{token}/embed?figure=latency", figures=1)
+    assert page.locator("figure").count() == 1
+    assert widest(page) <= 0 and one.complaints == []
+
+
+assert playwright
