@@ -258,6 +258,7 @@ class Curve:
     rungs: tuple[int, ...] = ()  # of every planned run, measured or not: threads, or targets in ops/s
     phase: str = "measure"
     uploaded: bool = False  # its runs were made elsewhere, and its setup is as their uploader stated it
+    by_hand: bool = False  # of those: planned here, and run by hand with the plan's kit
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""
     created_at: dt.datetime | None = None

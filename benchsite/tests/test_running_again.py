@@ -12,6 +12,7 @@ import redis
 from django.conf import settings
 from django.core.files.base import ContentFile
 
+from reports.figures.captions import caption
 from reports.queries.curves import curves
 from runs.kits import zipped
 from runs.kits.by_hand import Place, plan_by_hand
@@ -151,6 +152,7 @@ def test_a_kit_run_without_benchsite_comes_back_as_a_complete_sweep(kit, server)
     assert runs[0].measurement_sets.get().operations == 1000
     (curve,) = curves(Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE))
     assert curve.ceiling is not None and curve.ceiling.throughput_ops_s > 0
+    assert curve.by_hand and "run by hand" in caption([curve])
     before = measured[0].measurement_sets.get().operations
     apply(rebuild(measured[0]))  # What is kept is enough to compute it again.
     assert measured[0].measurement_sets.get().operations == before

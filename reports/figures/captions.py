@@ -52,6 +52,7 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _repeats(points),
         _window(points),
         KIND_SAYS[kind] + (" (from the call)" if kind == "service" else " (from the scheduled start)") if kind else "",
+        _by_hand(curves),
         _clients(points),
         _generators(points),
         _modes(points),
@@ -60,6 +61,19 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _worst(points),
     ]
     return " · ".join(part for part in parts if part) + "."
+
+
+def _by_hand(curves: Sequence[Curve]) -> str:
+    """Which of them Benchsite only planned: whoever ran them says where, and that the mode was in force."""
+    made = [curve.name for curve in curves if curve.by_hand]
+    if not made:
+        return ""
+    named = (
+        ""
+        if len(made) == len(curves)
+        else f" ({', '.join(made[:MOST_MACHINES])}{', …' if made[MOST_MACHINES:] else ''})"
+    )
+    return f"run by hand{named}"
 
 
 def _repeats(points: Sequence[Point]) -> str:

@@ -1,7 +1,4 @@
-"""Run this again: plans as files, as kits, imported onto other machines or by hand, and the outputs of a kit.
-
-Imported before `runs.api.matrices`, whose `/matrices/{matrix_id}` would else take `/matrices/import` for its own.
-"""
+"""Run this again: plans as files, as kits, imported onto other machines or by hand, and the outputs of a kit."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -126,8 +123,8 @@ def _text(matrix: Matrix) -> str:
 
 
 @matrices.get(
-    "/matrices/{matrix_id}/plan",
-    response={200: Any, **refusals(404, 422)},
+    "/matrices/{uuid:matrix_id}/plan",
+    response={200: None, **refusals(404, 422)},
     auth=READ,
     operation_id="get_plan",
     summary="A matrix as a plan file without host names",
@@ -138,8 +135,8 @@ def get_plan(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
 
 
 @matrices.get(
-    "/matrices/{matrix_id}/kit",
-    response={200: Any, **refusals(404, 422)},
+    "/matrices/{uuid:matrix_id}/kit",
+    response={200: None, **refusals(404, 422)},
     auth=READ,
     operation_id="get_kit",
     summary="The kit by which a matrix is run by hand, without Benchsite",
@@ -237,7 +234,7 @@ def _imported(request: HttpRequest, made: Matrix) -> ImportedAnswer:
 
 
 @matrices.post(
-    "/matrices/{matrix_id}/outputs",
+    "/matrices/{uuid:matrix_id}/outputs",
     response={201: OutputsAnswer, 202: OutputsAnswer, **refusals(400, 404, 409, 413, 422)},
     auth=Needs(Scope.RUNS_WRITE, uploads=True),
     operation_id="bring_outputs",
@@ -259,7 +256,7 @@ def bring_outputs(request: HttpRequest, matrix_id: UUID, response: HttpResponse)
 
 
 @matrices.get(
-    "/matrices/{matrix_id}/outputs/{upload_id}",
+    "/matrices/{uuid:matrix_id}/outputs/{uuid:upload_id}",
     response={200: OutputsAnswer, **refusals(404)},
     auth=Needs(Scope.RUNS_WRITE),
     operation_id="read_outputs",
@@ -270,7 +267,7 @@ def read_outputs(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> Outp
 
 
 @matrices.post(
-    "/matrices/{matrix_id}/outputs/{upload_id}",
+    "/matrices/{uuid:matrix_id}/outputs/{uuid:upload_id}",
     response={201: OutputsAnswer, **refusals(404, 409, 422)},
     auth=Needs(Scope.RUNS_WRITE),
     operation_id="fill_cells",

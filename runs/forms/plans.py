@@ -40,7 +40,7 @@ class PlanForm(DescribedForm):
             for secret in database.secrets:
                 widget = forms.PasswordInput(render_value=True, attrs={"autocomplete": "off"})
                 name = f"{role}:{secret}"
-                self.fields[name] = forms.CharField(label=f"{database.name}: {secret}", required=False, widget=widget)
+                self.fields[name] = forms.CharField(label=f"{database.name}: {secret}", widget=widget)
 
     def _likely_cluster(self, nodes: int) -> str:
         """One with as many nodes."""
@@ -103,4 +103,4 @@ class PlaceForm(DescribedForm):
 
 def _choice(label: str, rows: Mapping[str, Any], likely: str) -> forms.ChoiceField:
     choices = [("", "choose …"), *((key, str(row)) for key, row in rows.items())]
-    return forms.ChoiceField(label=label, choices=choices, initial=likely, required=False)
+    return forms.ChoiceField(label=label, choices=choices, initial=likely)

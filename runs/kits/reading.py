@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from runs.catalog import UnknownMode, UnknownSystem, load_catalog, secret_properties
 from runs.catalog.reading import CatalogError, Table
-from runs.declared import PropertyError, unknown_name
+from runs.declared import PropertyError, nearest, unknown_name
 from runs.kits.plan import (
     AXES,
     FACTS,
@@ -53,6 +53,14 @@ class PlanTable(Table):
     def error(self, message: str, key: str = "") -> CatalogError:
         line = line_of(self.text_of_file, self.path, key or message.split(" ", 1)[0])
         return CatalogError(f"line {line}, {self.where}: {message}" if line else f"{self.where}: {message}")
+
+    def value(self, key: str, *, required: bool = True) -> object:
+        """A key that is missing may stand there misspelt."""
+        if required and key not in self._content:
+            if near := nearest(key, [name for name in self._content if name not in self._asked]):
+                raise self.error(f"{near!r} is not known here. Did you mean {key!r}?", near)
+            raise self.error(f"{key} is missing", key)
+        return super().value(key, required=required)
 
     def table(self, key: str) -> "PlanTable":
         found = self.value(key)

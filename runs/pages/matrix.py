@@ -213,6 +213,8 @@ def mark_of(run: Run) -> Mark:
         return Mark(run, run.verdict, "rejected, counted")
     if run.status == Status.SUCCEEDED:
         return Mark(run, run.verdict or "succeeded", run.verdict or "not judged")
+    if run.source == Run.Source.BY_HAND and run.status == Status.QUEUED:
+        return Mark(run, run.status, "waits")
     return Mark(run, run.status, run.get_status_display())
 
 

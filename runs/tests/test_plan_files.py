@@ -95,7 +95,7 @@ def test_it_says_which_thresholds_judged(team: Team, user):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("repeats = 2", "repeets = 2", "line .*, matrix: repeats is missing"),
+        ("repeats = 2", "repeets = 2", r"line [0-9]+, matrix: 'repeets' is not known here\. Did you mean 'repeats'"),
         ("repeats = 2", "repeats = 2\nrepeets = 2", "line [0-9]+, matrix: 'repeets' is not known .*'repeats'"),
         ("repeats = 2", "repeats = 51", "line [0-9]+, matrix: repeats must be a whole number from 1 to 50"),
         ("repeats = 2", "repeats = true", "repeats must be a whole number"),

@@ -85,6 +85,7 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
     context: dict[str, object] = {
         "text": text, "plan": plan, "form": form, "place": place, "refused": refused, "misfits": found,
         "stops": any(one.tone == "stop" for one in found), "makes": _makes(plan),
+        "modes": [(plan.databases[role].name, mode) for role, mode in plan.entries],
     }  # fmt: skip
     return render(request, "runs/matrices/import.html", context, status=422 if refused or place.errors else 200)
 
