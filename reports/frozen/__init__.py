@@ -9,4 +9,14 @@ revisions    content to rows and back
 links        the addresses of reports: made, opened, rotated, taken back
 publishing   the verbs: begin, keep, publish, set_access, delete
 opening      which revision an address means, and who may see it; pages, exports, alone show it
+pages        what the page says, worked out of the content (pure)
+places       a revision's addresses, and its place among the others
+rendering    notes and figures made harmless for a reader's browser
+served       pages as bytes, kept in the cache; headers, 304
+exports      canonical JSON, CSV, Markdown
+alone        one HTML file that needs no network
+pictures     PNGs from the publisher's browser, encoded anew
+shape        whether a stranger's file has the shape of a content
+importing    an exported report becomes one of ours, with the same digest
+index        what of a team everybody may find
 """
