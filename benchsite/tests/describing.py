@@ -93,8 +93,8 @@ def _ask(
     chance = random.Random(seed)
     cases = operation.as_strategy(generation_mode=mode)
 
-    @seeded(seed)  # type: ignore[untyped-decorator,unused-ignore]
-    @limits
+    @seeded(seed)
+    @limits  # type: ignore[untyped-decorator,unused-ignore]
     @given(case=cases)
     def ask(case: Any) -> None:
         for name in case.path_parameters or {}:
@@ -102,6 +102,7 @@ def _ask(
                 # What is deleted is the last one, so that the others are still there for everything else.
                 there = known[name][-1:] if operation.method == "delete" else known[name]
                 case.path_parameters[name] = chance.choice(there)
+        _in_a_hurry(case)
         response = case.call(headers={"Authorization": f"Bearer {token}"})
         statuses.add(response.status_code)
         case.validate_response(response, checks=HELD_TO)
@@ -109,10 +110,19 @@ def _ask(
     ask()
 
 
+def _in_a_hurry(case: Any) -> None:
+    """Nobody waits half a minute for a verdict here."""
+    if "wait" in (case.query or {}) and case.query["wait"] not in (0, "0"):
+        case.query["wait"] = 0
+
+
 def walk(schema: Any, token: str, *, examples: int, steps: int, seed: int) -> None:
     """Ask one endpoint after another, about what those before answered."""
 
     class Asking(schema.as_state_machine()):  # type: ignore[misc]
+        def before_call(self, case: Any) -> None:
+            _in_a_hurry(case)
+
         def get_call_kwargs(self, case: Any) -> dict[str, Any]:
             return {"headers": {"Authorization": f"Bearer {token}"}}
 
