@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
@@ -56,12 +57,13 @@ def send_all(
 
     def work() -> None:
         asking = _Asking(url, token)
-        while True:
-            with lock:
-                if not waiting:
-                    return
-                number = waiting.pop()
-            _send(asking, f"{prefix}-{number}", body(number), sent, lock)
+        with closing(asking):
+            while True:
+                with lock:
+                    if not waiting:
+                        return
+                    number = waiting.pop()
+                _send(asking, f"{prefix}-{number}", body(number), sent, lock)
 
     threads = [threading.Thread(target=work) for _ in range(connections)]
     began = time.perf_counter()
@@ -116,6 +118,11 @@ class _Asking:
             response = self._connection.getresponse()
             said = response.read()
         except (OSError, http.client.HTTPException) as error:
-            self._connection = None
+            self.close()
             return 0, False, str(error).encode()
         return response.status, response.getheader("Idempotency-Replayed") == "true", said
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
