@@ -16,7 +16,7 @@ AXIS_SAYS = {
     "data": "size of the data set",
     "generators": "load generators",
 }
-SOURCE_SAYS = {"scheduled": "measured by Benchsite", "uploaded": "imported"}
+SOURCE_SAYS = {"scheduled": "planned here", "uploaded": "imported"}
 TITLES = {
     "system": "System",
     "mode": "Mode",

@@ -118,6 +118,8 @@ def record_outputs(upload: Upload, claim: uuid.UUID) -> list[Run]:
         progress.file(1)(number)
     with transaction.atomic():
         life.saved(upload.pk, claim)
+        # Nobody who deletes a run meanwhile takes away content that these runs have too.
+        artifacts.hold(member.sha256 for one in filled for held in one.clients for member in held.values())
         for one in filled:
             _store(upload, one)
     return [one.run for one in filled]
