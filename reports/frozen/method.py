@@ -43,8 +43,8 @@ def _measured(curves: Sequence[Curve]) -> str:
     by_hand = sum(curve.by_hand for curve in curves)
     if by_hand == len(curves):
         return (
-            "The runs were planned here and made by hand with the plan's kit: the clients' outputs were merged and judged "
-            "as all others are, but nobody read back in which durability mode the server ran."
+            "The runs were planned here and made by hand with the plan's kit: the clients' outputs were merged and "
+            "judged as all others are, but nobody read back in which durability mode the server ran."
         )
     if by_hand:
         return f"Of {len(curves)} sides {by_hand} were run by hand: their durability mode was not read back."
