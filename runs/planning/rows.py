@@ -1,0 +1,145 @@
+"""A plan's sweeps and runs as rows, whoever measures them: Benchsite itself, or a person with the plan's kit."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runs.catalog import load_catalog, secret_properties
+from runs.copies import config_key, sweep_columns
+from runs.models import Matrix, Run, RunEvent, Sweep
+from runs.planning.expansion import Expansion, PlannedRun, PlannedSweep
+from runs.planning.plan import Plan
+from runs.spec import SPEC_VERSION, ClientSpec, ClusterSpec, GeneratorSpec, RunSpec
+
+OfSweep = Callable[[PlannedSweep], Mapping[str, Any]]
+OfRun = Callable[[PlannedRun], Mapping[str, Any]]
+
+
+def insert(
+    matrix: Matrix,
+    plan: Plan,
+    expansion: Expansion,
+    specs: Mapping[int, RunSpec],
+    *,
+    by: str,
+    of_sweep: OfSweep,
+    of_run: OfRun,
+    text: str = "",
+) -> dict[int, Run]:
+    """Store all rows; answers the runs by their positions. The caller holds the transaction.
+
+    `of_sweep` and `of_run` give the columns that tell who measures; `text` is what the first event of each run says.
+    """
+    sweeps = {planned.key: _sweep(matrix, plan, planned, of_sweep(planned)) for planned in expansion.sweeps}
+    for planned in reversed(expansion.runs):
+        # The first run of a sweep is the last to say what the sweep is.
+        for column, value in sweep_columns(specs[planned.position]).items():
+            setattr(sweeps[planned.sweep.key], column, value)
+    Sweep.objects.bulk_create(sweeps.values())
+    runs: dict[int, Run] = {}
+    for planned in expansion.runs:
+        needs = runs[planned.needs] if planned.needs is not None else None
+        links = {**of_run(planned), "sweep": sweeps[planned.sweep.key], "needs": needs}
+        runs[planned.position] = _run(matrix, planned, specs[planned.position], links)
+    Run.objects.bulk_create(runs.values())
+    RunEvent.objects.bulk_create(
+        RunEvent(run=run, kind="status", new=run.status, actor=by, text=text) for run in runs.values()
+    )
+    return runs
+
+
+def _sweep(matrix: Matrix, plan: Plan, planned: PlannedSweep, links: Mapping[str, Any]) -> Sweep:
+    return Sweep(
+        team_id=matrix.team_id,
+        matrix=matrix,
+        phase=planned.phase,
+        name=planned.name,
+        system=planned.entry.database.system,
+        mode=planned.entry.mode,
+        purpose=plan.purpose,
+        ladder=plan.ladder,
+        tags=matrix.tags,
+        **links,
+    )
+
+
+def _run(matrix: Matrix, planned: PlannedRun, spec: RunSpec, links: Mapping[str, Any]) -> Run:
+    return Run(
+        team_id=matrix.team_id,
+        matrix=matrix,
+        phase=planned.phase,
+        name=planned.name,
+        spec=spec,
+        config_key=config_key(spec),
+        system=spec["system"],
+        mode=spec["mode"]["slug"],
+        workload_name=planned.sweep.workload.name,
+        purpose=spec["purpose"],
+        threads=planned.threads,
+        target_ops_s=planned.target_ops_s,
+        repeat=planned.repeat,
+        is_bracket=planned.is_bracket,
+        position=planned.position,
+        priority=matrix.priority,
+        expected_s=planned.expected_s,
+        tags=matrix.tags,
+        **links,
+    )
+
+
+def spec_of(
+    plan: Plan, planned: PlannedRun, *, client: ClientSpec, cluster: ClusterSpec, generators: list[GeneratorSpec]
+) -> RunSpec:
+    """The immutable description of one run: everything that decides its result, as it stands now."""
+    catalog = load_catalog()
+    database, workload = planned.sweep.entry.database, planned.sweep.workload
+    system = catalog.system(database.system)
+    mode = system.mode(planned.sweep.entry.mode)
+    secrets = secret_properties(system)
+    return {
+        "version": SPEC_VERSION,
+        "phase": planned.phase,
+        "purpose": plan.purpose,
+        "system": system.slug,
+        "system_name": system.name,
+        "catalog_digest": catalog.digest,
+        "database": {
+            "id": database.id,
+            "name": database.name,
+            "version": database.version,
+            "replication_factor": database.replication_factor,
+            "settings": dict(database.settings),
+            # Secrets stay with the Database: a spec is for ever, and is shown.
+            "binding_properties": {n: v for n, v in database.binding_properties.items() if n not in secrets},
+        },
+        "mode": {
+            "slug": mode.slug,
+            "name": mode.name,
+            "record": dict(mode.durability.as_dict()),
+            "server_settings": dict(mode.server_settings),
+            "client_properties": dict(mode.client_properties),
+        },
+        "workload": {
+            "id": workload.id,
+            "name": workload.name,
+            "short_name": workload.short_name,
+            "properties": planned.properties,
+        },
+        "dataset": {
+            "records": planned.dataset.records,
+            "record_bytes": planned.dataset.record_bytes,
+            "fingerprint": planned.dataset.fingerprint,
+        },
+        "load": {"threads": planned.threads, "target_ops_s": planned.target_ops_s, "processes": plan.processes},
+        "window": {
+            "warmup_s": plan.warmup_s if planned.phase == "measure" else 0,
+            "min_measure_s": plan.min_measure_s,
+            "max_measure_s": plan.max_measure_s,
+            "min_operations": plan.min_operations,
+        },
+        "client": client,
+        "cluster": cluster,
+        "generators": generators,
+        "load_policy": plan.load_policy,
+        "resets": dict(plan.resets),
+        "priming": dict(plan.priming) if plan.priming else None,
+    }
