@@ -41,7 +41,7 @@ def addresses(patterns=None, prefix="") -> Iterator[tuple[str, type]]:
             yield from _asked(route, {**one.pattern.converters})
 
 
-def _asked(route: str, converters: dict) -> Iterator[tuple[str, type]]:
+def _asked(route: str, converters: dict[str, object]) -> Iterator[tuple[str, type]]:
     kinds = {UUIDConverter: UUID, IntConverter: int}
     ids = [name for name, converter in converters.items() if type(converter) in kinds]
     for name, converter in converters.items():
