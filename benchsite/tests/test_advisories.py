@@ -44,4 +44,6 @@ def test_it_takes_no_pin_for_sound_that_nobody_looked_at(check, capsys, dependen
 
 def test_it_reads_every_pin(check):
     pins = check.pins().splitlines()
-    assert any(pin.startswith("psycopg==") for pin in pins) and all("==" in pin and ";" not in pin and "[" not in pin for pin in pins)
+    assert any(pin.startswith("psycopg==") for pin in pins) and all(
+        "==" in pin and ";" not in pin and "[" not in pin for pin in pins
+    )
