@@ -180,7 +180,7 @@ def _part(one: Any, kind: Literal["figure", "table"], number: int) -> Part:
 def grid(cells: Cells, footnotes: Sequence[Footnote] = ()) -> Grid:
     """The cells with their signs, numbers to the right with six digits."""
     columns, rows = cells["columns"], cells["rows"]
-    numeric = [any(_is_number(row[i]) for row in rows if i < len(row)) for i in range(len(columns))]
+    numeric = [_is_of_numbers([row[i] for row in rows if i < len(row)]) for i in range(len(columns))]
     signs: dict[tuple[int, int], list[int]] = {}
     for sign, note in enumerate(footnotes, 1):
         signs.setdefault((note["row"], note["column"]), []).append(sign)
@@ -207,6 +207,13 @@ def shown(cell: Cell, signs: tuple[int, ...] = ()) -> Shown:
 
 def _is_number(cell: object) -> bool:
     return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def _is_of_numbers(column: Sequence[Cell]) -> bool:
+    """Whether a column is set as numbers: a side of the environment has some, among words that must wrap."""
+    numbers = sum(_is_number(cell) for cell in column)
+    words = sum(isinstance(cell, str) and cell != "" for cell in column)
+    return numbers > 0 and numbers >= words
 
 
 def abreast(cells: Cells) -> list[Cells]:

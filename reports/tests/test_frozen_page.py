@@ -136,3 +136,12 @@ def test_short_rows_and_long_rows_break_no_table():
 def test_the_page_is_pure(team):
     content = content_of(published(team).revisions.get())
     assert page_of(content) == page_of(content)
+
+
+def test_a_side_of_the_environment_is_words_that_wrap_though_some_of_its_cells_are_numbers():
+    properties = "fieldcount=10, fieldlength=100, readproportion=0.5, updateproportion=0.5"
+    sides = grid({"columns": ["", "Redis"], "rows": [["mode", "always"], ["nodes", 1], ["properties", properties]]})
+    assert sides.columns == (("", False), ("Redis", False))
+    assert [row[1][0].is_prose for row in sides.rows] == [False, False, True]
+    numbers = grid({"columns": ["side", "ceiling"], "rows": [["a", 1.5], ["b", None], ["c", "the baseline"]]})
+    assert numbers.columns == (("side", False), ("ceiling", True))
