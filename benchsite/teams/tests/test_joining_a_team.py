@@ -125,6 +125,7 @@ def test_the_token_is_kept_nowhere_and_masked_in_logs(admin_in):
 def test_a_new_team_has_its_maker_as_admin():
     client = Client()
     client.force_login(make_user(username="lone"))
+    assert reverse("team-add") in client.get(reverse("account")).content.decode(), "the menu leads there"
     assert client.post(reverse("team-add"), {"name": "Storage & Co"})["Location"] == reverse("members")
     made = Membership.objects.get(user__username="lone")
     assert (made.role, made.team.slug) == ("admin", "storage-co")
