@@ -94,9 +94,9 @@ def _leave_word(run_id: uuid.UUID) -> None:
         Ending.objects.create(matrix_id=matrix_id)
 
 
-def insert_ended(runs: Sequence[tuple[Run, datetime | None]], *, actor: str) -> None:
-    """Insert uploaded runs, each with its end: they have results and so have succeeded; whether they can be trusted
-    their verdicts say.
+def ended(runs: Sequence[tuple[Run, datetime | None]], *, actor: str) -> list[RunEvent]:
+    """Uploaded runs that are not stored yet, each with its end: they have results and so have succeeded; whether they
+    can be trusted their verdicts say. The caller inserts them with these events.
 
     A run ended when its files say so, but never after now; where they say nothing, it is as old as its upload.
     """
@@ -105,11 +105,7 @@ def insert_ended(runs: Sequence[tuple[Run, datetime | None]], *, actor: str) -> 
         assert run.source == Run.Source.UPLOADED
         run.status, run.stage = Status.SUCCEEDED, Stage.DONE
         run.finished_at = min(ended_at or now, now)
-    with transaction.atomic(savepoint=False):
-        Run.objects.bulk_create(run for run, _ in runs)
-        RunEvent.objects.bulk_create(
-            RunEvent(run=run, kind="status", new=run.status, actor=actor, text="Uploaded.") for run, _ in runs
-        )
+    return [RunEvent(run=run, kind="status", new=run.status, actor=actor, text="Uploaded.") for run, _ in runs]
 
 
 def fill(run: Run, *, began_at: datetime | None, ended_at: datetime | None, actor: str, **fields: Any) -> None:

@@ -1,4 +1,4 @@
-"""Runs that are uploaded, into rows: as many as there are, in one statement for each kind of row.
+"""Runs that are uploaded, into rows: as many as there are, all of them in one round trip.
 
 The caller holds the transaction.
 """
@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from django.db.models import Max
+from django.db.models import Max, Model
 
 from runs import artifacts, lifecycle
 from runs.copies import config_key
-from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, Series, Sweep, Upload
+from runs.models import Artifact, ClientRun, Run, Sweep, Upload
 from runs.recording.intervals import INTERVALS
 from runs.recording.merging import Merged, MergedUpload
 from runs.recording.rows import finding_rows, measurement_rows, series_rows, set_row
+from runs.recording.together import insert_together
 from runs.spec import ClientOrder, RunSpec
 from runs.uploading.hints import hints_of, words_of
 from runs.uploading.life import ReadMember
@@ -51,9 +52,16 @@ class KeptFiles:
 
 
 def insert_runs(
-    upload: Upload, stated: Stated, runs: Sequence[UploadedRun], sweeps: Mapping[str, Sweep], kept: KeptFiles
+    upload: Upload,
+    stated: Stated,
+    runs: Sequence[UploadedRun],
+    sweeps: Mapping[str, Sweep],
+    kept: KeptFiles,
+    before: Sequence[Sequence[Model]] = (),
 ) -> list[Run]:
-    """All of them, with everything that was measured. `sweeps` has the curve of each phase."""
+    """All of them, with everything that was measured. `sweeps` has the curve of each phase; what is not stored yet of
+    them is, and so are the rows `before` of which the others speak.
+    """
     # Also what no run is made of: whoever computes them again reads the whole upload again.
     members = [member for member in kept.members.values() if member.sha256]
     intervals = [part.content.digest for one in runs for part in one.found.intervals]
@@ -64,9 +72,9 @@ def insert_runs(
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == stated["sweep"]])
     rows = [_run(upload, stated, one, sweeps[one.stated["phase"]], repeats) for one in runs]
     ends = [_times(one.found.merged)[1] for one in runs]
-    lifecycle.insert_ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
-    _insert_numbers(rows, runs)
-    _insert_clients(rows, runs, kept)
+    events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
+    fresh = [one for one in sweeps.values() if one._state.adding]
+    insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, kept))
     return rows
 
 
@@ -74,8 +82,11 @@ class _Repeats:
     """Which repeat of its rung a run is, unless somebody said so."""
 
     def __init__(self, joined: Collection[uuid.UUID]) -> None:
+        self._most: dict[tuple[uuid.UUID, int, int | None], int] = {}
+        if not joined:
+            return
         rungs = Run.objects.filter(sweep__in=joined).values("sweep", "threads", "target_ops_s")
-        self._most: dict[tuple[uuid.UUID, int, int | None], int] = {
+        self._most = {
             (one["sweep"], one["threads"], one["target_ops_s"]): one["most"]
             for one in rungs.annotate(most=Max("repeat")).order_by()
         }
@@ -122,20 +133,24 @@ def _run(upload: Upload, stated: Stated, one: UploadedRun, sweep: Sweep, repeats
     )
 
 
-def _insert_numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> None:
-    sets = [set_row(run, 1, one.found.merged) for run, one in zip(rows, runs, strict=True)]
-    MeasurementSet.objects.bulk_create(sets)
-    pairs = list(zip(sets, runs, strict=True))
-    Measurement.objects.bulk_create(row for kept, one in pairs for row in measurement_rows(kept, one.found.merged))
-    Finding.objects.bulk_create(row for kept, one in pairs for row in finding_rows(kept, one.findings))
-    Series.objects.bulk_create(
-        row
-        for run, one in zip(rows, runs, strict=True)
-        for row in series_rows(run, one.found.series, one.found.merged.reader_version)
-    )
+def _numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> tuple[list[Model], ...]:
+    """What was measured: sets, operations, findings and series."""
+    sets: list[Model] = []
+    operations: list[Model] = []
+    findings: list[Model] = []
+    series: list[Model] = []
+    for run, one in zip(rows, runs, strict=True):
+        kept = set_row(run, 1, one.found.merged)
+        sets.append(kept)
+        operations += measurement_rows(kept, one.found.merged)
+        findings += finding_rows(kept, one.findings)
+        series += series_rows(run, one.found.series, one.found.merged.reader_version)
+    return sets, operations, findings, series
 
 
-def _insert_clients(rows: Sequence[Run], runs: Sequence[UploadedRun], kept: KeptFiles) -> None:
+def _clients(
+    rows: Sequence[Run], runs: Sequence[UploadedRun], kept: KeptFiles
+) -> tuple[list[ClientRun], list[Artifact]]:
     """The clients, and whatever they left, as artifacts."""
     clients: list[ClientRun] = []
     left: list[Artifact] = []
@@ -146,8 +161,7 @@ def _insert_clients(rows: Sequence[Run], runs: Sequence[UploadedRun], kept: Kept
         for part in one.found.intervals:
             artifacts.keep_compressed(part.content.digest, part.content.compressed())
             left.append(_artifact(run, INTERVALS, part.name, part.content.digest, part.content.size))
-    ClientRun.objects.bulk_create(clients)
-    Artifact.objects.bulk_create(left)
+    return clients, left
 
 
 def _client(run: Run, client: ClientFiles) -> ClientRun:

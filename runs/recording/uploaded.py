@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from django.db import transaction
+from django.db.models import Model
 
 from runs import artifacts
 from runs.catalog import load_catalog
@@ -54,11 +55,17 @@ def judged_runs(upload: Upload, stated: Stated, found: Sequence[RunFiles], reads
     return [_judged(upload, stated, one, found[one["index"]], reads, profile) for one in stated["runs"]]
 
 
-def save_runs(upload: Upload, stated: Stated, runs: Sequence[UploadedRun], reads: Reads) -> list[Run]:
-    """Their rows, curves and artifacts. The caller holds the transaction."""
+def save_runs(
+    upload: Upload,
+    stated: Stated,
+    runs: Sequence[UploadedRun],
+    reads: Reads,
+    before: Sequence[Sequence[Model]] = (),
+) -> list[Run]:
+    """Their rows, curves and artifacts, with the rows `before` in front. The caller holds the transaction."""
     sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {one.stated["phase"] for one in runs}}
     files = KeptFiles(reads.members, {one.name: one.format for one in reads.files}, _keep_content)
-    return insert_runs(upload, stated, runs, sweeps, files)
+    return insert_runs(upload, stated, runs, sweeps, files, before)
 
 
 def collect(run: Run) -> MergedUpload:
@@ -134,7 +141,7 @@ def _sweep(upload: Upload, stated: Stated, runs: Sequence[UploadedRun], phase: s
         return Sweep.objects.select_for_update().get(pk=stated["sweep"], team=upload.team_id, matrix=None)
     what = stated["workload"]["short_name"] if phase == Phase.MEASURE else "load"
     throttled = any(one.stated["target_ops_s"] for one in runs if one.stated["phase"] == phase)
-    return Sweep.objects.create(
+    return Sweep(  # stored with its runs
         team_id=upload.team_id,
         workload_id=stated["workload"]["id"] or None,
         phase=phase,

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs.models import Upload, UploadKey
+from runs.recording.together import insert_together
 
 Kind = UploadKey.Kind
 KEPT_FOR: Final = timedelta(days=7)  # a key of a request
@@ -41,6 +42,8 @@ def fits(key: str) -> bool:
 
 def find(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:
     """What was stored under this key; None: nothing, or nothing is left of it. Raises KeyReused."""
+    if not _is_known(team, kind, key):
+        return None
     known = UploadKey.objects.filter(team=team, kind=kind, key=key).select_related("upload").first()
     if known is None or (kind == Kind.NATURAL and _is_empty(known)):
         return None
@@ -67,14 +70,23 @@ def store(
     if kind == Kind.NATURAL:
         # The runs that it named were deleted: it is free again.
         UploadKey.objects.filter(team=team, kind=kind, key=key).delete()
-    return UploadKey.objects.create(
-        team=team, kind=kind, key=key, fingerprint=fingerprint, upload=upload, status=status, answer=answer
-    )
+    row = UploadKey(team=team, kind=kind, key=key, fingerprint=fingerprint, upload=upload, status=status, answer=answer)
+    insert_together([row])
+    return row
 
 
 def expire() -> None:
     """Forget the keys of requests that are too old to be repeated."""
     UploadKey.objects.filter(kind=Kind.REQUEST, created_at__lt=Now() - KEPT_FOR).delete()
+
+
+def _is_known(team: Team, kind: str, key: str) -> bool:
+    """Almost every key is new: what that costs is asked in SQL."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM runs_uploadkey WHERE team_id = %s AND kind = %s AND key = %s", [team.pk, kind, key]
+        )
+        return cursor.fetchone() is not None
 
 
 def _is_empty(known: UploadKey) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.files.base import File
 from django.db import DataError, IntegrityError, transaction
-from django.db.models.functions import Now
+from django.utils import timezone
 
 from benchsite.teams.models import Team, User
 from runs.models import Run, Upload, UploadedFile, UploadKey
@@ -142,18 +142,17 @@ def _judged(asked: Asked, row: Upload) -> JudgedUpload:
 
 
 def _insert(row: Upload, asked: Asked, found: JudgedUpload) -> list[Run]:
-    row.state, row.saved_at, row.grouping = State.SAVED, Now(), asked.manifest.grouping
+    row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), asked.manifest.grouping
     row.manifest = asked.manifest.model_dump(mode="json", exclude_unset=True)
     row.stated, row.recognised = dict(found.stated), dict(NOTHING)
-    row.save(force_insert=True)
-    UploadedFile.objects.bulk_create(
+    files = [
         UploadedFile(
             upload=row, position=place, name=one.name, size=one.size, sha256=one.sha256,
             redacted_lines=one.redacted_lines, error=one.error, notes=list(one.notes), damage=one.damage,
         )
         for place, one in enumerate(found.reads.members.values())
-    )  # fmt: skip
-    return save_runs(row, found.stated, found.runs, found.reads)
+    ]  # fmt: skip
+    return save_runs(row, found.stated, found.runs, found.reads, before=([row], files))
 
 
 def _later(asked: Asked) -> Stored:

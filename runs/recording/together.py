@@ -1,0 +1,95 @@
+"""Rows of several kinds, inserted in one round trip: each kind as one JSON document that PostgreSQL takes apart.
+
+Django writes one statement for each kind and a parameter for each cell: a third of what a small upload costs. The rows
+are the same.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import AutoField, BinaryField, Field, FloatField, Model
+
+# As PostgreSQL reads it; in JSON it has no name.
+_NO_NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+Write = Callable[[Any], Any]
+
+
+def insert_together(*kinds: Iterable[Model]) -> None:
+    """Insert the rows of each kind, in this order. What the database fills in by itself is not read back.
+
+    The caller holds the transaction. Raises DataError and IntegrityError as any insert.
+    """
+    statements, documents, inserted = [], [], []
+    for rows in map(list, kinds):
+        if rows:
+            statement, document = _insert(rows)
+            statements.append(statement)
+            documents.append(document)
+            inserted += rows
+    if not statements:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(";\n".join(statements), documents)
+    for row in inserted:
+        row._state.adding, row._state.db = False, connection.alias
+
+
+def _insert(rows: Sequence[Model]) -> tuple[str, str]:
+    """The statement, and its document."""
+    model = type(rows[0])
+    # What the first row leaves to the database, all of them do.
+    left = frozenset(one.attname for one in model._meta.concrete_fields if _is_left(one, rows[0]))
+    statement, columns = _statement(model, left)
+    found = [
+        {column: write(field.pre_save(row, True)) for field, column, write in columns} for row in rows
+    ]  # fmt: skip
+    return statement, json.dumps(found, default=_plain)
+
+
+def _is_left(field: "Field[Any, Any]", row: Model) -> bool:
+    value = getattr(row, field.attname)
+    return hasattr(value, "resolve_expression") or (value is None and isinstance(field, AutoField))
+
+
+@lru_cache(maxsize=128)
+def _statement(
+    model: type[Model], left: frozenset[str]
+) -> tuple[str, tuple[tuple["Field[Any, Any]", str, Write], ...]]:
+    fields = [one for one in model._meta.concrete_fields if one.attname not in left]
+    quoted = connection.ops.quote_name
+    names, table = ", ".join(quoted(str(one.column)) for one in fields), quoted(model._meta.db_table)
+    statement = f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
+    return statement, tuple((one, str(one.column), _writer(one)) for one in fields)
+
+
+def _writer(field: "Field[Any, Any]") -> Write:
+    """How a value of this field stands in the document, where JSON alone would not know."""
+    if isinstance(field, BinaryField):
+        return _hexadecimal
+    return _number if isinstance(field, FloatField) else _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _hexadecimal(value: Any) -> str | None:
+    return None if value is None else "\\x" + bytes(value).hex()
+
+
+def _number(value: Any) -> Any:
+    return value if value is None or math.isfinite(value) else _NO_NUMBERS[str(float(value))]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"A row cannot hold {value!r}")
