@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest
 
+from benchsite.teams.guessing import GuardedSignIn
 from benchsite.teams.models import Membership, SignInLink, Team, User
 
 if TYPE_CHECKING:
@@ -21,6 +23,13 @@ else:
 admin.site.site_header = "Benchsite, operators"
 admin.site.site_title = "Benchsite"
 admin.site.index_title = "What this site holds"
+
+
+class OperatorSignIn(GuardedSignIn, AdminAuthenticationForm):
+    """The admin's own form guards passwords as the site's does."""
+
+
+admin.site.login_form = OperatorSignIn
 
 
 class MembershipInline(TabularInline):

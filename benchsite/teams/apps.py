@@ -6,4 +6,4 @@ class TeamsConfig(AppConfig):
     label = "teams"
 
     def ready(self) -> None:
-        from benchsite.teams import sessions  # noqa: F401  (its receivers)
+        from benchsite.teams import guessing, sessions  # noqa: F401  (their receivers)

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.forms import AuthenticationForm
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from benchsite.teams import signin, sso
+from benchsite.teams.guessing import TOO_MANY, WINDOW_S, SignInForm
 from benchsite.teams.models import User
 from benchsite.teams.permissions import memberships_of
 
@@ -34,21 +35,22 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Name and password."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(next_address(request))
-    form = AuthenticationForm(request, data=request.POST or None)
+    form = SignInForm(request, data=request.POST or None)
     if request.method == "POST" and form.is_valid():
         login(request, form.get_user())
         return HttpResponseRedirect(next_address(request))
-    return render(
-        request,
-        "teams/sign_in.html",
-        {
-            "form": form,
-            "next": request.POST.get("next") or request.GET.get("next") or "",
-            "embedded": settings.EMBEDDED,
-            "sso": sso.provider(),
-        },
-        status=422 if form.is_bound else 200,
-    )
+    waits = form.has_error(NON_FIELD_ERRORS, TOO_MANY)
+    context = {
+        "form": form,
+        "next": request.POST.get("next") or request.GET.get("next") or "",
+        "embedded": settings.EMBEDDED,
+        "sso": sso.provider(),
+    }
+    status = 429 if waits else 422 if form.is_bound else 200
+    response = render(request, "teams/sign_in.html", context, status=status)
+    if waits:
+        response.headers["Retry-After"] = str(WINDOW_S)
+    return response
 
 
 @csrf_exempt
