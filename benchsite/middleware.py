@@ -1,4 +1,4 @@
-"""The Content-Security-Policy header, on every response."""
+"""Headers on every response: the Content-Security-Policy, and that nobody else keeps what a person was shown."""
 
 from collections.abc import Callable
 
@@ -13,4 +13,6 @@ class ContentSecurityPolicy:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
+        # A team's pages are for whoever asked: no proxy keeps them, and a browser asks again. Views may say otherwise.
+        response.headers.setdefault("Cache-Control", "private, no-cache")
         return response

@@ -1,9 +1,11 @@
-"""Keeps the tokens of one-time sign-in links, invitations and watch links out of the logs."""
+"""Keeps the tokens of one-time sign-in links, invitations, watch links, reports and badges out of the logs."""
 
 import logging
 import re
 
-TOKEN_IN_PATH = re.compile(r"(/(?:sign-in/once|invited)/|/watch/(?!new/|links/))[\w-]+")
+TOKEN_IN_PATH = re.compile(
+    r"(/(?:sign-in/once|invited|r)/|/watch/(?!new/|links/)|/api/v1/badges/(?:reports/)?)[\w-]+", re.ASCII
+)
 
 
 def mask(text: str) -> str:
