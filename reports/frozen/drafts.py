@@ -15,6 +15,8 @@ LONGEST_HEADLINE: Final = 600
 LONGEST_NOTES: Final = 40_000
 LONGEST_DISCLOSURE: Final = 500
 LONGEST_FOOTNOTE: Final = 500
+LONGEST_NAME: Final = 200  # of a part, a side or a column
+LONGEST_KEPT: Final = 600  # of what was found: a connection string may be long
 MOST_ITEMS: Final = 60
 MOST_FOOTNOTES: Final = 40
 MOST_KEPT: Final = 500
@@ -64,11 +66,12 @@ def draft_of(stored: Mapping[str, Any]) -> Draft:
 
     def text(name: str, longest: int) -> str:
         value = stored.get(name, "")
-        return value[:longest].replace("\0", "") if isinstance(value, str) else ""
+        return _kept(value, longest) if isinstance(value, str) else ""
 
     def texts(name: str, most: int) -> tuple[str, ...]:
         value = stored.get(name, ())
-        return tuple(one for one in value if isinstance(one, str))[:most] if isinstance(value, list | tuple) else ()
+        found = [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
+        return tuple(_kept(one, LONGEST_KEPT) for one in found[:most])
 
     return Draft(
         query=text("query", LONGEST_QUERY),
@@ -83,13 +86,23 @@ def draft_of(stored: Mapping[str, Any]) -> Draft:
     )
 
 
+def _kept(text: str, longest: int) -> str:
+    """What a row can hold of a text: no NUL, and no more than anything real has."""
+    return text[:longest].replace("\0", "")
+
+
 def _footnotes(stored: Any) -> tuple[DraftFootnote, ...]:
     names = ("table", "side", "column", "text")
     if not isinstance(stored, list | tuple):
         return ()
     whole = [one for one in stored if isinstance(one, dict) and all(isinstance(one.get(name), str) for name in names)]
     return tuple(
-        DraftFootnote(one["table"], one["side"], one["column"], one["text"][:LONGEST_FOOTNOTE])
+        DraftFootnote(
+            _kept(one["table"], LONGEST_NAME),
+            _kept(one["side"], LONGEST_NAME),
+            _kept(one["column"], LONGEST_NAME),
+            _kept(one["text"], LONGEST_FOOTNOTE),
+        )
         for one in whole[:MOST_FOOTNOTES]
         if one["text"].strip()
     )

@@ -48,7 +48,8 @@ def title_of(text: str) -> str:
 
 def keep(report: Report, draft: Draft, title: str) -> None:
     """Writes down what is being put together. What is published does not change by it."""
-    report.draft, report.title = draft.as_json(), title_of(title)
+    # Forms send whatever somebody makes them send: it is bounded as it is when it is read.
+    report.draft, report.title = draft_of(draft.as_json()).as_json(), title_of(title)
     report.save(update_fields=["draft", "title", "changed_at"])
 
 

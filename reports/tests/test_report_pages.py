@@ -211,3 +211,15 @@ def test_more_reports_ask_no_more_queries(client_in, team, user, django_assert_m
 
 def test_the_navigation_leads_there(client_in):
     assert 'href="/reports/"' in client_in.get("/").content.decode()
+
+
+def test_what_no_form_of_ours_sends_is_bounded(client_in, report):
+    fields = {
+        "title": "Durability", "headline": "", "notes": "x", "show": ["ceilings", "a\0b", "x" * 100_000] + ["y"] * 500,
+        "footnote-cell": "points\0\x1fcolumn", "footnote-side": "s\0" * 100_000, "footnote-text": "why\0",
+    }  # fmt: skip
+    assert client_in.post(f"/reports/{report.pk}/edit/", fields).status_code == 302
+    report.refresh_from_db()
+    assert report.draft["items"][:2] == ["ceilings", "ab"]
+    assert len(str(report.draft)) < 10_000
+    assert client_in.get(f"/reports/{report.pk}/edit/").status_code == 200
