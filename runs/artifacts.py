@@ -3,6 +3,7 @@
 import hashlib
 import io
 import tempfile
+import threading
 import uuid
 import weakref
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,8 @@ from runs.ycsb.redact import redact
 MARKER = "benchsite-artifacts"
 CHUNK = 256 * 1024  # bytes
 _IN_MEMORY = 1 << 20  # bytes; more goes to disk
+_AT_ONCE = 1 << 18  # bytes; more is compressed while it comes
+_OF_THREAD = threading.local()
 TEXT_KINDS = frozenset({"summary", "stdout", "stderr", "properties", "server_config", "server_log"})
 
 
@@ -50,7 +53,7 @@ def store(run: Run, kind: str, name: str, content: bytes, client_run: ClientRun 
     if kind in TEXT_KINDS:
         content = redact(content.decode("utf-8", errors="replace")).encode()
     digest = hashlib.sha256(content).hexdigest()
-    keep_compressed(digest, ContentFile(zstandard.ZstdCompressor(level=3).compress(content)))
+    keep_compressed(digest, ContentFile(_compressed(content)))
     return attach(run, kind, name, digest, len(content), client_run)
 
 
@@ -66,26 +69,40 @@ def store_log(run: Run, kind: str, path: Path, client_run: ClientRun | None = No
 
 
 class Compressing:
-    """Content that is written piece by piece: hashed, and compressed into a temporary file. Nothing is stored by it.
+    """Content that is written piece by piece: hashed, and compressed; what is long lies in a temporary file meanwhile.
+    Nothing is stored by it.
 
     Not for the kinds of `TEXT_KINDS`: what is written here is not redacted.
     """
 
     def __init__(self) -> None:
         self.size = 0
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with this object
-        weakref.finalize(self, self._file.close)
-        self._writer = zstandard.ZstdCompressor(level=3).stream_writer(self._file, closefd=False)
+        self._waiting: list[bytes] = []  # what is short is compressed in one go
+        self._file: IO[bytes] = io.BytesIO()
+        self._writer: zstandard.ZstdCompressionWriter | None = None
         self._hash = hashlib.sha256()
 
     def write(self, piece: bytes) -> None:
         self.size += len(piece)
         self._hash.update(piece)
-        self._writer.write(piece)
+        if self._writer is not None:
+            self._writer.write(piece)
+            return
+        self._waiting.append(piece)
+        if self.size > _AT_ONCE:
+            self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - closed with this object
+            weakref.finalize(self, self._file.close)
+            self._writer = zstandard.ZstdCompressor(level=3).stream_writer(self._file, closefd=False)
+            self._writer.write(b"".join(self._waiting))
+            self._waiting = []
 
     def close(self) -> None:
         """Everything is written."""
-        self._writer.flush(zstandard.FLUSH_FRAME)
+        if self._writer is not None:
+            self._writer.flush(zstandard.FLUSH_FRAME)
+            return
+        self._file = io.BytesIO(_compressed(b"".join(self._waiting)))
+        self._waiting = []
 
     @property
     def digest(self) -> str:
@@ -111,7 +128,15 @@ def keep(digest: str, content: bytes) -> None:
     """The same for content that is in memory, not compressed yet."""
     path = _path(digest)
     if not storage().exists(path):
-        _save_whole(path, ContentFile(zstandard.ZstdCompressor(level=3).compress(content)))
+        _save_whole(path, ContentFile(_compressed(content)))
+
+
+def _compressed(content: bytes) -> bytes:
+    """By a compressor of this thread: to make one costs more than to compress a small file."""
+    found: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
+    if found is None:
+        found = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=3)
+    return found.compress(content)
 
 
 def _save_whole(path: str, content: "File[bytes]") -> None:

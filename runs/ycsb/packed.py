@@ -2,12 +2,14 @@
 
 import json
 import struct
+import threading
 from typing import Any, Final
 
 import zstandard
 
 from runs.ycsb.errors import PackedDataError
 
+_OF_THREAD: Final = threading.local()
 _PREFIX: Final = struct.Struct(">4sHI")  # magic, version of the format, length of the JSON header
 
 
@@ -35,7 +37,15 @@ def read_heading(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str,
 
 def compressed(body: bytes) -> bytes:
     """With a checksum, so that damage does not look like other numbers."""
-    return zstandard.ZstdCompressor(level=3, write_checksum=True).compress(body)
+    return _compressor().compress(body)
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """One for each thread: to make one costs more than to compress what is small."""
+    found: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
+    if found is None:
+        found = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+    return found
 
 
 def decompressed(packed: bytes | memoryview, size: int) -> bytes:

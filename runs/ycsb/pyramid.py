@@ -23,6 +23,7 @@ BLOCK_S: Final = 60  # the seconds whose histograms are held together
 _LONG_S: Final = 600
 _GROWTH: Final = 1024  # indices by which a block gets wider
 _HAIR: Final = 1 - 1e-12
+_MOST_HELD: Final = 100_000  # counts, of 12 bytes each: beyond that a block with all indices is no larger
 _MOST_OPEN: Final = 64  # blocks: so many minutes may a log be out of order
 
 Columns = Mapping[str, npt.NDArray[np.float32]]
@@ -116,12 +117,14 @@ class Pyramid:
         """All intervals of these seconds are here: merge them on every level."""
         block = self._open.pop(number)
         index, rows = block.merged()
+        values, highest = median_values(index).astype(np.float64), highest_values(index)
         for level in LEVELS:
             if level <= BLOCK_S and index.size:
                 merged = rows.reshape(BLOCK_S // level, level, index.size).sum(axis=1) if level > 1 else rows
-                self._put(level, number * BLOCK_S + level * np.arange(BLOCK_S // level), index, merged)
+                seconds = number * BLOCK_S + level * np.arange(BLOCK_S // level)
+                self._put(level, seconds, values, highest, merged)
         self._close_long(number * BLOCK_S // _LONG_S, index, rows.sum(axis=0))
-        if block.is_dense:
+        if block.is_dense and any(self._missing.values()):
             block.clear()
             self._free.append(block)
 
@@ -136,13 +139,14 @@ class Pyramid:
             self._long[number] = total
         elif total.size:
             used = np.flatnonzero(total)
-            self._put(_LONG_S, np.array([number * _LONG_S]), used, total[None, used])
+            values, highest = median_values(used).astype(np.float64), highest_values(used)
+            self._put(_LONG_S, np.array([number * _LONG_S]), values, highest, total[None, used])
 
-    def _put(self, level: int, seconds: Ints, index: Ints, rows: Amounts) -> None:
+    def _put(self, level: int, seconds: Ints, values: Floats, highest: Ints, rows: Amounts) -> None:
         counted = rows.any(axis=1)
         at = np.searchsorted(self.seconds[level], seconds[counted])
-        for column, values in _latencies(index, rows[counted]).items():
-            self._columns[level][column][at] = values
+        for column, found in _latencies(values, highest, rows[counted]).items():
+            self._columns[level][column][at] = found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,19 +165,39 @@ class _Block:
 
     values: Ints = field(default_factory=lambda: np.zeros((BLOCK_S, 0), dtype=np.int64))
     waiting: list[_Waiting] = field(default_factory=list)
+    # The first intervals as they came: of a short run with few clients there is never more.
+    parts: list[tuple[Ints, Counts]] = field(default_factory=list)
+    held: int = 0  # counts in them
 
     @property
     def is_dense(self) -> bool:
-        return bool(self.values.shape[1])
+        return bool(self.values.shape[1] or self.parts)
 
     def add(self, second: Ints, counts: Counts) -> None:
         """Add the histogram of one interval to each of the seconds."""
+        if not self.values.shape[1] and self.held + counts.index.size <= _MOST_HELD:
+            self.parts.append((second, counts))
+            self.held += counts.index.size
+        else:
+            self._spread()
+            self._add(second, counts)
+
+    def _spread(self) -> None:
+        """Give what is held its place among all indices."""
+        for second, counts in self.parts:
+            self._add(second, counts)
+        self.parts, self.held = [], 0
+
+    def _add(self, second: Ints, counts: Counts) -> None:
         self._grow(int(counts.index.max(initial=0)))
         at = np.repeat(second * self.values.shape[1], counts.sizes) + counts.index
         np.add.at(self.values.reshape(-1), at, counts.count)
 
     def merged(self) -> tuple[Ints, Amounts]:
         """The indices with counts, and those counts, a row for each second; with long intervals they are fractions."""
+        if self.parts and not self.waiting:
+            return self._joined()
+        self._spread()
         self._grow(max((int(one.index.max(initial=0)) for one in self.waiting), default=0))
         values: Amounts = self.values.astype(np.float64) if self.waiting else self.values
         for one in self.waiting:
@@ -182,9 +206,23 @@ class _Block:
         index = np.flatnonzero(values.any(axis=0))
         return index, values.take(index, axis=1)
 
+    def _joined(self) -> tuple[Ints, Ints]:
+        """The same of what is held alone: only the indices that occur get a column."""
+        occurs = np.zeros(max(int(counts.index.max(initial=0)) for _, counts in self.parts) + 1, dtype=np.bool_)
+        for _, counts in self.parts:
+            occurs[counts.index[counts.count > 0]] = True
+        index = np.flatnonzero(occurs)
+        column = np.cumsum(occurs) - 1
+        rows = np.zeros((BLOCK_S, index.size), dtype=np.int64)
+        for second, counts in self.parts:
+            some = counts.count > 0
+            at = np.repeat(second * index.size, counts.sizes)[some] + column[counts.index[some]]
+            np.add.at(rows.reshape(-1), at, counts.count[some])
+        return index, rows
+
     def clear(self) -> None:
         self.values.fill(0)
-        self.waiting = []
+        self.waiting, self.parts, self.held = [], [], 0
 
     def _grow(self, most: int) -> None:
         missing = (most // _GROWTH + 1) * _GROWTH - self.values.shape[1]
@@ -192,22 +230,24 @@ class _Block:
             self.values = np.pad(self.values, ((0, 0), (0, missing)))
 
 
-def _latencies(index: Ints, rows: Amounts) -> dict[str, npt.NDArray[Any]]:
-    """Mean, percentiles and maximum of every row, none of which is empty."""
+def _latencies(values: Floats, highest: Ints, rows: Amounts) -> dict[str, npt.NDArray[Any]]:
+    """Mean, percentiles and maximum of every row, none of which is empty.
+
+    Each column counts the values of one bucket: `values` has what stands for it in a mean, `highest` its largest one.
+    """
     # One row after the other, so that one search finds the values of all.
     running = np.cumsum(rows)
-    begins = np.arange(rows.shape[0]) * index.size
-    until = running[begins + index.size - 1]
+    begins = np.arange(rows.shape[0]) * highest.size
+    until = running[begins + highest.size - 1]
     before = np.concatenate([[0], until[:-1]])
     total = until - before
-    values = median_values(index).astype(np.float64)
     columns: dict[str, npt.NDArray[Any]] = {"mean_us": np.vecdot(rows.astype(np.float64), values) / total}
     for column, percentile in PERCENTILES.items():
         # The rank as in `histogram.rank_of`, a hair less because sums of fractions are off in their last digits.
         rank = (before + np.nextafter(percentile, -np.inf) * total / 100.0) * _HAIR
         whole = rank if running.dtype == np.float64 else np.ceil(rank).astype(np.int64)
-        columns[column] = highest_values(index[np.searchsorted(running, whole) - begins])
-    columns["max_us"] = highest_values(index[np.searchsorted(running, until) - begins])
+        columns[column] = highest[np.searchsorted(running, whole) - begins]
+    columns["max_us"] = highest[np.searchsorted(running, until) - begins]
     return columns
 
 
