@@ -6,9 +6,6 @@ import threading
 import time
 from typing import Final
 
-import redis
-from django.conf import settings
-
 from benchsite.bench.live import BenchmarkFailed
 from benchsite.bench.report import Report
 from benchsite.components import HOST
@@ -17,7 +14,7 @@ from benchsite.generated.equipment import TEAMS
 from benchsite.supervisor import Site
 from benchsite.teams.models import Team
 from reports.frozen import publishing
-from reports.frozen.links import make_link
+from reports.frozen.links import make_link, rotate
 from reports.models import Report as PublishedReport
 from reports.selection import Selection
 from runs.models import Matrix
@@ -32,12 +29,12 @@ TITLE: Final = "Benchmark of Benchsite"
 
 def measure(site: Site) -> Report:
     """A report of forty curves, asked for by eight readers at once on the same machine, in rounds."""
-    path = f"/r/{_published()}"
-    size = len(_get(site.port, path))
+    report = _published()
+    size = len(_get(site.port, f"/r/{make_link(report).token}"))
     rows: list[list[str | int | float]] = []
     for number in range(1, ROUNDS + 1):
-        anew = _anew(site.port, path)
-        _get(site.port, path)
+        anew = _anew(site.port, report)
+        path = f"/r/{make_link(report).token}"
         times = _asked(site.port, path)
         kept = len(times) / ROUND_S
         rows.append([number, kept, anew, kept / anew, statistics.median(times) * 1000, _p99(times) * 1000])
@@ -55,8 +52,8 @@ def measure(site: Site) -> Report:
     )
 
 
-def _published() -> str:
-    """The token of a public report of the generated matrix of forty sweeps."""
+def _published() -> PublishedReport:
+    """A public report of the generated matrix of forty sweeps."""
     slug = TEAMS[0][0]
     if not Team.objects.filter(slug=slug).exists():
         generate(Wanted(runs=2_100, with_series=0, append=True))
@@ -67,7 +64,7 @@ def _published() -> str:
         report = publishing.begin(team, None, Selection(matrix=str(matrix.pk)).query(), TITLE)
         publishing.publish(report, None, {})
         publishing.set_access(report, PublishedReport.Access.PUBLIC, None, None)
-    return make_link(report).token
+    return report
 
 
 def _asked(port: int, path: str) -> list[float]:
@@ -100,22 +97,15 @@ def _asked(port: int, path: str) -> list[float]:
     return times
 
 
-def _anew(port: int, path: str) -> float:
-    """Pages each second with nothing kept, one after the other."""
+def _anew(port: int, report: PublishedReport) -> float:
+    """Pages each second with nothing kept, one after the other: nobody asked for them by this link yet."""
     took = 0.0
     for _ in range(ANEW):
-        _forget()
+        path = f"/r/{rotate(report, None).token}"
         began = time.monotonic()
         _get(port, path)
         took += time.monotonic() - began
     return ANEW / took
-
-
-def _forget() -> None:
-    """Nothing is kept from now on. The same Redis is Celery's, whose keys stay."""
-    with redis.Redis.from_url(settings.REDIS_URL) as client:
-        for key in client.scan_iter("cache:*"):
-            client.delete(key)
 
 
 def _get(port: int, path: str) -> bytes:

@@ -22,6 +22,7 @@ AGAIN: Final = frozenset({409, 429, 500, 502, 503})
 class Sent:
     """How the uploads went."""
 
+    asked: int = 0
     seconds: float = 0.0
     latencies_s: list[float] = field(default_factory=list)  # of those that were answered at the first attempt
     stored: int = 0  # 201 by its first request
@@ -50,9 +51,16 @@ def body_of(upload: Typical, number: int) -> bytes:
 
 
 def send_all(
-    url: str, token: str, numbers: Sequence[int], body: Callable[[int], bytes], *, connections: int, prefix: str
+    url: str,
+    token: str,
+    numbers: Sequence[int],
+    body: Callable[[int], bytes],
+    *,
+    connections: int,
+    prefix: str,
+    most_s: float = float("inf"),
 ) -> Sent:
-    """Upload all of these, each under a key of its own, until each is answered."""
+    """Upload these, each under a key of its own, until each is answered; after `most_s` none is begun any more."""
     sent, lock, waiting = Sent(), threading.Lock(), list(reversed(numbers))
 
     def work() -> None:
@@ -60,9 +68,10 @@ def send_all(
         with closing(asking):
             while True:
                 with lock:
-                    if not waiting:
+                    if not waiting or time.perf_counter() - began > most_s:
                         return
                     number = waiting.pop()
+                    sent.asked += 1
                 _send(asking, f"{prefix}-{number}", body(number), sent, lock)
 
     threads = [threading.Thread(target=work) for _ in range(connections)]

@@ -113,9 +113,9 @@ def own_storages(settings, tmp_path):
     return tmp_path
 
 
-def test_two_requests_with_one_key_at_the_same_time_make_one_run(web, token):
-    """100 pairs; whoever comes second hears that it is under way, or the answer to the first."""
-    number = 100
+@pytest.mark.parametrize("number", [12, pytest.param(100, marks=pytest.mark.long)])
+def test_two_requests_with_one_key_at_the_same_time_make_one_run(web, token, number):
+    """Pairs of them; whoever comes second hears that it is under way, or the answer to the first."""
     bodies = {n: body_of(typical(n), n) for n in range(number)}
     found = []
 
@@ -156,10 +156,10 @@ def upload_while_killing(web, token, number: int, kills: int, seed: int):
 
 
 def test_a_server_killed_in_the_middle_loses_nothing(web, token, own_storages):
-    sent = upload_while_killing(web, token, number=60, kills=2, seed=1)
+    sent = upload_while_killing(web, token, number=30, kills=1, seed=1)
     assert sent.failed == []
-    assert sent.answered == 60
-    check_whole(own_storages, 60)
+    assert sent.answered == 30
+    check_whole(own_storages, 30)
 
 
 @pytest.mark.long

@@ -7,6 +7,8 @@ taken back opens nothing from that moment on, whatever is kept here.
 import gzip
 import hashlib
 import logging
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +24,9 @@ from reports.queries.remembering import key_of
 KEPT_S: Final = 24 * 3600
 LARGEST: Final = 4 * 2**20  # what is larger is made anew: it is a download of few
 PACKED: Final = ("image/png", "application/zip")  # by themselves
+# What this process keeps besides, so that what many read is not fetched from Redis each time.
+NEAR_BYTES: Final = 16 * 2**20
+LARGEST_NEAR: Final = 2**20
 WORTH_PACKING: Final = 1024
 PACKING: Final = 6
 A_YEAR_S: Final = 365 * 24 * 3600
@@ -44,9 +49,42 @@ class Served:
         return gzip.decompress(self.data) if self.is_packed else self.data
 
 
+class _Near:
+    """The pages that this process served last, as many as there is room for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pages: OrderedDict[str, Served] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: str) -> Served | None:
+        with self._lock:
+            found = self._pages.get(key)
+            if found is not None:
+                self._pages.move_to_end(key)
+            return found
+
+    def keep(self, key: str, made: Served) -> None:
+        if len(made.data) > LARGEST_NEAR:
+            return
+        with self._lock:
+            if key not in self._pages:
+                self._bytes += len(made.data)
+            self._pages[key] = made
+            while self._bytes > NEAR_BYTES:
+                _, oldest = self._pages.popitem(last=False)
+                self._bytes -= len(oldest.data)
+
+
+_near = _Near()
+
+
 def served(opened: Opened, what: tuple[object, ...], content_type: str, make: Callable[[], bytes]) -> Served:
     """The bytes of one page or file of a revision. `what` tells them from all others of the same revision."""
     key = key_of(opened.team_id, "frozen", opened.revision_id, *what)
+    near = _near.get(key)
+    if near is not None:
+        return near
     found = _kept(key)
     if found is None:
         body = make()
@@ -54,6 +92,7 @@ def served(opened: Opened, what: tuple[object, ...], content_type: str, make: Ca
         data = gzip.compress(body, PACKING) if pack else body
         found = Served(data, pack, hashlib.sha256(body).hexdigest()[:32], content_type)
         _keep(key, found)
+    _near.keep(key, found)
     return found
 
 
