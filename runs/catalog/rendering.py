@@ -123,7 +123,7 @@ def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
 
     Raises PropertyError for control characters, which no value of a setting needs.
     """
-    lines = ["# Written by Benchsite; changed here, it is overwritten at the next start."]
+    lines = ["# Written by Benchsite, which overwrites it whenever it starts the server."]
     for name, value in settings.items():
         if not _SETTING_NAME.fullmatch(name):
             raise PropertyError({name: f"{name[:60]!r} cannot be the name of a setting."})

@@ -13,7 +13,8 @@ _EMPTY: Final = {
 }
 _START: Final = {
     "redis": "mkdir -p data && redis-server ./redis.conf",
-    "postgresql": "initdb -D data -U ycsb -E UTF8 --locale=C, then postgres -D data -c config_file=postgresql.conf",
+    "postgresql": "initdb -D data -U ycsb -E UTF8 --locale=C, then postgres -D data -c config_file=postgresql.conf; "
+    'once it answers, in another shell, `createdb -h "$HOST" -p "$PORT" -U ycsb ycsb`',
 }
 
 

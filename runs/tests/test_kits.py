@@ -70,6 +70,7 @@ def test_it_holds_everything_that_a_stranger_needs():
         assert word in files["README.md"], word
     postgresql = PlanDatabase("Elephant", "postgresql", "15", 1, "benchsite", "cluster-1", {}, {}, ())
     files = files_of(as_text(a_file(databases={"database-1": postgresql}, entries=(("database-1", "on"),))))
+    assert "createdb" in files["README.md"], "psql and the clients ask for a database that initdb does not make"
     assert 'CREATE TABLE "usertable"' in files["schema/0001-postgresql-on-load-r1.sql"]
     assert "synchronous_commit" in files["servers/1-elephant-on/postgresql.conf"]
 
