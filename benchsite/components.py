@@ -94,7 +94,9 @@ def web(port: int, host: str = HOST) -> Component:
         finally:
             connection.close()
 
-    return Component("web", argv, _log("web"), answers, {"BENCHSITE_DATABASE_POOL": "True"})
+    # Each of its threads computes by itself: numpy's own threads would only wait for one another.
+    environment = {"BENCHSITE_DATABASE_POOL": "True", "OPENBLAS_NUM_THREADS": "1"}
+    return Component("web", argv, _log("web"), answers, environment)
 
 
 def scheduler() -> Component:
