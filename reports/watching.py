@@ -14,7 +14,8 @@ from benchsite.teams import audit
 from benchsite.teams.models import Team, User
 from benchsite.teams.signin import TOKEN_BYTES, digest
 from reports.models import WatchLink
-from reports.selection import Selection, read
+from reports.queries import is_lost, pinned
+from reports.selection import ALL, Selection, read
 from runs.models import Matrix
 
 LIFE: Final = timedelta(hours=24)
@@ -31,18 +32,27 @@ def make(team: Team, by: User, *, title: str, selection: Selection, matrix: Matr
     """The token of a new link, which is nowhere but in the answer. Raises WatchRefused."""
     if open_links(team).count() >= MOST_OPEN:
         raise WatchRefused(f"{MOST_OPEN} watch links are open already: end some of them first.")
+    shown = pinned(team, selection)
+    if not names_what_is_seen(shown):
+        raise WatchRefused("Nothing is in this comparison yet: make the link when there is something to watch.")
+    title = "".join(c if c.isprintable() else " " for c in title).strip()[:LONGEST_TITLE] or "Comparison"
     token = secrets.token_urlsafe(TOKEN_BYTES)
     WatchLink.objects.create(
         team=team,
         token_sha256=digest(token),
-        title=title[:LONGEST_TITLE],
+        title=title,
         matrix=matrix,
-        query=selection.query().removeprefix("?"),
+        query=shown.query().removeprefix("?"),
         created_by=by,
         expires_at=timezone.now() + LIFE,
     )
     audit.note("watch_link_made", team=team, actor=by, subject=title)
     return token
+
+
+def names_what_is_seen(selection: Selection) -> bool:
+    """Whether it says by name what is seen: otherwise it would be the newest matrix, whichever that is by then."""
+    return bool(selection.sweeps or selection.matrix_id or selection.matrix == ALL)
 
 
 def open_links(team: Team) -> QuerySet[WatchLink]:
@@ -51,9 +61,13 @@ def open_links(team: Team) -> QuerySet[WatchLink]:
 
 
 def watched(token: str) -> WatchLink | None:
-    """The open link with this token; None for one that is unknown, too old or was ended. One query."""
-    found = WatchLink.objects.filter(token_sha256=digest(token), revoked_at__isnull=True, expires_at__gt=Now())
-    return found.select_related("team", "matrix").first()
+    """The open link with this token; None for one that is unknown, too old, was ended, or whose matrix is gone."""
+    rows = WatchLink.objects.filter(token_sha256=digest(token), revoked_at__isnull=True, expires_at__gt=Now())
+    found = rows.select_related("team", "matrix").first()
+    if found is None or found.matrix is not None:
+        return found
+    selection = selection_of(found)
+    return found if names_what_is_seen(selection) and not is_lost(found.team, selection) else None
 
 
 def end(link: WatchLink, by: User) -> None:

@@ -18,6 +18,7 @@ from reports.frozen.links import make_link
 from reports.frozen.pictures import Picture, PictureRefused, encoded_anew, keep_pictures
 from reports.frozen.revisions import write_revision
 from reports.models import Report, ReportRevision
+from reports.queries import is_lost, pinned
 
 LONGEST_TITLE: Final = 200
 LONGEST_LIFE: Final = dt.timedelta(days=3660)
@@ -35,10 +36,16 @@ class NumbersChanged(PublishRefused):
 
 def begin(team: Team, user: User | None, query: str, title: str = "") -> Report:
     """A draft about the comparison in that address. Nobody sees it but the team."""
-    draft = Draft(query=query.removeprefix("?")[:LONGEST_QUERY].replace("\0", ""))
+    draft = _pinned(team, Draft(query=query.removeprefix("?")[:LONGEST_QUERY].replace("\0", "")))
     return Report.objects.create(
         team=team, title=title_of(title), draft=draft.as_json(), created_by=user, access=Report.Access.PRIVATE
     )
+
+
+def _pinned(team: Team, draft: Draft) -> Draft:
+    """The draft about what its address means today, and not about whichever matrix is the newest at publishing."""
+    query = pinned(team, draft.selection).query().removeprefix("?")
+    return replace(draft, query=query) if len(query) <= LONGEST_QUERY else draft
 
 
 def title_of(text: str) -> str:
@@ -73,7 +80,15 @@ def publish(report: Report, user: User | None, pictures: Mapping[str, bytes], *,
 
 
 def publish_once(report: Report, user: User | None) -> Built:
-    """The report, kept where it is new or changed, and its next revision; what is refused leaves nothing behind."""
+    """The report, kept where it is new or changed, and its next revision; what is refused leaves nothing behind.
+
+    Nobody has looked at it, so an address that is not meant as it stands is refused.
+    """
+    draft = draft_of(report.draft)
+    if problems := draft.selection.problems:
+        raise PublishRefused(" ".join(problems))
+    _refuse_what_is_lost(report.team, draft)
+    report.draft = _pinned(report.team, draft).as_json()
     made = _publishable(report)
     with transaction.atomic():
         report.save()
@@ -82,12 +97,19 @@ def publish_once(report: Report, user: User | None) -> Built:
 
 
 def _publishable(report: Report, seen: str = "") -> Built:
+    _refuse_what_is_lost(report.team, draft_of(report.draft))
     made = built(report)
     if not made.content["sources"]:
         raise PublishRefused("Nothing that counts is in this report: choose sweeps of which at least one point counts.")
     if seen and seen != shown_digest(made.content):
         raise NumbersChanged("Something changed since you looked: read it once more, then publish.")
     return made
+
+
+def _refuse_what_is_lost(team: Team, draft: Draft) -> None:
+    """Another matrix never takes the place of the one that the report is about."""
+    if is_lost(team, draft.selection):
+        raise PublishRefused("The matrix that this report is about is not among your team's: choose another one.")
 
 
 def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[str, bytes]) -> ReportRevision:

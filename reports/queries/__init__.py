@@ -4,7 +4,7 @@ Every choice of rows takes the team that may see them. The number of queries doe
 there are.
 """
 
-from reports.queries.choosing import Chosen, Compared, chosen, compared, sweeps_of
+from reports.queries.choosing import Chosen, Compared, chosen, compared, is_lost, pinned, sweeps_of
 from reports.queries.curves import curves, outlines, run_point
 from reports.queries.facets import Facets, facets
 from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
@@ -31,12 +31,14 @@ __all__ = [
     "compared",
     "curves",
     "facets",
+    "is_lost",
     "key_of",
     "last_evidence",
     "measured_workloads",
     "noise_floors",
     "others_of",
     "outlines",
+    "pinned",
     "profile_of",
     "remembered",
     "rows_digest",

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -88,6 +88,25 @@ def chosen(team: Team, selection: Selection) -> Chosen:
             f"team's; left out."
         )
     return Chosen(tuple(found), matrix, tuple(problems))
+
+
+def pinned(team: Team, selection: Selection) -> Selection:
+    """What the selection means today, said so that it means the same tomorrow: the newest matrix by its id.
+
+    For what others see by a link: a matrix that is submitted later is none of theirs.
+    """
+    if selection.sweeps or selection.matrix == ALL:
+        return selection
+    found = chosen(team, selection)
+    if found.matrix is not None:
+        return replace(selection, matrix=str(found.matrix.pk))
+    return replace(selection, matrix="", sweeps=tuple(sweep.pk for sweep in found.sweeps))
+
+
+def is_lost(team: Team, selection: Selection) -> bool:
+    """Whether it names a matrix that the team does not have (any more), in the place of which another would stand."""
+    key = selection.matrix_id
+    return key is not None and not selection.sweeps and not Matrix.objects.filter(team=team, pk=key).exists()
 
 
 def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | None:

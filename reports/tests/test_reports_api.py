@@ -8,7 +8,8 @@ from django.test import Client
 from benchsite.teams import tokens
 from benchsite.teams.models import Role, Scope
 from reports.frozen.links import LinkRevoked, open_link
-from reports.models import Report
+from reports.frozen.revisions import content_of
+from reports.models import Report, ReportRevision
 from reports.tests.frozen import measured_matrix, published
 from runs.tests.factories import make_team, make_user
 
@@ -78,6 +79,22 @@ def test_nothing_that_counts_is_refused_and_leaves_nothing(ask, team):
     answer = ask("post", "", {"title": "Empty", "query": ""})
     assert answer.status_code == 422 and answer.json()["type"] == "/problems/report-refused"
     assert not Report.objects.exists()
+
+
+@pytest.mark.parametrize("asked", ["v=1&matrix=01a1fe6c-2e35-7000-8000-000000000000", "v=1&matrix=nightly", "matrx=x"])
+def test_another_matrix_never_takes_the_place_of_the_one_that_is_asked_for(ask, query, asked):
+    answer = ask("post", "", {"title": "T", "query": asked})
+    assert answer.status_code == 422 and answer.json()["type"] == "/problems/report-refused"
+    assert not Report.objects.exists()
+
+
+def test_a_later_revision_is_about_the_same_matrix(ask, query, team):
+    said = ask("post", "", {"title": "T", "query": ""}).json()
+    assert Report.objects.get().draft["query"] == query
+    measured_matrix(team)
+    again = ask("post", f"/{said['id']}/revisions", {})
+    first, second = ({one["run"] for one in content_of(row)["sources"]} for row in ReportRevision.objects.all())
+    assert again.status_code == 201 and first == second
 
 
 @pytest.mark.parametrize(

@@ -116,9 +116,10 @@ def test_a_viewer_makes_none_and_a_stranger_ends_none(client_in, team):
     assert "Quick study" not in stranger.get("/watch/").content.decode()
 
 
-def test_nonsense_is_refused(client_in, anybody):
+def test_nonsense_is_refused(client_in, anybody, team):
     assert client_in.post("/watch/new/", {"matrix": "x"}).status_code == 404
     assert anybody.get("/watch/nothing/").status_code == 410
+    study(team)
     path = link_to(client_in, query="sweep=%00&op=<script>")
     assert anybody.get(path).status_code == 200
     assert anybody.get(path + "figures/nothing/").status_code == 404
@@ -131,3 +132,34 @@ def test_many_who_watch_are_one_question(client_in, team, anybody, django_assert
         anybody.get(path + "figures/ceilings/?theme=dark")
     with django_assert_max_num_queries(24):
         anybody.get(path)
+
+
+def test_it_never_shows_a_matrix_that_is_newer_than_the_link(client_in, team, anybody):
+    study(team, name="Shown")
+    path = link_to(client_in, query="", title="What is there now")
+    before = [anybody.get(url.replace("&amp;", "&")).json()["table"] for url in figures_of(anybody, path)]
+    study(team, name="Hidden", modes=("everysec",))
+    assert "everysec" not in anybody.get(path).content.decode()
+    assert [anybody.get(url.replace("&amp;", "&")).json()["table"] for url in figures_of(anybody, path)] == before
+
+
+def test_it_shows_nothing_once_its_matrix_is_gone(client_in, team, anybody):
+    shown = study(team, name="Shown")
+    path = link_to(client_in, query=f"v=1&matrix={shown.pk}", title="One of them")
+    study(team, name="Hidden", modes=("everysec",))
+    assert anybody.get(path).status_code == 200
+    WatchLink.objects.update(query=f"v=1&matrix={team.pk}")  # as if it were deleted: no matrix has that id
+    assert anybody.get(path).status_code == 410
+    WatchLink.objects.update(query="v=1")
+    assert anybody.get(path).status_code == 410
+
+
+def test_what_is_not_there_yet_is_not_watched(client_in):
+    answer = client_in.post("/watch/new/", {"query": "", "title": "Nothing"})
+    assert answer.status_code == 422 and "Nothing is in this comparison yet" in answer.content.decode()
+
+
+def test_a_title_is_one_line_that_can_be_kept(client_in, team):
+    matrix = study(team)
+    link_to(client_in, query=f"v=1&matrix={matrix.pk}", title="a\0b\r\n" + "c" * 500)
+    assert WatchLink.objects.get().title == "a b  " + "c" * 195
