@@ -95,6 +95,15 @@ def test_rejected_and_excluded_runs_never_count(team, asked):
     assert "noisy neighbour" in said["reasons"][-1]
 
 
+def test_a_rejected_first_try_does_not_hide_what_was_measured_before_the_second(team, asked):
+    sweep = make_test(team)
+    commit_runs(sweep, "cccc3333", 1001.0, days_ago=9, verdict="reject")
+    commit_runs(sweep, "aaaa1111", 1000.0, days_ago=5)
+    again = commit_runs(sweep, "cccc3333", 1001.0, days_ago=1)
+    said = asked(again[0])
+    assert (said["verdict"], said["base"]["commit"]) == ("pass", "aaaa1111")
+
+
 def test_where_no_new_run_counts_it_is_an_error(team, asked):
     sweep = make_test(team)
     commit_runs(sweep, "aaaa1111", 1000.0, days_ago=9)

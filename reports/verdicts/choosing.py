@@ -12,7 +12,7 @@ from reports.models import Baseline
 from reports.queries import baselines
 from reports.queries.baselines import DEFAULT_BRANCHES
 from reports.verdicts.answers import Side, VerdictAnswer
-from reports.verdicts.judging import side_of, verdict_of
+from reports.verdicts.judging import side_of, verdict_of, why_not
 from runs.models import Run
 from runs.models.run import Status
 from runs.spec import RunSpec
@@ -60,7 +60,9 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     own = new[0].branch
     branches = [branch] if branch else list(dict.fromkeys([*DEFAULT_BRANCHES, own]))
     rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test." if branch else RULE
-    runs = baselines.runs_before(new, branches)
+    # A first try that was rejected is not what is judged: what was measured since may well stand before the second.
+    counted = [run for run in new if not why_not(run)]
+    runs = baselines.runs_before(counted or new, branches)
     if not runs:
         return Against(side=Side((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
     side = side_of(runs)
