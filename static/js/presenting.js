@@ -24,10 +24,11 @@
     leave();
     at = Math.min(Math.max(to, 0), shown.length - 1);
     const figure = shown[at];
-    figure.prepend(make("p", "present__title", figure.dataset.name || ""));
+    const title = figure.dataset.title || figure.dataset.name || "figure";
+    figure.prepend(make("p", "present__title", title));
     figure.classList.add("is-presented");
     draw(figure, "slide");
-    bar.querySelector("[role=status]").textContent = `${at + 1} of ${shown.length}: ${figure.dataset.name || "figure"}`;
+    bar.querySelector("[role=status]").textContent = `${at + 1} of ${shown.length}: ${title}`;
     for (const button of bar.querySelectorAll("[data-step]")) button.disabled = at + +button.dataset.step < 0 || at + +button.dataset.step >= shown.length;
   }
 
