@@ -41,6 +41,10 @@ BECOMES: Final[Mapping[Kind, str]] = {
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9_-]{0,62})"
 _INNER: Final = "local|internal|lan|corp|intra|intranet|home|localdomain|private|svc|test|invalid|example"
 _OUTER: Final = "com|net|org|io|de|eu|dev|cloud|edu|gov|app|tech|info|biz"
+# Of countries, where a name has another label before: “bench.acme.fr”, and neither “run.sh” nor “README.md”.
+_COUNTRY: Final = (
+    "at|au|be|br|ca|ch|cn|cz|dk|es|fi|fr|gr|hu|ie|il|in|it|jp|kr|mx|nl|no|nz|pl|pt|ro|ru|se|sg|sk|tr|tw|ua|uk|us|za"
+)
 _BYTE: Final = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _V6: Final = r"(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}|fe80::[0-9a-f:]+"
 
@@ -54,6 +58,7 @@ _PATTERNS: Final[tuple[tuple[Kind, str], ...]] = (
     (Kind.ADDRESS, rf"(?<![\w:])(?:{_V6})(?![\w:])"),
     (Kind.HOST, rf"\bip-\d+-\d+-\d+-\d+(?:\.{_LABEL})*"),
     (Kind.HOST, rf"(?<![\w.-])(?:{_LABEL}\.){{1,8}}(?:{_INNER}|{_OUTER})(?![\w-])(?!\.\w)(?::\d+)?"),
+    (Kind.HOST, rf"(?<![\w.-])(?:{_LABEL}\.){{2,8}}(?:{_COUNTRY})(?![\w-])(?!\.\w)(?::\d+)?"),
     (Kind.HOST, rf"(?<![\w.:/-])(?=[a-z0-9_.-]*[a-z]){_LABEL}(?:\.{_LABEL}){{0,8}}:\d{{4,5}}(?!\d|:)"),
 )
 # A web address that tells of a private place, though somebody wrote it on purpose.

@@ -203,3 +203,13 @@ def test_settings_are_shown_where_they_can_be_no_place(name, value, seen):
 
 def test_settings_stand_in_one_cell():
     assert safe_settings({"dir": "/x", "appendonly": "yes"}) == "appendonly=yes, dir=not shown"
+
+
+@pytest.mark.parametrize("host", ["db7.bench.acme.fr", "a.b.co.uk:27017", "db-1.lab.ethz.ch", "node.rack2.example.jp"])
+def test_host_names_below_countries_are_found(host):
+    assert Redactor({}).clean(f"It ran on {host}, alone.", "notes") == "It ran on [host], alone."
+
+
+@pytest.mark.parametrize("text", ["run-here.sh", "README.md", "v7.2.4", "ycsb-0.17.0.tar.gz", "i.e. it", "lib.rs"])
+def test_files_and_versions_are_no_hosts(text):
+    assert Redactor({}).clean(f"See {text} for more.", "notes") == f"See {text} for more."
