@@ -17,7 +17,7 @@ _ADDRESS = re.compile(
     r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252}))(?::(?P<port>[0-9]{0,5}))?", re.A
 )
 # By these an IPv6 network reaches IPv4 addresses, whichever way its translator is set up.
-_TRANSLATED = [ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48")]
+_TRANSLATED = [ipaddress.IPv6Network(network) for network in ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96")]
 _BARE_V6 = re.compile(r"[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]{0,40}")
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -144,7 +144,7 @@ def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:
     """Why nobody may connect there, or nothing."""
     if address.is_loopback:
         return "a loopback address"
-    if address.is_link_local:
+    if address.is_link_local or (isinstance(address, ipaddress.IPv6Address) and address.is_site_local):
         return "a link-local address"
     if address.is_unspecified or address.is_multicast or address == ipaddress.IPv4Address("255.255.255.255"):
         return "no address of a single machine"
