@@ -459,13 +459,14 @@ def outcome(options: argparse.Namespace, said: dict[str, Any], verdicts: list[di
     words = [one["verdict"] for one in verdicts]
     rejected = [one for one in said["runs"] if one["verdict"] == "reject"]
     if rejected or "error" in words or not said["runs"]:
-        why = "; ".join(
+        why = [
             f"{one['name']}: {finding['message']}"
             for one in rejected
             for finding in one["findings"]
             if finding["severity"] == "reject"
-        )
-        return BENCHMARK_FAILED, f"The benchmark failed. {why or 'No run counts.'}"
+        ]
+        more = f" And {len(why) - 1} more rejections, listed above." if len(why) > 1 else ""
+        return BENCHMARK_FAILED, f"The benchmark failed. {why[0] if why else 'No run counts.'}{more}"
     if options.dry_run or options.no_verdict:
         return PASS, "Nothing was stored: a dry run." if options.dry_run else "Uploaded; no verdict was asked for."
     if "regression" in words:

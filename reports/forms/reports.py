@@ -53,7 +53,7 @@ class TextsForm(forms.Form):
         max_length=LONGEST_NOTES,
         required=False,
         widget=forms.Textarea(attrs={"rows": 10}),
-        help_text="Markdown: **bold**, lists, tables, links. HTML and pictures are left out.",
+        help_text="Markdown: **bold**, lists, tables, links. HTML is shown as text, pictures as links.",
     )
     paid_by = forms.CharField(label="Who paid for it", max_length=LONGEST_DISCLOSURE, required=False)
     vendor_relations = forms.CharField(label="Relations to vendors", max_length=LONGEST_DISCLOSURE, required=False)

@@ -46,7 +46,9 @@ def open_link(token: str) -> ReportLink:
     if found.report is None:
         raise LinkRevoked("This report was deleted.")
     if found.revoked_at is not None:
-        raise LinkRevoked("This link was taken back by the team that published the report. Ask them for the new one.")
+        raise LinkRevoked(
+            "This link was taken back by the team that published the report. Ask them whether there is another."
+        )
     if found.report.has_expired:
         raise LinkRevoked("This link has expired. Ask the team that published the report to extend it.")
     return found

@@ -1,5 +1,8 @@
 """What templates say of verdicts against a baseline."""
 
+from collections.abc import Mapping
+from uuid import UUID
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -16,6 +19,12 @@ TONES = {"pass": "pass", "improvement": "pass", "mixed": "warn", "regression": "
 def against_badge(verdict: object) -> SafeString:
     """A verdict against a baseline as shape, word and colour."""
     return format_html('<span class="badge badge--{}">{}</span>', TONES.get(str(verdict), "none"), str(verdict))
+
+
+@register.filter
+def named_run(names: Mapping[UUID, str], pk: UUID) -> str:
+    """What a run is called; the beginning of its id where it was deleted meanwhile."""
+    return names.get(pk, f"{str(pk)[:13]}…")
 
 
 @register.filter

@@ -95,16 +95,18 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         found = verdict_of_run(run, baseline=wanted)
     except BaselineUnknown:
         problem, found = f"There is no baseline “{wanted}”; the rule chose.", verdict_of_run(run)
+    sides = [*found.new.runs, *(found.base.runs if found.base else ())]
+    card = bool(request.htmx)  # type: ignore[attr-defined]
     context = {
         "run": run,
         "found": found,
+        "run_names": {} if card else dict(Run.objects.filter(team=run.team, pk__in=sides).values_list("pk", "name")),
         "wanted": wanted,
         "problem": problem,
         "names": list(Baseline.objects.filter(team=run.team).values_list("name", flat=True)[:MOST_NAMES]),
         "can_run": has_role(request, Role.RUNNER),
         "is_admin": has_role(request, Role.ADMIN),
     }
-    card = bool(request.htmx)  # type: ignore[attr-defined]
     return render(request, "reports/verdict/card.html" if card else "reports/verdict.html", context)
 
 
