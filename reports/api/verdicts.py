@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja import Query, Schema
 from pydantic import Field
 
-from benchsite.rest.authentication import Needs, team_in
+from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import refusals
@@ -79,8 +79,9 @@ def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) 
             "Too many requests wait for runs already. Ask without `wait`, or again later.",
             headers={"Retry-After": str(RETRY_AFTER_S)},
         ) from None
-    if not (asked.branch or asked.shares()):
-        tell(run, found)  # What somebody tries out with other rules is no news.
+    # What somebody tries out with other rules is no news, and who may only read sends no mail.
+    if not (asked.branch or asked.shares()) and Scope.RUNS_WRITE in bearer_in(request).scopes:
+        tell(run, found)
     return found
 
 

@@ -37,6 +37,7 @@ GAVE_UP = (
     "The reader was lost twice (killed, perhaps for want of memory), and nothing was stored. Import fewer files at a "
     "time, or tell an operator of this site."
 )
+IMPOSSIBLE = "These files state something impossible: a negative count, or a number beyond anything measured."
 BROKE_OFF = "The files did not arrive completely: import them again."
 
 

@@ -7,6 +7,7 @@ for a worker, which goes the way of `working`.
 import hashlib
 import io
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -31,6 +32,7 @@ from runs.uploading.stating import stated_by, told_by
 from runs.ycsb.clients import RunFiles
 from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
 
+log = logging.getLogger(__name__)
 State = Upload.State
 NOTHING: Final = {"files": [], "runs": [], "more_runs": 0}  # `Upload.recognised` of what nobody is asked about
 # Makes the body of the answer from what was stored.
@@ -112,9 +114,8 @@ def _at_once(asked: Asked, answer: Answer) -> Stored:
         try:
             runs = _insert(row, asked, found)
         except (IntegrityError, DataError) as error:
-            told = str(error).splitlines()[0][:300]
-            why = f"These files state something impossible, which the database refuses: {told}"
-            raise ResultRefused("malformed-result", why) from error
+            log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
+            raise ResultRefused("malformed-result", life.IMPOSSIBLE) from error
         said = answer(row, runs, found.runs)
         key = keys.store(
             asked.team, asked.kind, asked.key, fingerprint, upload=row, status=201, answer=said

@@ -34,8 +34,8 @@ def work_on(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
     except YcsbError as error:
         life.fail(upload_id, claim, str(error))
     except (IntegrityError, DataError) as error:
-        told = str(error).splitlines()[0][:300]
-        life.fail(upload_id, claim, f"These files state something impossible, which the database refuses: {told}")
+        log.info("Upload %s was refused by the database: %s", upload_id, str(error).splitlines()[0])
+        life.fail(upload_id, claim, life.IMPOSSIBLE)
     except Exception as error:
         log.exception("Upload %s failed inside Benchsite.", upload_id)
         why = f"Benchsite itself failed ({type(error).__name__}: {str(error)[:300]}). Tell an operator of this site."
