@@ -71,16 +71,16 @@ matrix_urls: Patterns = [
     path("preview/", matrices.matrix_preview, name="matrix-preview"),
     path("templates/", matrices.matrix_templates, name="matrix-templates"),
     path("import/", plans.plan_import, name="plan-import"),
-    path("<uuid:pk>/plan/", plans.plan_export, name="plan-export"),
-    path("<uuid:pk>/kit/", plans.kit, name="kit"),
-    path("<uuid:pk>/outputs/", outputs.outputs, name="outputs"),
-    path("<uuid:pk>/outputs/<uuid:upload>/", outputs.outputs_brought, name="outputs-brought"),
+    path("<uuid:pk>/plan/", plans.plan_export, name="matrix-plan"),
+    path("<uuid:pk>/kit/", plans.kit, name="matrix-kit"),
+    path("<uuid:pk>/outputs/", outputs.outputs, name="matrix-outputs"),
+    path("<uuid:pk>/outputs/<uuid:upload>/", outputs.outputs_brought, name="matrix-outputs-brought"),
     path("<uuid:pk>/", matrix.matrix, name="matrix"),
     path("<uuid:pk>/live/", matrix.matrix_live, name="matrix-live"),
     path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),
     path("<uuid:pk>/resume/", matrix.matrix_resume, name="matrix-resume"),
     path("<uuid:pk>/notes/", matrix.matrix_notes, name="matrix-notes"),
-    path("<uuid:pk>/repeat/", schedules.schedule_add, name="schedule-add"),
+    path("<uuid:pk>/repeat/", schedules.schedule_add, name="matrix-repeat"),
 ]
 
 schedule_urls: Patterns = [

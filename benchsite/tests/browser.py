@@ -75,7 +75,7 @@ def addresses(world: Any) -> list[str]:
     found = [_address(name) for name in PAGES] + [_address(t, getattr(world, t).pk) for t in THINGS]
     found += [_address("history-series", run.config_key) for run in runs[:1]]
     found.append(_address("published-study", "aerospike-2017"))
-    found.append(_address("schedule-add", world.matrix.pk))
+    found.append(_address("matrix-repeat", world.matrix.pk))
     found += [why + pair for why in [_address("why")] if why]
     return [address for address in found if address]
 

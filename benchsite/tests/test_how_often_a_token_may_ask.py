@@ -25,7 +25,7 @@ def in_one_window(monkeypatch, settings):
 
 def test_every_answer_says_what_is_left(team):
     program = program_of(team)
-    left = [program.get(where) for where in ("/runs", "/runs/no-key")]
+    left = [program.get(where) for where in ("/runs", "/runs?limit=x")]
     assert left[0]["RateLimit-Policy"] == '"requests";q=3;w=60'
     assert re.fullmatch(r'"requests";r=2;t=\d{1,2}', left[0]["RateLimit"])
     assert left[1].status_code == 400

@@ -29,12 +29,12 @@ def counts():
 def test_it_offers_the_plan_file_and_the_kit(client_in, team):
     matrix = a_matrix(team)
     page = client_in.get(reverse("matrix", args=[matrix.pk])).content.decode()
-    for name in ("plan-export", "kit"):
+    for name in ("matrix-plan", "matrix-kit"):
         assert reverse(name, args=[matrix.pk]) in page
-    saved = client_in.get(reverse("plan-export", args=[matrix.pk]))
+    saved = client_in.get(reverse("matrix-plan", args=[matrix.pk]))
     assert saved.content.decode() == export_plan(matrix)
     assert saved["Content-Disposition"].startswith("attachment; ")
-    with zipfile.ZipFile(io.BytesIO(client_in.get(reverse("kit", args=[matrix.pk])).content)) as kit:
+    with zipfile.ZipFile(io.BytesIO(client_in.get(reverse("matrix-kit", args=[matrix.pk])).content)) as kit:
         assert kit.testzip() is None
 
 
@@ -101,7 +101,7 @@ def test_it_plans_runs_by_hand_that_nobody_schedules(client_in, team):
     assert export_plan(matrix) == text
     assert runs[0].spec["stated"]["hardware"] == "a laptop"
     page = client_in.get(reverse("matrix", args=[matrix.pk])).content.decode()
-    assert "run by hand" in page and "Redis 7" in page and reverse("outputs", args=[matrix.pk]) in page
+    assert "run by hand" in page and "Redis 7" in page and reverse("matrix-outputs", args=[matrix.pk]) in page
     assert "to be run by hand" in client_in.get(reverse("run", args=[runs[0].pk])).content.decode()
     assert "waits for outputs" in client_in.get(reverse("matrices")).content.decode()
 
@@ -123,7 +123,7 @@ def bring(client, matrix, files):
         for name, text in files.items():
             archive.writestr(name, text)
     sent = {"files": SimpleUploadedFile("outputs.zip", out.getvalue())}
-    answer = client.post(reverse("outputs", args=[matrix.pk]), sent)
+    answer = client.post(reverse("matrix-outputs", args=[matrix.pk]), sent)
     assert answer.status_code == 302, answer.content.decode()
     return answer["Location"], client.get(answer["Location"]).content.decode()
 
@@ -164,23 +164,23 @@ def test_it_says_that_damaged_outputs_cannot_be_merged_and_fills_no_cell(client_
 def test_it_shows_nothing_to_another_team_and_lets_viewers_only_look(stranger, client_in, team, user):
     matrix = by_hand(team, user)
     bring(client_in, matrix, {"README.md": "x"})
-    brought = reverse("outputs-brought", args=[matrix.pk, Upload.objects.get().pk])
-    for name in ("plan-export", "kit", "outputs"):
+    brought = reverse("matrix-outputs-brought", args=[matrix.pk, Upload.objects.get().pk])
+    for name in ("matrix-plan", "matrix-kit", "matrix-outputs"):
         assert stranger.get(reverse(name, args=[matrix.pk])).status_code == 404
     assert stranger.get(brought).status_code == 404 and stranger.post(brought).status_code == 404
     assert stranger.get(reverse("plan-import") + f"?from={matrix.pk}").status_code == 404
     viewer = signed_in(make_user(team=team, role=Role.VIEWER))
-    assert viewer.get(reverse("kit", args=[matrix.pk])).status_code == 200
-    for address in (reverse("plan-import"), reverse("outputs", args=[matrix.pk]), brought):
+    assert viewer.get(reverse("matrix-kit", args=[matrix.pk])).status_code == 200
+    for address in (reverse("plan-import"), reverse("matrix-outputs", args=[matrix.pk]), brought):
         assert viewer.get(address).status_code == 403
     ordinary = a_matrix(team, " again")
-    assert client_in.get(reverse("outputs", args=[ordinary.pk])).status_code == 404
+    assert client_in.get(reverse("matrix-outputs", args=[ordinary.pk])).status_code == 404
     assert client_in.get(reverse("plan-import") + "?from=nonsense").status_code == 404
 
 
 def test_it_asks_few_queries_however_large_the_plan(client_in, team, user, django_assert_max_num_queries):
     matrix = by_hand(team, user)
-    for address in (reverse("outputs", args=[matrix.pk]), reverse("matrix", args=[matrix.pk])):
+    for address in (reverse("matrix-outputs", args=[matrix.pk]), reverse("matrix", args=[matrix.pk])):
         with django_assert_max_num_queries(25):
             client_in.get(address)
     ordinary = a_matrix(team, " again")

@@ -40,7 +40,7 @@ def _outputs(request: HttpRequest, matrix: Matrix, handler: ImportedFiles) -> Ht
         problem = handler.refused or ("" if files else "Choose the outputs, or a zip of them.")
         if not problem:
             upload = receive_outputs(matrix, user_of(request), [(file.name or "", file) for file in files])
-            return redirect("outputs-brought", pk=matrix.pk, upload=upload.pk)
+            return redirect("matrix-outputs-brought", pk=matrix.pk, upload=upload.pk)
     runs = matrix.runs.order_by("position").only("name", "status", "position", "spec", "phase", "verdict")
     context = {
         "matrix": matrix, "problem": problem, "most_bytes": MOST_BYTES, "most_files": MOST_FILES,
@@ -60,7 +60,7 @@ def outputs_brought(request: HttpRequest, pk: uuid.UUID, upload: uuid.UUID) -> H
     if request.method == "POST" and "discard" in request.POST:
         if life.discard(found):
             messages.success(request, "The outputs were dropped: nothing of them is kept.")
-        return redirect("outputs", pk=pk)
+        return redirect("matrix-outputs", pk=pk)
     placed = found.recognised.get("outputs", {})
     if request.method == "POST" and placed and not placed["problems"] and life.complete(found, {}):
         work_at_once(found)
@@ -68,6 +68,6 @@ def outputs_brought(request: HttpRequest, pk: uuid.UUID, upload: uuid.UUID) -> H
         if found.state == Upload.State.SAVED:
             messages.success(request, f"{len(placed['cells'])} cells are filled and judged.")
             return redirect("matrix", pk=pk)
-        return redirect("outputs-brought", pk=pk, upload=upload)
+        return redirect("matrix-outputs-brought", pk=pk, upload=upload)
     context = {"matrix": found.matrix, "upload": found, "placed": placed, "busy": found.state in BUSY}
     return render(request, "runs/matrices/brought.html", context | {"team": team_of(request)})
