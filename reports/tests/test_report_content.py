@@ -102,6 +102,20 @@ def test_the_plan_goes_along_and_can_be_read(team):
     assert read_plan(content["plan"]).entries and "load-hera" not in content["plan"]
 
 
+def test_the_plan_says_which_version_answered_where_nobody_stated_one(team):
+    from runs.tests.factories import make_load_generator
+
+    matrix = measured_matrix(team)
+    team.databases.update(version="")
+    matrix.load_generators.add(make_load_generator())
+    matrix.runs.update(evidence={"server_version": "7.0.15"})
+    plan = read_plan(build(team, about(matrix), "T").content["plan"])
+    assert [one.version for one in plan.databases.values()] == ["7.0.15"]
+    matrix.runs.filter(pk=matrix.runs.first().pk).update(evidence={"server_version": "7.2.0"})
+    plan = read_plan(build(team, about(matrix), "T").content["plan"])
+    assert [one.version for one in plan.databases.values()] == [""]
+
+
 def test_forty_sweeps_are_built_in_a_few_seconds_and_no_more_queries(team):
     few = measured_matrix(team, modes=("off", "always"), repeats=1)
     many = measured_matrix(team, modes=[f"mode-{number}" for number in range(40)], repeats=1)
