@@ -78,9 +78,8 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """What was recognised, with the form that completes it; POST saves."""
     found = owned_or_404(Upload.objects.select_related("user"), request, pk)
     if found.matrix_id:
-        return redirect(
-            "matrix-outputs-brought", pk=found.matrix_id, upload=pk
-        )  # Outputs of a kit have a page of their own.
+        # Outputs of a kit have a page of their own.
+        return redirect("matrix-outputs-brought", pk=found.matrix_id, upload=pk)
     if request.method == "POST" and found.state != State.RECOGNISED:
         return redirect("import", pk=pk)  # A second click: the first one saves, or has saved.
     form = ImportForm(request.POST if request.method == "POST" else None, upload=found) if completable(found) else None
