@@ -18,7 +18,7 @@ def check() -> ModuleType:
     return module
 
 
-def answer(*dependencies: dict) -> str:
+def answer(*dependencies):
     return json.dumps({"dependencies": list(dependencies), "fixes": []})
 
 

@@ -21,7 +21,7 @@ METRIC = {
 }  # fmt: skip
 
 
-def verdict(word: str, *metrics) -> dict:
+def verdict(word, *metrics):
     return {
         "verdict": word, "reasons": [f"{word}: said"], "new": {"runs": ["1"]}, "left_out": [], "metrics": list(metrics),
         "base": {"chosen": "By the rule."},
@@ -33,7 +33,8 @@ class Stand(ThreadingHTTPServer):
 
     def __init__(self, *answers) -> None:
         super().__init__(("127.0.0.1", 0), Answers)
-        self.answers, self.asked = list(answers), []
+        self.answers = list(answers)
+        self.asked: list[object] = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
