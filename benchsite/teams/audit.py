@@ -19,6 +19,7 @@ KINDS: Final = {
     "token_rotated": "rotated a token",
     "token_revoked": "revoked a token",
     "run_deleted": "deleted a run",
+    "thing_deleted": "deleted",
     "verdict_overridden": "let a rejected run count",
     "override_withdrawn": "let the verdict decide again",
     "handed_over": "handed everything over",

@@ -36,6 +36,7 @@ def test_it_deletes_what_nothing_needs(operator, team, model, name, make):
     response = operator.post(reverse(f"{name}-delete", args=[thing.pk]), follow=True)
     assert not model.objects.filter(pk=thing.pk).exists()
     assert f"The {name} “{thing}” was deleted." in response.content.decode()
+    assert team.audit.values_list("kind", "subject", "text").get() == ("thing_deleted", str(thing), name)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from django.db.models.deletion import Collector, ProtectedError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from benchsite.teams import audit
+from benchsite.teams.permissions import team_of, user_of
 from runs.models import MatrixEntry
 
 SHOWN = 5
@@ -64,6 +66,7 @@ def delete_page(
         try:
             with transaction.atomic():
                 thing.delete()
+                audit.note("thing_deleted", team=team_of(request), actor=user_of(request), subject=name, text=kind)
         except ProtectedError:
             found = blockers(thing, also())  # Somebody began to use it while the page was being read.
         else:
