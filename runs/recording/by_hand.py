@@ -67,7 +67,7 @@ def read_outputs(upload: Upload, claim: uuid.UUID) -> None:
                 for member in open_members(one.name, stream, progress=progress.file(one.size)):
                     if len(kept) >= MOST_FILES:
                         raise UnreadableFile(f"There are more than {MOST_FILES:,} files: bring fewer cells at a time.")
-                    kept.append(reading._redacted(upload.pk, len(kept), member, names))
+                    kept.append(reading.redacted_member(upload.pk, len(kept), member, names))
                     names.add(kept[-1].name)
             except UnreadableFile as error:
                 kept.append(ReadMember(reading.own_name(one.name, names), one.size, "", "", 0, str(error)))

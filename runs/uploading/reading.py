@@ -222,7 +222,7 @@ def _redact_all(upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: 
             try:
                 for member in open_members(one.name, stream, progress=progress.file(one.size)):
                     _check_room(kept)
-                    kept.append(_redacted(upload_id, len(kept), member, {other.name for other in kept}))
+                    kept.append(redacted_member(upload_id, len(kept), member, {other.name for other in kept}))
             except UnreadableFile as error:
                 kept.append(ReadMember(one.name, one.size, "", "", 0, str(error)))
     return kept
@@ -233,7 +233,7 @@ def _check_room(kept: Sequence[ReadMember]) -> None:
         raise UnreadableFile(f"There are more than {MOST_MEMBERS} files in this import; the rest was not looked at.")
 
 
-def _redacted(upload_id: uuid.UUID, position: int, member: Member, taken: Container[str]) -> ReadMember:
+def redacted_member(upload_id: uuid.UUID, position: int, member: Member, taken: Container[str]) -> ReadMember:
     """One file without its secrets, block by block, in the storage, under a name of its own."""
     name, digest, size, hidden = own_name(member.name, taken), hashlib.sha256(), 0, 0
     with tempfile.TemporaryFile(dir=arriving.folder()) as draft:
