@@ -29,13 +29,16 @@ class Deliverer:
         self.under_way: dict[uuid.UUID, Delivery] = {}  # by the delivery's id
         self.lock = threading.Lock()
         self.expired = -EXPIRE_AFTER_S
+        self.thread = threading.Thread(target=self._serve, name="deliverer", daemon=True)
 
     def start(self) -> None:
-        threading.Thread(target=self._serve, name="deliverer", daemon=True).start()
+        self.thread.start()
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Begin nothing more; returns when the loop has ended. What is under way goes on in its own threads."""
         self.stopping.set()
+        self.ended.set()  # The loop may be waiting for it.
+        self.thread.join()
 
     def tick(self) -> int:
         """Begin what is due, as far as there is room; answers how many that are."""
@@ -54,15 +57,21 @@ class Deliverer:
         return len(found)
 
     def _serve(self) -> None:
-        while not self.stopping.is_set():
-            self.ended.wait(TICK_S)
-            self.ended.clear()
-            try:
-                self.tick()
-            except (DatabaseError, InterfaceError) as error:
-                log.warning("Nothing is delivered (%s); trying again.", str(error).partition("\n")[0])
-                connection.close()
-        connection.close()
+        try:
+            while not self._told_to_stop_within(TICK_S):
+                try:
+                    self.tick()
+                except (DatabaseError, InterfaceError) as error:
+                    log.warning("Nothing is delivered (%s); trying again.", str(error).partition("\n")[0])
+                    connection.close()
+        finally:
+            connection.close()
+
+    def _told_to_stop_within(self, patience_s: float) -> bool:
+        """Wait, but no longer than until an attempt ends."""
+        self.ended.wait(patience_s)
+        self.ended.clear()
+        return self.stopping.is_set()
 
     def _attempt(self, delivery: Delivery) -> None:
         try:

@@ -114,8 +114,22 @@ def test_many_notices_to_one_receiver_follow_each_other_at_once(team, user, hook
         took = time.monotonic() - began
         loop.stop()
         until(lambda: not loop.under_way)
-        time.sleep(0.2)  # Its thread sees that it is to stop.
     assert took < 10
+
+
+def test_stopped_it_ends_at_once_and_begins_nothing_more(team, user, hook, monkeypatch):
+    monkeypatch.setattr("workers.delivering.TICK_S", 60.0)
+    with receiving() as receiver:
+        hook(receiver.url)
+        loop = Deliverer()
+        loop.start()
+        began = time.monotonic()
+        note(FINISHED, team, subject="Done")
+        loop.stop()
+        assert time.monotonic() - began < 10
+        assert not loop.thread.is_alive()
+    assert receiver.got == []
+    assert Delivery.objects.get().state == "waiting"
 
 
 def test_an_error_of_ours_is_tried_again_later(team, user, hook, monkeypatch, caplog):

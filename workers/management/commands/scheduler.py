@@ -55,6 +55,7 @@ class Command(BaseCommand):
                 log.warning("The database does not answer (%s); trying again.", str(error).splitlines()[0])
                 connection.close()
                 time.sleep(TICK_S)
+        self.deliverer.stop()
 
     def _stop(self, *_: object) -> None:
         self.stopping = True
