@@ -43,6 +43,22 @@ class History(models.Model):
         return f"target {self.target_ops_s}" if self.target_ops_s else f"{self.threads} threads"
 
 
+class HistoryLook(models.Model):
+    """How far a history was looked at for changes that somebody asked to be told of (`reports.noticing`)."""
+
+    # Without a constraint, for triggers delete histories and know nothing of looks.
+    history = models.OneToOneField(
+        History, primary_key=True, on_delete=models.CASCADE, related_name="look", db_constraint=False
+    )
+    runs = models.PositiveIntegerField()  # of the history at that time
+    last_at = models.DateTimeField()
+    # Metric -> the runs at which changes were found already: each is told once, however long it is seen.
+    known = models.JSONField(default=dict)
+
+    def __str__(self) -> str:
+        return f"{self.history} up to {self.last_at:%Y-%m-%d %H:%M}"
+
+
 class ChangePoint(models.Model):
     """What a person decided about one change of one history. Untriaged changes have no row: they are computed.
 

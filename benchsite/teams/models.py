@@ -19,6 +19,12 @@ class User(AbstractUser):
     """A person. `is_staff` marks an operator of the site."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    # The address by which they opened a link. It gets notices as long as it is the one of the account.
+    confirmed_email = models.EmailField(blank=True, default="", db_default="")
+
+    @property
+    def has_confirmed_email(self) -> bool:
+        return bool(self.email) and self.email == self.confirmed_email
 
     @property
     def is_operator(self) -> bool:
@@ -106,6 +112,8 @@ class Scope(models.TextChoices):
     RUNS_DELETE = "runs:delete", "delete runs"
     MATRICES_RUN = "matrices:run", "submit and cancel matrices"
     REPORTS_WRITE = "reports:write", "make and publish reports"
+    SCHEDULES_WRITE = "schedules:write", "make, change and delete schedules"
+    WEBHOOKS_WRITE = "webhooks:write", "read, make, change and delete webhooks"
 
 
 class ApiToken(models.Model):
@@ -150,7 +158,10 @@ class SignedIn(models.Model):
 
 
 class AuditEntry(models.Model):
-    """Something that somebody may ask about later. Written once, by `benchsite.teams.audit`, and never changed."""
+    """Something that somebody may ask about later. Written by `benchsite.teams.audit` and never changed.
+
+    Only an entry about refused sign-ins counts those that follow it within its hour (`times`).
+    """
 
     team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE, related_name="audit")  # None: the site's
     at = models.DateTimeField(db_default=Now())
@@ -159,11 +170,15 @@ class AuditEntry(models.Model):
     kind = models.CharField(max_length=40)
     subject = models.CharField(max_length=200, blank=True)
     text = models.TextField(blank=True)
+    times = models.PositiveIntegerField(default=1, db_default=1)
 
     class Meta:
         ordering = ["-id"]
         verbose_name_plural = "audit entries"
-        indexes = [models.Index(fields=["team", "-id"])]
+        indexes = [
+            models.Index(fields=["team", "-id"]),
+            models.Index(fields=["subject", "-id"], name="audit_refused", condition=Q(kind="sign_in_refused")),
+        ]
 
     def __str__(self) -> str:
         return f"{self.actor_name}: {self.kind} {self.subject}"
@@ -175,6 +190,7 @@ class NoticeKind(models.TextChoices):
     MATRIX_FINISHED = "matrix_finished", "a matrix has finished"
     REGRESSION = "regression", "a result is worse than its baseline"
     SCHEDULE_FAILED = "schedule_failed", "a schedule could not submit its matrix"
+    CHANGE_POINT = "change_point", "a history has changed its level"
 
 
 class Notice(models.Model):
@@ -212,14 +228,22 @@ class Preference(models.Model):
 
 
 class Webhook(models.Model):
-    """An address that is told of notices by a signed POST. The secret signs, so it is kept; no page shows it again."""
+    """An address that is told of notices by a signed POST. The secret signs, so it is kept; no page shows it again.
+
+    It is kept sealed (`benchsite.teams.sealing`). `secret` and `old_secret` are what the previous release wrote
+    plainly; where they say something they are the newer ones, until the deliverer seals them.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="webhooks")
     name = models.CharField(max_length=80)
     url = models.CharField(max_length=500)
-    secret = models.CharField(max_length=80)
-    old_secret = models.CharField(max_length=80, blank=True)  # signs too until `old_until`, while receivers change
+    # None and not "", so that the previous release fails where it finds none and does not sign with an empty key.
+    secret = models.CharField(max_length=80, null=True, blank=True)
+    sealed = models.TextField(blank=True, default="", db_default="")
+    # The one before signs too until `old_until`, while receivers change.
+    old_secret = models.CharField(max_length=80, null=True, blank=True)
+    old_sealed = models.TextField(blank=True, default="", db_default="")
     old_until = models.DateTimeField(null=True, blank=True)
     kinds = ArrayField(models.CharField(max_length=20, choices=NoticeKind))
     is_active = models.BooleanField(default=True)
