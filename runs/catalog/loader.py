@@ -3,6 +3,7 @@
 CatalogError        a file is wrong: which one, where in it, and what would be right
 """
 
+import dataclasses
 import functools
 import hashlib
 import re
@@ -17,10 +18,12 @@ from runs.catalog.reading import CatalogError, Table, check_slug
 from runs.catalog.records import (
     OTHER_SYSTEM,
     UNKNOWN_MODE,
+    BadTag,
     Binding,
     Catalog,
     ConfigFormat,
     Endpoint,
+    ImageRecipe,
     Mode,
     ProcessRecipe,
     Readback,
@@ -34,7 +37,10 @@ from runs.declared import Kind, Property, PropertyError, check_properties
 FOLDER = Path(__file__).parent
 SHARED = "shared.toml"  # what is no system: the properties that all bindings have
 # What the templates of a recipe may speak of.
-PLACEHOLDERS = frozenset({"program", "bin", "config", "data", "host", "port", "user", "password", "password_file"})
+PROGRAMS = frozenset({"program", "bin"})
+PLACEHOLDERS = PROGRAMS | {"folder", "config", "data", "host", "port", "user", "password", "password_file"}
+# Names of images have small letters, as those of their registries do.
+_REPOSITORY = re.compile(r"[a-z0-9]+([._/-][a-z0-9]+)*")
 
 
 @functools.cache
@@ -66,6 +72,7 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
         runnable = table.flag("runnable", False)
         # The client of a system that is not runnable is YCSB's own, which knows nothing of Benchsite's properties.
         binding = _binding(table.table("binding"), shared if runnable else {})
+        process = _process(table.table("process"), settings) if "process" in table else None
         return System(
             slug=_not(OTHER_SYSTEM, table.slug("slug"), table),
             name=table.text("name"),
@@ -78,7 +85,8 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
             binding=binding,
             settings=settings,
             modes=_modes(table.table("modes"), settings, binding),
-            process=_process(table.table("process"), settings) if "process" in table else None,
+            process=process,
+            image=_image(table.table("image"), process, settings) if "image" in table else None,
         )
 
 
@@ -213,14 +221,7 @@ def _durability(table: Table) -> Durability:
 def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
     with table:
         config_format: ConfigFormat = _one_of(table, "config_format", ConfigFormat)
-        fixed = table.mapping("fixed")
-        for name in fixed:
-            if name in settings:
-                raise table.error(f"{name} is fixed, so it must not be declared as a setting too")
-        try:
-            render_config(config_format, fixed)
-        except PropertyError as error:
-            raise table.error(f"fixed: {error}") from None
+        fixed = _fixed(table, config_format, settings)
         argv = table.texts("argv", required=True)
         init_argv = table.texts("init_argv")
         for text in (*argv, *init_argv, *fixed.values()):
@@ -237,6 +238,49 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
         )
 
 
+def _fixed(table: Table, config_format: ConfigFormat, settings: Mapping[str, Property]) -> dict[str, str]:
+    fixed = table.mapping("fixed")
+    for name in fixed:
+        if name in settings:
+            raise table.error(f"{name} is fixed, so it must not be declared as a setting too")
+    try:
+        render_config(config_format, fixed)
+    except PropertyError as error:
+        raise table.error(f"fixed: {error}") from None
+    return fixed
+
+
+def _image(table: Table, process: ProcessRecipe | None, settings: Mapping[str, Property]) -> ImageRecipe:
+    """What a container adds to the recipe of the plain process, whose configuration it shares."""
+    if process is None:
+        raise table.error("an image needs a part [process] too, whose configuration it shares")
+    with table:
+        fixed = _fixed(table, process.config_format, settings)
+        files = table.mapping("files")
+        for name in files:
+            if not re.fullmatch(r"[a-z][a-z0-9_.-]{0,39}", name) or name == process.config_name:
+                raise table.error(f"files: {name!r} cannot stand beside {process.config_name}")
+        argv, init_argv = table.texts("argv", required=True), table.texts("init_argv")
+        for text in (*argv, *init_argv, *fixed.values()):
+            _check_placeholders(table, text, PLACEHOLDERS - PROGRAMS)
+        repository = table.text("repository")
+        if not _REPOSITORY.fullmatch(repository):
+            raise table.error(f"repository is {repository!r}: write the image's name without a tag")
+        recipe = ImageRecipe(
+            repository=repository,
+            tag=table.text("tag"),
+            user=table.text("user"),
+            process=dataclasses.replace(
+                process, argv=argv, init_argv=init_argv, fixed={**process.fixed, **fixed}, files=files
+            ),
+        )
+        try:
+            recipe.reference(recipe.tag)
+        except BadTag as error:
+            raise table.error(str(error)) from None
+        return recipe
+
+
 def _one_of(table: Table, key: str, allowed: Any) -> Any:
     """The text under `key`, which must be one of the words of a Literal type."""
     found = table.text(key)
@@ -245,10 +289,10 @@ def _one_of(table: Table, key: str, allowed: Any) -> Any:
     return found
 
 
-def _check_placeholders(table: Table, text: str) -> None:
+def _check_placeholders(table: Table, text: str, known: frozenset[str] = PLACEHOLDERS) -> None:
     for name in re.findall(r"\{([^{}]*)\}", text):
-        if name not in PLACEHOLDERS:
-            raise table.error(f"{{{name}}} stands for nothing; known are {', '.join(sorted(PLACEHOLDERS))}")
+        if name not in known:
+            raise table.error(f"{{{name}}} stands for nothing; known are {', '.join(sorted(known))}")
 
 
 def _checked(table: Table, key: str, declared: Mapping[str, Property]) -> dict[str, str]:

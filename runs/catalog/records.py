@@ -1,5 +1,6 @@
 """The catalog's typed records. The loader makes them from TOML; everybody else only reads them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,6 +16,7 @@ UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
 
 ConfigFormat = Literal["redis", "postgresql"]
 StopSignal = Literal["TERM", "INT", "QUIT"]
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
 class UnknownName(LookupError):
@@ -84,8 +86,8 @@ class Binding:
 class ProcessRecipe:
     """How to run one server of a system as a plain process of this machine.
 
-    Words in braces stand for what is known only at the start: {program} {bin} {config} {data} {host} {port} {user}
-    {password} {password_file}.
+    Words in braces stand for what is known only at the start: {program} {bin} {folder} {config} {data} {host} {port}
+    {user} {password} {password_file}.
     """
 
     program: str  # "redis-server"; where it lies is found when it is needed
@@ -96,6 +98,34 @@ class ProcessRecipe:
     stop_signal: StopSignal  # what makes the server end in order
     fixed: dict[str, str]  # server settings that nobody may choose
     settings: dict[str, str]  # server settings of a database that does not choose them
+    files: dict[str, str] = field(default_factory=dict)  # what lies beside its configuration, by name
+
+
+class BadTag(ValueError):
+    """A version that cannot be the tag of an image. The message says what to write instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageRecipe:
+    """How to run one server of a system in a container: its official image, told which program to start.
+
+    `process` is what runs inside: the system's own recipe with the image's command lines. Programs are found by the
+    image's PATH, so {program} and {bin} stand for nothing here.
+    """
+
+    repository: str
+    tag: str  # of a database that states no version
+    user: str  # the image's own account for the server
+    process: ProcessRecipe
+
+    def reference(self, version: str) -> str:
+        """repository:tag; the version that a database states is the tag. Raises BadTag."""
+        if version and not _TAG.fullmatch(version):
+            raise BadTag(
+                f"version {version[:60]!r} is no tag of the image {self.repository}: "
+                f"write one such as {self.tag}, or leave the version empty for it."
+            )
+        return f"{self.repository}:{version or self.tag}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +153,7 @@ class System:
     settings: dict[str, Property] = field(repr=False)
     modes: dict[str, Mode] = field(repr=False)
     process: ProcessRecipe | None = field(repr=False)
+    image: ImageRecipe | None = field(repr=False)
 
     def mode(self, slug: str) -> Mode:
         """The mode, or UnknownMode naming the nearest."""

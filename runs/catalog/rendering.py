@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from runs.catalog.records import ConfigFormat, Mode, System
+from runs.catalog.records import ConfigFormat, Mode, ProcessRecipe, System
 from runs.declared import PropertyError, check_properties
 
 _SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
@@ -52,12 +52,14 @@ def render_server(
     folder: Path,
     user: str = "",
     password: str = "",
+    recipe: ProcessRecipe | None = None,
 ) -> RenderedServer:
     """What one server of `system` in `mode` is started with, its data below `folder`.
 
-    Raises PropertyError for settings nobody declared and for values a configuration file cannot hold.
+    `recipe`: another than the system's own for plain processes. Raises PropertyError for settings nobody declared and
+    for values a configuration file cannot hold.
     """
-    recipe = system.process
+    recipe = recipe or system.process
     if recipe is None:
         raise ValueError(f"{system.name} cannot be run as a plain process.")
     chosen = server_settings(system, mode, settings)
@@ -66,6 +68,7 @@ def render_server(
         "port": str(port),
         "user": user,
         "password": password,
+        "folder": str(folder),
         "data": str(folder / "data"),
         "config": str(folder / recipe.config_name),
     }
@@ -75,7 +78,7 @@ def render_server(
     return RenderedServer(
         argv=tuple(_fill(text, values) for text in recipe.argv),
         init_argv=tuple(_fill(text, values) for text in recipe.init_argv),
-        files={recipe.config_name: render_config(recipe.config_format, {**chosen, **fixed})},
+        files={recipe.config_name: render_config(recipe.config_format, {**chosen, **fixed}), **recipe.files},
         settings=chosen,
         host=host,
         port=port,

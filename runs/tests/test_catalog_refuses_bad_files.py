@@ -43,6 +43,12 @@ REDIS = (FOLDER / "redis.toml").read_text()
         ("[modes.off]", "[modes.unknown]", "unknown stands for what the catalog does not know"),
         ('classes = ["redisclient"', 'classes = ["RedisClient"', "write classes in small letters"),
         ('dbfilename = "dump.rdb"', 'dbfilename = "a\\nb"', "control characters"),
+        ('repository = "redis"', 'repository = "redis:7"', "write the image's name without a tag"),
+        ('tag = "7.4-bookworm"', 'tag = "7 4"', "no tag of the image redis"),
+        ('["redis-server", "{config}"]', '["{program}", "{config}"]', "{program} stands for nothing"),
+        ('["redis-server", "{config}"]', '["redis-server"]\nenvironment = {}', "'environment' is not known"),
+        ('user = "redis"\n', 'user = "redis"\nfiles = {"redis.conf" = ""}\n', "cannot stand beside redis.conf"),
+        ('user = "redis"\n', 'user = "redis"\nfixed = {save = ""}\n', "save is fixed"),
     ],
 )
 def test_it_says_where_and_what(right, wrong, complaint):
@@ -56,3 +62,10 @@ def test_it_says_where_and_what(right, wrong, complaint):
 def test_it_refuses_the_same_system_twice():
     with pytest.raises(CatalogError, match="already describes redis"):
         read_catalog({"a.toml": REDIS, "b.toml": REDIS})
+
+
+def test_it_refuses_an_image_without_the_recipe_of_its_server():
+    text = REDIS.replace("[process", "[unused", 1)
+    text = text[: text.index("[unused]")] + text[text.index("[image]") :]
+    with pytest.raises(CatalogError, match=r"needs a part \[process\] too"):
+        read_system(text, "redis.toml")

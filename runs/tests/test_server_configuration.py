@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from runs.catalog import PropertyError, client_properties, load_catalog, render_config, render_server, secret_properties
+from runs.catalog import (
+    BadTag,
+    PropertyError,
+    client_properties,
+    load_catalog,
+    render_config,
+    render_server,
+    secret_properties,
+)
 
 REDIS = load_catalog().system("redis")
 POSTGRESQL = load_catalog().system("postgresql")
@@ -40,6 +48,26 @@ def test_it_renders_postgresql():
     init = server.init_command(Path("/pg/bin/postgres"), Path("/data/password"))
     assert init[:3] == ["/pg/bin/initdb", "-D", "/data/it's here/data"]
     assert "--pwfile=/data/password" in init
+
+
+def test_it_renders_postgresql_for_a_container():
+    recipe = POSTGRESQL.image
+    server = render_server(
+        POSTGRESQL, POSTGRESQL.mode("on"), {}, host="0.0.0.0", port=5432, folder=FOLDER, user="ycsb",
+        recipe=recipe.process,
+    )  # fmt: skip
+    lines = server.files["postgresql.conf"].splitlines()
+    assert "hba_file = '/data/it''s here/pg_hba.conf'" in lines and "listen_addresses = '0.0.0.0'" in lines
+    assert server.files["pg_hba.conf"] == "host all all all scram-sha-256\n"
+    assert server.command(Path())[:3] == ["postgres", "-D", "/data/it's here/data"]
+    assert server.init_command(Path(), Path("/p"))[0] == "initdb"
+
+
+def test_the_stated_version_is_the_tag_of_the_image():
+    assert REDIS.image.reference("") == "redis:7.4-bookworm"
+    assert REDIS.image.reference("7.2.5") == "redis:7.2.5"
+    with pytest.raises(BadTag, match=r"'7.2 rc1' is no tag of the image redis: write one such as 7"):
+        REDIS.image.reference("7.2 rc1")
 
 
 def test_it_leaves_a_database_its_own_settings():
