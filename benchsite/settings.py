@@ -78,6 +78,8 @@ if not SECRET_KEY:
             "BENCHSITE_SECRET_KEY is not set: give the site a random text of 50 characters or more."
         )
     SECRET_KEY = places.secret_key(VAR_DIR)
+# Keys of before, while what was signed and sealed with them still counts (docs/deployment.md).
+SECRET_KEY_FALLBACKS = env_list("BENCHSITE_SECRET_KEY_FALLBACKS", [])
 if PRODUCTION:
     production.refuse_unsafe(debug=DEBUG, embedded=EMBEDDED, secret_key=SECRET_KEY, url=PUBLIC_URL)
 SECURE_CONTENT_TYPE_NOSNIFF = True

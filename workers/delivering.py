@@ -11,7 +11,7 @@ from typing import Final
 
 from django.db import DatabaseError, InterfaceError, connection
 
-from benchsite.teams import delivering
+from benchsite.teams import delivering, webhooks
 from benchsite.teams.models import Delivery
 
 log = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class Deliverer:
         if now - self.expired >= EXPIRE_AFTER_S:
             self.expired = now
             delivering.expire()
+            webhooks.seal_again()
         return len(found)
 
     def _serve(self) -> None:

@@ -21,6 +21,7 @@ from benchsite.teams import webhooks
 from benchsite.teams.mailing import absolute, mail_works, message_of
 from benchsite.teams.models import Delivery, Notice, Webhook
 from benchsite.teams.posting import PostFailed, post
+from benchsite.teams.sealing import CannotOpen
 
 log = logging.getLogger(__name__)
 # How long after each failed attempt the next one comes; after the last it is given up.
@@ -113,11 +114,15 @@ def _tell_webhook(delivery: Delivery, webhook: Webhook) -> int:
         raise PostFailed(str(refused)) from None
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
     body = body_of(notice)
+    try:
+        signature = webhooks.signature(webhook, body)
+    except CannotOpen as error:
+        raise PostFailed(str(error)) from None
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "Benchsite",
         "Benchsite-Id": str(notice.pk),
-        "Benchsite-Signature": webhooks.signature(webhook, body),
+        "Benchsite-Signature": signature,
     }
     return post(target, address, body, headers)
 

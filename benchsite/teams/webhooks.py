@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from benchsite.addresses import AddressRefused, refuse_webhook_address, servers_
 from benchsite.teams import audit
 from benchsite.teams.models import Delivery, Team, User, Webhook
 from benchsite.teams.posting import Target, target_of
+from benchsite.teams.sealing import CannotOpen, is_current, seal, unseal
 
 PREFIX: Final = "bshook_"
 OVERLAP: Final = timedelta(days=1)  # the secret before a rotation signs on while receivers change over
@@ -54,7 +55,9 @@ def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -
     if team.webhooks.count() >= MOST_WEBHOOKS:
         raise WebhookRefused(f"A team has at most {MOST_WEBHOOKS} webhooks: delete one that is not needed.")
     secret = _new_secret()
-    made = Webhook.objects.create(team=team, name=name, url=url, kinds=sorted(kinds), secret=secret, created_by=by)
+    made = Webhook.objects.create(
+        team=team, name=name, url=url, kinds=sorted(kinds), sealed=seal(secret), created_by=by
+    )
     audit.note("webhook_made", team=team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
     return made, secret
 
@@ -71,10 +74,12 @@ def change(webhook: Webhook, by: User, *, name: str, url: str, kinds: Collection
 def rotate(webhook: Webhook, by: User) -> str:
     """A new secret, shown this once; for a day everything is signed with the old one as well."""
     locked = Webhook.objects.select_for_update().get(pk=webhook.pk)
+    try:
+        before = secrets_of(locked)[0]
+    except CannotOpen:
+        before = ""  # Nobody can sign with it any more: receivers change at once.
     secret = _new_secret()
-    Webhook.objects.filter(pk=webhook.pk).update(
-        secret=secret, old_secret=locked.secret, old_until=timezone.now() + OVERLAP
-    )
+    _keep(locked, secret, before, until=timezone.now() + OVERLAP)
     audit.note("webhook_rotated", team=webhook.team, actor=by, subject=webhook.name)
     return secret
 
@@ -105,14 +110,56 @@ def delete(webhook: Webhook, by: User) -> None:
 
 
 def signature(webhook: Webhook, body: bytes) -> str:
-    """The header `Benchsite-Signature`: when, and HMAC-SHA256 over that and the body, one for each secret in use."""
-    now = timezone.now()
-    at = str(int(now.timestamp()))
-    keys = [webhook.secret]
-    if webhook.old_secret and webhook.old_until and webhook.old_until > now:
-        keys.append(webhook.old_secret)
+    """The header `Benchsite-Signature`: when, and HMAC-SHA256 over that and the body, one for each secret in use.
+
+    Raises CannotOpen.
+    """
+    at = str(int(timezone.now().timestamp()))
+    keys = secrets_of(webhook)
     marks = [hmac.new(key.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest() for key in keys]
     return ",".join([f"t={at}", *(f"v1={mark}" for mark in marks)])
+
+
+def secrets_of(webhook: Webhook) -> list[str]:
+    """The secret, and the one before it as long as that signs too. Raises CannotOpen.
+
+    What stands there plainly is newer than what is sealed: the previous release wrote it.
+    """
+    found = [webhook.secret] if webhook.secret else []
+    if webhook.sealed and (not found or not webhook.old_secret):
+        found.append(unseal(webhook.sealed))
+    found += [one for one in (webhook.old_secret, unseal(webhook.old_sealed)) if one]
+    overlaps = webhook.old_until is not None and webhook.old_until > timezone.now()
+    return found[: 2 if overlaps else 1]
+
+
+def seal_again() -> int:
+    """Seal what is kept plainly or under a key that SECRET_KEY no more is; answers how many webhooks those were.
+
+    The deliverer does it now and then, so that nothing has to be changed while the previous release still runs.
+    """
+    changed = 0
+    for pk in Webhook.objects.values_list("pk", flat=True):
+        with transaction.atomic():
+            one = Webhook.objects.select_for_update().filter(pk=pk).first()
+            changed += one is not None and _seal_again(one)
+    return changed
+
+
+def _seal_again(webhook: Webhook) -> bool:
+    if not (webhook.secret or webhook.old_secret) and is_current(webhook.sealed) and is_current(webhook.old_sealed):
+        return False
+    try:
+        secret, before = [*secrets_of(webhook), ""][:2]
+    except CannotOpen:
+        return False  # Each sending says so.
+    _keep(webhook, secret, before, until=webhook.old_until)
+    return True
+
+
+def _keep(webhook: Webhook, secret: str, before: str, *, until: datetime | None) -> None:
+    kept = {"sealed": seal(secret), "old_sealed": seal(before), "old_until": until if before else None}
+    Webhook.objects.filter(pk=webhook.pk).update(secret=None, old_secret=None, **kept)
 
 
 def _new_secret() -> str:

@@ -1,0 +1,57 @@
+"""Secrets that the site must be able to use, kept so that a copy of the database alone does not tell them.
+
+They are sealed by Fernet (AES-128-CBC with HMAC-SHA256) under a key made from SECRET_KEY, which is no part of the
+database. What was sealed under a key of SECRET_KEY_FALLBACKS can be opened for as long as it stands there.
+"""
+
+from base64 import urlsafe_b64encode
+from functools import lru_cache
+from typing import Final
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+# What the key is for, so that it is none that anything else makes from SECRET_KEY.
+PURPOSE: Final = b"benchsite: secrets of webhooks, 1"
+
+
+class CannotOpen(Exception):
+    """It was sealed under a key that the site has no more. The message says what to do."""
+
+
+def seal(secret: str) -> str:
+    """The secret, as it is kept; empty stays empty."""
+    return _keys()[0].encrypt(secret.encode()).decode() if secret else ""
+
+
+def unseal(sealed: str) -> str:
+    """What was sealed. Raises CannotOpen."""
+    if not sealed:
+        return ""
+    try:
+        return MultiFernet(_keys()).decrypt(sealed.encode()).decode()
+    except InvalidToken:
+        raise CannotOpen(
+            "Its secret was kept under another BENCHSITE_SECRET_KEY. Add that one to BENCHSITE_SECRET_KEY_FALLBACKS, or"
+            " give it a new secret."
+        ) from None
+
+
+def is_current(sealed: str) -> bool:
+    """Whether it is kept under today's key and none of the fallbacks; empty is."""
+    try:
+        return not sealed or bool(_keys()[0].decrypt(sealed.encode()))
+    except InvalidToken:
+        return False
+
+
+def _keys() -> list[Fernet]:
+    return [_key(one) for one in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+
+
+@lru_cache(maxsize=8)
+def _key(secret_key: str) -> Fernet:
+    made = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(secret_key.encode())
+    return Fernet(urlsafe_b64encode(made))
