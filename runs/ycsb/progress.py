@@ -112,10 +112,11 @@ def common_window(clients: Sequence[Progress]) -> Window | None:
 
 
 def whole_window(clients: Sequence[Progress]) -> Window | None:
-    """From the first start to the last end."""
+    """From the first start to the last end; None where nothing tells the time, or no time has passed."""
     if not clients or not all(client.is_dated for client in clients):
         return None
-    return Window(min(client.started_s for client in clients), max(client.ended_s for client in clients))
+    window = Window(min(client.started_s for client in clients), max(client.ended_s for client in clients))
+    return window if window.length_s > _SHORTEST_S else None
 
 
 def counted_so_far(progress: Progress) -> dict[str, ReadOperation]:

@@ -297,6 +297,12 @@ def test_a_single_line_at_the_very_start_gives_no_series():
     assert of(run({"READ": operation(1000)}, throughput=9.0, status=(line,))).series == ()
 
 
+def test_operations_that_took_no_time_have_no_rate_of_it():
+    line = StatusLine(0, 5, None, at_s=T0)
+    found = of(run({"READ": operation(5)}, throughput=2.0, status=(line,)))
+    assert (found.throughput_ops_s, found.throughput_wall_ops_s, found.overlap) == (2.0, None, None)
+
+
 def test_dates_that_cannot_be_give_no_series():
     lines = (*steady(T0, 3, 10, READ={"count": 10, "avg": 5.0}), StatusLine(4, 40, 1.0, at_s=T0 + 9e8))
     found = of(run({"READ": operation(40)}, throughput=10.0, status=lines))
