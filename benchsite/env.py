@@ -36,6 +36,20 @@ def env_int(name: str, default: int, *, least: int, most: int) -> int:
     return value
 
 
+def env_float(name: str, default: float, *, least: float, most: float) -> float:
+    """A number in [least, most]."""
+    raw = os.environ.get(name, "")
+    if not raw:
+        return default
+    try:
+        value = float(raw)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={raw!r}: write a number.") from None
+    if not least <= value <= most:  # Neither is true of NaN.
+        raise ImproperlyConfigured(f"{name}={raw}: it must lie between {least:g} and {most:g}.")
+    return value
+
+
 def env_list(name: str, default: list[str]) -> list[str]:
     """A comma-separated list; blanks around the items are dropped."""
     raw = os.environ.get(name, "")

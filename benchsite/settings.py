@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from benchsite import mail, places, production
 from benchsite.artifact_storage import artifact_storage
-from benchsite.env import env_bool, env_choice, env_int, env_list, env_networks, env_path, env_str
+from benchsite.env import env_bool, env_choice, env_float, env_int, env_list, env_networks, env_path, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = env_path("BENCHSITE_VAR", BASE_DIR / "var")
@@ -237,6 +237,13 @@ WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own fold
 TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of servers under test
 # Networks in which external clusters may lie, as an operator allows them: 10.0.0.0/8,192.168.7.0/24
 EXTERNAL_NETWORKS = env_networks("BENCHSITE_EXTERNAL_NETWORKS")
+# Clusters of kind docker (docs/deployment.md): the engine's socket on the conductor's machine, the network its servers
+# are on, whether missing images are fetched when a server is provisioned, and limits of each server (0: none).
+DOCKER_HOST = env_str("DOCKER_HOST", "unix:///var/run/docker.sock")
+DOCKER_NETWORK = env_str("BENCHSITE_DOCKER_NETWORK", "host")
+DOCKER_PULL = env_bool("BENCHSITE_DOCKER_PULL", False)
+DOCKER_MEMORY_MB = env_int("BENCHSITE_DOCKER_MEMORY_MB", 0, least=0, most=16 * 1024**2)
+DOCKER_CPUS = env_float("BENCHSITE_DOCKER_CPUS", 0.0, least=0.0, most=4096.0)
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)
 # /metrics answers whoever has this token; without one, only this machine, and in production nobody.

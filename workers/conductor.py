@@ -88,6 +88,8 @@ class Conductor:
         self.standing = standing = stand(self.run, self.heartbeat.check)
         standing.prepare_data_set(self.run)
         self._evidence(server_version=standing.server_version, disk=standing.disk)
+        if standing.container:
+            self._evidence(container=standing.container)
         self._verify(standing, "before")
         self._note(Stage.LOADING if self.run.phase == Phase.LOAD else Stage.PREPARING)
         clients = self._order_clients(standing)

@@ -21,11 +21,12 @@ from runs.models.plan import Matrix, Provisioner
 from runs.models.run import Phase, Reason, Status
 from runs.spec import RunSpec
 from workers.provision.administration import Administration, AdministrationError
-from workers.provision.choosing import provisioner_for
+from workers.provision.choosing import container_site, provisioner_for
 from workers.provision.disk import probe_disk
 from workers.provision.readback import ReadBack, read_back
 from workers.provision.servers import Provisioner as ServerProvisioner
 from workers.provision.servers import ProvisionError, Server, Wanted
+from workers.provision.sweeping import sweep
 from workers.trouble import RunFailed
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,11 @@ class Standing:
     @property
     def server_version(self) -> str:
         return self.server.version
+
+    @property
+    def container(self) -> dict[str, object]:
+        """The image that ran, by its digest, and its limits; empty for a server in no container."""
+        return self.server.container
 
     @property
     def disk(self) -> dict[str, object]:
@@ -199,8 +205,23 @@ def forget_earlier_servers() -> None:
 
     A killed server keeps only what its mode promises: its data set is loaded again rather than trusted.
     """
-    killed = Deployment.objects.filter(state__in=UP, cluster__provisioner=Provisioner.PROCESS)
+    ours = (Provisioner.PROCESS, Provisioner.DOCKER)
+    killed = Deployment.objects.filter(state__in=UP, cluster__provisioner__in=ours)
     killed.update(state=State.DOWN, process={}, fingerprint="", rows_loaded=None)
+    if Cluster.objects.filter(provisioner=Provisioner.DOCKER).exists():
+        _sweep_containers()
+
+
+def _sweep_containers() -> None:
+    """Containers outlive a conductor that was killed. Volumes of deployments whose matrix goes on are kept."""
+    going_on = Deployment.objects.exclude(state=State.GONE).values_list("pk", flat=True)
+    try:
+        removed = sweep(container_site(), {str(pk) for pk in going_on})
+    except ProvisionError as error:
+        log.warning("Nobody looked for containers of an earlier life: %s", error)
+        return
+    if removed:
+        log.info("Removed of an earlier life: %s.", ", ".join(removed))
 
 
 def _deployment_of(run: Run) -> Deployment:

@@ -7,8 +7,10 @@ from workers.provision.administration import (
     AdministrationError,
     administration_for,
 )
-from workers.provision.choosing import own_servers, provisioner_for, this_site
+from workers.provision.choosing import container_site, own_servers, provisioner_for, this_site
 from workers.provision.disk import DiskProbe, probe_disk
+from workers.provision.docker import DockerProvisioner
+from workers.provision.engine import ContainerSite, EngineError
 from workers.provision.external import ExternalProvisioner
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
@@ -21,13 +23,17 @@ from workers.provision.servers import (
     ServerDidNotStop,
     Wanted,
 )
+from workers.provision.sweeping import sweep
 
 __all__ = [
     "Address",
     "AddressRefused",
     "Administration",
     "AdministrationError",
+    "ContainerSite",
     "DiskProbe",
+    "DockerProvisioner",
+    "EngineError",
     "ExternalProvisioner",
     "ProcessProvisioner",
     "ProvisionError",
@@ -39,11 +45,13 @@ __all__ = [
     "Site",
     "Wanted",
     "administration_for",
+    "container_site",
     "free_port",
     "own_servers",
     "probe_disk",
     "provisioner_for",
     "read_back",
     "refuse_address",
+    "sweep",
     "this_site",
 ]

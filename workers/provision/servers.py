@@ -48,7 +48,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A server that is up and answers. `process` is plain JSON: pid, start time and token; empty for external ones."""
+    """A server that is up and answers. `process` is plain JSON: its pid and start time where this machine shows them,
+    and what finds it again (a guardian's token, a container's id); empty for external ones.
+    """
 
     wanted: Wanted
     host: str
@@ -59,6 +61,7 @@ class Server:
     process: dict[str, object]
     files: dict[str, str] = field(default_factory=dict, repr=False)  # its configuration files, without the password
     password: str = field(default="", repr=False)
+    container: dict[str, object] = field(default_factory=dict)  # plain JSON: image, digest, limits; empty without one
 
     def client_properties(self, workload: Mapping[str, str] | None = None) -> dict[str, str]:
         """What clients are given to reach it, secrets included."""

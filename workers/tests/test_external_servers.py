@@ -50,5 +50,5 @@ def test_it_knows_the_sites_own_servers(settings):
 
 
 def test_it_says_which_clusters_it_cannot_start():
-    with pytest.raises(ProvisionError, match="docker"):
-        provisioner_for("docker", wanted("db.example"))
+    with pytest.raises(ProvisionError, match="no clusters of kind borrowed"):
+        provisioner_for("borrowed", wanted("db.example"))

@@ -1,0 +1,182 @@
+"""A Docker engine of the tests' own: on a private socket, with images made of this machine's servers.
+
+It touches no engine that runs here already, needs no registry, and makes no rules in the packet filter. The images are
+tagged like the official ones, and have what Benchsite relies on of those: the server on PATH, its account, a shell.
+"""
+
+import contextlib
+import io
+import os
+import shutil
+import signal
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+from docker.errors import DockerException
+
+from runs.catalog import load_catalog
+from workers.executables import find_postgresql, find_redis
+from workers.guarded import start_guarded
+
+START_S = 30.0
+ACCOUNTS = "root:x:0:0:root:/root:/bin/sh\nredis:x:999:1000::/data:/bin/sh\npostgres:x:998:70::/data:/bin/sh\n"
+# What initdb and a new PostgreSQL load beside their programs' own libraries.
+LOADED = ("dict_snowball.so", "plpgsql.so", "libpqwalreceiver.so")
+
+
+class TestEngine:
+    """One dockerd. `address` is what DOCKER_HOST says."""
+
+    __test__ = False
+
+    def __init__(self, folder: Path, driver: str) -> None:
+        self.folder, self.address = folder, f"unix://{folder}/docker.sock"
+        folder.mkdir()
+        self.log = folder / "dockerd.log"
+        argv = [
+            *("dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none", f"--storage-driver={driver}"),
+            *(f"--data-root={folder}/root", f"--exec-root={folder}/exec", f"--pidfile={folder}/pid"),
+            *("--host", self.address, "--log-level=warn"),
+        ]
+        environment = {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+        environment.pop("DOCKER_HOST", None)
+        self.guarded = start_guarded(
+            argv, registry=folder / "guarded", label="dockerd", env=environment, stdout=self.log, stderr=self.log,
+            grace_s=15, stop_signal=signal.SIGTERM, stop_group=False,
+        )  # fmt: skip
+
+    def wait(self) -> bool:
+        """Whether it answers before it ends or time is up."""
+        end = time.monotonic() + START_S
+        while self.guarded.alive() and time.monotonic() < end:
+            with contextlib.suppress(DockerException), self.client() as client:
+                client.ping()
+                return True
+            time.sleep(0.1)
+        return False
+
+    @contextlib.contextmanager
+    def client(self) -> Iterator[Any]:
+        client = docker.DockerClient(base_url=self.address, timeout=60)
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def stop(self) -> None:
+        """Ends it with all its containers; what it had mounted is given back."""
+        with contextlib.suppress(DockerException), self.client() as client:
+            for container in client.containers.list(all=True):
+                container.remove(force=True, v=True)
+        self.guarded.stop()
+        for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
+            if (place := line.split(" ")[1]).startswith(f"{self.folder}/"):
+                subprocess.run(["umount", "--lazy", place], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def add_image(self, system: str, tag: str = "") -> str:
+        """An image of this machine's `system`, by the official name; `tag`: another than the catalog's own."""
+        recipe = load_catalog().system(system).image
+        assert recipe is not None
+        reference = recipe.reference(tag)
+        content, programs = image_of(redis_files() if system == "redis" else postgresql_files())
+        with self.client() as client:
+            client.api.import_image_from_data(
+                content,
+                repository=recipe.repository,
+                tag=reference.partition(":")[2],
+                changes=[f"ENV PATH={programs}:/usr/local/bin:/usr/bin:/bin", "VOLUME /data"],
+            )
+        return reference
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[TestEngine]:
+    """A Docker engine for the tests of one file; they are skipped where none can run."""
+    found = start_engine()
+    if isinstance(found, str):
+        pytest.skip(found)
+    yield found
+    found.stop()
+
+
+def start_engine() -> TestEngine | str:
+    """The engine, seen to run containers; or why there is none."""
+    if os.geteuid() != 0:
+        return "Only root can start a Docker engine of its own."
+    if not (shutil.which("dockerd") or Path("/usr/sbin/dockerd").exists()):
+        return "There is no dockerd: apt-get install docker.io."
+    base = Path(tempfile.mkdtemp(prefix="bs-docker-", dir="/var/tmp"))
+    base.chmod(0o755)
+    said = ""
+    for driver in ("overlay2", "vfs"):
+        engine = TestEngine(base / driver, driver)
+        if engine.wait() and not (said := _trouble(engine)):
+            return engine
+        said = said or engine.log.read_text().strip()[-500:]
+        engine.stop()
+    return f"No Docker engine runs containers here: {said}"
+
+
+def _trouble(engine: TestEngine) -> str:
+    """Why it cannot run a container; empty where it can."""
+    content, _ = image_of([Path("/bin/true")])
+    with engine.client() as client:
+        client.api.import_image_from_data(content, repository="trial", tag="1")
+        try:
+            client.containers.run("trial:1", entrypoint=["/bin/true"], network_mode="host", remove=True)
+        except DockerException as error:
+            return str(error)
+    return ""
+
+
+def redis_files() -> list[Path]:
+    return [find_redis()[0].path]
+
+
+def postgresql_files() -> list[Path]:
+    """The server with what it reads: its libraries and shared files, time zones, and a shell for initdb."""
+    every = find_postgresql()
+    chosen = next((one for one in every if one.origin != "wheel"), every[0])
+    shared = Path("/usr/share/postgresql") / str(chosen.major)
+    libraries = [path for name in LOADED for path in (chosen.folder.parent / "lib").rglob(name)]
+    places = [chosen.folder.parent / "share", shared]
+    texts = [path for place in places for path in place.rglob("*") if path.is_file() and "man" not in path.parts]
+    return [chosen.postgres, chosen.initdb, Path("/bin/sh"), Path("/usr/share/zoneinfo/UTC"), *libraries, *texts]
+
+
+def image_of(files: list[Path]) -> tuple[bytes, str]:
+    """A root file system with these files and the libraries of their programs at their own places, and where the first
+    of them lies."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for folder in ("tmp", "data", "proc", "sys", "dev", "etc"):
+            member = tarfile.TarInfo(folder)
+            member.type, member.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+            archive.addfile(member)
+        _add(archive, "etc/passwd", ACCOUNTS.encode(), 0o644)
+        # The linker names some files by roundabout ways, and an image has each but once.
+        for place in dict.fromkeys(os.path.normpath(path) for path in [*files, *_libraries(files)]):
+            _add(archive, place.lstrip("/"), Path(place).read_bytes(), 0o755)
+    return content.getvalue(), str(files[0].parent)
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes, mode: int) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(content), mode
+    archive.addfile(member, io.BytesIO(content))
+
+
+def _libraries(files: Iterable[Path]) -> list[Path]:
+    """What the dynamic linker loads for these programs and libraries, by its own answer."""
+    programs = [str(path) for path in files if path.suffix == ".so" or path.parent.name in ("bin", "sbin")]
+    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    words = {word for line in said.splitlines() for word in line.split() if word.startswith("/")}
+    return sorted(Path(word) for word in words if not word.endswith(":") and Path(word).is_file())

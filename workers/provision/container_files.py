@@ -1,0 +1,64 @@
+"""Files in a container's folder, put there and read through the engine. No Django.
+
+The engine may be on another file system than this process (which may itself be in a container), so nothing is mounted
+from here: a tar goes through the engine's socket, with owners and modes in it. What a file holds is thereby not among
+what `docker inspect` tells, as environment variables and command lines are.
+"""
+
+import io
+import tarfile
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from docker.errors import NotFound
+
+from benchsite.places import Account
+from workers.provision.servers import ServerDidNotStart
+
+
+def account_in(container: Any, name: str, image: str) -> Account:
+    """The image's own account of that name, whose numbers differ between the variants of an image."""
+    for line in read_file(container, "/etc/passwd").splitlines():
+        fields = line.split(":")
+        if len(fields) > 3 and fields[0] == name:
+            return Account(name, int(fields[2]), int(fields[3]))
+    raise ServerDidNotStart(f"The image {image} has no account {name}: is it the official one?")
+
+
+def read_file(container: Any, path: str) -> str:
+    """The text of a file in the container, running or not; empty where it is not there."""
+    try:
+        pieces, _ = container.get_archive(path)
+    except NotFound:
+        return ""
+    with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.isfile() else None
+            if file is not None:
+                return file.read().decode("utf-8", "replace")
+    return ""
+
+
+def put_files(
+    container: Any, folder: str, owner: Account, files: Mapping[str, str], folders: tuple[str, ...] = ()
+) -> None:
+    """Puts files (0600) and folders (0700) of the owner's below `folder`, replacing files of the same names."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name in folders:
+            member = _member(name, owner, 0o700)
+            member.type = tarfile.DIRTYPE
+            archive.addfile(member)
+        for name, text in files.items():
+            encoded = text.encode()
+            member = _member(name, owner, 0o600)
+            member.size = len(encoded)
+            archive.addfile(member, io.BytesIO(encoded))
+    container.put_archive(folder, content.getvalue())
+
+
+def _member(name: str, owner: Account, mode: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.uid, member.gid, member.mode, member.mtime = owner.uid, owner.gid, mode, int(time.time())
+    return member

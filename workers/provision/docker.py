@@ -1,0 +1,352 @@
+"""Servers under test in containers on the conductor's machine, one for each deployment. No Django.
+
+A container is made anew at every start and kept, ended, until the next one, so that its log can be read. What must last
+(data, configuration, the deployment's password) lies in one volume, which goes with `remove` alone.
+"""
+
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+from docker.errors import APIError, NotFound
+
+from runs.catalog import BadTag, ImageRecipe, RenderedServer, client_properties, render_server
+from runs.declared import PropertyError
+from workers.provision.administration import Administration, AdministrationError, address_of, administration_for
+from workers.provision.container_files import account_in, put_files, read_file
+from workers.provision.containers import (
+    address_on,
+    create_container,
+    facts_of,
+    folder_here,
+    process_here,
+    remove_container,
+    remove_volume,
+    wait_for_end,
+)
+from workers.provision.engine import ContainerSite, EngineError, connected
+from workers.provision.images import Image, find_image
+from workers.provision.ports import free_port
+from workers.provision.process import (
+    HIDDEN,
+    HOST,
+    INIT_DEADLINE_S,
+    PLANNED_STOP_S,
+    PORT_ATTEMPTS,
+    START_DEADLINE_S,
+)
+from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
+
+# The volume lies at a place of its own rather than at the image's: images of one system keep their data at different
+# places, and this way configuration and password live and go with the data.
+FOLDER = Path("/benchsite")
+PASSWORD = "password"  # written when the data folder is whole, so that half of one is made anew
+NEW_PASSWORD = "password.new"
+EVERY_ADDRESS = "0.0.0.0"
+INIT = "-init"  # the container that makes a data folder
+KILLED_S = 15.0
+
+
+class DockerProvisioner:
+    """One server of one deployment.
+
+    On the host's network (the usual way) a server listens on 127.0.0.1 alone, on a free port: a published port would
+    put the engine's proxy or an address translation between client and server, which would be measured too. With a
+    named network of containers, for sites that run in containers themselves, it listens on its address there.
+    """
+
+    def __init__(self, wanted: Wanted, site: ContainerSite) -> None:
+        if wanted.system.image is None:
+            raise ValueError(f"{wanted.system.name} cannot be run in a container.")
+        self.wanted, self.site = wanted, site
+        self.recipe: ImageRecipe = wanted.system.image
+        self.name = site.name(wanted.deployment)
+        self._id = ""
+        self._started_s = 0.0
+        self._administration: Administration | None = None
+
+    # --- the protocol
+
+    def start(self) -> Server:
+        if self.alive():
+            raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
+        mode = self.wanted.mode
+        if mode.replicas_needed:
+            raise ServerDidNotStart(
+                f"Mode {mode.slug} needs {mode.replicas_needed} connected replica, and a cluster of containers runs "
+                "one server: choose a mode without replicas, or an external cluster."
+            )
+        self._render(0, "")  # Wrong settings are told before anything is made.
+        with connected(self.site.engine) as engine:
+            image = find_image(engine, self._reference(), pull=self.site.pull)
+            self._discard(engine)
+            try:
+                container, password = self._with_data(engine, image)
+                return self._start(engine, container, image, password)
+            except BaseException:
+                self._kill(engine)
+                raise
+
+    def alive(self) -> bool:
+        if not self._id:
+            return False
+        try:
+            with connected(self.site.engine) as engine:
+                return self._running(engine)
+        except EngineError:
+            # The engine may be away while its containers go on.
+            return self._answers()
+
+    def stop(self, *, planned: bool = True) -> None:
+        if not self._id:
+            return
+        with connected(self.site.engine) as engine:
+            if planned and self._running(engine):
+                self._stop_as_planned(engine)
+            self._kill(engine)
+
+    def remove(self) -> None:
+        with connected(self.site.engine) as engine:
+            self._discard(engine)
+            remove_volume(engine, self.name)
+
+    def log_tail(self, lines: int = 30) -> str:
+        if not self._id:
+            return ""
+        try:
+            with connected(self.site.engine) as engine:
+                return self._log(engine, self._id, lines)
+        except EngineError as error:
+            return str(error)
+
+    # --- before the start
+
+    def _reference(self) -> str:
+        try:
+            return self.recipe.reference(self.wanted.version)
+        except BadTag as error:
+            raise ServerDidNotStart(f"{self.wanted.system.name}: {error}") from error
+
+    def _render(self, port: int, password: str) -> RenderedServer:
+        properties = {name: str(value) for name, value in self.wanted.binding_properties.items()}
+        try:
+            return render_server(
+                self.wanted.system,
+                self.wanted.mode,
+                self.wanted.settings,
+                host=HOST if self.site.on_host_network else EVERY_ADDRESS,
+                port=port,
+                folder=FOLDER,
+                user=address_of(self.wanted.system, properties).user,
+                password=password,
+                recipe=self.recipe.process,
+            )
+        except PropertyError as error:
+            raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
+
+    def _with_data(self, engine: Any, image: Image) -> tuple[Any, str]:
+        """The container, not yet started, over a whole data folder; and the deployment's own password."""
+        argv = self._render(0, "").command(Path())
+        container = self._create(engine, image, argv)
+        password = read_file(container, f"{FOLDER}/{PASSWORD}")
+        if password:
+            return container, password
+        # A first start, or half a data folder, which a server might take for a whole one.
+        container.remove(force=True, v=True)
+        remove_volume(engine, self.name)
+        container = self._create(engine, image, argv)
+        password = secrets.token_urlsafe(24)
+        owner = account_in(container, self.recipe.user, image.reference)
+        put_files(container, str(FOLDER), owner, {NEW_PASSWORD: password}, folders=("data",))
+        init = self._render(0, "").init_command(Path(), FOLDER / NEW_PASSWORD)
+        if init:
+            self._initialise(engine, image, init)
+        put_files(container, str(FOLDER), owner, {PASSWORD: password, NEW_PASSWORD: ""})
+        return container, password
+
+    def _create(self, engine: Any, image: Image, argv: list[str], suffix: str = "") -> Any:
+        return create_container(
+            engine,
+            self.site,
+            self.wanted.deployment,
+            image=image,
+            argv=argv,
+            folder=str(FOLDER),
+            user=self.recipe.user,
+            stop_signal=self.recipe.process.stop_signal,
+            suffix=suffix,
+        )
+
+    def _initialise(self, engine: Any, image: Image, argv: list[str]) -> None:
+        """Runs what makes the data folder, in a container of its own over the same volume."""
+        container = self._create(engine, image, argv, INIT)
+        try:
+            began = time.time()
+            container.start()
+            ended = wait_for_end(container, INIT_DEADLINE_S)
+            state = container.attrs["State"]
+            if not ended or state["ExitCode"] != 0:
+                why = f"ended with {state['ExitCode']}" if ended else "took too long"
+                raise ServerDidNotStart(
+                    f"{self.wanted.system.name}'s data folder: {argv[0]} {why}.",
+                    self._log(engine, container.id, 30, began),
+                )
+        except APIError as error:
+            raise self._refused(error, image) from error
+        finally:
+            container.remove(force=True, v=True)
+
+    # --- the start
+
+    def _start(self, engine: Any, container: Any, image: Image, password: str) -> Server:
+        self._id = container.id
+        owner = account_in(container, self.recipe.user, image.reference)
+        attempts = PORT_ATTEMPTS if self.site.on_host_network else 1
+        for attempt in range(1, attempts + 1):
+            rendered = self._render(self._port(), password)
+            put_files(container, str(FOLDER), owner, rendered.files)
+            self._started_s = time.time()
+            try:
+                container.start()
+                return self._answering(engine, container, image, rendered, password)
+            except APIError as error:
+                raise self._refused(error, image) from error
+            except ServerDidNotStart as error:
+                self._kill(engine)
+                if attempt == attempts or "address already in use" not in error.log_tail.lower():
+                    raise
+        raise AssertionError("unreachable")
+
+    def _port(self) -> int:
+        """A free one of the host's; on a network of containers each has its own address, and the usual port."""
+        if self.site.on_host_network:
+            return free_port(HOST)
+        binding = self.wanted.system.binding
+        return int(binding.properties[binding.endpoint.port].default or 0)
+
+    def _answering(self, engine: Any, container: Any, image: Image, rendered: RenderedServer, password: str) -> Server:
+        """The server once it answers, is the one that was started, and has what clients need."""
+        wanted = self.wanted
+        container.reload()
+        host = HOST if self.site.on_host_network else address_on(container, self.site.network)
+        properties = client_properties(
+            wanted.system, wanted.mode, wanted.binding_properties, host=host, port=rendered.port, password=password
+        )
+        administration = self._administration = administration_for(wanted.system, properties)
+        self._wait_until_ready(administration, engine, container)
+        try:
+            if administration.data_folder() != str(FOLDER / "data"):
+                raise self._did_not_start(engine, f"another server answers on port {rendered.port}")
+            administration.prepare()
+            version = administration.server_version()
+        except AdministrationError as error:
+            raise self._did_not_start(engine, str(error)) from error
+        return Server(
+            wanted=wanted,
+            host=host,
+            port=rendered.port,
+            version=version,
+            folder=folder_here(engine, self.name),
+            settings=rendered.settings,
+            process={"container": container.id, **process_here(container)},
+            files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
+            password=password,
+            container=facts_of(engine, container, image),
+        )
+
+    def _wait_until_ready(self, administration: Administration, engine: Any, container: Any) -> None:
+        end = time.monotonic() + START_DEADLINE_S
+        pause_s = 0.02
+        while True:
+            time.sleep(pause_s)
+            container.reload()
+            state = container.attrs["State"]
+            if not state["Running"]:
+                killed = " (its memory limit was reached)" if state.get("OOMKilled") else ""
+                raise self._did_not_start(engine, f"it ended with exit code {state['ExitCode']}{killed}")
+            try:
+                return administration.ping()
+            except AdministrationError as error:
+                if time.monotonic() > end:
+                    why = f"it did not answer within {START_DEADLINE_S:.0f} s: {error}"
+                    raise self._did_not_start(engine, why) from error
+            pause_s = min(pause_s * 1.5, 0.5)
+
+    def _did_not_start(self, engine: Any, why: str) -> ServerDidNotStart:
+        return ServerDidNotStart(
+            f"{self.wanted.system.name} in mode {self.wanted.mode.slug} did not come up in its container: {why}.",
+            self._log(engine, self._id, 30),
+        )
+
+    def _refused(self, error: APIError, image: Image) -> ServerDidNotStart:
+        return ServerDidNotStart(
+            f"Docker could not start a container of {image.reference}: {error.explanation or error}"
+        )
+
+    # --- the end
+
+    def _stop_as_planned(self, engine: Any) -> None:
+        """Asks the server to end with its data on disk, and waits for it. Raises ServerDidNotStop."""
+        container = engine.containers.get(self._id)
+        try:
+            told = self._administration is not None and self._administration.shut_down()
+        except AdministrationError as error:
+            problem = f"it could not be told to end: {error}"
+        else:
+            if not told:
+                container.kill(signal=f"SIG{self.recipe.process.stop_signal}")
+            if wait_for_end(container, PLANNED_STOP_S):
+                return
+            problem = f"it did not end within {PLANNED_STOP_S:.0f} s"
+        log_tail = self._log(engine, self._id, 30)
+        self._kill(engine)
+        raise ServerDidNotStop(
+            f"{self.wanted.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
+            f"incomplete: load it again.\nIts last log lines:\n{log_tail}"
+        )
+
+    def _kill(self, engine: Any) -> None:
+        """Kills the container and waits until it is gone. Raises ServerDidNotStop."""
+        try:
+            container = engine.containers.get(self.name)
+            if container.status in ("running", "paused", "restarting"):
+                container.kill()
+        except NotFound:
+            return
+        except APIError as error:
+            if error.status_code != 409:  # It ended meanwhile.
+                raise
+        if not wait_for_end(container, KILLED_S):
+            raise ServerDidNotStop(
+                f"{self.wanted.system.name} (container {self.name}) does not end: it hangs in the kernel. "
+                "See the machine's own log; its disk may be the cause."
+            )
+
+    def _discard(self, engine: Any) -> None:
+        """Removes the container of the life before; the volume stays."""
+        self._id, self._administration = "", None
+        for name in (self.name, f"{self.name}{INIT}"):
+            remove_container(engine, name)
+
+    def _running(self, engine: Any) -> bool:
+        try:
+            return bool(engine.containers.get(self._id).attrs["State"]["Running"])
+        except NotFound:
+            return False
+
+    def _answers(self) -> bool:
+        try:
+            if self._administration is not None:
+                self._administration.ping()
+                return True
+        except AdministrationError:
+            pass
+        return False
+
+    def _log(self, engine: Any, container_id: str, lines: int, since: float | None = None) -> str:
+        try:
+            said = engine.containers.get(container_id).logs(tail=lines, since=since or self._started_s)
+        except NotFound:
+            return f"The container {self.name} is gone, and its log with it."
+        return str(said.decode("utf-8", "replace").strip("\n"))

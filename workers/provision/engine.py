@@ -1,0 +1,85 @@
+"""The container engine of this machine: how it is reached, and its refusals in plain words. No Django."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import docker
+import requests
+from docker.errors import APIError, DockerException
+
+from workers.provision.servers import ProvisionError
+
+# The engine's own answers are quick; starting a container on a busy disk is not.
+ANSWER_TIMEOUT_S = 60
+HOST_NETWORK = "host"
+# What is known of containers and volumes by their labels. Labels are read by anybody who may ask the engine.
+SITE_LABEL, DEPLOYMENT_LABEL = "org.benchsite.site", "org.benchsite.deployment"
+
+
+class EngineError(ProvisionError):
+    """The engine does not answer, or refused. The message says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerSite:
+    """What an operator has settled about containers on the conductor's machine."""
+
+    engine: str  # unix:///var/run/docker.sock
+    mark: str  # tells this site's containers from those of other sites on the same engine
+    network: str = HOST_NETWORK  # or the name of a network of containers which the load generators are on too
+    pull: bool = False  # whether an image that is missing may be fetched while a server is provisioned
+    memory_bytes: int = 0  # of each server; 0 for no limit
+    cpus: float = 0.0  # of each server; 0 for no limit
+
+    @property
+    def on_host_network(self) -> bool:
+        return self.network == HOST_NETWORK
+
+    def name(self, deployment: str) -> str:
+        """What the container of a deployment is called, and its volume."""
+        return f"benchsite-{self.mark}-{deployment}"
+
+    def labels(self, deployment: str) -> dict[str, str]:
+        return {SITE_LABEL: self.mark, DEPLOYMENT_LABEL: deployment}
+
+
+@contextlib.contextmanager
+def connected(engine: str) -> Iterator[Any]:
+    """The engine for a few calls; whatever goes wrong inside is raised as EngineError.
+
+    Every use opens its own short connection, so nothing idles while a run measures and an engine that was started
+    again is no trouble.
+    """
+    if not engine.startswith("unix://"):
+        raise EngineError(
+            f"DOCKER_HOST is {engine}: clusters of containers run on the conductor's own machine, "
+            "so name its socket, such as unix:///var/run/docker.sock."
+        )
+    try:
+        client = docker.DockerClient(base_url=engine, timeout=ANSWER_TIMEOUT_S)
+    except DockerException as error:
+        raise _silent(engine, error) from error
+    try:
+        yield client
+    except APIError as error:
+        raise EngineError(f"Docker refused: {error.explanation or error}") from error
+    except (DockerException, requests.RequestException) as error:
+        raise _silent(engine, error) from error
+    finally:
+        client.close()
+
+
+def _silent(engine: str, error: Exception) -> EngineError:
+    text = str(error)
+    # The innermost reason is in brackets: (..., FileNotFoundError(2, 'No such file or directory')).
+    why = next(
+        (word for word in ("Permission denied", "No such file or directory", "Connection refused") if word in text),
+        text,
+    )
+    return EngineError(
+        f"Docker does not answer at {engine} ({why}). See that it runs (`systemctl status docker`) and that the "
+        "conductor's account may use its socket (the group docker), or name another socket in DOCKER_HOST; "
+        "then run this again."
+    )
