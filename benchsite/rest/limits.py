@@ -27,6 +27,14 @@ WINDOW_S: Final = 60
 PATIENCE_S: Final = 0.2
 # After Redis did not answer it is left alone for so long.
 AWAY_S: Final = 5.0
+# Charged only where it fits: what is refused for want of room leaves the room to smaller ones.
+CHARGE: Final = """
+local used = tonumber(redis.call('GET', KEYS[1]) or '0')
+if used + tonumber(ARGV[1]) > tonumber(ARGV[2]) then return {used, 0} end
+used = redis.call('INCRBY', KEYS[1], ARGV[1])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+return {used, 1}
+"""
 _away_until = 0.0
 
 
@@ -65,20 +73,68 @@ def spend(request: HttpRequest, token: UUID, names: Sequence[Name]) -> None:
         )
 
 
+def spend_uploads(request: HttpRequest, token: UUID, number: int) -> None:
+    """Count so many uploads of one request, all or none. Raises Problem("quota-exceeded") where they do not fit."""
+    quota = quota_of("uploads")
+    found = _charge(token, number, quota) if quota else None
+    if found is None:
+        return
+    spent, fits = found
+    request.spent = [*_spent(request), spent]  # type: ignore[attr-defined]
+    if fits:
+        return
+    left = "none is left" if not spent.left else f"{spent.left} {'is' if spent.left == 1 else 'are'} left"
+    wait = f"Split it, or wait {spent.ends_in_s} s" if number <= quota else f"Split it into parts of at most {quota}"
+    raise Problem(
+        "quota-exceeded",
+        f"This batch is {number} uploads; a token has {quota} a minute, of which {left}. Nothing of it was stored or "
+        f"counted. {wait}.",
+        headers={"Retry-After": str(spent.ends_in_s)},
+    )
+
+
 def tell(request: HttpRequest, response: HttpResponseBase) -> None:
     """Say in the answer what is left."""
-    spent = cast(list[Spent], getattr(request, "spent", []))
-    if spent:
+    if spent := _spent(request):
         response["RateLimit-Policy"] = ", ".join(f'"{one.name}";q={one.quota};w={WINDOW_S}' for one in spent)
         response["RateLimit"] = ", ".join(f'"{one.name}";r={one.left};t={one.ends_in_s}' for one in spent)
 
 
-def _count(token: UUID, wanted: Sequence[tuple[Name, int]]) -> list[Spent]:
+def _spent(request: HttpRequest) -> list[Spent]:
+    return cast(list[Spent], getattr(request, "spent", []))
+
+
+def _window() -> tuple[int, int]:
+    """Its number, and in how many seconds it ends."""
+    now = time.time()
+    return int(now // WINDOW_S), WINDOW_S - int(now % WINDOW_S)
+
+
+def _leave_alone(error: RedisError) -> None:
     global _away_until
+    _away_until = time.monotonic() + AWAY_S
+    log.warning("Redis does not answer (%s): requests are not counted for %g s", error, AWAY_S)
+
+
+def _charge(token: UUID, number: int, quota: int) -> tuple[Spent, bool] | None:
+    """What is used of the uploads then, and whether these fitted; None: nobody counts now."""
+    if time.monotonic() < _away_until:
+        return None
+    window, ends_in_s = _window()
+    key = f"limit:uploads:{token}:{window}"
+    try:
+        # Its types say that it may be awaited; this client never is.
+        said = cast(list[int], _redis(settings.REDIS_URL).eval(CHARGE, 1, key, number, quota, 2 * WINDOW_S))
+    except RedisError as error:
+        _leave_alone(error)
+        return None
+    return Spent("uploads", quota, int(said[0]), ends_in_s), bool(said[1])
+
+
+def _count(token: UUID, wanted: Sequence[tuple[Name, int]]) -> list[Spent]:
     if time.monotonic() < _away_until:
         return []
-    now = time.time()
-    window, ends_in_s = int(now // WINDOW_S), WINDOW_S - int(now % WINDOW_S)
+    window, ends_in_s = _window()
     try:
         with _redis(settings.REDIS_URL).pipeline(transaction=False) as pipe:
             for name, _ in wanted:
@@ -87,8 +143,7 @@ def _count(token: UUID, wanted: Sequence[tuple[Name, int]]) -> list[Spent]:
                 pipe.expire(key, 2 * WINDOW_S)
             answers = pipe.execute()
     except RedisError as error:
-        _away_until = time.monotonic() + AWAY_S
-        log.warning("Redis does not answer (%s): requests are not counted for %g s", error, AWAY_S)
+        _leave_alone(error)
         return []
     return [Spent(name, quota, used, ends_in_s) for (name, quota), used in zip(wanted, answers[::2], strict=True)]
 

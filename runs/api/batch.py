@@ -52,10 +52,16 @@ class Line:
     files: list[Arrived]
 
 
-def answered(request: HttpRequest, store: Callable[[Line], tuple[int, Mapping[str, Any]]]) -> HttpResponse:
-    """A line of answer for each line of the body; what is wrong with one is no other's harm."""
-    said = []
-    for number, text in enumerate(_lines(request), 1):
+def answered(
+    request: HttpRequest, store: Callable[[Line], tuple[int, Mapping[str, Any]]], count: Callable[[int], None]
+) -> HttpResponse:
+    """A line of answer for each line of the body; what is wrong with one is no other's harm.
+
+    `count` is told the number of lines before anything is done with one, and may refuse them all.
+    """
+    lines, said = _lines(request), []
+    count(len(lines))
+    for number, text in enumerate(lines, 1):
         key = ""
         try:
             line = _line(text)

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import Header, Query, Schema
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.limits import spend_uploads
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import refusals
 from benchsite.teams.models import Scope
@@ -15,7 +16,7 @@ from runs.api import batch, routers
 from runs.api.answers import extended
 from runs.api.uploaded import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url
 from runs.models import Upload, UploadKey
-from runs.uploading import keys, programs
+from runs.uploading import keys, life, programs
 from runs.uploading.form_data import Body, BodyRefused, read_body
 from runs.uploading.keys import KeyBusy, KeyReused
 from runs.uploading.manifest import ManifestRefused, described, read_manifest
@@ -126,24 +127,50 @@ def read_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     return JsonResponse(found_answer(request, found))
 
 
+@routers.runs.delete(
+    "/uploads/{upload_id}",
+    auth=Needs(Scope.RUNS_WRITE),
+    response={204: None, **refusals(404, 409)},
+    operation_id="forget_upload",
+    summary="Forget an upload that failed",
+)
+def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
+    """The upload goes with its key, which is free then for other files. Only one that failed: of another its runs are
+    stored, or a worker is with it.
+    """
+    found = Upload.objects.filter(pk=upload_id, team=team_in(request)).first()
+    if found is None:
+        raise Problem("not-found", "Your team has no such upload, or it was dropped.")
+    if found.state != State.FAILED:
+        what = "Its runs are stored: delete those." if found.state == State.SAVED else "It is being worked on: wait."
+        raise Problem("conflict", f"Only an upload that failed can be forgotten; this one is {found.state}. {what}")
+    life.discard(found)
+    return HttpResponse(status=204)
+
+
 @routers.runs.post(
     "/runs:batch",
-    auth=Needs(Scope.RUNS_WRITE, uploads=True),
+    # Each of its lines is counted as an upload once they are read.
+    auth=Needs(Scope.RUNS_WRITE),
     response={200: batch.LineAnswer, **refusals(413, 415)},
     operation_id="upload_batch",
     summary="Upload up to 200 small results",
     openapi_extra=batch.BODY,
 )
-def upload_batch(request: HttpRequest) -> HttpResponse:
+def upload_batch(request: HttpRequest, query: Annotated[DryRun, Query()]) -> HttpResponse:
     """NDJSON: on each line a `key` (as in `PUT /runs/by-key/{key}`), a `manifest`, and `files` with `name` and either
     `text` or `base64`. Each line is stored by itself, and has one line in the answer, in the same order.
+
+    Each line counts as an upload of the token's quota. Of a batch that is more than what is left of it nothing is
+    stored or counted (429): split it. `?dry_run=1` judges the lines and stores nothing.
     """
 
     def one(line: batch.Line) -> tuple[int, Mapping[str, Any]]:
-        response = _stored(request, Kind.NATURAL, line.key, Body(line.manifest, line.files))
+        body = Body(line.manifest, line.files)
+        response = _judged(request, body) if query.dry_run else _stored(request, Kind.NATURAL, line.key, body)
         return response.status_code, response.said
 
-    return batch.answered(request, one)
+    return batch.answered(request, one, lambda lines: spend_uploads(request, bearer_in(request).token.pk, lines))
 
 
 class _body:
@@ -170,7 +197,7 @@ class Said(JsonResponse):
         super().__init__(said, status=status)
 
 
-def _judged(request: HttpRequest, body: Body) -> HttpResponse:
+def _judged(request: HttpRequest, body: Body) -> Said:
     asked = _asked(request, Kind.REQUEST, "", body)
     return Said(dry_answer(_refusing(lambda: programs.judge_only(asked))), 200)
 
@@ -216,6 +243,8 @@ def _reused(kind: str, known: UploadKey) -> Problem:
         said = "This key names a result with other content. Delete its run first, or use another key."
         return Problem("run-conflict", said, upload=where)
     said = "This idempotency key was used for another manifest or other files: use a new one."
+    if known.upload is not None and known.upload.state == State.FAILED:
+        said += f" What it names has failed: DELETE {where} frees the key."
     return Problem("key-reused", said, upload=where)
 
 
@@ -241,6 +270,8 @@ def _state(request: HttpRequest, key: UploadKey) -> tuple[int, dict[str, Any]]:
     if upload is None:
         raise Problem("not-found", "What was uploaded under this key was deleted. Use another key to upload it again.")
     if upload.state == State.FAILED:
-        raise Problem("malformed-result", upload.error, upload=upload_url(upload))
+        where = upload_url(upload)
+        remedy = f"To send other files, use a new key, or DELETE {where} first, which frees this one."
+        raise Problem("malformed-result", f"{upload.error} {remedy}", upload=where)
     said = found_answer(request, upload)
     return (201 if upload.state == State.SAVED else 202), said

@@ -2,10 +2,13 @@
 
 import gzip
 import json
+from datetime import timedelta
 
 import pytest
+from django.db.models.functions import Now
 
 from runs.models import Run, Upload, UploadKey
+from runs.tests.factories import make_team, make_user
 from runs.tests.importing import import_folder, summary
 from runs.tests.programs import Program
 from runs.uploading import life
@@ -92,6 +95,39 @@ def test_it_says_what_was_wrong_with_it(program, large):
     assert "not an output of YCSB" in answer["detail"]
     assert "not an output of YCSB" in said(program.post(("a.txt", b"no result " * 50), key="k"), 422)["detail"]
     assert not Run.objects.exists()
+
+
+def failed_upload(program):
+    url = said(program.post(("a.txt", b"no result " * 50), key="k"), 202)["url"]
+    work(Upload.objects.get())
+    return url
+
+
+def test_the_key_of_a_failed_one_is_free_once_it_is_forgotten(program, large):
+    url = failed_upload(program)
+    for answer in (program.post(("a.txt", b"no result " * 50), key="k"), program.post(key="k")):
+        assert f"DELETE {url}" in said(answer, 422)["detail"]
+    assert program.client.delete(url, headers=program.headers()).status_code == 204
+    said(program.get(url), 404)
+    assert said(program.post(key="k"), 202)["url"] != url
+
+
+def test_the_key_of_a_failed_one_is_free_once_its_day_is_over(program, large):
+    failed_upload(program)
+    Upload.objects.update(created_at=Now() - life.KEPT_FOR - timedelta(minutes=1))
+    life.expire()
+    said(program.post(key="k"), 202)
+
+
+def test_only_a_failed_one_of_the_own_team_can_be_forgotten(program, large):
+    url = said(program.post(key="k"), 202)["url"]
+    assert "is being worked on" in said(program.client.delete(url, headers=program.headers()), 409)["detail"]
+    for _ in range(2):
+        work(Upload.objects.get())
+    assert "delete those" in said(program.client.delete(url, headers=program.headers()), 409)["detail"]
+    stranger_team = make_team()
+    stranger = Program(stranger_team, make_user(team=stranger_team))
+    said(stranger.client.delete(url, headers=stranger.headers()), 404)
 
 
 def test_a_manifest_that_does_not_fit_fails(program, large):

@@ -223,6 +223,16 @@ def test_a_batch_has_an_answer_for_each_line(program):
     assert answers[6]["problem"]["file"] == "a.txt"
 
 
+def test_a_dry_run_of_a_batch_judges_and_stores_nothing(program):
+    body = "".join(json.dumps(one) + "\n" for one in (line("a"), line("b", b"no result")))
+    answer = program.client.post(
+        "/api/v1/runs:batch?dry_run=1", body, content_type="application/x-ndjson", headers=program.headers()
+    )
+    first, second = map(json.loads, answer.content.splitlines())
+    assert (first["status"], first["upload"]["state"], second["status"]) == (200, "judged", 415)
+    assert not Run.objects.exists()
+
+
 def test_a_batch_has_at_most_so_many_lines(program):
     body = "{}\n" * 201
     response = program.client.post(

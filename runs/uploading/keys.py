@@ -75,6 +75,11 @@ def store(
     return row
 
 
+def free(upload: Upload) -> None:
+    """Whatever names this upload may name another."""
+    UploadKey.objects.filter(upload=upload).delete()
+
+
 def expire() -> None:
     """Forget the keys of requests that are too old to be repeated."""
     UploadKey.objects.filter(kind=Kind.REQUEST, created_at__lt=Now() - KEPT_FOR).delete()

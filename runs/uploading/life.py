@@ -177,11 +177,15 @@ def fail(upload_id: uuid.UUID, claim: uuid.UUID, why: str) -> None:
 
 
 def discard(upload: Upload) -> bool:
-    """Forget an upload that is not saved, with everything of it; who works on it finds itself fenced."""
+    """Forget an upload that is not saved, with everything of it; who works on it finds itself fenced.
+
+    Its key goes with it: nothing is left that a repeated request could be answered with.
+    """
     with transaction.atomic():
         found = Upload.objects.select_for_update().filter(pk=upload.pk).exclude(state=State.SAVED).first()
         if found is None:
             return False
+        keys.free(found)
         found.delete()
     incoming.drop_all(upload.pk)
     return True
