@@ -11,6 +11,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from benchsite.counting import FOLDER_VARIABLE
 from benchsite.embedded import log_tail
 from workers.guarded import Guarded, start_guarded
 from workers.presence import GENERATOR_VARIABLE
@@ -81,7 +82,7 @@ def web(port: int, host: str = HOST) -> Component:
         *(sys.executable, "-m", "gunicorn", "benchsite.wsgi:application"),
         *("--bind", f"{host}:{port}", "--workers", str(WEB_WORKERS)),
         *("--worker-class", "gthread", "--threads", str(WEB_THREADS)),
-        *("--graceful-timeout", "3", "--no-control-socket"),
+        *("--graceful-timeout", "3", "--no-control-socket", "--config", "python:benchsite.serving"),
     ]
 
     def answers(component: Component) -> bool:
@@ -95,7 +96,11 @@ def web(port: int, host: str = HOST) -> Component:
             connection.close()
 
     # Each of its threads computes by itself: numpy's own threads would only wait for one another.
-    environment = {"BENCHSITE_DATABASE_POOL": "True", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {
+        "BENCHSITE_DATABASE_POOL": "True",
+        "OPENBLAS_NUM_THREADS": "1",
+        FOLDER_VARIABLE: str(Path(settings.VAR_DIR) / "counts" / str(port)),
+    }
     return Component("web", argv, _log("web"), answers, environment)
 
 

@@ -1,28 +1,56 @@
-"""Counts requests and how long they took, for /metrics. Each process counts its own."""
+"""Counts requests and how long they took, for /metrics.
 
+A process by itself counts in its memory. Where the variable of prometheus-client names a folder, as it does below
+gunicorn (`benchsite.serving`), every worker counts in a file there, and `requests` adds up the files of all.
+"""
+
+import os
 import time
 from collections.abc import Callable
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, values
+from prometheus_client.multiprocess import MultiProcessCollector
+
+FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+PLACE_VARIABLE: Final = "BENCHSITE_COUNTING_PLACE"  # of this worker among those of its server
+TOGETHER: Final = FOLDER_VARIABLE in os.environ
+
+
+def _place() -> str:
+    return os.environ.get(PLACE_VARIABLE) or str(os.getpid())
+
+
+if TOGETHER:
+    # Chosen anew before the first counter is made: prometheus-client itself names files by processes.
+    values.ValueClass = values.MultiProcessValue(_place)  # type: ignore[no-untyped-call]
 
 REQUESTS: Final = CollectorRegistry()
 BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 COUNT: Final = Counter(
     "benchsite_http_requests",
-    "Requests answered by this process, by page and status class.",
+    "Requests answered by page and status class.",
     ["method", "page", "status"],
     registry=REQUESTS,
 )
 SECONDS: Final = Histogram(
     "benchsite_http_request_seconds",
-    "How long this process took until an answer began, by page.",
+    "How long it took until an answer began, by page.",
     ["page"],
     buckets=BUCKETS_S,
     registry=REQUESTS,
 )
+
+
+def requests() -> CollectorRegistry:
+    """What the workers of this server have counted since it started."""
+    if not TOGETHER:
+        return REQUESTS
+    everybodys = CollectorRegistry()
+    MultiProcessCollector(everybodys)  # type: ignore[no-untyped-call]
+    return everybodys
 
 
 class CountRequests:

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from benchsite import __version__
-from benchsite.counting import REQUESTS
+from benchsite.counting import requests
 from benchsite.health import redis_answers
 from benchsite.production import is_loopback
 from runs.generators import SILENT_AFTER
@@ -41,7 +41,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         raise Http404
     registry = CollectorRegistry()
     registry.register(SiteCollector())
-    text = generate_latest(registry) + generate_latest(REQUESTS)
+    text = generate_latest(registry) + generate_latest(requests())
     return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
 
 

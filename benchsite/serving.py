@@ -1,0 +1,30 @@
+"""gunicorn's settings that are code: each of its workers counts requests in a place that outlives it.
+
+The workers write what they count into files of one folder, from which whichever of them is asked adds up the counts of
+all (`benchsite.counting`). A file belongs to a place among the workers, not to a process: a worker that takes the place
+of one that died goes on where that one stopped. So counters never fall, and there are never more files than places.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from benchsite.counting import FOLDER_VARIABLE, PLACE_VARIABLE
+
+
+def on_starting(arbiter: Any) -> None:
+    """Nothing is counted yet, whatever an earlier life of this server left in the folder."""
+    if folder := os.environ.get(FOLDER_VARIABLE):
+        shutil.rmtree(folder, ignore_errors=True)
+        Path(folder).mkdir(parents=True)
+
+
+def pre_fork(arbiter: Any, worker: Any) -> None:
+    """The first place that is free: gunicorn forgets a worker once its process is gone, and no sooner."""
+    taken = {other.counting_place for other in arbiter.WORKERS.values()}
+    worker.counting_place = next(place for place in range(len(taken) + 1) if place not in taken)
+
+
+def post_fork(arbiter: Any, worker: Any) -> None:
+    os.environ[PLACE_VARIABLE] = str(worker.counting_place)
