@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from runs.ycsb.errors import HistogramError
+from runs.ycsb.moments import EARLIEST_S, LATEST_S
 
 # No histogram of microseconds needs a longer line.
 LONGEST_LINE: Final = 4 << 20
@@ -143,6 +144,8 @@ class LogText:
         if not (-math.inf < start < math.inf and 0 <= length < math.inf and -math.inf < longest < math.inf):
             raise HistogramError("the times of the interval are not numbers", self._line_number)
         name, origin_s = self._measurement(tag, start)
+        if not EARLIEST_S <= origin_s + start <= LATEST_S:
+            raise HistogramError("the time of the interval is no date", self._line_number)
         return Row(name, origin_s, start, length, longest, columns[3].rstrip(), self._line_number)
 
     def _measurement(self, tag: str | None, first_start_s: float) -> tuple[str, float]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from runs.ycsb.histogram import Floats
 from runs.ycsb.merged import Window
+from runs.ycsb.moments import are_moments
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.statuses import StatusTable
 from runs.ycsb.stated import SummaryClient
@@ -27,7 +28,8 @@ Columns = Mapping[str, Floats]  # by field; NaN where a line does not state it
 class Progress:
     """Operations done so far, failed ones included, at the end of every status interval.
 
-    Times are on the reference clock where the lines carry a date (`is_dated`), else they count from the client's start.
+    Times are on the reference clock where the lines carry dates that can be (`is_dated`), else they count from the
+    client's start.
     """
 
     number: int
@@ -70,14 +72,16 @@ def progress_of(client: SummaryClient) -> Progress | None:
     if not lines or lines[-1].operations_done <= 0:
         return None
     elapsed_s, done, dates = _table(lines)
-    is_dated = not np.isnan(dates).any()
-    at_s = _ascending(dates + client.clock_offset_s if is_dated else np.maximum(elapsed_s, 0.0))
+    elapsed_s = np.maximum(elapsed_s, 0.0)
+    dates = dates + client.clock_offset_s
+    is_dated = are_moments(dates) and are_moments(dates[0] - elapsed_s[0])
+    at_s = _ascending(dates if is_dated else elapsed_s)
     done = np.maximum.accumulate(done)
     return Progress(
         number=client.number,
         is_dated=is_dated,
         # The lines cut their seconds off, but the first one is written as the clock starts to run.
-        started_s=float(at_s[0] - max(elapsed_s[0], 0.0)) if is_dated else 0.0,
+        started_s=float(at_s[0] - elapsed_s[0]) if is_dated else 0.0,
         ended_s=float(at_s[np.searchsorted(done, done[-1])]),
         at_s=at_s,
         done=done,

@@ -139,6 +139,8 @@ def _span(number: int, counting: Sequence[Timeline], reference: Timeline | None)
     ended_s = max((_last_tick(entry, number, reference) for entry in counting), default=-np.inf)
     if not np.isfinite(ended_s):
         return MissingClient(number, "its logs do not count a single operation")
+    if not (np.minimum(reference.end_s, ended_s) > reference.start_s).any():
+        return MissingClient(number, "no interval of its logs has a length")
     return Span(number, reference.start_s, reference.end_s, float(reference.start_s.min()), ended_s)
 
 

@@ -153,6 +153,8 @@ def test_it_reads_the_logs_of_a_killed_client():
         ("0,x,0,AAAA", "not numbers"),
         ("0,-1,0,AAAA", "not numbers"),
         ("0,nan,0,AAAA", "not numbers"),
+        (f"3e11,1,0,{v2(zigzag(1))}", "no date"),
+        (f"1e308,1,0,{v2(zigzag(1))}", "no date"),
         ("0,1,0,!!!!", "cannot be decoded"),
         ("0,1,0,AAAA", "cannot be decoded"),
         (f"0,1,0,{v1([0] * 300 + [1], digits=2)}", "too coarse: 2 significant digits"),

@@ -173,6 +173,12 @@ def test_it_names_clients_that_left_nothing():
         merge([], warmup_s=0)
 
 
+def test_it_names_clients_whose_intervals_took_no_time():
+    still = [made_log("READ", [(second, 0.0, [1000]) for second in range(5)])]
+    with pytest.raises(MergeError, match="client 0: no interval of its logs has a length"):
+        merge([ClientOutput(0, still)], warmup_s=0)
+
+
 def test_it_merges_a_killed_client_as_far_as_it_came():
     merged = merge([client("killed/0")], warmup_s=1)
     assert merged.total_operations > 1000

@@ -303,6 +303,13 @@ def test_operations_that_took_no_time_have_no_rate_of_it():
     assert (found.throughput_ops_s, found.throughput_wall_ops_s, found.overlap) == (2.0, None, None)
 
 
+@pytest.mark.parametrize(("at_s", "elapsed_s"), [(253_402_300_799.0, 1), (-62_135_596_800.0, 1), (T0, 10**14)])
+def test_dates_without_a_year_of_four_digits_tell_no_time(at_s, elapsed_s):
+    line = StatusLine(elapsed_s, 5, None, at_s=at_s)
+    found = of(run({"READ": operation(5)}, throughput=2.0, status=(line,)))
+    assert (found.window, found.overlap, found.clients[0].started_s) == (None, None, None)
+
+
 def test_dates_that_cannot_be_give_no_series():
     lines = (*steady(T0, 3, 10, READ={"count": 10, "avg": 5.0}), StatusLine(4, 40, 1.0, at_s=T0 + 9e8))
     found = of(run({"READ": operation(40)}, throughput=10.0, status=lines))
