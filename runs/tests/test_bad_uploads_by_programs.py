@@ -233,6 +233,7 @@ def test_damage_is_stored_as_it_is_or_refused(program, seed):
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_more_damage_is_stored_as_it_is_or_refused(program):
+def test_more_damage_is_stored_as_it_is_or_refused(program, settings):
+    settings.API_REQUESTS_PER_MINUTE = settings.API_UPLOADS_PER_MINUTE = 0
     for seed in range(1_000, 3_000):
         check_damaged(program, seed)
