@@ -19,10 +19,12 @@ from runs.models import Cluster, Database, Matrix, Run, Sweep
 from runs.models.run import Phase, Status
 from runs.pages.queue import queue
 from runs.pages.run import Way, way_of
-from workers.queries import Generator, Health, QueueLine, generators, health, queue_lines
+from workers.fleet import Generator, Health, fleet_of, health, shown, troubled_first
+from workers.queries import QueueLine, queue_lines
 
 LATEST = 6
 FIRST_IN_QUEUE = 8
+MOST_GENERATORS = 8  # those that need somebody first; the rest is a number
 # Enough for the sparkline of a minute and a half of some clients.
 NEWEST_ENTRIES = 600
 
@@ -66,13 +68,17 @@ class Home:
     def active(self) -> bool:
         return bool(self.going or self.waiting)
 
+    @property
+    def more_generators(self) -> int:
+        return self.health.total - len(self.generators)
+
 
 def home_of(team: Team) -> Home:
     """A constant number of queries, and one read of Redis per run that goes on."""
     lines = queue_lines(team, queue())
     everybodys = [line for line in lines if not line.row.holds]
     waiting = [line for line in everybodys if line.mine]
-    found = generators(team)
+    fleet = fleet_of(team)
     return Home(
         going=tuple(
             Going(line.run, way_of(line.run), live.read(line.run.pk, newest=NEWEST_ENTRIES))
@@ -82,8 +88,8 @@ def home_of(team: Team) -> Home:
         queue=tuple(waiting[:FIRST_IN_QUEUE]),
         waiting=len(waiting),
         others_waiting=len(everybodys) - len(waiting),
-        generators=found,
-        health=health(found),
+        generators=shown(team, troubled_first(fleet)[:MOST_GENERATORS]),
+        health=health(fleet),
         matrices=latest_matrices(team),
         sweeps=latest_sweeps(team),
         has_cluster=Cluster.objects.filter(team=team).exists(),

@@ -1,107 +1,19 @@
-"""What the pages about load generators and the queue show: rows to plain values, and who may read which of them."""
+"""What the page of the queue shows: rows to plain values, and who may read which of them."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import DurationField, ExpressionWrapper, F, Q
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.teams.models import Team
 from runs.forecast import predict_starts
-from runs.generators import SILENT_AFTER, waited_for_in_vain
-from runs.models import ClientRun, LoadGenerator, Machine, Run
+from runs.generators import waited_for_in_vain
+from runs.models import Machine, Run
 from runs.models.run import Status
 from runs.pages.queue import QueueRow, queue
-from workers.models import Lease
 
-__all__ = ["Generator", "QueueLine", "generators", "health", "predict_starts", "queue_lines"]
-
-
-@dataclass(frozen=True, slots=True)
-class Generator:
-    """One load generator as its page shows it to one team."""
-
-    row: LoadGenerator
-    silent_s: float | None  # since its last sign of life; None: it never gave one
-    busy_with: ClientRun | None  # only where the run is the reader's own
-    busy: bool
-    held_by: Run | None  # the lease on its machine, likewise
-
-    @property
-    def state(self) -> str:
-        """up | busy | silent | off | never seen."""
-        if not self.row.enabled:
-            return "off"
-        if self.silent_s is None:
-            return "never seen"
-        if self.silent_s > SILENT_AFTER.total_seconds():
-            return "silent"
-        return "busy" if self.busy else "up"
-
-    @property
-    def tone(self) -> str:
-        """The badge."""
-        return {"up": "pass", "busy": "running", "silent": "reject", "never seen": "warn"}.get(self.state, "none")
-
-
-def generators(team: Team) -> list[Generator]:
-    """The load generators that the team may use, with what they do. Three queries.
-
-    Silence is measured by PostgreSQL's clock, which is also the one that a sign of life is written with.
-    """
-    silence = ExpressionWrapper(Now() - F("last_seen_at"), output_field=DurationField())
-    rows = list(
-        LoadGenerator.objects.filter(Q(teams=None) | Q(teams=team))
-        .annotate(silence=silence)
-        .select_related("machine")
-        .distinct()
-        .order_by("name")
-    )
-    active = [ClientRun.State.STARTING, ClientRun.State.READY, ClientRun.State.RUNNING]
-    busy: dict[UUID | None, ClientRun] = {
-        client.load_generator_id: client
-        for client in ClientRun.objects.filter(load_generator__in=rows, state__in=active)
-        .select_related("run")
-        .defer("run__spec", "run__evidence", "order", "command")
-    }
-    machines = {row.machine_id for row in rows}
-    held = {
-        lease.machine_id: lease.run
-        for lease in Lease.objects.filter(machine__in=machines)
-        .select_related("run")
-        .defer("run__spec", "run__evidence")
-    }
-    found = []
-    for row in rows:
-        client, holder = busy.get(row.pk), held.get(row.machine_id)
-        found.append(
-            Generator(
-                row=row,
-                silent_s=max(row.silence.total_seconds(), 0.0) if row.silence is not None else None,
-                busy_with=client if client and client.run.team_id == team.pk else None,
-                busy=client is not None,
-                held_by=holder if holder and holder.team_id == team.pk else None,
-            )
-        )
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """All load generators in one line."""
-
-    up: int
-    total: int
-
-    @property
-    def good(self) -> bool:
-        return self.total > 0 and self.up == self.total
-
-
-def health(found: list[Generator]) -> Health:
-    return Health(sum(generator.state in ("up", "busy") for generator in found), len(found))
+__all__ = ["QueueLine", "predict_starts", "queue_lines"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,30 @@ from django.views.decorators.http import require_GET
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, is_operator, team_of, team_required
-from workers.queries import generators, health, queue_lines
+from runs.views.paging import page_of
+from workers.fleet import WHOSE, FleetFilter, bindings_of, fleet_of, health, shown
+from workers.queries import queue_lines
 
 
 @require_GET
 @team_required
 def load_generators(request: HttpRequest) -> HttpResponse:
-    found = generators(team_of(request))
-    context = {"generators": found, "health": health(found), "is_operator": is_operator(request)}
+    """A page of them, and of all how many are in which state."""
+    wanted = FleetFilter.from_query(request.GET)
+    every = fleet_of(team_of(request))
+    rows = wanted.apply(every)
+    found = health(rows)
+    page = page_of(request, rows.filter(state=wanted.state) if wanted.state else rows)
+    part = bool(request.htmx)  # type: ignore[attr-defined]
+    context = {
+        "filter": wanted,
+        "health": found,
+        "page": page,
+        "generators": shown(team_of(request), page.object_list),
+        "bindings": () if part else bindings_of(every),
+        "whose": WHOSE.items(),
+        "is_operator": is_operator(request),
+    }
     return render(request, _whole_or_part(request, "workers/load_generators"), context)
 
 

@@ -18,9 +18,10 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs.models import LoadGenerator, Machine
+from runs.views.paging import PER_PAGE
 from workers import scheduling
+from workers.fleet import bindings_of, fleet_of, health, shown
 from workers.presence import BEAT_S
-from workers.queries import generators
 
 PREFIX: Final = "simulated-"
 CONNECTIONS: Final = 16
@@ -104,10 +105,18 @@ def _look(team: Team, end: float, fleet: Fleet) -> None:
         began = time.monotonic()
         scheduling.tick()
         ticked = time.monotonic()
-        generators(team)
+        _page(team)
         fleet.ticks_s.append(ticked - began)
         fleet.pages_s.append(time.monotonic() - ticked)
         time.sleep(max(1 - (time.monotonic() - began), 0))
+
+
+def _page(team: Team) -> None:
+    """What the page of load generators asks for."""
+    fleet = fleet_of(team)
+    health(fleet)
+    bindings_of(fleet)
+    shown(team, fleet[:PER_PAGE])
 
 
 def _log_position() -> int:

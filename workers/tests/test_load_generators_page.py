@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections import Counter
 
 import pytest
 from django.utils import timezone
@@ -15,7 +16,11 @@ URL = "/load-generators/"
 
 
 def states(client):
-    return {generator.row.name: generator.state for generator in client.get(URL).context["generators"]}
+    """By what each row says; the numbers above the list must say the same."""
+    context = client.get(URL).context
+    found = {generator.row.name: generator.state for generator in context["generators"]}
+    assert dict(Counter(found.values())) == context["health"].numbers
+    return found
 
 
 def test_without_any_it_says_how_to_start_one(client_in):
@@ -82,6 +87,54 @@ def test_ugly_text_stays_text(client_in):
     page = text_of(client_in.get(URL))
     assert "<script>alert" not in page
     assert "<b>" not in page
+
+
+def test_it_shows_a_page_of_many_and_counts_them_all(client_in):
+    machine = make_machine()
+    for number in range(52):
+        make_load_generator(name=f"g-{number:02}", machine=machine, enabled=number > 0)
+    page = client_in.get(URL)
+    assert len(page.context["generators"]) == 50
+    assert page.context["health"].states() == [("up", 51), ("off", 1)]
+    assert "of 52" in text_of(page)
+    assert [one.row.name for one in client_in.get(URL, {"page": 2}).context["generators"]] == ["g-50", "g-51"]
+
+
+def test_it_is_narrowed_by_state_name_machine_binding_and_who_may_use_it(client_in, team):
+    make_load_generator(name="lab-1", bindings={"redis": "aaaa1"}, machine=make_machine(name="rack-7"))
+    make_load_generator(name="lab-2", bindings={"redis": "bbbb1"}, last_seen_at=None)
+    make_load_generator(name="ours", bindings={"my-sql": "aaaa1"}).teams.add(team)
+
+    def asked(**query):
+        return {one.row.name for one in client_in.get(URL, query).context["generators"]}
+
+    assert asked(q="LAB") == {"lab-1", "lab-2"}
+    assert asked(q="rack-7") == {"lab-1"}
+    assert asked(state="never seen") == {"lab-2"}
+    assert asked(binding="redis:aaaa") == {"lab-1"}
+    assert asked(binding="my-sql") == {"ours"}
+    assert asked(whose="some") == {"ours"}
+    assert asked(whose="everybody", state="up", q="lab") == {"lab-1"}
+    assert asked(state="nonsense", whose="x", page="99") == {"lab-1", "lab-2", "ours"}
+    for binding in ("contains:a", "x__y", "'", "%"):
+        assert asked(binding=binding) == set()
+
+
+def test_the_states_of_a_narrowed_list_lead_to_each_other(client_in):
+    make_load_generator(name="lab-1")
+    make_load_generator(name="lab-2", last_seen_at=None)
+    make_load_generator(name="other")
+    page = client_in.get(URL, {"q": "lab", "state": "up"})
+    assert page.context["health"].numbers == {"up": 1, "never seen": 1}
+    assert "?q=lab&amp;state=never+seen" in page.content.decode()
+    assert "No load generator matches" in text_of(client_in.get(URL, {"q": "none of these"}))
+
+
+def test_a_poll_asks_again_for_the_same_part(client_in):
+    make_load_generator(name="lab-1")
+    page = text_of(client_in.get(URL, {"q": "lab"}, headers={"HX-Request": "true"}))
+    assert "<html" not in page
+    assert 'hx-get="/load-generators/?q=lab"' in page
 
 
 def test_the_number_of_queries_does_not_grow(client_in, team):

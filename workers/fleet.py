@@ -1,0 +1,189 @@
+"""What pages show of load generators, however many there are: states by the database, a page of rows at a time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import (
+    BooleanField,
+    Case,
+    CharField,
+    Count,
+    DurationField,
+    ExpressionWrapper,
+    F,
+    Q,
+    QuerySet,
+    When,
+)
+from django.db.models import Value as V
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Now
+
+from benchsite.teams.models import Team
+from runs.generators import SILENT_AFTER
+from runs.models import ClientRun, LoadGenerator, Run
+from workers.models import Lease
+
+# What a person looks for first stands first; the tones are those of badges.
+TONES: Final = {"silent": "reject", "never seen": "warn", "busy": "running", "up": "pass", "off": "none"}
+STATES: Final = tuple(TONES)
+ALIVE: Final = ("busy", "up")
+ACTIVE: Final = (ClientRun.State.STARTING, ClientRun.State.READY, ClientRun.State.RUNNING)
+LONGEST: Final = 200  # of what a filter says
+MOST_BINDINGS: Final = 60  # of the menu
+DIGEST_SHOWN: Final = 12
+WHOSE: Final = {"everybody": "everybody", "some": "some teams only"}
+Rows = QuerySet[Any]  # load generators, with what `fleet_of` adds
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """One load generator as its page shows it to one team."""
+
+    row: LoadGenerator
+    state: str  # one of STATES
+    silent_s: float | None  # since its last sign of life; None: it never gave one
+    restricted: bool  # to some teams
+    busy_with: ClientRun | None  # only where the run is the reader's own
+    busy: bool
+    held_by: Run | None  # the lease on its machine, likewise
+
+    @property
+    def tone(self) -> str:
+        """The badge."""
+        return TONES[self.state]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """All load generators in one line."""
+
+    numbers: Mapping[str, int]  # state -> how many
+
+    @property
+    def up(self) -> int:
+        return sum(self.numbers.get(state, 0) for state in ALIVE)
+
+    @property
+    def total(self) -> int:
+        return sum(self.numbers.values())
+
+    @property
+    def good(self) -> bool:
+        return self.total > 0 and self.up == self.total
+
+    def states(self) -> list[tuple[str, int]]:
+        """Those that there are, in their order."""
+        return [(state, self.numbers[state]) for state in STATES if self.numbers.get(state)]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetFilter:
+    """Which load generators are asked for: each field is a parameter of the URL, empty means no restriction."""
+
+    q: str = ""  # in the name of the generator or its machine
+    state: str = ""
+    binding: str = ""  # "redis", or "redis:" and the beginning of its digest
+    whose: str = ""
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "FleetFilter":
+        """What cannot be meant restricts nothing."""
+        said = {name: (query.get(name) or "").replace("\0", "").strip()[:LONGEST] for name in cls.__slots__}
+        said["state"] = said["state"] if said["state"] in STATES else ""
+        said["whose"] = said["whose"] if said["whose"] in WHOSE else ""
+        return cls(**said)
+
+    @property
+    def active(self) -> bool:
+        return any(asdict(self).values())
+
+    def apply(self, rows: Rows) -> Rows:
+        """Without the state, of which the numbers beside the others are wanted too."""
+        if self.q:
+            rows = rows.filter(Q(name__icontains=self.q) | Q(machine__name__icontains=self.q))
+        if self.binding:
+            name, _, digest = self.binding.partition(":")
+            rows = rows.alias(build=KeyTextTransform(name, "bindings")).filter(build__startswith=digest)
+        if self.whose:
+            rows = rows.filter(restricted=self.whose == "some")
+        return rows
+
+
+def fleet_of(team: Team) -> Rows:
+    """The load generators that the team may use, by name, each with its `state`.
+
+    Silence is measured by PostgreSQL's clock, which is also the one that a sign of life is written with.
+    """
+    # Sets that stand by themselves: asked row by row they would be estimated to cost so much that PostgreSQL compiles
+    # the query, which takes ten times as long as answering it.
+    links = LoadGenerator.teams.through.objects.all()
+    some, mine = links.values("loadgenerator"), links.filter(team=team).values("loadgenerator")
+    going = ClientRun.objects.filter(load_generator__isnull=False, state__in=ACTIVE).values("load_generator")
+    state = Case(
+        When(enabled=False, then=V("off")),
+        When(last_seen_at=None, then=V("never seen")),
+        When(last_seen_at__lt=Now() - SILENT_AFTER, then=V("silent")),
+        When(pk__in=going, then=V("busy")),
+        default=V("up"),
+        output_field=CharField(),
+    )
+    rows: Rows = LoadGenerator.objects.filter(~Q(pk__in=some) | Q(pk__in=mine))
+    silence = ExpressionWrapper(Now() - F("last_seen_at"), output_field=DurationField())
+    restricted = ExpressionWrapper(Q(pk__in=some), output_field=BooleanField())
+    rows = rows.annotate(state=state, restricted=restricted, silence=silence)
+    return rows.select_related("machine").order_by("name")
+
+
+def health(rows: Rows) -> Health:
+    """How many are in which state; one query."""
+    counted = rows.order_by().values("state").annotate(number=Count("pk"))
+    return Health(dict(counted.values_list("state", "number")))
+
+
+def troubled_first(rows: Rows) -> Rows:
+    """For where only a few of them have room."""
+    unheard = Q(last_seen_at=None) | Q(last_seen_at__lt=Now() - SILENT_AFTER)
+    return rows.order_by(Case(When(enabled=False, then=V(2)), When(unheard, then=V(0)), default=V(1)), "name")
+
+
+def shown(team: Team, asked: Iterable[Any]) -> list[Generator]:
+    """These with what they do now, for a page of them. Three queries."""
+    rows = list(asked)
+    clients = ClientRun.objects.filter(load_generator__in=[row.pk for row in rows], state__in=ACTIVE)
+    busy: dict[UUID | None, ClientRun] = {
+        client.load_generator_id: client
+        for client in clients.select_related("run").defer("run__spec", "run__evidence", "order", "command")
+    }
+    leases = Lease.objects.filter(machine__in={row.machine_id for row in rows})
+    held = {lease.machine_id: lease.run for lease in leases.select_related("run").defer("run__spec", "run__evidence")}
+    found = []
+    for row in rows:
+        client, holder = busy.get(row.pk), held.get(row.machine_id)
+        found.append(
+            Generator(
+                row=row,
+                state=row.state,
+                silent_s=max(row.silence.total_seconds(), 0.0) if row.silence is not None else None,
+                restricted=row.restricted,
+                busy_with=client if client and client.run.team_id == team.pk else None,
+                busy=client is not None,
+                held_by=holder if holder and holder.team_id == team.pk else None,
+            )
+        )
+    return found
+
+
+def bindings_of(rows: Rows) -> list[tuple[str, str]]:
+    """The builds of bindings that they hold, for a menu: the value of the filter, and words. One query."""
+    inner, parameters = rows.order_by().values("bindings").query.sql_with_params()
+    sql = (
+        f"SELECT b.key, left(b.value, %s), count(*) FROM ({inner}) held, jsonb_each_text(held.bindings) b"
+        " GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2 LIMIT %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [DIGEST_SHOWN, *parameters, MOST_BINDINGS])
+        return [(f"{name}:{digest}", f"{name} {digest} ({number:,})") for name, digest, number in cursor.fetchall()]
