@@ -44,7 +44,9 @@ class Grid:
 
     def place(self, entry: Timeline) -> Placed:
         """Which seconds the intervals of one measurement belong to."""
-        shift = np.array([self.phases.get(int(number), 0.0) for number in entry.client], dtype=np.float64)
+        shift = np.zeros(len(entry), dtype=np.float64)
+        for number, phase in self.phases.items():
+            shift[entry.client == number] = phase
         first = np.rint(entry.start_s - self.base_s - shift).astype(np.int64)
         beyond = np.rint(entry.end_s - self.base_s - shift).astype(np.int64)
         spread = np.maximum(beyond - first, 1)
@@ -53,6 +55,8 @@ class Grid:
                 f"The intervals of {entry.name} lie more than {LONGEST_S // 86_400} days apart: the times of a log, or "
                 "the offset of a client's clock, are wrong."
             )
+        if int(spread.max(initial=1)) == 1:
+            return Placed(np.arange(len(entry)), first, np.ones(len(entry)), np.zeros(len(entry), dtype=np.int64))
         interval = np.repeat(np.arange(len(entry), dtype=np.int64), spread)
         nth = np.arange(interval.size, dtype=np.int64) - np.repeat(np.cumsum(spread) - spread, spread)
         return Placed(interval, first[interval] + nth, 1.0 / spread[interval], nth)
@@ -121,13 +125,15 @@ def references(intervals: Sequence[Timeline]) -> dict[int, Timeline]:
     candidates = [entry for entry in measured if entry.parsed.kind == "service"] or measured
     first: dict[int, tuple[float, int, str]] = {}
     for entry in candidates:
-        for number in np.unique(entry.client).tolist():
+        for number in set(entry.client.tolist()):
             starts = entry.start_s[entry.client == number]
             rank = (float(starts.min()), -int(starts.size), entry.name)
             first[number] = min(first.get(number, rank), rank)
     by_name = {entry.name: entry for entry in candidates}
+    # When they were, without their histograms.
     return {
-        number: by_name[name].select(by_name[name].client == number) for number, (_, _, name) in sorted(first.items())
+        number: Timeline.select(by_name[name], by_name[name].client == number)
+        for number, (_, _, name) in sorted(first.items())
     }
 
 

@@ -90,7 +90,7 @@ def rank_of(percentile: float, count: int) -> int:
 class Histogram:
     """Counts by HdrHistogram index. It grows with what is added to it; two of different sizes add and compare."""
 
-    __slots__ = ("_count", "_counts")
+    __slots__ = ("_count", "_counts", "_sparse")
 
     def __init__(self, counts: npt.ArrayLike = ()) -> None:
         """`counts[i]` values lie in the bucket with index i."""
@@ -100,6 +100,7 @@ class Histogram:
         used = np.flatnonzero(array)
         self._counts: Ints = array[: int(used[-1]) + 1] if used.size else array[:0]
         self._count = int(self._counts.sum())
+        self._sparse: tuple[Ints, Ints] | None = None  # until something is added
 
     @classmethod
     def of_sparse(cls, indices: npt.NDArray[Any], counts: npt.NDArray[Any]) -> "Histogram":
@@ -136,6 +137,7 @@ class Histogram:
         self._count += int(counts.sum())
 
     def _grow(self, size: int) -> None:
+        self._sparse = None
         if size > self._counts.size:
             grown = np.zeros(size, dtype=np.int64)
             grown[: self._counts.size] = self._counts
@@ -148,8 +150,10 @@ class Histogram:
 
     def sparse(self) -> tuple[Ints, Ints]:
         """The indices that have counts, ascending, and those counts."""
-        indices = np.flatnonzero(self._counts).astype(np.int64)
-        return indices, self._counts[indices]
+        if self._sparse is None:
+            indices = np.flatnonzero(self._counts).astype(np.int64)
+            self._sparse = indices, self._counts[indices]
+        return self._sparse
 
     @property
     def count(self) -> int:
@@ -185,9 +189,9 @@ class Histogram:
         """Several percentiles in one pass."""
         if not self._count:
             return [None] * len(percentiles)
-        running = np.cumsum(self._counts)
+        used, counts = self.sparse()
         ranks = [rank_of(percentile, self._count) for percentile in percentiles]
-        indices = np.searchsorted(running, ranks, side="left")
+        indices = used[np.searchsorted(np.cumsum(counts), ranks, side="left")]
         values = highest_values(indices)
         return [
             lowest_value(int(index)) if percentile <= 0 else int(value)

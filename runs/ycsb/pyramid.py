@@ -14,7 +14,7 @@ import numpy.typing as npt
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import Grid, Placed
-from runs.ycsb.histogram import Floats, Ints, highest_values, median_values
+from runs.ycsb.histogram import Ints, highest_values, median_values
 
 LEVELS: Final = (1, 10, 60, 600)  # seconds; each divides the next
 PERCENTILES: Final = {"p50_us": 50.0, "p95_us": 95.0, "p99_us": 99.0}
@@ -44,8 +44,8 @@ class Pyramid:
         self._missing_long = _occurrences(np.array(list(self._missing), dtype=np.int64) * BLOCK_S // _LONG_S)
         self._open: dict[int, _Block] = {}
         self._free: list[_Block] = []
-        self._long: dict[int, Floats] = {}
-        self.seconds = {level: np.unique(grid.seconds // level * level) for level in LEVELS}
+        self._long: dict[int, Amounts] = {}
+        self.seconds = levels_in(grid.seconds)
         self._columns = {
             level: {column: np.full(seconds.size, np.nan, dtype=np.float32) for column in COLUMNS}
             for level, seconds in self.seconds.items()
@@ -72,7 +72,7 @@ class Pyramid:
                 self._close(block)
 
     def columns(self) -> Mapping[int, Columns]:
-        """Of every level, when all intervals were added."""
+        """Of every level that the run is long enough for, when all intervals were added."""
         return self._columns
 
     def _add_short(self, second: Ints, counts: Counts) -> None:
@@ -116,37 +116,81 @@ class Pyramid:
     def _close(self, number: int) -> None:
         """All intervals of these seconds are here: merge them on every level."""
         block = self._open.pop(number)
-        index, rows = block.merged()
-        values, highest = median_values(index).astype(np.float64), highest_values(index)
-        for level in LEVELS:
-            if level <= BLOCK_S and index.size:
-                merged = rows.reshape(BLOCK_S // level, level, index.size).sum(axis=1) if level > 1 else rows
-                seconds = number * BLOCK_S + level * np.arange(BLOCK_S // level)
-                self._put(level, seconds, values, highest, merged)
-        self._close_long(number * BLOCK_S // _LONG_S, index, rows.sum(axis=0))
+        counted = block.merged()
+        for level in self.seconds:
+            if level <= BLOCK_S:
+                self._put(level, number * BLOCK_S, counted.coarser(level) if level > 1 else counted)
+        if _LONG_S in self.seconds:
+            self._close_long(number * BLOCK_S // _LONG_S, counted)
         if block.is_dense and any(self._missing.values()):
             block.clear()
             self._free.append(block)
 
-    def _close_long(self, number: int, index: Ints, count: Amounts) -> None:
+    def _close_long(self, number: int, counted: "_Counted") -> None:
         """Another block of these ten minutes is closed."""
-        total = self._long.pop(number, np.zeros(0))
-        if index.size and total.size <= int(index[-1]):
-            total = np.pad(total, (0, int(index[-1]) + 1 - total.size))
-        total[index] += count
+        total = self._long.pop(number, np.zeros(0, dtype=np.int64))
+        grown: Amounts = np.zeros(max(total.size, counted.width), dtype=np.result_type(total, counted.count))
+        grown[: total.size] = total
+        np.add.at(grown, counted.index, counted.count)
         self._missing_long[number] -= 1
         if self._missing_long[number]:
-            self._long[number] = total
-        elif total.size:
-            used = np.flatnonzero(total)
-            values, highest = median_values(used).astype(np.float64), highest_values(used)
-            self._put(_LONG_S, np.array([number * _LONG_S]), values, highest, total[None, used])
+            self._long[number] = grown
+        else:
+            self._put(_LONG_S, number * _LONG_S, _Counted.of_dense(grown[None]))
 
-    def _put(self, level: int, seconds: Ints, values: Floats, highest: Ints, rows: Amounts) -> None:
-        counted = rows.any(axis=1)
-        at = np.searchsorted(self.seconds[level], seconds[counted])
-        for column, found in _latencies(values, highest, rows[counted]).items():
+    def _put(self, level: int, from_s: int, counted: "_Counted") -> None:
+        if not counted.index.size:
+            return
+        begins = np.flatnonzero(np.diff(counted.row, prepend=-1))
+        at = np.searchsorted(self.seconds[level], from_s + level * counted.row[begins])
+        for column, found in _latencies(begins, counted.index, counted.count).items():
             self._columns[level][column][at] = found
+
+
+def levels_in(seconds: Ints) -> dict[int, Ints]:
+    """The seconds at which the intervals of every level begin, as long as there are two of them."""
+    found = {1: seconds}
+    for level in LEVELS[1:]:
+        begins: Ints = np.unique(seconds // level * level)
+        if begins.size < 2:
+            break
+        found[level] = begins
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    """The counts of some rows, each at its index: one row after the other, the indices of a row ascending."""
+
+    row: Ints
+    index: Ints
+    count: Amounts
+
+    @classmethod
+    def of_dense(cls, values: npt.NDArray[Any]) -> "_Counted":
+        """Of a table with a row for each row, and a column for each index."""
+        flat = values.reshape(-1)
+        used = np.flatnonzero(flat)
+        row = used // max(values.shape[1], 1)
+        return cls(row, used - row * values.shape[1], flat[used])
+
+    @property
+    def width(self) -> int:
+        return int(self.index.max(initial=-1)) + 1
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether every index occurs but once in its row, and all are in order."""
+        keys = self.row * self.width + self.index
+        return bool((keys[1:] > keys[:-1]).all())
+
+    def coarser(self, number: int) -> "_Counted":
+        """So many neighbouring rows added up; 1 only brings them into order."""
+        rows, width = int(self.row.max(initial=-1)) // number + 1, self.width
+        total = np.zeros_like(self.count, shape=rows * width)
+        np.add.at(total, self.row // number * width + self.index, self.count)
+        table: npt.NDArray[Any] = total.reshape(rows, width)
+        return _Counted.of_dense(table)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,8 +237,8 @@ class _Block:
         at = np.repeat(second * self.values.shape[1], counts.sizes) + counts.index
         np.add.at(self.values.reshape(-1), at, counts.count)
 
-    def merged(self) -> tuple[Ints, Amounts]:
-        """The indices with counts, and those counts, a row for each second; with long intervals they are fractions."""
+    def merged(self) -> _Counted:
+        """The counts of each second; with long intervals they are fractions."""
         if self.parts and not self.waiting:
             return self._joined()
         self._spread()
@@ -203,22 +247,16 @@ class _Block:
         for one in self.waiting:
             for second in one.local.tolist():
                 values[second, one.index] += one.count * one.weight
-        index = np.flatnonzero(values.any(axis=0))
-        return index, values.take(index, axis=1)
+        return _Counted.of_dense(values)
 
-    def _joined(self) -> tuple[Ints, Ints]:
-        """The same of what is held alone: only the indices that occur get a column."""
-        occurs = np.zeros(max(int(counts.index.max(initial=0)) for _, counts in self.parts) + 1, dtype=np.bool_)
-        for _, counts in self.parts:
-            occurs[counts.index[counts.count > 0]] = True
-        index = np.flatnonzero(occurs)
-        column = np.cumsum(occurs) - 1
-        rows = np.zeros((BLOCK_S, index.size), dtype=np.int64)
-        for second, counts in self.parts:
-            some = counts.count > 0
-            at = np.repeat(second * index.size, counts.sizes)[some] + column[counts.index[some]]
-            np.add.at(rows.reshape(-1), at, counts.count[some])
-        return index, rows
+    def _joined(self) -> _Counted:
+        """The same of what is held alone: where every second has one interval it is in order as it came."""
+        row = np.concatenate([np.repeat(second, counts.sizes) for second, counts in self.parts])
+        index = np.concatenate([counts.index for _, counts in self.parts]).astype(np.int64)
+        count = np.concatenate([counts.count for _, counts in self.parts])
+        some = count > 0
+        held = _Counted(row, index, count) if some.all() else _Counted(row[some], index[some], count[some])
+        return held if held.is_ordered else held.coarser(1)
 
     def clear(self) -> None:
         self.values.fill(0)
@@ -230,25 +268,23 @@ class _Block:
             self.values = np.pad(self.values, ((0, 0), (0, missing)))
 
 
-def _latencies(values: Floats, highest: Ints, rows: Amounts) -> dict[str, npt.NDArray[Any]]:
-    """Mean, percentiles and maximum of every row, none of which is empty.
-
-    Each column counts the values of one bucket: `values` has what stands for it in a mean, `highest` its largest one.
-    """
+def _latencies(begins: Ints, index: Ints, count: Amounts) -> dict[str, npt.NDArray[Any]]:
+    """Mean, percentiles and maximum of every row, none of which is empty; the rows begin at these places."""
     # One row after the other, so that one search finds the values of all.
-    running = np.cumsum(rows)
-    begins = np.arange(rows.shape[0]) * highest.size
-    until = running[begins + highest.size - 1]
+    running = np.cumsum(count)
+    until = running[np.append(begins[1:], running.size) - 1]
     before = np.concatenate([[0], until[:-1]])
     total = until - before
-    columns: dict[str, npt.NDArray[Any]] = {"mean_us": np.vecdot(rows.astype(np.float64), values) / total}
-    for column, percentile in PERCENTILES.items():
-        # The rank as in `histogram.rank_of`, a hair less because sums of fractions are off in their last digits.
-        rank = (before + np.nextafter(percentile, -np.inf) * total / 100.0) * _HAIR
-        whole = rank if running.dtype == np.float64 else np.ceil(rank).astype(np.int64)
-        columns[column] = highest[np.searchsorted(running, whole) - begins]
-    columns["max_us"] = highest[np.searchsorted(running, until) - begins]
-    return columns
+    # What stands for each bucket in a mean.
+    values = median_values(np.arange(int(index.max()) + 1)).astype(np.float64)
+    mean = np.add.reduceat(values.take(index) * count, begins) / total
+    # The ranks as in `histogram.rank_of`, a hair less because sums of fractions are off in their last digits.
+    below = np.nextafter(list(PERCENTILES.values()), -np.inf)
+    ranks: Amounts = (before + below[:, None] * total / 100.0) * _HAIR
+    if running.dtype != np.float64:
+        ranks = np.ceil(ranks).astype(np.int64)
+    reached = highest_values(index.take(np.searchsorted(running, np.vstack([ranks, until]))))
+    return {"mean_us": mean, **dict(zip((*PERCENTILES, "max_us"), reached, strict=True))}
 
 
 def _occurrences(values: Ints) -> dict[int, int]:
