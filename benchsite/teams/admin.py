@@ -9,7 +9,7 @@ from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest
 
 from benchsite.teams.guessing import GuardedSignIn
-from benchsite.teams.models import Membership, SignInLink, Team, User
+from benchsite.teams.models import AuditEntry, Membership, SignInLink, Team, User
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
@@ -74,4 +74,24 @@ class SignInLinkAdmin(ModelAdmin):
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ModelAdmin):
+    """What happened in all teams and on the site itself, such as who signed in and who was refused."""
+
+    list_display = ["at", "actor_name", "kind", "subject", "times", "team", "text"]
+    list_filter = ["kind"]
+    list_select_related = ["team"]
+    search_fields = ["subject", "actor_name"]
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

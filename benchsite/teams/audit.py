@@ -1,12 +1,22 @@
 """The audit log: who did what that others may ask about later. Verbs write it in their own transaction."""
 
+from datetime import timedelta
 from typing import Final
+
+from django.db import connection, transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
 
 from benchsite.teams.models import AuditEntry, Team, User
 
 # What is written, and how a page says it.
 KINDS: Final = {
     "sign_in": "signed in",
+    "sign_in_refused": "was refused at signing in as",
+    "sign_out": "signed out",
+    "password_changed": "changed their password",
+    "address_confirmed": "confirmed their e-mail address",
     "session_ended": "ended a session",
     "invited": "invited",
     "invitation_withdrawn": "withdrew an invitation",
@@ -44,12 +54,17 @@ KINDS: Final = {
     "schedule_off": "switched a schedule off",
     "schedule_on": "switched a schedule on",
     "schedule_deleted": "deleted a schedule",
+    "schedule_run": "ran a schedule now",
     "baseline_set": "set a baseline",
     "baseline_unset": "unset a baseline",
     "badge_made": "made a badge link",
     "badge_revoked": "revoked a badge link",
 }
 LONGEST_SUBJECT: Final = 200
+REFUSED: Final = "sign_in_refused"
+# So long one entry counts the refused sign-ins of one account: nobody fills the log by trying.
+WINDOW: Final = timedelta(hours=1)
+SOMEBODY: Final = "somebody"
 
 
 def note(kind: str, *, team: Team | None, actor: User | None, subject: str = "", text: str = "") -> None:
@@ -63,3 +78,28 @@ def note(kind: str, *, team: Team | None, actor: User | None, subject: str = "",
         subject=subject[:LONGEST_SUBJECT],
         text=text,
     )
+
+
+@transaction.atomic
+def note_refused(account: User | None, address: str) -> None:
+    """A sign-in was refused: for an account, or for a name that none has, which may be a password and is not kept.
+
+    The account's entry of this hour counts it, else there is a new one; names that no account has share one entry.
+    """
+    subject = account.get_username()[:LONGEST_SUBJECT] if account else ""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{REFUSED}:{subject}"])
+    whose = "" if account else "A name that no account has. "
+    text = f"{whose}The last at {timezone.now():%H:%M} UTC, from {address or 'an unknown address'}."
+    rows = AuditEntry.objects.filter(team=None, kind=REFUSED, subject=subject, at__gt=Now() - WINDOW)
+    entry = rows.order_by("-id").first()
+    if entry is not None:
+        AuditEntry.objects.filter(pk=entry.pk).update(times=F("times") + 1, text=text)
+    else:
+        AuditEntry.objects.create(team=None, actor_name=SOMEBODY, kind=REFUSED, subject=subject, text=text)
+
+
+def entries_of(team: Team) -> QuerySet[AuditEntry]:
+    """What a team's admins may read: what happened in the team, and who was tried to be signed in as."""
+    names = list(team.members.values_list("username", flat=True))
+    return AuditEntry.objects.filter(Q(team=team) | Q(team=None, kind=REFUSED, subject__in=names))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import QuerySet
@@ -37,6 +37,18 @@ def remember(sender: type[User], request: HttpRequest, user: User, **signal: Any
 @receiver(user_logged_out, dispatch_uid="forget_session")
 def forget(sender: type[User], request: HttpRequest, user: User | None, **signal: Any) -> None:
     SignedIn.objects.filter(session_key=request.session.session_key).delete()
+    if isinstance(user, User):
+        audit.note("sign_out", team=None, actor=user)
+
+
+@receiver(user_login_failed, dispatch_uid="note_refused_sign_in")
+def note_refused(
+    sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **signal: Any
+) -> None:
+    """Every form of name and password tells it, the admin's too."""
+    name = str(credentials.get("username", ""))
+    account = User.objects.filter(username=name).first() if "\0" not in name else None
+    audit.note_refused(account, request.META.get("REMOTE_ADDR", "") if request else "")
 
 
 def sessions_of(user: User) -> QuerySet[SignedIn]:

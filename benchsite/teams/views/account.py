@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import sessions, sso
+from benchsite.teams import audit, sessions, sso
 from benchsite.teams.models import SignedIn, User
 from benchsite.teams.permissions import user_of
 
@@ -28,6 +28,7 @@ def account(request: HttpRequest) -> HttpResponse:
     form = kind(user, request.POST if request.method == "POST" else None)
     if form.is_valid():
         form.save()
+        audit.note("password_changed", team=None, actor=user)
         _sign_others_out(request, user)
         messages.success(request, "The password is changed, and every other browser is signed out.")
         return redirect("account")

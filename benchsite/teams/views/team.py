@@ -110,6 +110,6 @@ def team_add(request: HttpRequest) -> HttpResponse:
 @require_GET
 @role_required(Role.ADMIN)
 def audit_log(request: HttpRequest) -> HttpResponse:
-    page = Paginator(team_of(request).audit.all(), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(audit.entries_of(team_of(request)), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
     entries = [(entry, audit.KINDS.get(entry.kind, entry.kind)) for entry in page.object_list]
     return render(request, "teams/audit.html", {"page": page, "entries": entries})
