@@ -8,16 +8,19 @@ import logging
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja.errors import HttpError, ValidationError
 
+from benchsite.rest import webhooks
 from benchsite.rest.description import DescribedApi
 from benchsite.rest.problems import Fault, Problem, answer
 from reports.api import badges, baselines, reports, verdicts
 from reports.api import routers as meaning
-from runs.api import catalog, files, kits, matrices, results, runs, sweeps, uploads
+from runs.api import catalog, files, kits, matrices, results, runs, schedules, sweeps, uploads
 from runs.api import routers as measuring
 
 log = logging.getLogger(__name__)
 # Each of these has added its endpoints to a router by being imported.
-ENDPOINTS = (uploads, runs, results, files, matrices, kits, sweeps, catalog, verdicts, baselines, reports, badges)
+ENDPOINTS = (
+    uploads, runs, results, files, matrices, schedules, kits, sweeps, catalog, verdicts, baselines, reports, badges,
+)  # fmt: skip
 
 api = DescribedApi(
     title="Benchsite",
@@ -28,11 +31,13 @@ api = DescribedApi(
 
 api.add_router("", measuring.runs)
 api.add_router("", measuring.matrices)
+api.add_router("", measuring.schedules)
 api.add_router("", measuring.catalog)
 api.add_router("", meaning.verdicts)
 api.add_router("", meaning.baselines)
 api.add_router("", meaning.reports)
 api.add_router("", meaning.badges)
+api.add_router("", webhooks.router)
 
 
 @api.exception_handler(Problem)

@@ -6,7 +6,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StringConstraints
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Text that the database can hold."""
     if "\0" in text:
         raise ValueError("text without NUL characters, please")
     return text
@@ -19,8 +20,8 @@ def _moment(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-Word = Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain)]
-Text = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(_plain)]
+Word = Annotated[str, StringConstraints(max_length=200), AfterValidator(plain)]
+Text = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(plain)]
 Moment = Annotated[
     datetime, AfterValidator(_moment), Field(description="RFC 3339, such as 2026-03-01T12:00:00Z; without a zone: UTC.")
 ]

@@ -39,6 +39,8 @@ LEAST_ROLE: Final = {
     Scope.RUNS_DELETE: Role.ADMIN,
     Scope.MATRICES_RUN: Role.RUNNER,
     Scope.REPORTS_WRITE: Role.RUNNER,
+    Scope.SCHEDULES_WRITE: Role.RUNNER,
+    Scope.WEBHOOKS_WRITE: Role.ADMIN,
 }
 
 

@@ -23,7 +23,11 @@ MOST_WEBHOOKS: Final = 20
 
 
 class WebhookRefused(Exception):
-    """It cannot be made or told as asked. The message says why and what to do."""
+    """It cannot be made or told as asked. The message says why and what to do; `field` what is wrong, if one is."""
+
+    def __init__(self, message: str, field: str = "") -> None:
+        self.field = field
+        super().__init__(message)
 
 
 def check_url(url: str) -> tuple[Target, str]:
@@ -34,17 +38,17 @@ def check_url(url: str) -> tuple[Target, str]:
     try:
         target = target_of(url)
     except ValueError as error:
-        raise WebhookRefused(str(error)) from None
+        raise WebhookRefused(str(error), "url") from None
     hosts = settings.WEBHOOK_HOSTS
     if hosts and target.host not in hosts:
-        raise WebhookRefused(f"The operator of this site allows webhooks to {', '.join(hosts)} only.")
+        raise WebhookRefused(f"The operator of this site allows webhooks to {', '.join(hosts)} only.", "url")
     own = servers_of((settings.DATABASE_URL, settings.REDIS_URL))
     try:
         address = refuse_webhook_address(
             target.host, target.port, settings.WEBHOOK_NETWORKS, own_servers=own, encrypted=target.encrypted
         )
     except AddressRefused as refused:
-        raise WebhookRefused(str(refused)) from None
+        raise WebhookRefused(str(refused), "url") from None
     return target, address
 
 

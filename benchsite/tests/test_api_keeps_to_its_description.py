@@ -3,7 +3,7 @@
 import pytest
 
 from benchsite.teams import tokens
-from benchsite.teams.models import Role, Scope
+from benchsite.teams.models import Role, Scope, Webhook
 from benchsite.tests.describing import ask_each, described, walk
 from runs import artifacts
 from runs.tests.factories import (
@@ -11,6 +11,7 @@ from runs.tests.factories import (
     make_load_generator,
     make_matrix,
     make_run,
+    make_schedule,
     make_sweep,
     make_team,
     make_user,
@@ -48,7 +49,10 @@ def known(token):
         load_generators=[generator],
         submitted_at=None,
     )
+    hooks = [Webhook.objects.create(team=team, name=f"{n}", url="https://127.0.0.1/", kinds=[]) for n in range(2)]
     return {
+        "webhook_id": [str(hook.pk) for hook in hooks],
+        "schedule_id": [str(make_schedule(team, sweep.matrix).pk) for _ in range(2)],
         "run_id": [str(run.pk) for run in runs],
         "sweep_id": [str(sweep.pk)],
         "matrix_id": [str(waiting.pk), str(sweep.matrix_id)],

@@ -7,11 +7,11 @@ import pytest
 from django.utils import timezone
 
 from benchsite.teams import tokens
-from benchsite.teams.models import ApiToken, Membership, Role, Scope
+from benchsite.teams.models import ApiToken, Membership, Role, Scope, Webhook
 from benchsite.tests.asking import Program, described, problem, program_of
 from reports.models import Report
 from runs.models import Upload
-from runs.tests.factories import make_matrix, make_run, make_sweep, make_team, make_user
+from runs.tests.factories import make_matrix, make_run, make_schedule, make_sweep, make_team, make_user
 
 pytestmark = pytest.mark.django_db
 ENDPOINTS = described()
@@ -19,7 +19,7 @@ ENDPOINTS = described()
 PUBLIC = {"list_formats", "report_badge", "verdict_badge", "history_sparkline"}
 GUARDED = [one for one in ENDPOINTS if one[2]["operationId"] not in PUBLIC]
 # Parameters that name rows of a team, and bodies that are valid where a body is asked for.
-OF_A_TEAM = ("run_id", "matrix_id", "sweep_id", "upload_id", "report_id")
+OF_A_TEAM = ("run_id", "matrix_id", "sweep_id", "upload_id", "report_id", "webhook_id", "schedule_id")
 BODIES = {"revise_report": None, "change_report_access": {"access": "private"}}
 
 
@@ -43,6 +43,8 @@ def foreign():
         "matrix_id": make_matrix(team=other).pk,
         "upload_id": Upload.objects.create(team=other).pk,
         "report_id": Report.objects.create(team=other, title="Secret").pk,
+        "webhook_id": Webhook.objects.create(team=other, name="Secret", url="https://a.example", kinds=["test"]).pk,
+        "schedule_id": make_schedule(other).pk,
     }
 
 
@@ -95,7 +97,7 @@ def test_what_is_another_teams_is_not_there(team, foreign, method, path, said):
     problem(nowhere, 404, "not-found")
 
 
-LISTS = ["/runs?phase=any", "/matrices", "/sweeps?phase=any", "/baselines", "/reports"]
+LISTS = ["/runs?phase=any", "/matrices", "/sweeps?phase=any", "/baselines", "/reports", "/webhooks", "/schedules"]
 
 
 @pytest.mark.parametrize("where", LISTS)

@@ -4,4 +4,5 @@ from ninja import Router
 
 runs = Router(tags=["Runs"])
 matrices = Router(tags=["Matrices"])
+schedules = Router(tags=["Schedules"])
 catalog = Router(tags=["Catalog"])

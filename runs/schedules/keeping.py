@@ -14,7 +14,7 @@ MOST_SCHEDULES: Final = 50
 
 
 class ScheduleRefused(Exception):
-    """The schedule cannot be made. The message says why and what to do."""
+    """The schedule cannot be made, or cannot run now. The message says why and what to do."""
 
 
 def rule_of(schedule: Schedule) -> Rule:

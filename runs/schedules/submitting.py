@@ -9,12 +9,14 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 from django.urls import reverse
 
-from benchsite.teams import notices
+from benchsite.teams import audit, notices
+from benchsite.teams.models import User
 from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
 from runs.models.run import Status
 from runs.planning import PlanError, Problem, submit
 from runs.planning.cloning import clone
 from runs.schedules import keeping
+from runs.schedules.keeping import ScheduleRefused
 from runs.schedules.times import next_times
 
 log = logging.getLogger(__name__)
@@ -52,13 +54,30 @@ def _carry_out(pk: UUID, now: datetime) -> Occasion | None:
     return occasion
 
 
+@transaction.atomic
+def run_now(schedule: Schedule, by: User) -> Occasion:
+    """Submit its matrix at once, beside its times, which stay as they are. Raises ScheduleRefused and PlanError."""
+    rows = Schedule.objects.select_related("team", "matrix")
+    locked = rows.select_for_update(of=("self",)).get(pk=schedule.pk)
+    before = _still_running(locked)
+    if before is not None:
+        raise ScheduleRefused(
+            f"“{before.name}”, which it submitted before, has not finished. Wait for it, or cancel it."
+        )
+    now = keeping.database_now()
+    matrix = _submit(locked, now, by)
+    audit.note("schedule_run", team=locked.team, actor=by, subject=locked.name, text=matrix.name)
+    said = f"Asked for by {by.get_username()}."
+    return Occasion.objects.create(schedule=locked, due_at=now, outcome=OUTCOME.SUBMITTED, reason=said, matrix=matrix)
+
+
 def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, str, Matrix | None]:
     before = _still_running(schedule)
     if before is not None:
         return OUTCOME.SKIPPED, f"“{before.name}”, which it submitted before, has not finished.", None
     try:
         with transaction.atomic():
-            return OUTCOME.SUBMITTED, "", _submit(schedule, due_at)
+            return OUTCOME.SUBMITTED, "", _submit(schedule, due_at, schedule.created_by)
     except PlanError as error:
         return OUTCOME.FAILED, str(error), None
     except (OperationalError, InterfaceError):
@@ -69,10 +88,10 @@ def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, st
         return OUTCOME.FAILED, "Benchsite itself failed: the scheduler's log says how.", None
 
 
-def _submit(schedule: Schedule, due_at: datetime) -> Matrix:
+def _submit(schedule: Schedule, due_at: datetime, by: User | None) -> Matrix:
     _check_generators(schedule)
-    made = clone(schedule.matrix, name=f"{schedule.name} {due_at:%Y-%m-%d %H:%M}", by=schedule.created_by)
-    submit(made, schedule.created_by)
+    made = clone(schedule.matrix, name=f"{schedule.name} {due_at:%Y-%m-%d %H:%M}", by=by)
+    submit(made, by)
     return made
 
 

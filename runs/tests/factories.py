@@ -34,6 +34,7 @@ from runs.models import (
     MeasurementSet,
     Node,
     Run,
+    Schedule,
     Sweep,
     Workload,
 )
@@ -182,6 +183,12 @@ def make_matrix(
     for position, (database, mode) in enumerate(entries):
         MatrixEntry.objects.create(matrix=matrix, database=database, mode=mode, position=position)
     return matrix
+
+
+def make_schedule(team: Team, matrix: Matrix | None = None, **fields: Any) -> Schedule:
+    """One that is paused, unless `is_active` and `next_at` say otherwise."""
+    values = {"name": f"schedule {next(_numbers)}", "at": dt.time(3, 0), "is_active": False, **fields}
+    return Schedule.objects.create(team=team, matrix=matrix or make_matrix(team=team), **values)
 
 
 def make_sweep(

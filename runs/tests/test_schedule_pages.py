@@ -143,3 +143,10 @@ def test_the_list_costs_as_many_queries_for_many(client_in, schedule, matrix, us
         keeping.make(matrix, user, name=f"Schedule {number}", rule=Rule("hours", time(0, 0), 6))
     with django_assert_max_num_queries(8):
         assert client_in.get("/schedules/").status_code == 200
+
+
+def test_it_runs_now_or_says_why_not(client_in, schedule):
+    assert "Run now" in text_of(client_in.get(f"/schedules/{schedule.pk}/"))
+    refused = client_in.post(f"/schedules/{schedule.pk}/change/", {"run": "1"}, follow=True)
+    assert "Nothing is submitted." in text_of(refused)
+    assert not Occasion.objects.exists()

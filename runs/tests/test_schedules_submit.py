@@ -155,10 +155,10 @@ def test_an_error_of_ours_stops_nobody_else(schedule, matrix, user, monkeypatch)
     Schedule.objects.filter(pk=other.pk).update(next_at=NIGHT + timedelta(minutes=1))
     real = submitting._submit
 
-    def broken(schedule, due_at):
+    def broken(schedule, due_at, by):
         if schedule.name == "Nightly":
             raise ZeroDivisionError
-        return real(schedule, due_at)
+        return real(schedule, due_at, by)
 
     monkeypatch.setattr(submitting, "_submit", broken)
     first, second = submitting.tick(NIGHT + timedelta(minutes=1))

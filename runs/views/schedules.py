@@ -12,7 +12,8 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from runs.forms.schedules import ScheduleForm
 from runs.models import Matrix, Occasion, Schedule
-from runs.schedules import keeping
+from runs.planning import PlanError
+from runs.schedules import keeping, submitting
 from runs.schedules.keeping import ScheduleRefused
 from runs.schedules.times import in_words, next_times
 from runs.views.paging import page_of
@@ -84,8 +85,10 @@ def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @role_required(Role.RUNNER)
 def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Off, on, or gone."""
+    """Submitted now, off, on, or gone."""
     found, me = owned_or_404(SCHEDULES, request, pk), user_of(request)
+    if "run" in request.POST:
+        return _run_now(request, found)
     if "delete" in request.POST:
         keeping.delete(found, me)
         messages.success(request, f"The schedule “{found.name}” is deleted. What it submitted stays.")
@@ -97,6 +100,16 @@ def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
         keeping.resume(found, me)
         messages.success(request, f"“{found.name}” goes on with its next time.")
     return redirect("schedule", pk=pk)
+
+
+def _run_now(request: HttpRequest, found: Schedule) -> HttpResponse:
+    try:
+        occasion = submitting.run_now(found, user_of(request))
+    except (ScheduleRefused, PlanError) as refused:
+        messages.error(request, f"Nothing is submitted. {refused}")
+        return redirect("schedule", pk=found.pk)
+    messages.success(request, f"“{found.name}” is submitted now; its times stay as they are.")
+    return redirect("matrix", pk=occasion.matrix_id)
 
 
 def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, found: Schedule | None) -> HttpResponse:

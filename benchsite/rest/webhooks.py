@@ -1,0 +1,240 @@
+"""Webhooks of the asker's team: made, changed, tried, and what came of each delivery. For tokens of admins alone."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router, Schema, Status
+from pydantic import AfterValidator, Field, StringConstraints
+
+from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.owned import owned
+from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import refusals
+from benchsite.rest.values import plain
+from benchsite.teams import delivering
+from benchsite.teams import webhooks as verbs
+from benchsite.teams.models import Delivery, NoticeKind, Scope, Webhook
+
+ROOT = "/api/v1"
+MANAGE = Needs(Scope.WEBHOOKS_WRITE)
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(plain)
+]  # fmt: skip
+Url = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=500),
+    AfterValidator(plain),
+    Field(description="https, to a public address; others only where the operator allows them."),
+]
+Kinds = Annotated[list[NoticeKind], Field(min_length=1, max_length=20, description="What it is told of.")]
+
+router = Router(tags=["Webhooks"])
+
+
+class WebhookPlan(Schema):
+    name: Name
+    url: Url
+    kinds: Kinds
+
+
+class WebhookChange(Schema):
+    """What is left out stays."""
+
+    name: Name | None = None
+    url: Url | None = None
+    kinds: Kinds | None = None
+    is_active: bool | None = Field(None, description="false: it is told nothing, nor what waits for it.")
+
+
+class WebhookAnswer(Schema):
+    """Where a program is told. Its secret is in no answer but the one that made it."""
+
+    id: UUID
+    name: str
+    url: str
+    kinds: list[str]
+    is_active: bool
+    off_because: str = Field(description="Why the site switched it off; empty where a person paused it.")
+    failures: int = Field(description="Notices in a row that were given up; three switch it off.")
+    last_at: datetime | None
+    last_status: str = Field(description="What it answered last.")
+    old_secret_until: datetime | None = Field(description="Until then the secret before signs too.")
+    created_by: str | None
+    created_at: datetime
+
+
+class SecretAnswer(Schema):
+    secret: str = Field(description="Signs what the webhook is told. It is shown only now.")
+    webhook: WebhookAnswer
+
+
+class WebhookList(Schema):
+    """All webhooks of the team; there are at most 20."""
+
+    items: list[WebhookAnswer]
+
+
+class DeliveryAnswer(Schema):
+    """One notice on its way to a webhook."""
+
+    id: UUID
+    notice: UUID = Field(description="The `id` that the receiver gets.")
+    kind: str
+    subject: str
+    state: str = Field(description="`waiting`, `delivered` or `given_up`.")
+    attempts: int
+    status_code: int | None
+    error: str
+    created_at: datetime
+    next_at: datetime | None
+    delivered_at: datetime | None
+
+
+class DeliveryPage(PageAnswer):
+    """Deliveries, the newest first; kept for 30 days."""
+
+    items: list[DeliveryAnswer]
+
+
+@router.get(
+    "/webhooks", response={200: WebhookList}, auth=MANAGE, operation_id="list_webhooks", summary="List webhooks"
+)
+def list_webhooks(request: HttpRequest) -> WebhookList:
+    return WebhookList(items=[_answer(one) for one in team_in(request).webhooks.select_related("created_by")])
+
+
+@router.post(
+    "/webhooks",
+    response={201: SecretAnswer, **refusals(409)},
+    auth=MANAGE,
+    operation_id="make_webhook",
+    summary="Make a webhook",
+)
+def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse) -> Status[SecretAnswer]:
+    """The secret is in this answer and nowhere else. `conflict`: the team has as many webhooks as it may."""
+    try:
+        made, secret = verbs.make(
+            team_in(request), bearer_in(request).user, name=plan.name, url=plan.url, kinds=set(plan.kinds)
+        )
+    except verbs.WebhookRefused as refused:
+        raise _problem(refused) from refused
+    response["Location"] = f"{ROOT}/webhooks/{made.pk}"
+    return Status(201, SecretAnswer(secret=secret, webhook=_answer(made)))
+
+
+@router.get(
+    "/webhooks/{uuid:webhook_id}",
+    response={200: WebhookAnswer, **refusals(404)},
+    auth=MANAGE,
+    operation_id="get_webhook",
+    summary="Read one webhook",
+)
+def get_webhook(request: HttpRequest, webhook_id: UUID) -> WebhookAnswer:
+    return _answer(_found(request, webhook_id))
+
+
+@router.patch(
+    "/webhooks/{uuid:webhook_id}",
+    response={200: WebhookAnswer, **refusals(404, 409)},
+    auth=MANAGE,
+    operation_id="change_webhook",
+    summary="Change a webhook, pause it or switch it on",
+)
+def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange) -> WebhookAnswer:
+    found, me = _found(request, webhook_id), bearer_in(request).user
+    said = {"name": found.name, "url": found.url, "kinds": found.kinds}
+    given = {key: value for key in said if (value := getattr(change, key)) is not None}
+    try:
+        with transaction.atomic():
+            if given:
+                verbs.change(found, me, **{**said, **given})
+            if change.is_active is not None:
+                (verbs.resume if change.is_active else verbs.pause)(found, me)
+    except verbs.WebhookRefused as refused:
+        raise _problem(refused) from refused
+    return _answer(_found(request, webhook_id))
+
+
+@router.delete(
+    "/webhooks/{uuid:webhook_id}",
+    response={204: None, **refusals(404)},
+    auth=MANAGE,
+    operation_id="delete_webhook",
+    summary="Delete a webhook with the log of its deliveries",
+)
+def delete_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
+    verbs.delete(_found(request, webhook_id), bearer_in(request).user)
+    return Status(204, None)
+
+
+@router.post(
+    "/webhooks/{uuid:webhook_id}/secret",
+    response={200: SecretAnswer, **refusals(404)},
+    auth=MANAGE,
+    operation_id="rotate_webhook_secret",
+    summary="Give a webhook another secret",
+)
+def rotate_secret(request: HttpRequest, webhook_id: UUID) -> SecretAnswer:
+    """For a day everything is signed with the old one as well."""
+    secret = verbs.rotate(_found(request, webhook_id), bearer_in(request).user)
+    return SecretAnswer(secret=secret, webhook=_answer(_found(request, webhook_id)))
+
+
+@router.post(
+    "/webhooks/{uuid:webhook_id}/test",
+    response={200: DeliveryAnswer, **refusals(404)},
+    auth=MANAGE,
+    operation_id="test_webhook",
+    summary="Send a webhook a test",
+)
+def test_webhook(request: HttpRequest, webhook_id: UUID) -> DeliveryAnswer:
+    """At once, whether it is switched on or not, and this once only. `state` says whether it arrived, `error` why
+    not. A receiver that does not answer takes five seconds.
+    """
+    return _delivery(delivering.try_webhook(_found(request, webhook_id)))
+
+
+@router.get(
+    "/webhooks/{uuid:webhook_id}/deliveries",
+    response={200: DeliveryPage, **refusals(404)},
+    auth=MANAGE,
+    operation_id="list_webhook_deliveries",
+    summary="List what a webhook was told",
+)
+def list_deliveries(request: HttpRequest, webhook_id: UUID, asked: Query[PageQuery]) -> DeliveryPage:
+    rows = _found(request, webhook_id).deliveries.select_related("notice")
+    page = page_of(request, rows, ("-created_at", "-pk"), asked)
+    return DeliveryPage(items=[_delivery(one) for one in page.rows], next_cursor=page.next_cursor, next=page.next)
+
+
+def _found(request: HttpRequest, pk: UUID) -> Webhook:
+    return owned(Webhook.objects.select_related("team", "created_by"), request, pk)
+
+
+def _problem(refused: verbs.WebhookRefused) -> Problem:
+    if not refused.field:
+        return Problem("conflict", str(refused))
+    return Problem.of_faults([{"pointer": f"#/{refused.field}", "detail": str(refused), "code": "refused"}])
+
+
+def _answer(one: Webhook) -> WebhookAnswer:
+    same = ("name", "url", "kinds", "is_active", "off_because", "failures", "last_at", "last_status", "created_at")
+    return WebhookAnswer(
+        id=one.pk,
+        old_secret_until=one.old_until if one.old_sealed or one.old_secret else None,
+        created_by=one.created_by.get_username() if one.created_by else None,
+        **{name: getattr(one, name) for name in same},
+    )
+
+
+def _delivery(one: Delivery) -> DeliveryAnswer:
+    same = ("state", "attempts", "status_code", "error", "created_at", "next_at", "delivered_at")
+    notice = one.notice
+    return DeliveryAnswer(
+        id=one.pk, notice=notice.pk, kind=notice.kind, subject=notice.subject,
+        **{name: getattr(one, name) for name in same},
+    )  # fmt: skip

@@ -1,0 +1,248 @@
+"""Schedules: matrices that are repeated at times, made, changed, paused, run now, and what came of each time."""
+
+import datetime as dt
+from typing import Annotated, Literal
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from ninja import Query, Schema, Status
+from pydantic import AfterValidator, Field, StringConstraints
+
+from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.owned import owned
+from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.problems import Problem
+from benchsite.rest.schemas import refusals
+from benchsite.rest.values import plain
+from benchsite.teams.models import Scope
+from runs.api.plans import faults_of
+from runs.api.routers import schedules
+from runs.api.schemas import ROOT
+from runs.models import Matrix, Occasion, Schedule
+from runs.planning import PlanError
+from runs.schedules import keeping, submitting
+from runs.schedules.keeping import ScheduleRefused
+from runs.schedules.times import DAYS, Rule, in_words
+
+READ = Needs(Scope.SCHEDULES_WRITE, Scope.RUNS_READ)
+WRITE = Needs(Scope.SCHEDULES_WRITE)
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(plain)
+]  # fmt: skip
+Every = Annotated[
+    Literal["hours", "day", "week"],
+    Field(description="`hours`: some hours apart, counted from `at`; `day`: daily; `week`: on `days`."),
+]
+At = Annotated[
+    str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", description="UTC.", json_schema_extra={"example": "03:00"})
+]
+Hours = Annotated[Literal[1, 2, 3, 4, 6, 8, 12], Field(description="Only for `hours`.")]
+Day = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+Days = Annotated[list[Day], Field(max_length=7, description="Only for `week`.")]
+DAY_NAMES: list[Day] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+assert [name.lower() for name in DAYS] == DAY_NAMES
+
+
+class SchedulePlan(Schema):
+    matrix: UUID = Field(description="The matrix that is repeated, as it stands at each time.")
+    name: Name | None = Field(None, description="Left out: that of the matrix.")
+    every: Every = "day"
+    at: At = "03:00"
+    hours: Hours = 6
+    days: Days = []
+
+
+class ScheduleChange(Schema):
+    """What is left out stays."""
+
+    name: Name | None = None
+    every: Every | None = None
+    at: At | None = None
+    hours: Hours | None = None
+    days: Days | None = None
+    is_active: bool | None = Field(None, description="false: it submits nothing until it is switched on.")
+
+
+class ScheduleAnswer(Schema):
+    """One schedule, and when it is due next."""
+
+    id: UUID
+    name: str
+    permalink: str
+    matrix: UUID
+    every: str
+    at: str
+    hours: int
+    days: list[Day]
+    when: str = Field(description="In words.")
+    is_active: bool
+    off_because: str = Field(description="Why the site switched it off; empty where a person paused it.")
+    failures: int = Field(description="In a row; five switch it off.")
+    next_at: dt.datetime | None
+    created_by: str | None
+    created_at: dt.datetime
+
+
+class SchedulePage(PageAnswer):
+    """Schedules, the newest first."""
+
+    items: list[ScheduleAnswer]
+
+
+class OccasionAnswer(Schema):
+    """One time of a schedule, and what came of it."""
+
+    due_at: dt.datetime
+    at: dt.datetime
+    outcome: str = Field(description="`submitted`, `skipped` or `failed`.")
+    reason: str
+    matrix: UUID | None = Field(description="What was submitted; null where nothing was, or it was deleted.")
+
+
+class OccasionPage(PageAnswer):
+    """The times of a schedule, the newest first."""
+
+    items: list[OccasionAnswer]
+
+
+@schedules.get(
+    "/schedules", response={200: SchedulePage}, auth=READ, operation_id="list_schedules", summary="List schedules"
+)
+def list_schedules(request: HttpRequest, asked: Query[PageQuery]) -> SchedulePage:
+    page = page_of(request, _rows().filter(team=team_in(request)), ("-created_at", "-pk"), asked)
+    items = [_answer(one, request) for one in page.rows]
+    return SchedulePage(items=items, next_cursor=page.next_cursor, next=page.next)
+
+
+@schedules.post(
+    "/schedules",
+    response={201: ScheduleAnswer, **refusals(404, 409)},
+    auth=WRITE,
+    operation_id="make_schedule",
+    summary="Repeat a matrix at times",
+)
+def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpResponse) -> Status[ScheduleAnswer]:
+    """`conflict`: the matrix is run by hand, or the team has as many schedules as it may."""
+    matrix = owned(Matrix.objects.select_related("team"), request, plan.matrix)
+    rule = _rule(plan.every, plan.at, plan.hours, plan.days)
+    try:
+        made = keeping.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)
+    except ScheduleRefused as refused:
+        raise Problem("conflict", str(refused)) from refused
+    response["Location"] = f"{ROOT}/schedules/{made.pk}"
+    return Status(201, _answer(made, request))
+
+
+@schedules.get(
+    "/schedules/{uuid:schedule_id}",
+    response={200: ScheduleAnswer, **refusals(404)},
+    auth=READ,
+    operation_id="get_schedule",
+    summary="Read one schedule",
+)
+def get_schedule(request: HttpRequest, schedule_id: UUID) -> ScheduleAnswer:
+    return _answer(_found(request, schedule_id), request)
+
+
+@schedules.patch(
+    "/schedules/{uuid:schedule_id}",
+    response={200: ScheduleAnswer, **refusals(404)},
+    auth=WRITE,
+    operation_id="change_schedule",
+    summary="Change a schedule, pause it or switch it on",
+)
+def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleChange) -> ScheduleAnswer:
+    found, me = _found(request, schedule_id), bearer_in(request).user
+    with transaction.atomic():
+        if any(one is not None for one in (change.name, change.every, change.at, change.hours, change.days)):
+            rule = _rule(
+                change.every or found.every,
+                change.at or f"{found.at:%H:%M}",
+                change.hours or found.hours,
+                [DAY_NAMES[day] for day in found.days] if change.days is None else change.days,
+            )
+            keeping.change(found, me, name=change.name or found.name, rule=rule)
+        if change.is_active is not None:
+            (keeping.resume if change.is_active else keeping.pause)(_found(request, schedule_id), me)
+    return _answer(_found(request, schedule_id), request)
+
+
+@schedules.delete(
+    "/schedules/{uuid:schedule_id}",
+    response={204: None, **refusals(404)},
+    auth=WRITE,
+    operation_id="delete_schedule",
+    summary="Delete a schedule; what it submitted stays",
+)
+def delete_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
+    keeping.delete(_found(request, schedule_id), bearer_in(request).user)
+    return Status(204, None)
+
+
+@schedules.post(
+    "/schedules/{uuid:schedule_id}/run",
+    response={200: OccasionAnswer, **refusals(404, 409, 422)},
+    auth=Needs(Scope.SCHEDULES_WRITE, Scope.MATRICES_RUN),
+    operation_id="run_schedule_now",
+    summary="Submit the matrix of a schedule now",
+)
+def run_now(request: HttpRequest, schedule_id: UUID) -> OccasionAnswer:
+    """Beside its times, which stay as they are, and whether it is paused or not. `conflict`: what it submitted before
+    has not finished. `plan-refused` says what keeps the matrix from being run.
+    """
+    try:
+        return _occasion(submitting.run_now(_found(request, schedule_id), bearer_in(request).user))
+    except ScheduleRefused as refused:
+        raise Problem("conflict", str(refused)) from refused
+    except PlanError as refused:
+        raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
+
+
+@schedules.get(
+    "/schedules/{uuid:schedule_id}/occasions",
+    response={200: OccasionPage, **refusals(404)},
+    auth=READ,
+    operation_id="list_schedule_occasions",
+    summary="List what came of each time of a schedule",
+)
+def list_occasions(request: HttpRequest, schedule_id: UUID, asked: Query[PageQuery]) -> OccasionPage:
+    page = page_of(request, _found(request, schedule_id).occasions.all(), ("-due_at", "-pk"), asked)
+    return OccasionPage(items=[_occasion(one) for one in page.rows], next_cursor=page.next_cursor, next=page.next)
+
+
+def _rows() -> QuerySet[Schedule]:
+    return Schedule.objects.select_related("team", "matrix", "created_by")
+
+
+def _found(request: HttpRequest, pk: UUID) -> Schedule:
+    return owned(_rows(), request, pk)
+
+
+def _rule(every: str, at: str, hours: int, days: list[Day]) -> Rule:
+    try:
+        return Rule(every, dt.time.fromisoformat(at), hours, tuple(sorted({DAY_NAMES.index(day) for day in days})))
+    except ValueError as error:
+        field = "days" if every == Schedule.Every.WEEK else "hours"
+        fault = {"pointer": f"#/{field}", "detail": str(error), "code": "refused"}
+        raise Problem.of_faults([fault]) from error  # type: ignore[list-item]
+
+
+def _answer(one: Schedule, request: HttpRequest) -> ScheduleAnswer:
+    same = ("name", "every", "hours", "is_active", "off_because", "failures", "next_at", "created_at")
+    return ScheduleAnswer(
+        id=one.pk,
+        permalink=request.build_absolute_uri(reverse("schedule", args=[one.pk])),
+        matrix=one.matrix_id,
+        at=f"{one.at:%H:%M}",
+        days=[DAY_NAMES[day] for day in one.days],
+        when=in_words(keeping.rule_of(one)),
+        created_by=one.created_by.get_username() if one.created_by else None,
+        **{name: getattr(one, name) for name in same},
+    )
+
+
+def _occasion(one: Occasion) -> OccasionAnswer:
+    return OccasionAnswer(due_at=one.due_at, at=one.at, outcome=one.outcome, reason=one.reason, matrix=one.matrix_id)
