@@ -5,6 +5,7 @@ With DATABASE_URL and REDIS_URL set, those are used instead. Workers of pytest-x
 """
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ import pytest
 
 from benchsite.embedded import AlreadyRunning, EmbeddedServers
 from benchsite.places import places
+from benchsite.tests.threads import left_since
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from benchsite.teams.models import Team, User
 
 ROOT = Path(__file__).resolve().parent
+THREAD_PATIENCE_S = 10.0
+WHOLLY = r"^pytestmark = .*\bpytest\.mark\.{mark}\b"
+MIGRATED = "BENCHSITE_TESTS_MIGRATED"  # names the database to copy, to the workers of the session that made it
 
 
 def reserve_servers() -> EmbeddedServers | None:
@@ -67,10 +72,23 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A module that is slow as a whole is not even imported where slow tests are not wanted."""
+    unwanted = [mark for mark in ("slow", "long") if f"not {mark}" in config.option.markexpr]
+    if not unwanted or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    text = collection_path.read_text()
+    return any(re.search(WHOLLY.format(mark=mark), text, re.M) for mark in unwanted) or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     if SERVERS is not None:
         SERVERS.start()
+        if SERVERS.wants_postgresql:
+            from benchsite.tests.migrated import make_migrated
+
+            os.environ[MIGRATED] = make_migrated(os.environ["DATABASE_URL"])
 
 
 @pytest.hookimpl(trylast=True)
@@ -80,6 +98,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 # --- fixtures ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Test databases are copies of one that is migrated already, where the server is the tests' own."""
+    from django.db import connection
+
+    connection.settings_dict["TEST"]["TEMPLATE"] = os.environ.get(MIGRATED)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -93,6 +119,14 @@ def nobody_left_in_the_test_database(django_db_setup: None, django_db_blocker: A
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+
+
+@pytest.fixture(autouse=True)
+def no_thread_outlives_its_test() -> Iterator[None]:
+    """A thread that is left behind would meet the database of the next test: the test fails that left it."""
+    before = set(threading.enumerate())
+    yield
+    assert left_since(before, THREAD_PATIENCE_S) == []
 
 
 @pytest.fixture

@@ -31,11 +31,19 @@ def verdict(word, *metrics):
 class Stand(ThreadingHTTPServer):
     """Answers what it was told to, one after the other, and remembers what it was asked."""
 
+    daemon_threads = False  # `end` waits for them: none outlives its test.
+
     def __init__(self, *answers) -> None:
         super().__init__(("127.0.0.1", 0), Answers)
         self.answers = list(answers)
         self.asked: list[object] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.thread = threading.Thread(target=self.serve_forever, args=(0.02,))
+        self.thread.start()
+
+    def end(self) -> None:
+        self.shutdown()
+        self.server_close()
+        self.thread.join()
 
     @property
     def address(self) -> str:
@@ -81,8 +89,7 @@ def run_client(tmp_path):
                 timeout=60,
             )
         finally:
-            site.shutdown()
-            site.server_close()
+            site.end()
         return ended.returncode, ended.stdout + ended.stderr, site.asked
 
     return ran

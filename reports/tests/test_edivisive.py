@@ -92,5 +92,5 @@ def test_five_thousand_points_are_analysed_at_once():
     values = random.normal(1000, 20, 5000) * np.repeat([1.0, 0.92, 1.1], [2000, 2000, 1000])
     began = time.process_time()
     found = change_points(values, min_magnitude=0.05, least=2)
-    assert time.process_time() - began < 0.2  # 55 ms on the two cores it was written on
+    assert time.process_time() - began < 0.5  # 55 ms on the two cores it was written on, with nothing else running
     assert [split.index for split in found.strong] == [2000, 4000]

@@ -242,7 +242,7 @@ def test_it_waits_for_a_run_to_end(team, asked):
     began = time.monotonic()
     said = asked(going, wait=20)
     thread.join()
-    assert said["verdict"] == "error" and 0.5 < time.monotonic() - began < 5
+    assert said["verdict"] == "error" and 0.5 < time.monotonic() - began < 15  # not the twenty it might have waited
 
 
 @pytest.mark.django_db(transaction=True)

@@ -42,6 +42,6 @@ def test_it_counts_the_lines_that_held_a_secret():
 def test_it_is_as_fast_as_reading():
     row = HISTOGRAM.replace("pwd", "A" * 700 + "pwd") + "\n"
     data = row.encode() * 2_000 + b"[READ], AverageLatency(us), 8812.4895779573\n" * 40_000
-    began = time.perf_counter()
+    began = time.process_time()
     assert without_secrets(data)[1] == 0
-    assert len(data) / (time.perf_counter() - began) > 15e6  # bytes a second; some hundred million on a quiet machine
+    assert len(data) / (time.process_time() - began) > 15e6  # bytes a second; some hundred million on a quiet machine

@@ -105,7 +105,7 @@ class Provider:
 @contextmanager
 def identity_provider() -> Iterator[Provider]:
     provider = Provider()
-    thread = threading.Thread(target=provider.server.serve_forever)
+    thread = threading.Thread(target=provider.server.serve_forever, args=(0.02,))
     thread.start()
     try:
         yield provider

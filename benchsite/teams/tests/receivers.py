@@ -5,7 +5,6 @@ import re
 import socketserver
 import ssl
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,7 +25,10 @@ class Received:
 
 @dataclass
 class Receiver:
-    """An HTTP server and what it got; `status`, `delay_s` and `headers` say how it answers."""
+    """An HTTP server and what it got; `status`, `delay_s` and `headers` say how it answers.
+
+    Whoever is kept waiting by `delay_s` is answered at once when `let_go` is set.
+    """
 
     port: int = 0
     status: int = 200
@@ -36,6 +38,7 @@ class Receiver:
     body: bytes = b"thanks"
     tls: ssl.SSLContext | None = None
     got: list[Received] = field(default_factory=list)
+    let_go: threading.Event = field(default_factory=threading.Event)
 
     @property
     def url(self) -> str:
@@ -48,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.receiver.got.append(Received(self.path, dict(self.headers), body))
-        time.sleep(self.receiver.delay_s)
+        self.receiver.let_go.wait(self.receiver.delay_s)
         with contextlib.suppress(OSError):
             self._answer()
 
@@ -58,7 +61,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.receiver.drips:
             for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 600:
                 self.wfile.write(bytes([byte]))
-                time.sleep(0.1)
+                if self.receiver.let_go.wait(0.1):
+                    break
             return
         self.send_response(self.receiver.status)
         for name, value in self.receiver.headers.items():
@@ -71,17 +75,17 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
+    daemon_threads = False  # The end of the block waits for them: none outlives its test.
+
     def handle_error(self, *args: Any) -> None:
         """Who hangs up early is no news."""
 
 
 @contextlib.contextmanager
 def receiving(**how: Any) -> Iterator[Receiver]:
-    """A receiver that listens until the end of the block."""
+    """A receiver that listens until the end of the block, which lets everybody go whom it keeps waiting."""
     receiver = Receiver(**how)
     server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"receiver": receiver}))
-    server.daemon_threads = True
-    server.block_on_close = False
     receiver.port = server.server_address[1]
     if receiver.tls is not None:
         server.socket = receiver.tls.wrap_socket(server.socket, server_side=True)
@@ -90,6 +94,7 @@ def receiving(**how: Any) -> Iterator[Receiver]:
     try:
         yield receiver
     finally:
+        receiver.let_go.set()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -97,6 +102,8 @@ def receiving(**how: Any) -> Iterator[Receiver]:
 
 class _Smtp(socketserver.StreamRequestHandler):
     """As much of SMTP as a client needs that wants to be rid of a message."""
+
+    timeout = 10  # seconds, for who says nothing more: the end of the block waits for this thread
 
     def handle(self) -> None:
         messages: list[bytes] = self.server.messages  # type: ignore[attr-defined]
@@ -117,7 +124,6 @@ class _Smtp(socketserver.StreamRequestHandler):
 def mail_sink() -> Iterator[tuple[int, list[bytes]]]:
     """The port of an SMTP server, and the messages that it took."""
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp)
-    server.daemon_threads = True
     server.messages = []  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()

@@ -249,20 +249,20 @@ def test_an_operator_names_the_only_hosts(team, user, settings):
         hook(team, user, "http://127.0.0.1/")
 
 
-@pytest.mark.parametrize("how", [{"delay_s": 3}, {"drips": True}])
+@pytest.mark.parametrize("how", [{"delay_s": 60}, {"drips": True}])
 def test_who_takes_too_long_is_left(how):
     with receiving(**how) as receiver:
         began = time.monotonic()
         with pytest.raises(PostFailed, match=r"No answer within 0\.5 s"):
             post(target_of(receiver.url), "127.0.0.1", b"{}", {}, deadline_s=0.5)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 30  # not the minute that both would take
 
 
 def test_an_endless_answer_is_not_read(team, user):
     with receiving(body=b"x" * 50_000_000) as receiver:
         began = time.monotonic()
         assert post(target_of(receiver.url), "127.0.0.1", b"{}", {}) == 200
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5
 
 
 def test_it_says_that_nothing_listens():

@@ -78,9 +78,9 @@ def is_said(run: ReadRun) -> bool:
 
 def test_of_times_that_leap_only_so_many_runs_are_made():
     rows = "".join(f"{'READ' if n % 3 else 'UPDATE'},{(T + 400 * n) * 1000},834\n" for n in range(32_000))
-    began = time.perf_counter()
+    began = time.process_time()
     (file,) = read_file("points.txt", io.BytesIO((HEADLINE + rows).encode()))
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     assert len(file.runs) == MOST_RUNS
     assert sum(log.total for run in file.runs for log in run.logs) == 32_000
     assert [is_said(run) for run in file.runs] == [False] * (MOST_RUNS - 1) + [True]
