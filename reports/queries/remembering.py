@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 # A sum, so that no row has to be sorted. Findings and measurements are written with their set and never again; clients
 # write theirs before their run ends, which changes the run.
-_OF_ROWS: Final = "coalesce(sum(hashtextextended(concat_ws(' ', {table}.id, {table}.xmin, {table}.ctid), 0)), 0)"
+OF_ROWS: Final = "coalesce(sum(hashtextextended(concat_ws(' ', {table}.id, {table}.xmin, {table}.ctid), 0)), 0)"
 _BY_SWEEP: Final = f"""
 SELECT s.id,
        concat_ws(' ', s.xmin, s.ctid),
@@ -46,8 +46,8 @@ SELECT s.id,
   LEFT JOIN runs_database d ON d.id = s.database_id
   LEFT JOIN runs_workload w ON w.id = s.workload_id
   LEFT JOIN LATERAL (
-       SELECT count(*) AS number, {_OF_ROWS.format(table="runs_run")}::text AS digest,
-              count(c.id) AS sets, {_OF_ROWS.format(table="c")}::text AS set_digest
+       SELECT count(*) AS number, {OF_ROWS.format(table="runs_run")}::text AS digest,
+              count(c.id) AS sets, {OF_ROWS.format(table="c")}::text AS set_digest
          FROM runs_run
          LEFT JOIN runs_measurementset c ON c.run_id = runs_run.id AND c.is_current
         WHERE runs_run.sweep_id = s.id
@@ -66,7 +66,7 @@ def sweep_digests(sweeps: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
 def rows_digest(model: type[Model], team: Team) -> str:
     """Of all that a team has of a small table; one query."""
     quoted = connection.ops.quote_name(model._meta.db_table)
-    text = _OF_ROWS.format(table=quoted)
+    text = OF_ROWS.format(table=quoted)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*), {text}::text FROM {quoted} WHERE team_id = %s", [team.pk])
         return _sha(cursor.fetchone())

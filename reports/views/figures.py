@@ -1,7 +1,7 @@
 """The figures' addresses: what to draw as JSON, and the data twins as CSV, JSON, Markdown and LaTeX.
 
 `?theme=light|dark` chooses the colours, `?narrow=1` the arrangement for a telephone, `?medium=slide|paper` the sizes of
-a download; none changes the data.
+a download; none changes the data. Each answer is tagged with the version of its rows: another look draws nothing.
 """
 
 import math
@@ -13,13 +13,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
-from reports.drawing import sheet_of
+from reports.drawing import PICTURES
 from reports.figures.medium import medium_named
 from reports.figures.run_series import Window, band_of
 from reports.figures.table import Table
-from reports.queries import StoredSeries, curves, run_point, stored_series, sweeps_of
+from reports.queries import StoredSeries, chosen, curves, run_point, stored_series, sweeps_of
 from reports.queries.over_time import events_of, heats, over_time
 from reports.queries.series import MOST_ROWS, Part
+from reports.queries.versions import run_version, sweeps_version
 from reports.selection import read
 from reports.sheets import (
     Sheet,
@@ -28,9 +29,12 @@ from reports.sheets import (
     percentiles_sheet,
     run_series_sheet,
 )
+from reports.views.conditional import unless_known
 from runs.models import Matrix, Run
 from runs.models.run import Phase
 
+SERIES = "figure-run-series"
+OF_SERIES = frozenset({"stability"})  # pictures of what is stored second by second
 DRAWING_PARAMETERS = ("theme", "narrow", "medium")
 TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
     "csv": ("text/csv", Table.as_csv),
@@ -70,8 +74,15 @@ def _with_state(request: HttpRequest, url: str) -> str:
 @team_required
 def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpResponseBase:
     """One of `reports.drawing.PICTURES`; the query string is the compare page's, and what the picture alone is told."""
-    sheet = sheet_of(picture, team_of(request), read(request.GET), request.GET.dict())
-    return respond(request, sheet, form, f"figure-{picture}")
+    selection = read(request.GET)
+    found = chosen(team_of(request), selection)
+    version = sweeps_version([one.pk for one in found.sweeps], with_series=picture in OF_SERIES)
+
+    def made() -> HttpResponse:
+        sheet = PICTURES[picture](found.compared().curves, selection, request.GET.dict())
+        return respond(request, sheet, form, f"figure-{picture}")
+
+    return unless_known(request, f"{found.digest()} {version}", made)
 
 
 @require_GET
@@ -79,7 +90,10 @@ def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpRespon
 def sweep(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """Throughput over the ladder of one sweep, growing while it is measured."""
     found = owned_or_404(sweeps_of(team_of(request)), request, pk)
-    return respond(request, ladder_sheet(curves([found])), form, "figure-sweep", pk)
+    version = sweeps_version([found.pk])
+    return unless_known(
+        request, version, lambda: respond(request, ladder_sheet(curves([found])), form, "figure-sweep", pk)
+    )
 
 
 @require_GET
@@ -88,7 +102,10 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
     """Throughput over the ladder of every sweep of a matrix."""
     found = owned_or_404(Matrix.objects.all(), request, pk)
     rows = sweeps_of(team_of(request)).filter(matrix=found, phase=Phase.MEASURE)
-    return respond(request, ladder_sheet(curves(rows)), form, "figure-matrix", pk)
+    version = sweeps_version([one.pk for one in rows.only("pk")])
+    return unless_known(
+        request, version, lambda: respond(request, ladder_sheet(curves(rows)), form, "figure-matrix", pk)
+    )
 
 
 @require_GET
@@ -96,18 +113,23 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
 def run_series(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """One run over time, from its stored series; `?from_s=&to_s=` is a part of it, more finely."""
     run = owned_or_404(Run.objects.all(), request, pk)
+    return unless_known(
+        request, run_version(run.pk), lambda: respond(request, _series(request, run, form), form, SERIES, pk)
+    )
+
+
+def _series(request: HttpRequest, run: Run, form: str) -> Sheet:
     # Data to compute with is given second by second.
     stored = stored_series(run, part=_part(request), most_rows=None if form else MOST_ROWS)
     series = over_time(stored.series, stored.base_s)
     last_s = max((float(one.seconds[-1]) + one.interval_s for one in series if one.seconds.size), default=0.0)
-    sheet = run_series_sheet(
+    return run_series_sheet(
         f"series-{run.pk}",
         series,
         window_of(stored, run.target_ops_s),
         events=events_of(run, stored.base_s, last_s) if series else (),
         band=band_of(over_time(stored.finest, stored.base_s), stored.interval_s) if stored.finest else None,
     )
-    return respond(request, sheet, form, "figure-run-series", pk)
 
 
 @require_GET
@@ -115,9 +137,12 @@ def run_series(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpRespo
 def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """Latency by percentile of one run, whether or not it counts."""
     run = owned_or_404(Run.objects.all(), request, pk)
-    return respond(
-        request, percentiles_sheet(f"percentiles-{run.pk}", run_point(run)), form, "figure-run-percentiles", pk
-    )
+
+    def made() -> HttpResponse:
+        sheet = percentiles_sheet(f"percentiles-{run.pk}", run_point(run))
+        return respond(request, sheet, form, "figure-run-percentiles", pk)
+
+    return unless_known(request, run_version(run.pk), made)
 
 
 @require_GET
@@ -125,12 +150,15 @@ def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> Http
 def run_heat(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """The latencies of one run over time; `?kind=response` for those from the scheduled start."""
     run = owned_or_404(Run.objects.all(), request, pk)
-    stored = stored_series(run)
     kind = "response" if request.GET.get("kind") == "response" else "service"
-    sheet = heat_sheet(
-        f"heat-{run.pk}", heats(run, stored.base_s, kind), window_of(stored, run.target_ops_s), kind=kind
-    )
-    return respond(request, sheet, form, "figure-heat", pk)
+
+    def made() -> HttpResponse:
+        stored = stored_series(run)
+        window = window_of(stored, run.target_ops_s)
+        sheet = heat_sheet(f"heat-{run.pk}", heats(run, stored.base_s, kind), window, kind=kind)
+        return respond(request, sheet, form, "figure-heat", pk)
+
+    return unless_known(request, run_version(run.pk), made)
 
 
 def _part(request: HttpRequest) -> Part | None:
