@@ -21,11 +21,12 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
+from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urljoin, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 from xml.sax.saxutils import escape, quoteattr
 
 PASS, REGRESSION, USAGE, UPLOAD_FAILED, INCONCLUSIVE, BENCHMARK_FAILED = range(6)
@@ -342,10 +343,38 @@ class NoRedirects(HTTPRedirectHandler):
         return None
 
 
+class Listening:
+    """A connection that hears why a large body was refused before all of it was sent, be it gone then."""
+
+    def send(self: Any, data: Any) -> None:
+        if self.sock is None:
+            self.connect()  # What fails here is no refusal, and nothing may be sent after it.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            super().send(data)  # type: ignore[misc]
+
+
+class Http(Listening, HTTPConnection):
+    pass
+
+
+class Https(Listening, HTTPSConnection):
+    pass
+
+
+class OverHttp(HTTPHandler):
+    def http_open(self, request: Request) -> Any:
+        return self.do_open(Http, request)
+
+
+class OverHttps(HTTPSHandler):
+    def https_open(self, request: Request) -> Any:
+        return self.do_open(Https, request, context=self._context)  # type: ignore[attr-defined]
+
+
 class Site:
     def __init__(self, address: str, token: str, patience_s: float) -> None:
         self.address, self.token, self.patience_s = address, token, patience_s
-        self.opener = build_opener(NoRedirects())
+        self.opener = build_opener(NoRedirects(), OverHttp(), OverHttps())
 
     def ask(self, method: str, path: str, body: Form | None = None, key: str = "") -> tuple[int, Any, Any]:
         """Status, JSON and headers; asked again while the site is busy or away. Raises Refused and Ended."""
