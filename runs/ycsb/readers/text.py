@@ -276,10 +276,13 @@ def _is_shipped(line: bytes) -> bool:
 def _has_digits(line: bytes) -> bool:
     """Whether a line that is one of status but for its digits has them where `HEAD` wants them; several times as fast.
 
-    Between ` sec: ` and the next blank there can be nothing but digits then.
+    Between ` sec: ` and the next blank there can be nothing but digits then; digits within words are damage.
     """
     second = line.find(b" sec: ")
-    return line[second - 1 : second].isdigit() and 0 < line.find(b" ", second + 6) - second - 6 <= _LONGEST_COUNT
+    if second < 0 or not line[second - 1 : second].isdigit():
+        return False
+    blank = line.find(b" ", second + 6)
+    return 0 < blank - second - 6 <= _LONGEST_COUNT and line.startswith(b" operations;", blank)
 
 
 def _source_of(line: bytes) -> str:

@@ -84,6 +84,17 @@ def test_it_reads_damaged_lines_as_it_reads_each(data):
     assert list(StatusTable([StatusReader().read(every)] if every else [])) == [read_status(line) for line in every]
 
 
+@pytest.mark.parametrize("digits", ["7", "9" * 400])
+def test_digits_within_its_words_are_damage(digits):
+    """Such a line looks like the others without its digits, and is none of them."""
+    good = "2026-11-21 03:49:02:245 17 sec: 2961 operations; 29.5 current ops/sec; "
+    for at in range(len(good)):
+        damaged = f"{good[:at]}{digits}{good[at:]}"
+        (run,) = read_text(f"{good}\n{damaged}\n{good}\n[READ], Operations, 5\n")
+        known = [line for line in (good, damaged, good) if HEAD.search(line.encode())]
+        assert len(run.status) <= len(known)
+
+
 def test_it_is_a_sequence():
     table = one(statuses(9, "READ", "UPDATE")).status
     assert len(table) == 10
