@@ -20,7 +20,9 @@ from reports.frozen.pages import page_of
 from reports.frozen.places import Place
 from reports.frozen.rendering import harmless, notes_html
 
-STYLES: Final = ("css/tokens.css", "css/base.css", "css/components.css", "css/report.css")
+STYLES: Final = (
+    "css/tokens.css", "css/base.css", "css/components.css", "css/report.css", "css/report-print.css",
+)  # fmt: skip
 SCRIPTS: Final = ("js/theme.js", "vendor/plotly-cartesian-4.1.1/plotly-cartesian.min.js", "js/report.js")
 # Nothing is fetched from anywhere, whatever somebody wrote into the report.
 POLICY: Final = (

@@ -11,7 +11,8 @@ from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, FrozenF
 
 DIGITS: Final = 6
 SIDES_ABREAST: Final = 6  # of the environment: more stand below each other, for a page of paper has no more room
-LONGEST_LINE: Final = 40  # characters of a cell that stay together
+LONGEST_LINE: Final = 40  # characters of a cell that is no prose yet
+SHORT: Final = 12  # characters of a cell that stay together
 WIDE_FROM: Final = 10  # columns
 FOLDED_FROM: Final = 12  # rows from which an appendix is folded on a screen
 OUTCOMES: Final = {"regression": "worse", "slower": "worse", "improvement": "better", "faster": "better"}
@@ -36,6 +37,11 @@ class Shown:
     def is_prose(self) -> bool:
         """Whether it needs several lines."""
         return len(self.text) > LONGEST_LINE
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it stays on one line: a value with its unit."""
+        return len(self.text) <= SHORT
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,3 +145,17 @@ def test_a_side_of_the_environment_is_words_that_wrap_though_some_of_its_cells_a
     assert [row[1][0].is_prose for row in sides.rows] == [False, False, True]
     numbers = grid({"columns": ["side", "ceiling"], "rows": [["a", 1.5], ["b", None], ["c", "the baseline"]]})
     assert numbers.columns == (("side", False), ("ceiling", True))
+
+
+def test_every_sheet_of_paper_says_where_it_is_from(team, client):
+    report = published(team)
+    page, digest = page_at(client, report), report.revisions.get().digest
+    foot = f"@1 · SHA-256 {digest[:16]}…"
+    assert re.search(rf"<html[^>]* style=\"--foot: '[^']*{foot}'\"", page)
+    assert foot in page_at(client, report, ".html").split("<head>")[0]
+    assert "report-print.css" in page and "counter(pages)" in page_at(client, report, ".html")
+
+
+def test_the_notes_have_a_heading_above_their_own(team, client):
+    page = page_at(client, published(team, notes="# What we did"))
+    assert re.search(r"<h2[^>]*>Notes</h2>\s*<h3>What we did", page)
