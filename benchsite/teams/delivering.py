@@ -134,6 +134,8 @@ def _tell_member(delivery: Delivery) -> int | None:
         raise NeverArrives("This site has no mail server.")
     if not member.user.email or not member.user.is_active:
         raise NeverArrives("The member has no e-mail address, or their account has ended.")
+    if not member.user.has_confirmed_email:
+        raise NeverArrives("Nobody has confirmed that the address is the member's.")
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
     try:
         message_of(notice, member.user.email).send()

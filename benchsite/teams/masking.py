@@ -1,10 +1,12 @@
-"""Keeps the tokens of one-time sign-in links, invitations, watch links, reports and badges out of the logs."""
+"""Keeps the tokens of links that let in, confirm or show something, and of badges, out of the logs."""
 
 import logging
 import re
 
 TOKEN_IN_PATH = re.compile(
-    r"(/(?:sign-in/once|invited|r)/|/watch/(?!new/|links/)|/api/v1/badges/(?:reports/)?)[\w-]+", re.ASCII
+    r"(/(?:sign-in/once|invited|r|team/notifications/confirm)/|/watch/(?!new/|links/)|/api/v1/badges/(?:reports/)?)"
+    r"[\w:-]+",
+    re.ASCII,
 )
 
 

@@ -4,12 +4,17 @@ Quiet by default: a notice goes to the webhooks that take its kind and to the me
 where nobody did it stays a row. Whoever sends (`workers.delivering`) reads the deliveries, never what happened.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from typing import Any, Final
+from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import F
 
-from benchsite.teams.models import Delivery, Notice, NoticeKind, Preference, Team
+from benchsite.teams.models import Delivery, Notice, NoticeKind, Preference, Team, Webhook
+
+log = logging.getLogger(__name__)
 
 # What can be told, and how a page says it.
 KINDS: Final[dict[str, str]] = dict(NoticeKind.choices)
@@ -17,6 +22,9 @@ KINDS: Final[dict[str, str]] = dict(NoticeKind.choices)
 TEST: Final = "test"
 LONGEST_SUBJECT: Final = 200
 LONGEST_TEXT: Final = 5000
+# Looks for something to tell and notes it; answers how often. For what no single act brings about.
+Finder = Callable[[], int]
+_finders: list[Finder] = []
 
 
 def note(
@@ -42,6 +50,33 @@ def note(
     return notice
 
 
+def find_with(finder: Finder) -> Finder:
+    """Have the deliverer call `finder` now and then."""
+    if finder not in _finders:
+        _finders.append(finder)
+    return finder
+
+
+def find() -> int:
+    """Let every finder look; one that fails keeps neither the others nor deliveries from going on."""
+    told = 0
+    for finder in _finders:
+        try:
+            told += finder()
+        except (DatabaseError, InterfaceError):
+            raise  # PostgreSQL is away: the caller tries again.
+        except Exception:
+            log.exception("Nothing was found to tell of: %s failed.", finder.__module__)
+    return told
+
+
+def asked_for(kind: str) -> set[UUID]:
+    """The teams in which a member or a webhook asked for notices of this kind."""
+    members = Preference.objects.filter(kind=kind).values_list("membership__team", flat=True)
+    webhooks = Webhook.objects.filter(is_active=True, kinds__contains=[kind]).values_list("team", flat=True)
+    return {*members, *webhooks}
+
+
 def _insert(
     kind: str, team: Team, *, subject: str, text: str, path: str, data: Mapping[str, Any] | None, key: str | None
 ) -> Notice | None:
@@ -63,10 +98,13 @@ def _insert(
 
 
 def _address(notice: Notice) -> None:
-    """A delivery for each webhook and each member who asked."""
+    """A delivery for each webhook and each member who asked, at an address that is known to be theirs."""
     webhooks = notice.team.webhooks.filter(is_active=True, kinds__contains=[notice.kind])
     members = Preference.objects.filter(
-        membership__team=notice.team, kind=notice.kind, membership__user__is_active=True
+        membership__team=notice.team,
+        kind=notice.kind,
+        membership__user__is_active=True,
+        membership__user__confirmed_email=F("membership__user__email"),
     ).exclude(membership__user__email="")
     Delivery.objects.bulk_create(
         [

@@ -12,6 +12,7 @@ SENTENCES = [
     (NoticeKind.MATRIX_FINISHED.value, "A matrix has finished"),
     (NoticeKind.REGRESSION.value, "An uploaded result is worse than its baseline"),
     (NoticeKind.SCHEDULE_FAILED.value, "A schedule could not submit its matrix"),
+    (NoticeKind.CHANGE_POINT.value, "A history has changed its level, for better or worse"),
 ]
 
 

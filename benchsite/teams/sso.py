@@ -62,6 +62,14 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         token = request.session.get(INVITED, "")
         return bool(token) and membership.invitation_of(token) is not None
 
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
+        """An address that the provider vouches for needs no link of ours."""
+        user: User = super().save_user(request, sociallogin, form)
+        if user.email and any(one.verified and one.email == user.email for one in sociallogin.email_addresses):
+            user.confirmed_email = user.email
+            user.save(update_fields=["confirmed_email"])
+        return user
+
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
         messages.success(request, f"From now on you can sign in through {settings.OIDC_NAME} too.")
         return reverse("account")

@@ -22,7 +22,7 @@ def webhook(team, *kinds, **fields):
 
 
 def test_it_sends_nothing_when_nobody_asked(team, user):
-    user.email = "runa@example.org"
+    user.email = user.confirmed_email = "runa@example.org"
     user.save()
     for kind in KINDS:
         note(kind, team, subject="Something happened")
@@ -31,7 +31,7 @@ def test_it_sends_nothing_when_nobody_asked(team, user):
 
 
 def test_it_goes_to_those_who_asked_for_its_kind(team, user):
-    user.email = "runa@example.org"
+    user.email = user.confirmed_email = "runa@example.org"
     user.save()
     ask(user)
     taking, other = webhook(team, FINISHED), webhook(team, "regression")
@@ -46,7 +46,7 @@ def test_it_goes_to_those_who_asked_for_its_kind(team, user):
 def test_it_never_leaves_its_team(team):
     elsewhere = make_team()
     stranger = make_user(team=elsewhere)
-    stranger.email = "s@example.org"
+    stranger.email = stranger.confirmed_email = "s@example.org"
     stranger.save()
     ask(stranger)
     webhook(elsewhere)
@@ -57,7 +57,8 @@ def test_it_never_leaves_its_team(team):
 def test_paused_webhooks_and_members_without_an_address_or_account_get_nothing(team, user):
     ask(user)
     gone = make_user(team=team, username="gone")
-    gone.email, gone.is_active = "gone@example.org", False
+    gone.email = gone.confirmed_email = "gone@example.org"
+    gone.is_active = False
     gone.save()
     ask(gone)
     webhook(team, is_active=False)
@@ -66,7 +67,7 @@ def test_paused_webhooks_and_members_without_an_address_or_account_get_nothing(t
 
 
 def test_who_leaves_the_team_is_told_no_more(team, user):
-    user.email = "runa@example.org"
+    user.email = user.confirmed_email = "runa@example.org"
     user.save()
     ask(user)
     note(FINISHED, team, subject="Done")

@@ -28,7 +28,7 @@ def messages(settings):
 
 @pytest.fixture
 def reader(user):
-    user.email = "runa@example.org"
+    user.email = user.confirmed_email = "runa@example.org"
     user.save()
     Preference.objects.create(membership=Membership.objects.get(user=user), kind=FINISHED)
     return user
@@ -79,7 +79,8 @@ def test_names_become_neither_headers_nor_html(team, reader, messages):
 
 
 def test_an_address_with_a_line_break_adds_no_receiver(team, reader, messages):
-    type(reader).objects.filter(pk=reader.pk).update(email="runa@example.org\r\nBcc: all@example.org")
+    evil = "runa@example.org\r\nBcc: all@example.org"
+    type(reader).objects.filter(pk=reader.pk).update(email=evil, confirmed_email=evil)
     note(FINISHED, team, subject="Done")
     deliver()
     assert all(read(raw)["Bcc"] is None for raw in messages)

@@ -8,9 +8,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import delivering, preferences, webhooks
+from benchsite.teams import confirming, delivering, preferences, webhooks
 from benchsite.teams.mailing import mail_works
-from benchsite.teams.models import Delivery, Membership, Role, Webhook
+from benchsite.teams.models import Delivery, Membership, Role, User, Webhook
 from benchsite.teams.notices import KINDS
 from benchsite.teams.notification_forms import PreferencesForm, WebhookForm
 from benchsite.teams.permissions import (
@@ -45,9 +45,47 @@ def notifications(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         kinds = form.cleaned_data["kinds"]
         preferences.choose(member, kinds, address=form.cleaned_data["address"])
-        messages.success(request, f"Saved: you get {'e-mail of what you chose' if kinds else 'no e-mail'}.")
+        _saved(request, kinds)
         return redirect("notifications")
     return _page(request, form, WebhookForm(), status=422 if form.is_bound else 200)
+
+
+def _saved(request: HttpRequest, kinds: list[str]) -> None:
+    user = User.objects.get(pk=user_of(request).pk)
+    if kinds and mail_works() and not user.has_confirmed_email:
+        _send_link(request, user, "Saved. ")
+    else:
+        messages.success(request, f"Saved: you get {'e-mail of what you chose' if kinds else 'no e-mail'}.")
+
+
+def _send_link(request: HttpRequest, user: User, saved: str = "") -> None:
+    try:
+        confirming.send(user)
+    except confirming.NotSent as failure:
+        messages.error(request, f"{saved}{failure}")
+    else:
+        messages.success(request, f"{saved}Open the link that was sent to {user.email}: no notice goes there before.")
+
+
+@require_POST
+@team_required
+@never_cache
+def confirmation_send(request: HttpRequest) -> HttpResponse:
+    """Once more, for who cannot find it."""
+    user = user_of(request)
+    if user.email and not user.has_confirmed_email:
+        _send_link(request, user)
+    return redirect("notifications")
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
+    """A link from an e-mail, which may be opened where nobody is signed in. Opening it only shows a button."""
+    posted = request.method == "POST"
+    account = confirming.confirm(token) if posted else confirming.account_of(token)
+    context = {"account": account, "confirmed": posted}
+    return render(request, "teams/confirm_address.html", context, status=200 if account else 410)
 
 
 @require_POST
@@ -143,6 +181,7 @@ def _page(request: HttpRequest, form: PreferencesForm, hook: WebhookForm, *, sta
         "form": form,
         "hook": hook,
         "mail_works": mail_works(),
+        "unconfirmed": "" if user_of(request).has_confirmed_email else user_of(request).email,
         "may_manage": may_manage,
         "webhooks": [(one, [KINDS.get(kind, kind) for kind in one.kinds]) for one in shown],
     }
