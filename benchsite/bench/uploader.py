@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from benchsite.bench.typical import MANIFEST, Typical
 
 BOUNDARY: Final = "benchsite-bench-boundary"
-PATIENCE_S: Final = 120.0  # for one upload, however often it is repeated
+PATIENCE_S: Final = 120.0
 PAUSE_S: Final = 0.2
 AGAIN: Final = frozenset({409, 429, 500, 502, 503})
 
@@ -59,8 +59,12 @@ def send_all(
     connections: int,
     prefix: str,
     most_s: float = float("inf"),
+    patience_s: float = PATIENCE_S,
 ) -> Sent:
-    """Upload these, each under a key of its own, until each is answered; after `most_s` none is begun any more."""
+    """Upload these, each under a key of its own, until each is answered; after `most_s` none is begun any more.
+
+    One that was not answered after `patience_s`, however often it was repeated, has failed.
+    """
     sent, lock, waiting = Sent(), threading.Lock(), list(reversed(numbers))
 
     def work() -> None:
@@ -72,7 +76,7 @@ def send_all(
                         return
                     number = waiting.pop()
                     sent.asked += 1
-                _send(asking, f"{prefix}-{number}", body(number), sent, lock)
+                _send(asking, f"{prefix}-{number}", body(number), sent, lock, patience_s)
 
     threads = [threading.Thread(target=work) for _ in range(connections)]
     began = time.perf_counter()
@@ -84,8 +88,8 @@ def send_all(
     return sent
 
 
-def _send(asking: "_Asking", key: str, body: bytes, sent: Sent, lock: threading.Lock) -> None:
-    end, attempts = time.monotonic() + PATIENCE_S, 0
+def _send(asking: "_Asking", key: str, body: bytes, sent: Sent, lock: threading.Lock, patience_s: float) -> None:
+    end, attempts = time.monotonic() + patience_s, 0
     while True:
         attempts += 1
         began = time.perf_counter()

@@ -134,20 +134,25 @@ def test_two_requests_with_one_key_at_the_same_time_make_one_run(web, token, num
     assert Run.objects.count() == number == UploadKey.objects.count() == Upload.objects.count()
 
 
-def upload_while_killing(web, token, number: int, kills: int, seed: int):
-    """Uploads that are repeated until they are answered, and a server that is killed so often meanwhile."""
+def upload_while_killing(web, token, number: int, kills: int, seed: int, longest_s: float = 2.5):
+    """Uploads that are repeated until they are answered, and a server that is killed so often meanwhile.
+
+    It lives for at most `longest_s`. While much else runs it starts for longer than that, and one upload may meet every
+    kill: the client is patient enough to see them all.
+    """
     dice, done = random.Random(seed), threading.Event()
     found = []
 
     def upload() -> None:
         make = lambda n: body_of(typical(seed * number + n), n)  # noqa: E731
-        found.append(send_all(web.url, token, range(number), make, connections=6, prefix=f"kill-{seed}"))
+        prefix = f"kill-{seed}"
+        found.append(send_all(web.url, token, range(number), make, connections=6, prefix=prefix, patience_s=1_800))
         done.set()
 
     thread = threading.Thread(target=upload)
     thread.start()
     for _ in range(kills):
-        if done.wait(dice.uniform(0.3, 2.5)):
+        if done.wait(dice.uniform(0.3, longest_s)):
             break
         web.kill()
         web.start()
@@ -165,7 +170,7 @@ def test_a_server_killed_in_the_middle_loses_nothing(web, token, own_storages):
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_ten_thousand_uploads_survive_a_server_that_is_killed(web, token, own_storages):
-    sent = upload_while_killing(web, token, number=10_000, kills=20, seed=2)
+    sent = upload_while_killing(web, token, number=10_000, kills=20, seed=2, longest_s=20)
     assert sent.failed == []
     assert sent.answered == 10_000
     assert sent.repeats
