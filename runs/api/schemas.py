@@ -11,6 +11,10 @@ from pydantic import ConfigDict, Field
 from runs.models import Run
 
 ROOT = "/api/v1"
+SOURCE = (
+    "`scheduled`: run by this site; `uploaded`: run elsewhere; `by_hand`: planned here and run by a person with the "
+    "plan's kit, whose outputs were brought."
+)
 
 
 class RunLinks(Schema):
@@ -57,7 +61,7 @@ class RunAnswer(Schema):
     id: UUID
     name: str
     permalink: str = Field(description="The run's page, with the site's address where it is known.")
-    source: str = Field(description="`scheduled`: measured by this site; `uploaded`.")
+    source: str = Field(description=SOURCE)
     phase: str = Field(description="`measure`, or `load`: the data set was written.")
     system: str
     mode: str = Field(description="The durability mode.")

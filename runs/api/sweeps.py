@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, Value, When
 from django.http import HttpRequest
 from django.urls import reverse
 from ninja import Query, Schema
@@ -20,7 +20,7 @@ from benchsite.rest.schemas import refusals
 from benchsite.rest.values import Moment, Word
 from benchsite.teams.models import Scope
 from runs.api.routers import matrices
-from runs.api.schemas import ROOT
+from runs.api.schemas import ROOT, SOURCE
 from runs.models import Run, Sweep
 from runs.models.run import Status, Verdict
 
@@ -70,6 +70,7 @@ class SweepAnswer(Schema):
     id: UUID
     name: str
     permalink: str
+    source: str = Field(description=SOURCE)
     phase: str
     system: str
     mode: str
@@ -123,7 +124,7 @@ class SweepDetail(SweepAnswer):
 
 @matrices.get("/sweeps", response={200: SweepPage}, auth=READ, operation_id="list_sweeps", summary="List sweeps")
 def list_sweeps(request: HttpRequest, asked: Query[SweepQuery]) -> SweepPage:
-    rows = asked.restricted(Sweep.objects.filter(team=team_in(request)))
+    rows = asked.restricted(_rows().filter(team=team_in(request)))
     page = page_of(request, rows, ("-created_at", "-pk"), asked)
     items = [SweepAnswer(**_fields(row, request)) for row in page.rows]
     return SweepPage(items=items, next_cursor=page.next_cursor, next=page.next)
@@ -137,15 +138,24 @@ def list_sweeps(request: HttpRequest, asked: Query[SweepQuery]) -> SweepPage:
     summary="One sweep with its points",
 )
 def get_sweep(request: HttpRequest, sweep_id: UUID) -> SweepDetail:
-    found = owned(Sweep.objects.all(), request, sweep_id)
+    found = owned(_rows(), request, sweep_id)
     runs = Run.objects.filter(sweep=found, is_bracket=False).defer("spec", "evidence")
     ordered = runs.order_by("threads", "target_ops_s", "repeat", "pk")
     return SweepDetail(**_fields(found, request), points=list(_points(ordered)))
 
 
+def _rows() -> QuerySet[Sweep]:
+    """With how each came about."""
+    ways = (
+        When(matrix__isnull=True, then=Value(Run.Source.UPLOADED)),
+        When(matrix__by_hand=True, then=Value(Run.Source.BY_HAND)),
+    )
+    return Sweep.objects.annotate(source=Case(*ways, default=Value(Run.Source.SCHEDULED)))
+
+
 def _fields(row: Sweep, request: HttpRequest) -> dict[str, Any]:
     page = reverse("sweep", args=[row.pk])
-    same = ("name", "phase", "system", "mode", "version", "nodes", "purpose", "ladder", "notes", "created_at")
+    same = ("name", "source", "phase", "system", "mode", "version", "nodes", "purpose", "ladder", "notes", "created_at")
     return {
         "id": row.pk,
         "permalink": request.build_absolute_uri(page),
