@@ -17,13 +17,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import docker
 import pytest
 from docker.errors import DockerException
 
 from runs.catalog import load_catalog
 from workers.executables import find_postgresql, find_redis
 from workers.guarded import start_guarded
+from workers.provision.engine import EngineError, connected
 
 START_S = 30.0
 ACCOUNTS = "root:x:0:0:root:/root:/bin/sh\nredis:x:999:1000::/data:/bin/sh\npostgres:x:998:70::/data:/bin/sh\n"
@@ -56,23 +56,17 @@ class TestEngine:
         """Whether it answers before it ends or time is up."""
         end = time.monotonic() + START_S
         while self.guarded.alive() and time.monotonic() < end:
-            with contextlib.suppress(DockerException), self.client() as client:
-                client.ping()
+            with contextlib.suppress(EngineError), self.client():
                 return True
             time.sleep(0.1)
         return False
 
-    @contextlib.contextmanager
-    def client(self) -> Iterator[Any]:
-        client = docker.DockerClient(base_url=self.address, timeout=60)
-        try:
-            yield client
-        finally:
-            client.close()
+    def client(self) -> contextlib.AbstractContextManager[Any]:
+        return connected(self.address)
 
     def stop(self) -> None:
         """Ends it with all its containers; what it had mounted is given back."""
-        with contextlib.suppress(DockerException), self.client() as client:
+        with contextlib.suppress(EngineError), self.client() as client:
             for container in client.containers.list(all=True):
                 container.remove(force=True, v=True)
         self.guarded.stop()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchsite import formatting
+from reports.analysis.differences import SOURCE_SAYS
 from reports.curves import Curve, Point
 from runs.spec import MachineSpec, RunSpec
 from runs.validity import CheckResult, SideFacts
@@ -49,6 +50,7 @@ class RunSide:
     matrix: str = ""
     commit: str = ""
     branch: str = ""
+    source: str = ""  # how it came about, as `SOURCE_SAYS` knows it
     verdict: str = ""
     excluded_reason: str = ""
     is_bracket: bool = False
@@ -170,6 +172,7 @@ def _database(a: RunSide, b: RunSide) -> tuple[Line, ...]:
         _line("database", x["database"]["name"], y["database"]["name"]),
         _line("version, as stated", x["database"]["version"], y["database"]["version"]),
         _line("version, as the server says", a.evidence.get("server_version"), b.evidence.get("server_version")),
+        *(_line(what, *(_of_container(side, key) for side in (a, b))) for what, key in OF_A_CONTAINER),
         _line("commit", a.commit, b.commit),
         _line("branch", a.branch, b.branch),
         _line("copies of the data", x["database"]["replication_factor"], y["database"]["replication_factor"]),
@@ -177,6 +180,22 @@ def _database(a: RunSide, b: RunSide) -> tuple[Line, ...]:
         *_pairs(x["database"]["settings"], y["database"]["settings"], known=_scheduled(a, b)),
         *_pairs(x["database"]["binding_properties"], y["database"]["binding_properties"], known=_scheduled(a, b)),
     )
+
+
+# What of a server in a container may make the difference. A tag names other images over time, an id never.
+OF_A_CONTAINER: Final = (
+    ("image", "reference"),
+    ("image, by its id", "image_id"),
+    ("container's network", "network"),
+    ("container's memory, bytes", "memory_bytes"),
+    ("container's CPUs", "cpus"),
+    ("Docker", "engine"),
+)
+
+
+def _of_container(side: RunSide, key: str) -> object:
+    found = side.evidence.get("container")
+    return found.get(key) if isinstance(found, Mapping) else None
 
 
 def _scheduled(a: RunSide, b: RunSide) -> bool:
@@ -258,6 +277,7 @@ def _clients(a: RunSide, b: RunSide) -> tuple[Line, ...]:
     busy = [_share(side.point.generator_cpu if side.point else None) for side in (a, b)]
     java = [", ".join(sorted({one.java for one in side.clients if one.java})) for side in (a, b)]
     return (
+        _line("how it was run", *(SOURCE_SAYS.get(side.source) for side in (a, b))),
         _line("YCSB", x["client"]["flavour"], y["client"]["flavour"]),
         _line("YCSB version", x["client"]["ycsb_version"], y["client"]["ycsb_version"]),
         _line("binding", x["client"]["binding"], y["client"]["binding"]),

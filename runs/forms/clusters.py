@@ -1,4 +1,4 @@
-"""The form of one cluster with its nodes: process clusters by operators, external ones by team admins."""
+"""The form of one cluster with its nodes: process and docker clusters by operators, external ones by team admins."""
 
 from typing import Any
 
@@ -18,6 +18,7 @@ MOST_NODES = 64
 MORE_ROWS = 2
 EXPLAINED = {
     Provisioner.PROCESS: "process: Benchsite starts and stops the servers on its own machine",
+    Provisioner.DOCKER: "docker: the same in containers of the official images, by the Docker engine of that machine",
     Provisioner.EXTERNAL: "external: the servers already run; somebody else starts and stops them",
 }
 
@@ -60,7 +61,7 @@ class ClusterForm(NamedForm):
         self, *args: Any, team: Team, operator: bool, instance: Cluster | None = None, rows: int = 0, **kwargs: Any
     ) -> None:
         self.operator = operator
-        allowed = [Provisioner.PROCESS, Provisioner.EXTERNAL] if operator else [Provisioner.EXTERNAL]
+        allowed = list(EXPLAINED) if operator else [Provisioner.EXTERNAL]
         kwargs["initial"] = (
             {"name": instance.name, "provisioner": instance.provisioner, "notes": instance.notes}
             if instance
@@ -128,8 +129,8 @@ class ClusterForm(NamedForm):
             raise ValidationError("A node below needs attention.")
         if not self.nodes:
             raise ValidationError("A cluster needs at least one node: choose a machine.")
-        if kind == Provisioner.PROCESS and len(self.nodes) > 1:
-            raise ValidationError("A process cluster is a single node: it runs on the conductor's own machine.")
+        if kind != Provisioner.EXTERNAL and len(self.nodes) > 1:
+            raise ValidationError(f"A {kind} cluster is a single node: it runs on the conductor's own machine.")
         seen = [(machine.pk, address) for machine, address in self.nodes]
         if len(set(seen)) < len(seen):
             raise ValidationError("The same node stands in two rows: leave one of them.")

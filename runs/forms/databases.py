@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, QuerySet
 
 from benchsite.teams.models import Team
-from runs.catalog import System, UnknownSystem, load_catalog
+from runs.catalog import BadTag, System, UnknownSystem, load_catalog
 from runs.declared import PropertyError
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.models import Cluster, Database
@@ -22,7 +22,10 @@ class DatabaseForm(NamedForm):
     )
     name = name_field(help_text="As it is to be called in figures, such as Redis or PostgreSQL 17 tuned.")
     version = forms.CharField(
-        required=False, max_length=40, help_text="As you state it; the server's own answer is kept with every run."
+        required=False,
+        max_length=40,
+        help_text="As you state it; the server's own answer is kept with every run. On a docker cluster it is the tag "
+        "of the official image, such as 7.4.",
     )
     replication_factor = forms.IntegerField(min_value=1, max_value=100, initial=1)
     settings = PropertiesField(
@@ -74,7 +77,16 @@ class DatabaseForm(NamedForm):
                     self.refuse(field, error)
         self._check_copies(cleaned.get("cluster"), cleaned.get("replication_factor"))
         self._check_runnable(system, cleaned.get("cluster"))
+        self._check_tag(system, cleaned.get("cluster"), cleaned.get("version", ""))
         return cleaned
+
+    def _check_tag(self, system: System, cluster: Cluster | None, version: str) -> None:
+        if cluster is None or cluster.provisioner != Provisioner.DOCKER or system.image is None:
+            return
+        try:
+            system.image.reference(version)
+        except BadTag as error:
+            self.add_error("version", ValidationError(f"{error}"))
 
     def _check_runnable(self, system: System, cluster: Cluster | None) -> None:
         if not system.runnable and cluster is not None and cluster.provisioner != Provisioner.EXTERNAL:

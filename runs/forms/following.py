@@ -221,7 +221,7 @@ def _has(database: Database, mode: Mode) -> bool:
     if not mode.replicas_needed:
         return True
     cluster = database.cluster
-    return cluster.provisioner != Provisioner.PROCESS and len(cluster.nodes.all()) > mode.replicas_needed
+    return cluster.provisioner == Provisioner.EXTERNAL and len(cluster.nodes.all()) > mode.replicas_needed
 
 
 def _entry(database: Database, mode: str) -> ChosenEntry:

@@ -14,6 +14,7 @@ from runs.catalog import Durability
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Reason, Stage, Status
+from runs.pages.container import RanInContainer, container_of
 from runs.pages.window import WindowPanel, window_panel
 from runs.recording.intervals import INTERVALS
 from runs.remedies import remedy
@@ -200,6 +201,10 @@ class RunPage:
             return Durability.from_dict(self.run.spec["mode"]["record"]).sentence()
         except (KeyError, TypeError, ValueError):
             return ""
+
+    @property
+    def container(self) -> RanInContainer | None:
+        return container_of(self.run.evidence)
 
     @property
     def disk(self) -> Mapping[str, Any]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from runs.catalog import Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, server_settings
+from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, server_settings
 from runs.planning.expansion import Expansion, PlannedRun, expand
-from runs.planning.plan import Entry, Plan, Problem
+from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem
 from runs.planning.sizes import sentences
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
@@ -136,12 +136,12 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     except PropertyError as error:
         yield Problem("entries", f"{database.name}: {error}")
     if database.provisioner == "docker":
-        yield Problem("entries", f"{database.name}: containers are not part of this release; use a process cluster.")
-    if mode.replicas_needed and database.provisioner == "process":
+        yield from _container_problems(database, system)
+    if mode.replicas_needed and database.provisioner != "external":
         yield Problem(
             "entries",
             f"{database.name} {mode.slug}: the mode waits for {mode.replicas_needed} replica, "
-            "and a process cluster starts a single node. Choose another mode, or an external cluster.",
+            f"and a {database.provisioner} cluster starts a single node. Choose another mode, or an external cluster.",
         )
     if not database.machine_ids:
         yield Problem("entries", f"{database.name}: its cluster {database.cluster_name} has no node. Add one.")
@@ -160,6 +160,16 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
             f"The load generators hold different builds of the {system.binding.name} binding: "
             "run `make bindings` on each and restart them.",
         )
+
+
+def _container_problems(database: PlannedDatabase, system: System) -> Iterator[Problem]:
+    if system.image is None:
+        yield Problem("entries", f"{database.name}: no image of {system.name} is known; use an external cluster.")
+        return
+    try:
+        system.image.reference(database.version)
+    except BadTag as error:
+        yield Problem("entries", f"{database.name}: {error}")
 
 
 def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:

@@ -177,6 +177,14 @@ def test_it_warns_of_what_may_not_be_meant(operator, team):
     assert b"add up to 1.2" in operator.get(reverse("workload", args=[workload.pk])).content
 
 
+def test_the_version_of_a_database_in_containers_is_a_tag(operator, team):
+    cluster = make_cluster(team=team, provisioner="docker")
+    data = {"system": "redis", "cluster": str(cluster.pk), "name": "Boxed", "replication_factor": "1", "version": "7 4"}
+    said = operator.post(reverse("database-add"), data)
+    assert said.status_code == 422 and "is no tag of the image redis" in said.content.decode()
+    assert operator.post(reverse("database-add"), {**data, "version": "7.4"}).status_code == 302
+
+
 # --- clusters and machines ---------------------------------------------------------------------------------------
 
 
@@ -208,7 +216,8 @@ def test_it_refuses_clusters_that_cannot_be(operator):
     assert "at least one node" in refused(operator.post(add, cluster_data((None, ""))))
     assert "single node" in refused(operator.post(add, cluster_data((machine, ""), (other, ""))))
     assert "Choose the machine" in refused(operator.post(add, cluster_data((None, "10.0.0.1:6379"))))
-    assert "docker is not one of" in refused(operator.post(add, cluster_data((machine, ""), provisioner="docker")))
+    two = cluster_data((machine, ""), (other, ""), provisioner="docker")
+    assert "A docker cluster is a single node" in refused(operator.post(add, two))
 
 
 @pytest.mark.parametrize(
@@ -240,9 +249,10 @@ def test_it_saves_external_nodes_with_their_addresses(team, settings):
     assert [node.address for node in Cluster.objects.get().nodes.all()] == ["10.1.2.3:6379", "10.1.2.3:6380"]
 
 
-def test_it_lets_only_operators_make_process_clusters(team):
-    data = cluster_data((make_machine(), ""))
-    assert "process is not one of" in refused(browser(team, "admin").post(reverse("cluster-add"), data))
+@pytest.mark.parametrize("kind", ["process", "docker"])
+def test_it_lets_only_operators_make_clusters_that_are_started_here(team, kind):
+    data = cluster_data((make_machine(), ""), provisioner=kind)
+    assert f"{kind} is not one of" in refused(browser(team, "admin").post(reverse("cluster-add"), data))
     assert browser(team, "runner").post(reverse("cluster-add"), data).status_code == 403
 
 

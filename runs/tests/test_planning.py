@@ -3,7 +3,7 @@
 import pytest
 from django.db.models import Count
 
-from runs.models import Run, RunEvent, Sweep
+from runs.models import Cluster, Database, Run, RunEvent, Sweep
 from runs.planning import PlanError, expand, preview, stored_plan, submit
 from runs.tests.factories import (
     make_cluster,
@@ -157,6 +157,17 @@ def test_it_names_both_numbers_when_threads_are_too_few(study):
 def test_it_refuses_a_plan_that_cannot_run(study, fields, field, words):
     problems = preview(stored_plan(study(**fields))).problems
     assert any(problem.field == field and words in problem.message for problem in problems), problems
+
+
+def test_a_docker_cluster_starts_one_server_of_a_tag(study):
+    matrix = study(modes=("off-wait-1",))
+    Cluster.objects.update(provisioner="docker")
+    Database.objects.update(version="7 beta")
+    said = " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
+    assert "a docker cluster starts a single node" in said
+    assert "version '7 beta' is no tag of the image redis" in said
+    Database.objects.update(version="7.4")
+    assert "tag" not in " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
 
 
 def test_it_refuses_no_records(study):

@@ -240,6 +240,25 @@ def test_the_disk_probe_is_shown_with_its_warning(client_in, sweep):
     assert "This disk hardly waits" in page
 
 
+def test_it_says_which_image_ran(client_in, sweep):
+    boxed = {
+        "reference": "redis:7.4",
+        "image_id": "sha256:beef",
+        "engine": "27.1",
+        "network": "host",
+        "container": "c0",
+    }
+    pulled = {**boxed, "digest": "redis@sha256:feed"}
+    built = {**boxed, "digest": "", "memory_bytes": 2 * 1024**3, "cpus": 1.5, "network": "lab"}
+    page = text_of(client_in.get(url(make_run(sweep, evidence={"container": pulled}))))
+    assert "Container c0:</b> image <code>redis:7.4</code>" in page
+    assert "registry <code>sha256:feed</code>; Docker 27.1, host network, no limit of memory" in page
+    page = text_of(client_in.get(url(make_run(sweep, threads=4, evidence={"container": built}))))
+    assert (
+        "<code>sha256:beef</code>; Docker 27.1, network lab, memory limited to 2.00 GiB, CPUs limited to 1.5." in page
+    )
+
+
 def test_what_happened_is_told_in_order(client_in, ended):
     assert "queued → dispatched" in text_of(client_in.get(url(ended)))
 

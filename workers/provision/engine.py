@@ -1,6 +1,7 @@
 """The container engine of this machine: how it is reached, and its refusals in plain words. No Django."""
 
 import contextlib
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,7 @@ def connected(engine: str) -> Iterator[Any]:
             f"DOCKER_HOST is {engine}: clusters of containers run on the conductor's own machine, "
             "so name its socket, such as unix:///var/run/docker.sock."
         )
+    _see_whether_it_listens(engine)
     try:
         client = docker.DockerClient(base_url=engine, timeout=ANSWER_TIMEOUT_S)
     except DockerException as error:
@@ -71,13 +73,18 @@ def connected(engine: str) -> Iterator[Any]:
         client.close()
 
 
+def _see_whether_it_listens(engine: str) -> None:
+    """The system's own reason where nobody does; the client would wrap it many times, and leave its socket open."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(ANSWER_TIMEOUT_S)
+        try:
+            probe.connect(engine.removeprefix("unix://"))
+        except OSError as error:
+            raise _silent(engine, error) from error
+
+
 def _silent(engine: str, error: Exception) -> EngineError:
-    text = str(error)
-    # The innermost reason is in brackets: (..., FileNotFoundError(2, 'No such file or directory')).
-    why = next(
-        (word for word in ("Permission denied", "No such file or directory", "Connection refused") if word in text),
-        text,
-    )
+    why = (isinstance(error, OSError) and error.strerror) or error
     return EngineError(
         f"Docker does not answer at {engine} ({why}). See that it runs (`systemctl status docker`) and that the "
         "conductor's account may use its socket (the group docker), or name another socket in DOCKER_HOST; "
