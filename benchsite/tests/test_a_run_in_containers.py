@@ -1,0 +1,76 @@
+"""Runs over a docker cluster, from the queue to the verdict, with a real engine; and a conductor that is killed."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from benchsite.tests.container_engine import TestEngine, engine  # noqa: F401 - the fixture of this file
+from benchsite.tests.live_site import LiveSite
+from runs import artifacts
+from runs.models import Cluster, Deployment, Matrix, Run
+from runs.models.run import Phase, Status, Verdict
+from workers.bindings.build import build
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def site(engine: TestEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveSite]:  # noqa: F811
+    build(settings.YCSB_DIR)
+    engine.add_image("redis")
+    engine.add_image("postgresql")
+    # The site's parts inherit it as a team's conductor would.
+    monkeypatch.setenv("DOCKER_HOST", engine.address)
+    monkeypatch.setenv("BENCHSITE_DOCKER_MEMORY_MB", "512")
+    live = LiveSite(tmp_path)
+    try:
+        yield live
+    finally:
+        live.stop()
+
+
+def in_containers(matrix: Matrix) -> None:
+    Cluster.objects.filter(databases__entries__matrix=matrix).update(provisioner="docker")
+
+
+def left_in(engine: TestEngine) -> list[str]:  # noqa: F811
+    with engine.client() as client:
+        return [one.name for one in (*client.containers.list(all=True), *client.volumes.list())]
+
+
+def test_it_measures_and_judges_and_leaves_nothing(engine, site):  # noqa: F811
+    matrix = site.submit(
+        ("redis", "everysec"), ("postgresql", "on"), rungs=[2], resets={"rung": "restart"}, before=in_containers
+    )
+    runs = site.until_ended(matrix, 200)
+    assert [(run.name, run.status, run.reason_detail) for run in runs if run.status != Status.SUCCEEDED] == []
+    assert [run.phase for run in runs] == [Phase.LOAD, Phase.MEASURE] * 2
+    for run in runs:
+        assert run.verdict in (Verdict.PASS, Verdict.WARN)
+        assert run.evidence["before"]["in_force"] and run.evidence["after"]["in_force"]
+        assert run.evidence["rows"] == 10_000
+        ran = run.evidence["container"]
+        assert ran["reference"] in ("redis:7.4-bookworm", "postgres:17-bookworm")
+        assert ran["image_id"].startswith("sha256:") and ran["memory_bytes"] == 512 * 1024**2
+        assert artifacts.open_artifact(run.artifacts.get(kind="server_log"))
+    # Restarted before the rung, so each had a container of its own, over the data that was loaded once.
+    assert len({run.evidence["container"]["container"] for run in runs}) == 4
+    gone = Deployment.objects.filter(state=Deployment.State.GONE)
+    site.until(lambda: gone.count() == 2 and left_in(engine) == [], 60, "containers and volumes to be removed")
+
+
+def test_the_next_conductor_ends_what_a_killed_one_left(engine, site):  # noqa: F811
+    matrix = site.submit(("redis", "off"), rungs=[2], measure_s=20, before=in_containers)
+    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    site.until_stage(run, "measuring")
+    os.kill(site.pid("conductor"), signal.SIGKILL)
+    with engine.client() as client:
+        [container] = client.containers.list()
+        site.start("conductor")
+        site.until(lambda: client.containers.list(all=True) == [], 30, f"{container.name} to be removed")
+    deployment = Deployment.objects.get(matrix=matrix)
+    assert (deployment.state, deployment.fingerprint) == (Deployment.State.DOWN, "")

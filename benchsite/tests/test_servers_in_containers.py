@@ -1,0 +1,224 @@
+"""Servers in containers of a real Docker engine: started, read back, stopped in every way, and never left behind."""
+
+import contextlib
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+
+from benchsite.tests.container_engine import TestEngine, engine  # noqa: F401 - the fixture of this file
+from runs.catalog import load_catalog
+from workers.provision import (
+    ContainerSite,
+    DockerProvisioner,
+    EngineError,
+    Server,
+    ServerDidNotStart,
+    Wanted,
+    probe_disk,
+    read_back,
+    sweep,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+Servers = Callable[..., DockerProvisioner]
+
+
+@pytest.fixture(scope="module")
+def place(engine: TestEngine) -> ContainerSite:  # noqa: F811
+    engine.add_image("redis")
+    engine.add_image("postgresql")
+    return ContainerSite(engine=engine.address, mark="tests", memory_bytes=512 * 1024**2, cpus=1.5)
+
+
+@pytest.fixture
+def servers(place: ContainerSite) -> Iterator[Servers]:
+    made: list[DockerProvisioner] = []
+
+    def make(system: str, mode: str, site: ContainerSite = place, **wanted: Any) -> DockerProvisioner:
+        found = load_catalog().system(system)
+        wanted.setdefault("deployment", f"{system}-{len(made)}")
+        made.append(DockerProvisioner(Wanted(system=found, mode=found.mode(mode), **wanted), site))
+        return made[-1]
+
+    yield make
+    for provisioner in made:
+        with contextlib.suppress(EngineError):
+            provisioner.remove()
+
+
+def write_rows(server: Server, rows: int) -> None:
+    """As the clients' bindings lay records out."""
+    server.administration.create_schema("usertable", 2)
+    if server.wanted.system.slug == "redis":
+        with redis.Redis(server.host, server.port, password=server.password) as client:
+            for number in range(rows):
+                client.hset(f"user{number}", mapping={"field0": "a", "field1": "b"})
+        return
+    with psycopg.connect(
+        host=server.host, port=server.port, user="ycsb", password=server.password, dbname="ycsb"
+    ) as session:
+        session.execute("INSERT INTO usertable SELECT 'user' || n, 'a', 'b' FROM generate_series(1, %s) n", [rows])
+
+
+@pytest.mark.parametrize(("system", "mode"), [("redis", "off"), ("postgresql", "on")])
+def test_it_starts_a_server_whose_planned_stop_keeps_the_data(engine, servers, system, mode):  # noqa: F811
+    provisioner = servers(system, mode)
+    server = provisioner.start()
+    assert server.host == "127.0.0.1" and server.version
+    assert read_back(server.wanted.system, server.wanted.mode, server.administration).in_force
+    write_rows(server, 200)
+    facts = server.container
+    assert facts["reference"] == server.wanted.system.image.reference("")
+    assert re.fullmatch(r"sha256:[0-9a-f]{64}", str(facts["image_id"])) and facts["digest"] == ""
+    assert (facts["network"], facts["memory_bytes"], facts["cpus"]) == ("host", 512 * 1024**2, 1.5)
+    assert Path(f"/proc/{server.process['pid']}/comm").read_text().strip() in ("redis-server", "postgres")
+    assert probe_disk(Path(server.folder), writes=2).median_us > 0
+    with pytest.raises(ServerDidNotStart, match="already up"):
+        provisioner.start()
+
+    # The password is nowhere that `docker inspect` or a label tells of.
+    with engine.client() as client:
+        told = client.api.inspect_container(provisioner.name), client.api.inspect_volume(provisioner.name)
+        assert server.password and server.password not in str(told)
+    assert all(server.password not in text for text in server.files.values())
+    assert server.password not in repr(server)
+
+    provisioner.stop(planned=True)
+    assert not provisioner.alive()
+    assert "bye" in provisioner.log_tail() or "shut down" in provisioner.log_tail()
+    again = provisioner.start()
+    assert again.password == server.password
+    assert again.administration.count_rows("usertable") == 200
+
+    # Killed, it keeps what its mode promises.
+    provisioner.stop(planned=False)
+    provisioner.stop()
+    assert not provisioner.alive()
+    kept = {"redis": 200, "postgresql": 200}  # Redis has the snapshot of its planned stop.
+    assert provisioner.start().administration.count_rows("usertable") == kept[system]
+    provisioner.remove()
+    provisioner.remove()
+    with engine.client() as client:
+        assert client.containers.list(all=True) == [] and client.volumes.list() == []
+
+
+def test_it_sees_a_container_that_was_killed(engine, servers):  # noqa: F811
+    provisioner = servers("redis", "off")
+    provisioner.start()
+    assert provisioner.alive()
+    with engine.client() as client:
+        client.containers.get(provisioner.name).kill()
+    assert not provisioner.alive()
+    assert "Ready to accept connections" in provisioner.log_tail()
+    provisioner.stop()  # Nothing is left to stop.
+    with engine.client() as client:
+        client.containers.get(provisioner.name).remove(v=True)
+    assert not provisioner.alive()
+    assert "is gone" in provisioner.log_tail()
+
+
+def test_it_makes_half_a_data_folder_anew(engine, servers):  # noqa: F811
+    provisioner = servers("redis", "off")
+    with engine.client() as client:
+        volume = client.volumes.create(provisioner.name)
+        Path(volume.attrs["Mountpoint"], "data").mkdir()
+        Path(volume.attrs["Mountpoint"], "data", "dump.rdb").write_text("half")
+    assert provisioner.start().administration.count_rows("usertable") == 0
+
+
+def test_it_listens_on_its_own_address_on_a_network_of_containers(engine, place, servers):  # noqa: F811
+    with engine.client() as client:
+        network = client.networks.create("lab")
+        try:
+            provisioner = servers("postgresql", "off", replace(place, network="lab"))
+            server = provisioner.start()
+            assert server.host != "127.0.0.1" and (server.port, server.container["network"]) == (5432, "lab")
+            write_rows(server, 3)
+            provisioner.remove()
+        finally:
+            network.remove()
+
+
+@pytest.mark.parametrize(("pull", "says"), [(False, "run `docker pull redis:6.0.1`"), (True, "could not be pulled")])
+def test_it_names_the_command_for_a_missing_image(place, servers, pull, says):
+    with pytest.raises(ServerDidNotStart) as refused:
+        servers("redis", "off", replace(place, pull=pull), version="6.0.1").start()
+    assert says in str(refused.value)
+
+
+def test_it_says_what_is_wrong_before_it_makes_anything(engine, place, servers):  # noqa: F811
+    for wanted, says in (
+        (servers("redis", "off", settings={"maxmemmory": "1GB"}), "Did you mean 'maxmemory'"),
+        (servers("redis", "off-wait-1"), "a cluster of containers runs one server"),
+        (servers("redis", "off", version="7 4"), "is no tag of the image redis"),
+    ):
+        with pytest.raises(ServerDidNotStart, match=says):
+            wanted.start()
+    with engine.client() as client:
+        assert client.volumes.list() == []
+
+
+def test_it_tells_of_a_server_that_ends_and_of_what_the_engine_refuses(place, servers, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        monkeypatch.setattr("workers.provision.docker.free_port", lambda host: port)
+        provisioner = servers("redis", "off")
+        with pytest.raises(ServerDidNotStart, match="ended with exit code 1") as failed:
+            provisioner.start()
+    assert "Address already in use" in failed.value.log_tail
+    assert not provisioner.alive()
+    with pytest.raises(EngineError, match="Minimum memory limit"):
+        servers("redis", "off", replace(place, memory_bytes=1024)).start()
+
+
+def test_it_takes_another_port_when_one_was_taken_meanwhile(servers, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.1", 0)) as free:
+        taken, left = other.getsockname()[1], free.getsockname()[1]
+        free.close()
+        ports = iter([taken, left])
+        monkeypatch.setattr("workers.provision.docker.free_port", lambda host: next(ports))
+        assert servers("redis", "off").start().port == left
+
+
+def test_it_sweeps_what_earlier_lives_left(engine, place, servers):  # noqa: F811
+    going_on, finished = servers("redis", "off"), servers("redis", "off")
+    neighbour = servers("redis", "off", replace(place, mark="neighbour"))
+    for provisioner in (going_on, finished, neighbour):
+        provisioner.start()
+    removed = sweep(place, keep={going_on.wanted.deployment})
+    assert sorted(removed) == sorted([going_on.name, finished.name, f"volume {finished.name}"])
+    assert not going_on.alive() and not finished.alive()
+    assert neighbour.alive()
+    assert sweep(place, keep={going_on.wanted.deployment}) == []
+    assert going_on.start().version  # Over the volume that was kept.
+
+
+def test_it_names_the_socket_of_an_engine_that_is_away(tmp_path, servers, place):
+    away = replace(place, engine=f"unix://{tmp_path}/docker.sock")
+    with pytest.raises(EngineError, match=r"No such file or directory.*group docker.*DOCKER_HOST"):
+        servers("redis", "off", away).start()
+    with pytest.raises(EngineError, match="conductor's own machine"):
+        servers("redis", "off", replace(place, engine="tcp://10.0.0.1:2375")).start()
+    with pytest.raises(EngineError, match="does not answer"):
+        sweep(away, keep=())
+
+
+def test_an_engine_that_goes_away_is_told_apart_from_its_server(servers, place):
+    provisioner = servers("redis", "off")
+    provisioner.start()
+    began, provisioner.site = time.monotonic(), replace(place, engine="unix:///nowhere/docker.sock")
+    assert provisioner.alive(), "the server itself still answers"
+    assert "does not answer" in provisioner.log_tail()
+    with pytest.raises(EngineError, match="does not answer"):
+        provisioner.stop()
+    assert time.monotonic() - began < 10
+    provisioner.site = place
