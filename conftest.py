@@ -69,6 +69,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # No `collectstatic` before the tests, so no manifest either; and passwords need not be slow to guess.
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns where it is missing.
     settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    if MIGRATED in os.environ or (SERVERS is not None and SERVERS.wants_postgresql):
+        from django.test import TransactionTestCase
+
+        from benchsite.tests.emptying import empty_what_was_filled
+
+        TransactionTestCase._fixture_teardown = empty_what_was_filled
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 

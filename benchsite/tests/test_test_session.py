@@ -4,12 +4,19 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from django.db import connection
+from django.apps import apps
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from benchsite.tests import migrated
+from benchsite.tests.emptying import empty_what_was_filled
 from benchsite.tests.threads import left_since
 from conftest import pytest_ignore_collect
+from reports.models import History
+from runs.models import Run
+from runs.tests.factories import make_run, make_sweep, make_team
 
 
 @pytest.mark.django_db
@@ -57,3 +64,17 @@ def test_a_module_that_is_slow_as_a_whole_is_not_imported(tmp_path, says, chosen
     path = tmp_path / "test_some.py"
     path.write_text(f"import pytest\n\n{says}\n")
     assert pytest_ignore_collect(path, SimpleNamespace(option=SimpleNamespace(markexpr=chosen))) is passed_over
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_test_that_commits_leaves_nothing_behind(team, user):
+    make_run(make_sweep(team=team))
+    permissions = Permission.objects.count()
+    assert permissions and History.objects.exists()
+    empty_what_was_filled()
+    left = {model for model in apps.get_models() if model._default_manager.exists()}
+    assert left == {Permission, ContentType}
+    assert Permission.objects.count() == permissions
+    make_run(make_sweep(team=make_team()))
+    with pytest.raises(DatabaseError), transaction.atomic():  # What the database itself sees to, it sees to again.
+        Run.objects.update(spec={})
