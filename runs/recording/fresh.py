@@ -200,7 +200,8 @@ def _sources(run: Run, client: ClientFiles, row: ClientRun, kept: KeptFiles) -> 
 
 def _artifact(run: Run, kind: str, name: str, digest: str, size: int, client: ClientRun | None = None) -> Artifact:
     return Artifact(
-        team_id=run.team_id, run=run, client_run=client, kind=kind, name=name, sha256=digest, size=size
+        team_id=run.team_id, run_id=run.pk, client_run_id=client.pk if client is not None else None, kind=kind,
+        name=name, sha256=digest, size=size,
     )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def finding_rows(kept: MeasurementSet, findings: Iterable[CheckResult]) -> list[
     """The rows of what the checks say, not yet stored."""
     return [
         Finding(
-            measurement_set=kept,
+            measurement_set_id=kept.pk,
             check_id=result.check_id,
             severity=result.severity,
             title=result.title,
@@ -124,7 +124,7 @@ def series_rows(run: Run, series: Iterable[UnpackedSeries], reader_version: int)
     """The rows of a run's series, not yet stored."""
     return [
         Series(
-            run=run,
+            run_id=run.pk,
             operation=one.operation,
             latency_kind=one.kind,
             interval_s=one.interval_s,
@@ -163,7 +163,7 @@ def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
 def _merged(kept: MeasurementSet, operation: MergedOperation) -> Measurement:
     histogram = operation.histogram
     return Measurement(
-        measurement_set=kept,
+        measurement_set_id=kept.pk,
         operation=operation.operation,
         latency_kind=operation.kind,
         count=operation.count,
@@ -181,7 +181,7 @@ def _summarised(kept: MeasurementSet, operation: SummarisedOperation) -> Measure
     known = {float(name): bounds for name, bounds in operation.percentiles_us.items()}
     counted = None if operation.ok is None else operation.ok + (operation.failed or 0)
     return Measurement(
-        measurement_set=kept,
+        measurement_set_id=kept.pk,
         operation=operation.operation,
         latency_kind=operation.kind,
         count=counted,

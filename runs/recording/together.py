@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
@@ -45,38 +46,47 @@ def _insert(rows: Sequence[Model]) -> tuple[str, str]:
     model = type(rows[0])
     # What the first row leaves to the database, all of them do.
     left = frozenset(one.attname for one in model._meta.concrete_fields if _is_left(one, rows[0]))
-    statement, columns = _statement(model, left)
-    found = [
-        {column: write(field.pre_save(row, True)) for field, column, write in columns} for row in rows
-    ]  # fmt: skip
+    statement, columns, values, filled = _statement(model, left)
+    for row in rows:
+        for field in filled:
+            setattr(row, field.attname, field.pre_save(row, True))
+    found = [dict(zip(columns, values(row), strict=True)) for row in rows]
+    for column, write in _written(model):
+        if column in columns:
+            for document in found:
+                document[column] = write(document[column])
     return statement, json.dumps(found, default=_plain)
 
 
 def _is_left(field: "Field[Any, Any]", row: Model) -> bool:
     value = getattr(row, field.attname)
-    return hasattr(value, "resolve_expression") or (value is None and isinstance(field, AutoField))
+    if value is None:
+        return isinstance(field, AutoField)
+    return hasattr(value, "resolve_expression")
 
 
 @lru_cache(maxsize=128)
 def _statement(
     model: type[Model], left: frozenset[str]
-) -> tuple[str, tuple[tuple["Field[Any, Any]", str, Write], ...]]:
+) -> tuple[str, list[str], Callable[[Model], tuple[Any, ...]], list["Field[Any, Any]"]]:
+    """The statement, the columns of its document, what reads them off a row, and what is filled in before."""
     fields = [one for one in model._meta.concrete_fields if one.attname not in left]
     quoted = connection.ops.quote_name
     names, table = ", ".join(quoted(str(one.column)) for one in fields), quoted(model._meta.db_table)
     statement = f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
-    return statement, tuple((one, str(one.column), _writer(one)) for one in fields)
+    # Most kinds of fields only give what stands in the row.
+    filled = [one for one in fields if type(one).pre_save is not Field.pre_save]
+    return statement, [str(one.column) for one in fields], attrgetter(*(one.attname for one in fields)), filled
 
 
-def _writer(field: "Field[Any, Any]") -> Write:
-    """How a value of this field stands in the document, where JSON alone would not know."""
-    if isinstance(field, BinaryField):
-        return _hexadecimal
-    return _number if isinstance(field, FloatField) else _as_it_is
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+@lru_cache(maxsize=128)
+def _written(model: type[Model]) -> list[tuple[str, Write]]:
+    """The columns whose values stand otherwise in the document, where JSON alone would not know how."""
+    return [
+        (str(one.column), _hexadecimal if isinstance(one, BinaryField) else _number)
+        for one in model._meta.concrete_fields
+        if isinstance(one, BinaryField | FloatField)
+    ]
 
 
 def _hexadecimal(value: Any) -> str | None:

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Final
 
@@ -67,11 +68,16 @@ def _told(run: ReadRun) -> dict[str, str]:
 
 def words_of(command: str) -> list[str]:
     """The words of a command line, however it was quoted; of one without end, its beginning."""
-    command = command[:LONGEST_COMMAND]
+    return list(_words(command[:LONGEST_COMMAND]))
+
+
+@lru_cache(maxsize=32)
+def _words(command: str) -> tuple[str, ...]:
+    """Remembered, since the same run is asked several times, and shlex takes one character after the other."""
     try:
-        return shlex.split(command)
+        return tuple(shlex.split(command))
     except ValueError:
-        return command.split()
+        return tuple(command.split())
 
 
 def _binding(words: Sequence[str]) -> str:

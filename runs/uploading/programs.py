@@ -148,7 +148,7 @@ def _insert(row: Upload, asked: Asked, found: JudgedUpload) -> list[Run]:
     row.stated, row.recognised = dict(found.stated), dict(NOTHING)
     files = [
         UploadedFile(
-            upload=row, position=place, name=one.name, size=one.size, sha256=one.sha256,
+            upload_id=row.pk, position=place, name=one.name, size=one.size, sha256=one.sha256,
             redacted_lines=one.redacted_lines, error=one.error, notes=list(one.notes), damage=one.damage,
         )
         for place, one in enumerate(found.reads.members.values())
