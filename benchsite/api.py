@@ -4,6 +4,7 @@ Endpoints are functions that call the same verbs as the HTML views.
 """
 
 import logging
+from collections.abc import Mapping
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja.errors import HttpError, ValidationError
@@ -49,16 +50,23 @@ def refused(request: HttpRequest, problem: Problem) -> HttpResponse:
 def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Every fault of the request at once, each with the place it is at."""
     faults: list[Fault] = [
-        {"pointer": _place(one.get("loc", ())), "detail": str(one.get("msg", "")), "code": str(one.get("type", ""))}
+        {"pointer": _place(one.get("loc", ())), "detail": _said(one), "code": str(one.get("type", ""))}
         for one in error.errors
     ]
     return answer(request, Problem.of_faults(faults))
 
 
+def _said(fault: Mapping[str, object]) -> str:
+    return str(fault.get("msg", "")).removeprefix("Value error, ")
+
+
 def _place(loc: tuple[object, ...]) -> str:
     """Pydantic's path: into a body as a JSON pointer, into anything else as “query.since”."""
     first, *rest = [str(part) for part in loc] or [""]
-    return "#/" + "/".join(rest) if first in ("body", "form") else ".".join([first, *rest])
+    if first not in ("body", "form"):
+        return ".".join([first, *rest])
+    # A body is one document; what comes first is our own name of it, which nobody sent.
+    return "#" + "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in rest[1:])
 
 
 @api.exception_handler(Http404)

@@ -1,7 +1,8 @@
 """What people say about runs and matrices: tags, notes, and with a written reason leaving a run out or counting one
 that the checks reject.
 
-Verbs for pages and API. Numbers never change here; each change leaves a RunEvent that names who made it.
+Verbs for pages and API. Numbers never change here; each change leaves a RunEvent that names who made it. Of a run that
+somebody deletes at the same moment nothing is changed, and nothing is raised.
 """
 
 import unicodedata
@@ -47,9 +48,10 @@ def parse_tags(text: str) -> list[str]:
 @transaction.atomic
 def set_tags(run: Run, user: User, tags: Sequence[str]) -> None:
     """Replace a run's tags."""
-    old = Run.objects.select_for_update().values_list("tags", flat=True).get(pk=run.pk)
-    if list(tags) == list(old):
+    locked = _locked([run])
+    if not locked or list(tags) == locked[0].tags:
         return
+    old = locked[0].tags
     Run.objects.filter(pk=run.pk).update(tags=list(tags))
     _note([run.pk], "tags", user, old=", ".join(old)[:40], new=", ".join(tags)[:40], text=", ".join(tags))
 
@@ -115,23 +117,23 @@ def include(runs: Iterable[Run], user: User) -> int:
 def override(run: Run, user: User, reason: str) -> None:
     """Let a rejected run count again in points, ceilings and comparisons; the reason goes wherever its numbers go."""
     reason = _reason(reason, "Write down why the run counts although a check rejects it: its readers will ask.")
-    (locked,) = _locked([run])
-    if locked.verdict != Verdict.REJECT:
-        raise AnnotationRefused(f"No check rejects “{run.name}”: it counts without a reason.")
-    if locked.verdict_override != reason:
-        Run.objects.filter(pk=run.pk).update(verdict_override=reason)
-        _note([run.pk], "override", user, text=reason)
-        audit.note("verdict_overridden", team=locked.team, actor=user, subject=run.name, text=reason)
+    for locked in _locked([run]):
+        if locked.verdict != Verdict.REJECT:
+            raise AnnotationRefused(f"No check rejects “{run.name}”: it counts without a reason.")
+        if locked.verdict_override != reason:
+            Run.objects.filter(pk=run.pk).update(verdict_override=reason)
+            _note([run.pk], "override", user, text=reason)
+            audit.note("verdict_overridden", team=locked.team, actor=user, subject=run.name, text=reason)
 
 
 @transaction.atomic
 def withdraw_override(run: Run, user: User) -> None:
     """The verdict decides again."""
-    (locked,) = _locked([run])
-    if locked.verdict_override:
-        Run.objects.filter(pk=run.pk).update(verdict_override="")
-        _note([run.pk], "override_withdrawn", user)
-        audit.note("override_withdrawn", team=locked.team, actor=user, subject=run.name)
+    for locked in _locked([run]):
+        if locked.verdict_override:
+            Run.objects.filter(pk=run.pk).update(verdict_override="")
+            _note([run.pk], "override_withdrawn", user)
+            audit.note("override_withdrawn", team=locked.team, actor=user, subject=run.name)
 
 
 def _reason(text: str, missing: str) -> str:

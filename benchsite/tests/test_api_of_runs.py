@@ -173,7 +173,9 @@ def test_people_annotate_and_numbers_stay(program, team):
     assert (said["excluded_reason"], said["notes"], said["throughput_ops_s"]) == ("", "x", 1000.0)
     assert run.events.filter(kind__in=["tags", "notes", "excluded", "included"]).count() == 4
     refused = problem(program.ask("PATCH", f"/runs/{run.pk}", {"throughput_ops_s": 5}), 400, "validation-error")
-    assert "throughput_ops_s" in refused["errors"][0]["pointer"]
+    assert refused["errors"][0]["pointer"] == "#/throughput_ops_s"
+    refused = problem(program.ask("PATCH", f"/runs/{run.pk}", {"labels": ["a", "\0"]}), 400, "validation-error")
+    assert refused["detail"] == "#/labels/1: text without NUL characters, please."
 
 
 def test_of_a_change_that_is_refused_nothing_is_kept(program, team):

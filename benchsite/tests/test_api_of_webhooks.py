@@ -47,10 +47,10 @@ def test_it_is_made_and_its_secret_is_said_once(program):
         ({"url": "https://169.254.169.254/"}, "#/url"),
         ({"url": "https://[::1]/"}, "#/url"),
         ({"url": "ftp://127.0.0.1/"}, "#/url"),
-        ({"url": "http://127.0.0.1:9/\0"}, "#/plan/url"),
-        ({"kinds": []}, "#/plan/kinds"),
-        ({"kinds": ["weather"]}, "#/plan/kinds/0"),
-        ({"name": "  "}, "#/plan/name"),
+        ({"url": "http://127.0.0.1:9/\0"}, "#/url"),
+        ({"kinds": []}, "#/kinds"),
+        ({"kinds": ["weather"]}, "#/kinds/0"),
+        ({"name": "  "}, "#/name"),
     ],
 )
 def test_what_pages_refuse_it_refuses(program, change, pointer):

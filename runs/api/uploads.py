@@ -93,7 +93,7 @@ def upload_runs(
 
 
 @routers.runs.put(
-    "/runs/by-key/{key}",
+    "/runs/by-key/{path:key}",  # A key may name a repository or a branch, and these have slashes.
     auth=Needs(Scope.RUNS_WRITE, uploads=True),
     response={200: UploadAnswer, 201: UploadAnswer, 202: UploadAnswer, **REFUSALS},
     operation_id="put_runs_by_key",

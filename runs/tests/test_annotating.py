@@ -4,6 +4,7 @@ import pytest
 
 from runs import annotating
 from runs.annotating import AnnotationRefused
+from runs.models import Run, RunEvent
 from runs.tests.factories import make_matrix, make_run, make_sweep
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +35,17 @@ def test_tags_are_replaced_and_noted(run, user):
     run.refresh_from_db()
     assert run.tags == ["b"]
     assert [(e.kind, e.new, e.actor) for e in run.events.all()] == [("tags", "a, b", "runa"), ("tags", "b", "runa")]
+
+
+def test_of_a_run_that_is_gone_nothing_is_said(run, user):
+    gone = Run.objects.get(pk=run.pk)
+    run.delete()
+    annotating.set_tags(gone, user, ["a"])
+    annotating.set_notes(gone, user, "a")
+    annotating.exclude([gone], user, "why")
+    annotating.override(gone, user, "why")
+    annotating.withdraw_override(gone, user)
+    assert not RunEvent.objects.exists()
 
 
 def test_the_same_tags_again_leave_no_event(run, user):

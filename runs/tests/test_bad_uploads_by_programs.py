@@ -13,6 +13,7 @@ from runs.recording.uploaded import MOST_OPERATIONS
 from runs.tests.importing import DATA, import_folder, summary
 from runs.tests.pages import text_of
 from runs.tests.programs import MANIFEST, MULTIPART, Program, multipart
+from runs.uploading.arriving import MOST_FILES
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
@@ -135,6 +136,18 @@ def test_a_body_that_broke_off_is_refused(program):
     for cut in (len(body) - 1, len(body) - 40, len(body) // 2, 300):
         assert said(claiming(program, body[:cut], len(body)), 400)
     assert rows() == [0] * 5
+
+
+def test_too_many_files_are_told_what_to_do(program):
+    files = [(f"{number}.txt", b"") for number in range(MOST_FILES + 1)]
+    assert f"at most {MOST_FILES} files: put more of them into a zip" in said(program.post(*files), 413)["detail"]
+
+
+def test_a_form_that_is_packed_as_a_whole_is_refused(program):
+    headers = program.headers(**{"Idempotency-Key": "packed", "Content-Encoding": "gzip"})
+    body = gzip.compress(program.form((), {}))
+    answer = program.client.post("/api/v1/runs", body, content_type=MULTIPART, headers=headers)
+    assert "compress its files" in said(answer, 415)["detail"]
 
 
 def test_a_claim_of_a_gigabyte_reserves_nothing(program):

@@ -194,6 +194,12 @@ def test_a_natural_key_names_one_result(program):
     assert Run.objects.count() == 1
 
 
+def test_a_natural_key_may_have_slashes(program):
+    said(program.put("github:acme/shop:feature/x:r1"), 201)
+    said(program.put("github%3Aacme%2Fshop%3Afeature%2Fx%3Ar1"), 200)
+    assert UploadKey.objects.get().key == "github:acme/shop:feature/x:r1"
+
+
 def test_a_natural_key_is_free_when_its_run_is_deleted(program):
     from runs.deleting import delete_run
 

@@ -26,6 +26,7 @@ FILES: Final = "files"
 LONGEST_NAME: Final = 280
 # What separates the parts of a body, and says their names.
 _ROOM: Final = 256 * 1024
+_TOO_MANY: Final = f"One upload takes at most {MOST_FILES} files: put more of them into a zip or tar archive."
 
 
 class BodyRefused(Exception):
@@ -94,9 +95,14 @@ def read_body(request: HttpRequest) -> Body:
     except BodyRefused:
         keeping.close()
         raise
-    except (TooManyFieldsSent, TooManyFilesSent, RequestDataTooBig) as error:
+    except TooManyFilesSent as error:
         keeping.close()
-        raise BodyRefused("payload-too-large", f"The form is too large: {error}") from error
+        raise BodyRefused("payload-too-large", _TOO_MANY) from error
+    except (TooManyFieldsSent, RequestDataTooBig) as error:
+        keeping.close()
+        raise BodyRefused(
+            "payload-too-large", "The form has more than a manifest and files: send only these."
+        ) from error
     except (MultiPartParserError, UnreadablePostError, OSError, UnicodeError) as error:
         keeping.close()
         raise BodyRefused("validation-error", f"The body cannot be read as multipart/form-data: {error}") from error
@@ -112,6 +118,8 @@ def _length(request: HttpRequest) -> int:
     kind = request.META.get("CONTENT_TYPE", "")
     if not kind.startswith("multipart/form-data"):
         raise BodyRefused("unsupported-format", "Send multipart/form-data with a manifest and files, as curl -F does.")
+    if request.META.get("HTTP_CONTENT_ENCODING", "identity") not in ("", "identity"):
+        raise BodyRefused("unsupported-format", "Send the form as it is: compress its files, not the whole of it.")
     try:
         length = int(request.META.get("CONTENT_LENGTH") or 0)
     except ValueError:
@@ -177,7 +185,7 @@ class _Keeping(FileUploadHandler):
 
     def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
         if len(self.kept) > MOST_FILES:
-            self._refuse(f"One upload takes at most {MOST_FILES} files: put more of them into a zip or tar archive.")
+            self._refuse(_TOO_MANY)
         self.kept.append(Arrived(file_name, io.BytesIO()))
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
