@@ -50,7 +50,7 @@ class Web:
 
     def start(self) -> None:
         self.part.start(self.registry)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while not self.part.ready(self.part):
             assert not self.part.died, self.part.obituary()
             assert time.monotonic() < end, self.part.log.read_text()[-3000:]
