@@ -14,8 +14,8 @@ REMEDIES: dict[str, str] = {
         "listens to its queue, start it, then run this point again."
     ),
     Reason.SERVER_DID_NOT_START: (
-        "The server's own last lines say why. Most often a setting it does not know, a port that is taken, or "
-        "too little memory. Correct the database's settings, then run this point again."
+        "The server's own last lines say why. Most often a setting it does not know, a port that is taken, too little "
+        "memory, or an image that is not there. Correct that, then run this point again."
     ),
     Reason.SERVER_LOST: (
         "The server was up and went away during the run. Its last lines say why: look for out of memory and full "
