@@ -11,13 +11,14 @@ from typing import Final
 
 from django.db import DatabaseError, InterfaceError, connection
 
-from benchsite.teams import delivering, webhooks
+from benchsite.teams import delivering, notices, webhooks
 from benchsite.teams.models import Delivery
 
 log = logging.getLogger(__name__)
 TICK_S: Final = 1.0
 AT_ONCE: Final = 4
 EXPIRE_AFTER_S: Final = 3600.0
+FIND_AFTER_S: Final = 30.0
 
 
 class Deliverer:
@@ -28,7 +29,7 @@ class Deliverer:
         self.ended = threading.Event()  # An attempt has ended: perhaps its receiver has more to get.
         self.under_way: dict[uuid.UUID, Delivery] = {}  # by the delivery's id
         self.lock = threading.Lock()
-        self.expired = -EXPIRE_AFTER_S
+        self.expired = self.found = -EXPIRE_AFTER_S
         self.thread = threading.Thread(target=self._serve, name="deliverer", daemon=True)
 
     def start(self) -> None:
@@ -55,6 +56,9 @@ class Deliverer:
             self.expired = now
             delivering.expire()
             webhooks.seal_again()
+        if now - self.found >= FIND_AFTER_S:
+            self.found = now
+            notices.find()
         return len(found)
 
     def _serve(self) -> None:

@@ -36,6 +36,7 @@ from runs.models.run import Status, Verdict
 from runs.validity.facts import fact
 
 NEWEST: Final = 20  # runs that say what can be followed
+LATELY: Final = 200  # runs in which changes are looked for that somebody is to be told of
 MOST_NOTES: Final = 200
 # Opening a spec costs more than all the rest of a run: so many at once, and the others when the page is asked again.
 MOST_SPECS: Final = 600
@@ -81,6 +82,12 @@ def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
     history = history_of(metric, points, _triage(row, metric), environments, _notes(row), partial(_kept_course, row))
     missing = sum(one is None for one in environments)
     return Followed(row, history, metrics_of(row), branches, missing)
+
+
+def lately(row: HistoryRow, metric: Metric, most: int = LATELY) -> History:
+    """One metric of one test as far as its newest runs say, without what else changed; two queries."""
+    newest = runs_of(row.team_id, row.config_key).reverse()[:most]
+    return history_of(metric, points_of(_measured(newest, metric)[::-1]), _triage(row, metric))
 
 
 def metrics_of(row: HistoryRow) -> tuple[Metric, ...]:
