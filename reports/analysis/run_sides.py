@@ -191,11 +191,14 @@ OF_A_CONTAINER: Final = (
     ("container's CPUs", "cpus"),
     ("Docker", "engine"),
 )
+LIMITS: Final = ("memory_bytes", "cpus")
 
 
 def _of_container(side: RunSide, key: str) -> object:
     found = side.evidence.get("container")
-    return found.get(key) if isinstance(found, Mapping) else None
+    if not isinstance(found, Mapping):
+        return None
+    return found.get(key) or ("no limit" if key in LIMITS else None)
 
 
 def _scheduled(a: RunSide, b: RunSide) -> bool:
