@@ -272,6 +272,11 @@ class Curve:
         return f"{self.database_name} · {self.mode}"
 
     @property
+    def source(self) -> str:
+        """How its runs came about, as `Run.source` says it."""
+        return "by_hand" if self.by_hand else "uploaded" if self.uploaded else "scheduled"
+
+    @property
     def promise(self) -> str:
         """What a write waits for, in a few words."""
         return promise_of(self.durability)

@@ -21,7 +21,7 @@ MOST_VALUES = 60  # of one name in an address
 LONGEST_VALUE = 200
 KINDS = ("service", "response")
 LOAD = "load"
-SOURCES = ("scheduled", "uploaded")
+SOURCES = ("scheduled", "uploaded", "by_hand")
 # What a comparison may be declared to be about (reports.analysis.gate says what each implies).
 AXES = ("mode", "database", "nodes", "version", "data", "generators")
 # Facet in the address -> the field that holds its chosen values.

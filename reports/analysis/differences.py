@@ -7,6 +7,8 @@ from uuid import UUID
 from reports.curves import Curve
 
 UNKNOWN = "unknown"
+# How runs came about, by `Run.source`: planned and run here, brought along, or planned here and run by a person.
+SOURCE_SAYS = {"scheduled": "run here", "uploaded": "uploaded", "by_hand": "run by hand"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
     ("replication factor", lambda curve: str(curve.setup.replication_factor or UNKNOWN)),
     ("YCSB", lambda curve: f"{curve.setup.client_flavour} {curve.setup.client_version or UNKNOWN}"),
     ("purpose", lambda curve: curve.purpose),
+    ("how it was run", lambda curve: SOURCE_SAYS[curve.source]),
 )
 # Looked at among the sides of one system only: another system has others by nature.
 WITHIN_A_SYSTEM: tuple[tuple[str, Callable[[Curve], str]], ...] = (

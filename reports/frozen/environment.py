@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from benchsite import formatting
+from reports.analysis.differences import SOURCE_SAYS
 from reports.curves import ACK_SAYS, Curve
 from reports.figures.table import Cell, Table
 from reports.frozen.redaction import safe_settings
@@ -87,6 +88,7 @@ def _generators(name: str, said: Callable[[Any], str] = str) -> Callable[[Side],
 
 FIELDS: Final[tuple[tuple[str, Callable[[Side], Cell]], ...]] = (
     ("system", lambda side: side.spec["system_name"]),
+    ("how it was run", lambda side: SOURCE_SAYS[side.curve.source]),
     ("version, as stated", lambda side: side.spec["database"]["version"] or UNKNOWN),
     ("version, as the server says", lambda side: side.server_version or UNKNOWN),
     ("durability mode", lambda side: side.spec["mode"]["name"]),

@@ -46,9 +46,11 @@ def _measured(curves: Sequence[Curve]) -> str:
             "The runs were planned here and made by hand with the plan's kit: the clients' outputs were merged and "
             "judged as all others are, but nobody read back in which durability mode the server ran."
         )
+    uploaded = sum(curve.uploaded and not curve.by_hand for curve in curves)
     if by_hand:
-        return f"Of {len(curves)} sides {by_hand} were run by hand: their durability mode was not read back."
-    uploaded = sum(curve.uploaded for curve in curves)
+        said = f"Of {len(curves)} sides {by_hand} were run by hand: their durability mode was not read back."
+        others = f" {uploaded} were uploaded, and are described as their uploaders stated." if uploaded else ""
+        return said + others
     if uploaded == len(curves):
         return (
             "The runs were made elsewhere and uploaded: what is said of their settings and machines is what their "

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.urls import reverse
 
+from reports.analysis.differences import SOURCE_SAYS
 from reports.queries import Facets
 from reports.selection import AXES, FACETS, LOAD, SOURCES, Selection
 
@@ -16,7 +17,6 @@ AXIS_SAYS = {
     "data": "size of the data set",
     "generators": "load generators",
 }
-SOURCE_SAYS = {"scheduled": "planned here", "uploaded": "imported"}
 TITLES = {
     "system": "System",
     "mode": "Mode",

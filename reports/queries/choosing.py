@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -145,9 +146,23 @@ def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet
     ):
         if values:
             rows = rows.filter(Q((column, list(values))))
-    if len(selection.sources) == 1 and selection.sources[0] in SOURCES:
-        rows = rows.filter(matrix__isnull=selection.sources[0] == Run.Source.UPLOADED)
+    if sources := set(selection.sources) & set(SOURCES):
+        rows = rows.filter(_came_from(sources))
     return _within_days(rows, selection.since, selection.until)
+
+
+def _came_from(sources: Collection[str]) -> Q:
+    """Sweeps that came about in one of these ways; what has no matrix was uploaded."""
+    ways = {
+        Run.Source.SCHEDULED: Q(matrix__by_hand=False),
+        Run.Source.BY_HAND: Q(matrix__by_hand=True),
+        Run.Source.UPLOADED: Q(matrix__isnull=True),
+    }
+    found = Q()
+    for source in Run.Source:
+        if source in sources:
+            found |= ways[source]
+    return found
 
 
 def _within_days(rows: QuerySet[Sweep], since: dt.date | None, until: dt.date | None) -> QuerySet[Sweep]:

@@ -15,7 +15,7 @@ from runs.models.run import Phase
 
 MOST_MATRICES = 50
 MOST_LABELS = 100
-# Facet -> what of a sweep it is. Only a matrix submits sweeps; what has none was brought along.
+# Facet -> what of a sweep it is, in the query below.
 COLUMNS = {
     "system": "system",
     "mode": "mode",
@@ -24,8 +24,14 @@ COLUMNS = {
     "cluster_name": "cluster_name",
     "version": "version",
     "purpose": "purpose",
-    "uploaded": "(matrix_id IS NULL)::text",
+    "source": "source",
 }
+# Only a matrix submits sweeps; what has none was uploaded.
+SWEEPS = (
+    "SELECT sweep.phase, sweep.system, sweep.mode, sweep.durability_class, sweep.workload_name, sweep.cluster_name,"
+    " sweep.version, sweep.purpose, CASE WHEN matrix_id IS NULL THEN 'uploaded' WHEN matrix.by_hand THEN 'by_hand'"
+    " ELSE 'scheduled' END AS source FROM runs_sweep AS sweep LEFT JOIN runs_matrix AS matrix ON matrix.id = matrix_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,6 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
     def texts(column: str) -> set[str]:
         return {value for one, said, value in found if said == column and one == phase and value}
 
-    sources = {Run.Source.UPLOADED if value == "true" else Run.Source.SCHEDULED for value in texts("uploaded")}
     return Facets(
         matrices=matrices_of(team),
         systems=tuple(sorted(texts("system"))),
@@ -67,7 +72,7 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
         clusters=tuple(sorted(texts("cluster_name"))),
         versions=tuple(sorted(texts("version"))),
         labels=labels_of(every.filter(phase=phase)),
-        sources=_named({source.value for source in sources}, Run.Source.choices),
+        sources=_named(texts("source"), Run.Source.choices),
         phases=_named({one for one, _, _ in found}, Phase.choices),
     )
 
@@ -79,8 +84,9 @@ def _values(team: Team, matrix_id: uuid.UUID | None) -> list[tuple[str, str, str
     names = " ".join(f"WHEN GROUPING({expression}) = 0 THEN '{name}'" for name, expression in COLUMNS.items())
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT phase, CASE {names} END, COALESCE({', '.join(COLUMNS.values())}) FROM runs_sweep"
-            f" WHERE team_id = %s {'AND matrix_id = %s' if matrix_id else ''} GROUP BY GROUPING SETS ({groups})",
+            f"SELECT phase, CASE {names} END, COALESCE({', '.join(COLUMNS.values())}) FROM ({SWEEPS}"
+            f" WHERE sweep.team_id = %s {'AND matrix_id = %s' if matrix_id else ''}) AS sweep"
+            f" GROUP BY GROUPING SETS ({groups})",
             [team.pk, matrix_id] if matrix_id else [team.pk],
         )
         found: list[tuple[str, str, str]] = cursor.fetchall()

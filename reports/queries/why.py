@@ -59,6 +59,7 @@ def _side(
         matrix=run.matrix.name if run.matrix else "",
         commit=run.commit,
         branch=run.branch,
+        source=run.source,
         verdict=run.verdict,
         excluded_reason=run.excluded_reason,
         is_bracket=run.is_bracket,

@@ -10,6 +10,8 @@ from uuid import UUID
 from django.utils import timezone
 
 from runs.generators import waited_for_in_vain
+from runs.kits.plan import PlanRefused, planned
+from runs.kits.plan_text import read_plan
 from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Status, Verdict
 from runs.pages.drift import Drift, drift_of
@@ -164,7 +166,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     excluded = excluded_cells(matrix)
     rungs = tuple(sorted({rung_of(run) for run in measured} | {cell.rung for cell in excluded}))
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
-    rows = tuple(_rows(entries, measured, excluded, rungs))
+    rows = tuple(_rows(entries, measured, excluded, rungs, by_hand=matrix.by_hand))
     crossed = {(row.database, row.mode) for row in rows} if matrix.by_hand else set(entries)
     return MatrixPage(
         databases=len({database for database, _ in crossed}),
@@ -191,11 +193,11 @@ def _silent(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:
     """The cells that the plan left out, with their reasons."""
-    if not matrix.exclusions or matrix.by_hand:
+    if not matrix.exclusions:
         return ()
     try:
-        return expand(stored_plan(matrix)).excluded
-    except PropertyError:
+        return expand(planned(read_plan(matrix.plan)) if matrix.by_hand else stored_plan(matrix)).excluded
+    except (PropertyError, PlanRefused):
         # Somebody changed a workload after the matrix was submitted; what ran is in the runs themselves.
         return ()
 
@@ -219,7 +221,12 @@ def mark_of(run: Run) -> Mark:
 
 
 def _rows(
-    entries: Sequence[tuple[UUID, str]], measured: Sequence[Run], excluded: Sequence[ExcludedCell], rungs: Sequence[int]
+    entries: Sequence[tuple[UUID, str]],
+    measured: Sequence[Run],
+    excluded: Sequence[ExcludedCell],
+    rungs: Sequence[int],
+    *,
+    by_hand: bool,
 ) -> Iterable[GridRow]:
     by_sweep: dict[UUID, dict[int, list[Run]]] = defaultdict(lambda: defaultdict(list))
     sweeps: dict[UUID, Sweep] = {}
@@ -229,17 +236,18 @@ def _rows(
             by_sweep[run.sweep.pk][rung_of(run)].append(run)
     reasons: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
     for left_out in excluded:
-        reasons[_place(left_out)][left_out.rung] = left_out.reason
+        reasons[_place(left_out, by_hand)][left_out.rung] = left_out.reason
     highest = max((run.throughput_ops_s or 0 for run in measured if not run.excluded_reason), default=0)
     order = {f"{database} {mode}": place for place, (database, mode) in enumerate(entries)}
     for sweep in sorted(sweeps.values(), key=lambda s: (order.get(f"{s.database_id} {s.mode}", len(order)), s.name)):
-        why = reasons.pop((str(sweep.database_id), sweep.mode, str(sweep.workload_id)), {})
-        cells = tuple(_cell(rung, by_sweep[sweep.pk].get(rung, []), why.get(rung, ""), highest) for rung in rungs)
         # Of a matrix that is run by hand only the sweeps themselves know their names.
         database = sweep.database.name if sweep.database else sweep.database_name
         workload = sweep.workload.name if sweep.workload else sweep.workload_name
+        keys = (database, workload) if by_hand else (str(sweep.database_id), str(sweep.workload_id))
+        why = reasons.pop((keys[0], sweep.mode, keys[1]), {})
+        cells = tuple(_cell(rung, by_sweep[sweep.pk].get(rung, []), why.get(rung, ""), highest) for rung in rungs)
         yield GridRow(sweep.name, database, sweep.mode, workload, sweep, cells)
-    whole = {_place(cell): cell for cell in excluded}
+    whole = {_place(cell, by_hand): cell for cell in excluded}
     for place, why in reasons.items():
         cell = whole[place]
         name = f"{cell.entry.database.name} {cell.entry.mode} {cell.workload.short_name}"
@@ -247,7 +255,10 @@ def _rows(
         yield GridRow(name, cell.entry.database.name, cell.entry.mode, cell.workload.name, None, cells)
 
 
-def _place(cell: ExcludedCell) -> tuple[str, str, str]:
+def _place(cell: ExcludedCell, by_hand: bool) -> tuple[str, str, str]:
+    """Database, mode and workload; by name where they are roles of a plan and no rows."""
+    if by_hand:
+        return (cell.entry.database.name, cell.entry.mode, cell.workload.name)
     return (cell.entry.database.id, cell.entry.mode, cell.workload.id)
 
 

@@ -106,6 +106,15 @@ def test_it_plans_runs_by_hand_that_nobody_schedules(client_in, team):
     assert "waits for outputs" in client_in.get(reverse("matrices")).content.decode()
 
 
+def test_cells_that_a_plan_run_by_hand_leaves_out_stand_with_their_reason(client_in, team, user):
+    exclusions = [{"match": {"rung": 8}, "reason": "too many connections"}]
+    text = export_plan(a_matrix(team, exclusions=exclusions, rungs=[4, 8], repeats=1, bracket=False))
+    matrix = plan_by_hand(team, read_plan(text), Place(), user)
+    page = client_in.get(reverse("matrix", args=[matrix.pk])).content.decode()
+    assert "not run" in page and "too many connections" in page
+    assert page.count("too many connections") >= matrix.runs.filter(threads=4, phase="measure").count()
+
+
 @pytest.mark.parametrize("text", ["", "a = 1", "[[[", "\0", "format = 'benchsite-plan'\nversion = 1"])
 def test_it_says_why_a_file_is_no_plan(client_in, text):
     page = client_in.post(reverse("plan-import"), {"plan": text})
