@@ -6,6 +6,8 @@ Endpoints are functions that call the same verbs as the HTML views.
 import logging
 from collections.abc import Mapping
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja.errors import HttpError, ValidationError
 
@@ -72,6 +74,12 @@ def _place(loc: tuple[object, ...]) -> str:
 @api.exception_handler(Http404)
 def missing(request: HttpRequest, error: Http404) -> HttpResponse:
     return answer(request, Problem("not-found", "There is no such thing in your team."))
+
+
+@api.exception_handler(RequestDataTooBig)
+def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return answer(request, Problem("payload-too-large", f"The body has more than {most:,} bytes: send less at a time."))
 
 
 @api.exception_handler(HttpError)

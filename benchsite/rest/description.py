@@ -69,6 +69,8 @@ def _complete(operation: DictStrAny, scopes: list[str] | None) -> None:
         operation["description"] = f"{operation['description']}\n\n{said}" if operation.get("description") else said
     if operation["parameters"] or "requestBody" in operation:
         refusing.add(400)
+    if "requestBody" in operation:
+        refusing.add(413)
     responses: dict[int, Any] = {int(status): said for status, said in operation["responses"].items()}
     for status in refusing - set(responses):
         responses[status] = {"description": HTTPStatus(status).phrase}

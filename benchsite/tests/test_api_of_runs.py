@@ -178,6 +178,13 @@ def test_people_annotate_and_numbers_stay(program, team):
     assert refused["detail"] == "#/labels/1: text without NUL characters, please."
 
 
+def test_a_body_that_is_too_large_is_refused_as_such(program, team, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    run = make_run(make_sweep(team=team))
+    answer = program.ask("PATCH", f"/runs/{run.pk}", {"notes": "x" * 100})
+    assert "more than 100 bytes" in problem(answer, 413, "payload-too-large")["detail"]
+
+
 def test_of_a_change_that_is_refused_nothing_is_kept(program, team):
     run = make_run(make_sweep(team=team), status="queued")
     answer = program.ask("PATCH", f"/runs/{run.pk}", {"labels": ["a"], "excluded_reason": "why"})
