@@ -99,6 +99,9 @@ PICTURES: Final[Mapping[str, Maker]] = {
     "price": price,
 }
 
+# Those that are drawn from what is stored second by second too, and not from curves alone.
+OF_SERIES: Final = frozenset({"stability"})
+
 
 def operation_named(text: str) -> str:
     """An operation as YCSB names it; empty for what can be none."""

@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from benchsite import formatting
 from benchsite.teams.models import Team
-from reports.drawing import PICTURES
+from reports.drawing import OF_SERIES, PICTURES
 from reports.figures.captions import DEMONSTRATION, machine_sentence
 from reports.figures.table import Table
 from reports.frozen import method, tables
@@ -22,6 +22,7 @@ from reports.frozen.headline import proposed
 from reports.frozen.plans import plan_for_others
 from reports.frozen.redaction import Found
 from reports.pages.pictures import shown_operations
+from reports.queries import key_of, remembered
 from reports.queries.sources import SourceRun, source_runs
 from runs.models import Matrix
 
@@ -108,10 +109,18 @@ def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> lis
     return [name for name in usual if name in there]
 
 
-def _figure(one: Item, material: Material) -> FrozenFigure:
+def _figure(team: Team, one: Item, material: Material) -> FrozenFigure:
+    """Drawn once for these very curves: an author looks many times, and mostly the words change."""
     picture = next(picture for picture in material.pictures if picture.key == one.name)
-    sheet = PICTURES[picture.name](material.curves, picture.selection, dict(picture.told))
-    return frozen_figure(one.name, one.title, one.says, sheet)
+
+    def drawn() -> FrozenFigure:
+        sheet = PICTURES[picture.name](material.curves, picture.selection, dict(picture.told))
+        return frozen_figure(one.name, one.title, one.says, sheet)
+
+    if picture.name in OF_SERIES:
+        return drawn()
+    told = repr((picture, one))
+    return remembered(key_of(team.pk, "frozen figure", told, material.curves_digest), drawn)
 
 
 def _table(one: Item, material: Material) -> FrozenTable:
@@ -179,7 +188,7 @@ def _content(
         "published_at": "",
         "demonstration": _known_first(material),
         "order": names,
-        "figures": [_figure(by_name[name], material) for name in names if not by_name[name].is_table],
+        "figures": [_figure(team, by_name[name], material) for name in names if not by_name[name].is_table],
         "tables": frozen,
         "verdicts": tables.verdicts_of(material.against, material.equal, material.labels),
         "disclosures": {

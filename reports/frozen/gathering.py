@@ -1,7 +1,10 @@
 """Everything that a report may be made of, worked out once: curves as outsiders may see them, judged as on the page."""
 
+import hashlib
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from uuid import UUID
 
 from benchsite.teams.models import Team
@@ -35,6 +38,11 @@ class Material:
     matrix_id: UUID | None  # where all sides come from one
     problems: tuple[str, ...]  # of the selection
     redactor: Redactor
+
+    @cached_property
+    def curves_digest(self) -> str:
+        """Of everything that the curves say, so that what is drawn of them alone can be found again."""
+        return hashlib.sha256(pickle.dumps(self.curves, pickle.HIGHEST_PROTOCOL)).hexdigest()
 
 
 def gather(team: Team, draft: Draft) -> Material:

@@ -6,7 +6,7 @@ site's own names and for what looks like an address. What is found is replaced u
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -66,6 +66,15 @@ _PRIVATE_SITE: Final = re.compile(
     rf"://(?:[^/]*@)?(?:{_BYTE}(?:\.{_BYTE}){{3}}|\[|[a-z0-9_-]+(?:[:/]|$)|[^/:]*\.(?:{_INNER})(?:[:/]|$))",
     re.IGNORECASE,
 )
+_LOOKS_LIKE: Final = re.compile("|".join(f"(?P<k{n}>{one})" for n, (_, one) in enumerate(_PATTERNS)), re.IGNORECASE)
+# What a name begins and ends at the edge of.
+_WORD: Final = re.compile(r"[\w-]+")
+
+
+def _any_of(names: Iterable[str]) -> str:
+    """Any of these names by itself, and of those that begin alike the longest."""
+    joined = "|".join(re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name)))
+    return rf"(?<![\w-])(?:{joined})(?![\w-])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +100,12 @@ class Redactor:
     def __init__(self, names: Mapping[str, str], kept: frozenset[str] = frozenset()) -> None:
         self._kept = kept
         self._names = {name.casefold(): said for name, said in names.items() if len(name) >= LEAST_NAME}
-        longest_first = sorted(self._names, key=len, reverse=True)
-        joined = "|".join(re.escape(name) for name in longest_first)
-        known = rf"(?<![\w-])(?:{joined})(?![\w-])"
-        self._kinds = ([Kind.NAME] if joined else []) + [kind for kind, _ in _PATTERNS]
-        every = ([known] if joined else []) + [pattern for _, pattern in _PATTERNS]
-        self._looked_for = re.compile("|".join(f"(?P<k{n}>{one})" for n, one in enumerate(every)), re.IGNORECASE)
-        self._known = re.compile(known, re.IGNORECASE) if joined else None
+        # A site has thousands of names and a text a few words: only names that begin with one of them are looked for.
+        self._by_word: dict[str, list[str]] = {}
+        for name in self._names:
+            first = _WORD.match(name)
+            self._by_word.setdefault(first.group() if first else "", []).append(name)
+        self._compiled: dict[frozenset[str], re.Pattern[str] | None] = {}
         self._found: dict[str, tuple[Kind, str, dict[str, None]]] = {}
         self._clean: dict[tuple[str, bool], tuple[str, tuple[str, ...]]] = {}
 
@@ -117,18 +125,43 @@ class Redactor:
 
     def _cleaned(self, text: str, written: bool) -> tuple[str, tuple[str, ...]]:
         names: list[str] = []
-
-        def replaced(match: re.Match[str]) -> str:
-            found, kind = match.group(), self._kinds[int((match.lastgroup or "k0")[1:])]
-            self._found.setdefault(found, (kind, self._becomes(found, kind, written), {}))
-            names.append(found)
-            return self._found[found][1]
-
         without = redact(text)
         if without != text:
             self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN, {}))
             names.append(HIDDEN)
-        return self._looked_for.sub(replaced, without), tuple(names)
+        parts, done = [], 0
+        for kind, found, begins, after in self._matches(without):
+            self._found.setdefault(found, (kind, self._becomes(found, kind, written), {}))
+            names.append(found)
+            parts += [without[after:begins], self._found[found][1]]
+            done = begins + len(found)
+        return "".join([*parts, without[done:]]), tuple(names)
+
+    def _names_near(self, text: str) -> frozenset[str]:
+        """Those of the site's names that begin with a word of this text."""
+        words = {word.casefold() for word in _WORD.findall(text)} | {""}
+        return frozenset(name for word in words & self._by_word.keys() for name in self._by_word[word])
+
+    def _matches(self, text: str) -> Iterator[tuple[Kind, str, int, int]]:
+        """What is found, from left to right; where several begin at one place, a name, else the first pattern."""
+        names = self._names_near(text)
+        if names not in self._compiled:
+            self._compiled[names] = re.compile(_any_of(names), re.IGNORECASE) if names else None
+        known, at = self._compiled[names], 0
+        name, other = known.search(text) if known else None, _LOOKS_LIKE.search(text)
+        while name or other:
+            if name and (other is None or name.start() <= other.start()):
+                found, kind = name, Kind.NAME
+            else:
+                assert other is not None
+                found, kind = other, _PATTERNS[int((other.lastgroup or "k0")[1:])][0]
+            yield kind, found.group(), found.start(), at
+            at = found.end()
+            # What was found further on stays found.
+            if known and name and name.start() < at:
+                name = known.search(text, at)
+            if other and other.start() < at:
+                other = _LOOKS_LIKE.search(text, at)
 
     def _becomes(self, found: str, kind: Kind, written: bool) -> str:
         if found in self._kept:
@@ -136,7 +169,8 @@ class Redactor:
         if kind is Kind.NAME:
             return self._names[found.casefold()]
         if kind is Kind.SITE and written:
-            tells = _PRIVATE_SITE.search(found) or (self._known and self._known.search(found))
+            names = self._names_near(found)
+            tells = _PRIVATE_SITE.search(found) or (names and re.search(_any_of(names), found, re.IGNORECASE))
             return BECOMES[kind] if tells else found
         return BECOMES[kind]
 

@@ -31,9 +31,8 @@ def names_of_places(team: Team, curves: Sequence[Curve], roles: Mapping[str, str
 def _elsewhere(team: Team, known: Mapping[str, str]) -> dict[str, str]:
     """Names that no side's specification has: of the site's other machines, and what stands in addresses."""
     found: dict[str, str] = {}
-    for name, key, facts in Machine.objects.values_list("name", "host_key", "facts"):
+    for name, key, host in Machine.objects.values_list("name", "host_key", "facts__host"):
         said = known.get(name, "[machine]")
-        host = facts.get("host")
         for one in (name, key, host.get("value") if isinstance(host, dict) else host):
             if isinstance(one, str):
                 found.setdefault(one, said)

@@ -1,6 +1,6 @@
 """What a report must not say: names and addresses of machines, connection strings, people, in whatever field."""
 
-import datetime as dt
+import time
 
 import pytest
 
@@ -182,10 +182,10 @@ def test_nothing_hostile_takes_long():
         "-" * 100_000,
         "a:1" * 30_000,
     ]
-    began = dt.datetime.now(dt.UTC)
+    began = time.process_time()
     for text in hostile:
         Redactor({"zeus": "machine 1"}).clean(text, "notes")
-    assert dt.datetime.now(dt.UTC) - began < dt.timedelta(seconds=10)
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(
@@ -213,3 +213,23 @@ def test_host_names_below_countries_are_found(host):
 @pytest.mark.parametrize("text", ["run-here.sh", "README.md", "v7.2.4", "ycsb-0.17.0.tar.gz", "i.e. it", "lib.rs"])
 def test_files_and_versions_are_no_hosts(text):
     assert Redactor({}).clean(f"See {text} for more.", "notes") == f"See {text} for more."
+
+
+def test_a_web_address_that_somebody_wrote_stays_unless_a_name_is_in_it():
+    redactor = Redactor({"rack-7": "machine 7"})
+    for address, said in (
+        ("https://acme.com/how", "https://acme.com/how"),
+        ("https://acme.com/rack-7", "[web address]"),
+    ):
+        assert redactor.clean(f"see {address}", "notes", written=True) == f"see {said}"
+
+
+def test_it_takes_a_site_of_thousands_of_machines_as_quickly_as_a_small_one():
+    names = {f"Rack-{number}.dc 1": f"machine {number}" for number in range(20_000)} | {"/odd": "[odd]"}
+    redactor = Redactor(names)
+    began = time.process_time()
+    for number in range(500):
+        said = redactor.clean(f"run {number} on rack-{number}.DC 1, not rack-{number}.dc 10 of {number}", "figures")
+        assert said == f"run {number} on machine {number}, not rack-{number}.dc 10 of {number}"
+    assert redactor.clean("see /odd", "notes") == "see [odd]"
+    assert time.process_time() - began < 2

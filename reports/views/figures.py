@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
-from reports.drawing import PICTURES
+from reports.drawing import OF_SERIES, PICTURES
 from reports.figures.medium import medium_named
 from reports.figures.run_series import Window, band_of
 from reports.figures.table import Table
@@ -34,7 +34,6 @@ from runs.models import Matrix, Run
 from runs.models.run import Phase
 
 SERIES = "figure-run-series"
-OF_SERIES = frozenset({"stability"})  # pictures of what is stored second by second
 DRAWING_PARAMETERS = ("theme", "narrow", "medium")
 TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
     "csv": ("text/csv", Table.as_csv),
