@@ -13,8 +13,9 @@ from django.http import QueryDict
 from benchsite.teams.models import Team, User
 from runs.catalog import Mode, System, UnknownSystem, load_catalog
 from runs.forms.exclusions import MOST_EXCLUSIONS, Exclusion, exclusions_of, problem_with
-from runs.forms.fields import DescribedForm, NumbersField, TagsField, name_field, notes_field
+from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
 from runs.forms.following import Following, StudyAsk
+from runs.forms.generators import GeneratorsForm
 from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Workload
 from runs.models.plan import Purpose
 from runs.planning import Plan, plan_of, sizes, submit
@@ -65,7 +66,7 @@ def whole(least: int, most: int, **kwargs: Any) -> forms.IntegerField:
     return forms.IntegerField(min_value=least, max_value=most, **kwargs)
 
 
-class MatrixForm(DescribedForm):
+class MatrixForm(GeneratorsForm):
     name = name_field(120, required=False, help_text="Left empty, it is made from what you choose.")
     purpose = forms.ChoiceField(
         choices=[(value.value, text) for value, text in PURPOSES.items()],
@@ -73,9 +74,6 @@ class MatrixForm(DescribedForm):
     )
     entries = forms.MultipleChoiceField(required=False, label="Databases and durability modes")
     workloads = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
-    load_generators = forms.MultipleChoiceField(
-        required=False, widget=forms.CheckboxSelectMultiple, label="Load generators"
-    )
     processes_per_generator = whole(1, 64, label="Clients per generator")
     ladder = forms.ChoiceField(choices=Matrix.Ladder.choices, label="A rung is", widget=forms.RadioSelect)
     rungs = NumbersField(
@@ -128,7 +126,7 @@ class MatrixForm(DescribedForm):
         if self.follows:
             self.team_workloads += self.follows.proposed
         kwargs["initial"] = {
-            **initial_of(source, self.generators, self._chosen(start or {})),
+            **initial_of(source, [] if self.has_many_generators else self.generators, self._chosen(start or {})),
             **(self.follows.initial() if self.follows and source is None else {}),
         }
         super().__init__(*args, **kwargs)
@@ -267,9 +265,6 @@ class MatrixForm(DescribedForm):
     def chosen_workloads(self) -> list[Workload]:
         return [w for w in self.team_workloads if str(w.pk) in self.cleaned_data["workloads"]]
 
-    def chosen_generators(self) -> list[LoadGenerator]:
-        return [g for g in self.generators if str(g.pk) in self.cleaned_data["load_generators"]]
-
     def _made_name(self) -> str:
         databases = list(dict.fromkeys(database.name for database, _ in self.chosen_entries()))
         workloads = [workload.short_name for workload in self.chosen_workloads()]
@@ -303,7 +298,9 @@ class MatrixForm(DescribedForm):
 
 def generators_for(team: Team) -> QuerySet[LoadGenerator]:
     """The enabled load generators that a team may use."""
-    return LoadGenerator.objects.filter(Q(teams__isnull=True) | Q(teams=team), enabled=True).distinct()
+    links = LoadGenerator.teams.through.objects.all()
+    some, own = links.values("loadgenerator"), links.filter(team=team).values("loadgenerator")
+    return LoadGenerator.objects.filter(~Q(pk__in=some) | Q(pk__in=own), enabled=True)
 
 
 def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:

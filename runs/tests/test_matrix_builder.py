@@ -55,6 +55,21 @@ def text_of(response):
     return re.sub(r"\s+", " ", response.content.decode().replace("&#x27;", "'"))
 
 
+def test_of_many_load_generators_some_are_named(client_in, plan, parts, monkeypatch):
+    monkeypatch.setattr("runs.forms.generators.MOST_TOGGLES", 3)
+    lab = [make_load_generator(name=f"lab-{number}", bindings=BINDINGS) for number in range(3)]
+    assert 'name="load_generators"' not in text_of(client_in.get(reverse("matrix-add")))
+    wrong = client_in.post(
+        reverse("matrix-add"), plan | {"load_generators": [], "generator_names": "lab-1, rack-*", "submit": "1"}
+    )
+    assert "No load generator that your team may use is called “rack-*”." in text_of(wrong)
+    sent = plan | {"load_generators": [str(parts["generators"][0].pk)], "generator_names": "lab-[12]", "rungs": "8"}
+    assert client_in.post(reverse("matrix-add"), sent | {"submit": "1"}).status_code == 302
+    assert set(Matrix.objects.get().load_generators.all()) == {parts["generators"][0], *lab[1:]}
+    again = text_of(client_in.get(reverse("matrix-add"), {"from": Matrix.objects.get().pk}))
+    assert again.count('name="load_generators"') == 3
+
+
 def test_it_previews_runs_time_and_disk(client_in, plan):
     page = text_of(client_in.post(reverse("matrix-preview"), plan))
     assert '<span class="stat__value">36</span>' in page  # 3 entries x 2 workloads x 3 rungs x 2 repeats
