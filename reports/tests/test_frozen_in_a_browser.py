@@ -128,6 +128,23 @@ def test_the_page_is_read_without_javascript(team, reader, live_server):
     assert page.get_by_role("link", name="One HTML file").is_visible()
 
 
+def test_a_picture_stands_where_the_figure_will_be(team, reader, live_server):
+    report = published(team)
+    keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
+    url = f"{live_server.url}/r/{token_of(report)}"
+    one = reader(color_scheme="dark")
+    one.page.route("**/plotly*", lambda route: None)  # on its way for ever
+    page = one.open(url, figures=0)
+    page.wait_for_function("() => document.querySelector('#ceilings img').naturalWidth === 1200")
+    assert page.locator("#ceilings img").is_visible()
+    before = page.locator("#ceilings .figure__plot").bounding_box()
+    page.unroute("**/plotly*")
+    one.open(url)
+    assert page.locator("#ceilings .main-svg").count() and not page.locator("#ceilings img").count()
+    assert page.locator("#ceilings .figure__plot").bounding_box() == before
+    assert one.complaints == []
+
+
 def test_on_paper_nothing_is_cut_and_nothing_is_to_be_clicked(team, reader, live_server):
     report = published(team, notes="[elsewhere](https://e.example/paper)")
     one = reader(color_scheme="dark")

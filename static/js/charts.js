@@ -13,8 +13,9 @@
   };
   const FORMS = { csv: "CSV", json: "JSON", md: "Markdown", tex: "LaTeX" };
   const FIGURES = "figure[data-src]";
+  const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
   const known = new WeakMap();
-  let plotly = null;
+  let plotly = null, line = Promise.resolve();
 
   function loadPlotly() {
     plotly ||= new Promise(function (resolve, reject) {
@@ -68,7 +69,7 @@
 
   function cell(tag, value, isNumber) {
     const number = typeof value === "number";
-    const short = number ? Number(value.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 3 }) : value;
+    const short = number ? NUMBERS.format(value.toPrecision(6)) : value;
     const element = make(tag, isNumber ? "num" : "", String(short ?? "–").replace(/^-(?=\d)/, "−"));
     if (number) element.title = value;
     return element;
@@ -154,6 +155,8 @@
     fillTable(state, json.table, json.caption);
     if (json.empty || !drawing?.data?.length) return say(state, json.empty || "No data yet.");
     const Plotly = await loadPlotly();
+    // One by one, each painted before the next is drawn.
+    await (line = line.then(() => new Promise((go) => setTimeout(go, 20))));
     if (!state.drawn) state.plot.replaceChildren();
     // A fixed uirevision keeps the reader's zoom while a live figure grows.
     await Plotly.react(state.plot, drawing.data, { uirevision: "kept", ...drawing.layout, autosize: true }, CONFIG);

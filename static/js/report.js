@@ -21,6 +21,7 @@
   async function drawAlone(figure) {
     const plot = plotOf(figure), theme = window.benchsiteTheme(), drawing = drawingOf(figure, theme);
     if (!drawing) return;
+    if (!plot.data) plot.replaceChildren(); // the picture that stood there
     await window.Plotly.react(plot, drawing.data, { ...drawing.layout, autosize: true }, CONFIG);
     plot.setAttribute("role", "img");
     plot.setAttribute("aria-label", figure.querySelector("figcaption").textContent || "Figure");
