@@ -79,7 +79,7 @@ def rotate(webhook: Webhook, by: User) -> str:
     """A new secret, shown this once; for a day everything is signed with the old one as well."""
     locked = Webhook.objects.select_for_update().get(pk=webhook.pk)
     try:
-        before = secrets_of(locked)[0]
+        before = next(iter(secrets_of(locked)), "")
     except CannotOpen:
         before = ""  # Nobody can sign with it any more: receivers change at once.
     secret = _new_secret()
