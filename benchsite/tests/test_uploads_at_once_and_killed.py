@@ -146,7 +146,7 @@ def upload_while_killing(web, token, number: int, kills: int, seed: int, longest
     def upload() -> None:
         make = lambda n: body_of(typical(seed * number + n), n)  # noqa: E731
         prefix = f"kill-{seed}"
-        found.append(send_all(web.url, token, range(number), make, connections=6, prefix=prefix, patience_s=1_800))
+        found.append(send_all(web.url, token, range(number), make, connections=6, prefix=prefix, patience_s=600))
         done.set()
 
     thread = threading.Thread(target=upload)

@@ -29,7 +29,7 @@ def read_plan(text: str) -> PlanFile:
         raise PlanRefused(f"A plan file has at most {LONGEST:,} characters, this one has {len(text):,}.")
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # Of a number with thousands of digits Python says no more than this.
         raise PlanRefused(f"This is no TOML: {error}.") from None
     except RecursionError:
         raise PlanRefused("This is no plan file: its tables are nested too deeply.") from None

@@ -107,6 +107,7 @@ def test_it_says_which_thresholds_judged(team: Team, user):
         ('maxmemory = "1GB"', 'maxmemory = "1GB"\nrequirepass = "x"', "'requirepass' is not known here"),
         ('recordcount = "2000"', 'recordcount = "2000"\nexporter = "a.Class"', "exporter"),
         ("[matrix]", "[matrix", "no TOML"),
+        ("[matrix]", "[matrix]\nseed = " + "9" * 5_000, "no TOML"),
         ("seed = 1", "seed = -1", "seed must be"),
         ("8,\n", '"8",\n', "rungs must be"),
     ],
