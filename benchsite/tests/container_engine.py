@@ -38,7 +38,7 @@ class TestEngine:
 
     def __init__(self, folder: Path, driver: str) -> None:
         self.folder, self.address = folder, f"unix://{folder}/docker.sock"
-        folder.mkdir()
+        folder.mkdir(parents=True)
         self.log = folder / "dockerd.log"
         argv = [
             *("dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none", f"--storage-driver={driver}"),
@@ -74,6 +74,8 @@ class TestEngine:
             if (place := line.split(" ")[1]).startswith(f"{self.folder}/"):
                 subprocess.run(["umount", "--lazy", place], check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self.folder.parent.rmdir()
 
     def add_image(self, system: str, tag: str = "") -> str:
         """An image of this machine's `system`, by the official name; `tag`: another than the catalog's own."""
@@ -108,7 +110,6 @@ def start_engine() -> TestEngine | str:
     if not (shutil.which("dockerd") or Path("/usr/sbin/dockerd").exists()):
         return "There is no dockerd: apt-get install docker.io."
     base = Path(tempfile.mkdtemp(prefix="bs-docker-", dir="/var/tmp"))
-    base.chmod(0o755)
     said = ""
     for driver in ("overlay2", "vfs"):
         engine = TestEngine(base / driver, driver)
