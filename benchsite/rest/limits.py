@@ -27,13 +27,21 @@ WINDOW_S: Final = 60
 PATIENCE_S: Final = 0.2
 # After Redis did not answer it is left alone for so long.
 AWAY_S: Final = 5.0
-# Charged only where it fits: what is refused for want of room leaves the room to smaller ones.
+# Begun only in a minute with room; what goes beyond it is taken from the minutes that follow, one of KEYS for each.
 CHARGE: Final = """
-local used = tonumber(redis.call('GET', KEYS[1]) or '0')
-if used + tonumber(ARGV[1]) > tonumber(ARGV[2]) then return {used, 0} end
-used = redis.call('INCRBY', KEYS[1], ARGV[1])
-redis.call('EXPIRE', KEYS[1], ARGV[3])
-return {used, 1}
+local number, quota, used = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(redis.call('GET', KEYS[1]) or '0')
+if used >= quota then return {used, 0} end
+local first = used + math.min(number, quota - used)
+for place, key in ipairs(KEYS) do
+  local part = math.min(number, math.max(0, quota - tonumber(redis.call('GET', key) or '0')))
+  if part > 0 then
+    redis.call('INCRBY', key, part)
+    redis.call('EXPIRE', key, (place + 1) * tonumber(ARGV[3]))
+    number = number - part
+  end
+  if number == 0 then break end
+end
+return {first, 1}
 """
 _away_until = 0.0
 
@@ -74,22 +82,24 @@ def spend(request: HttpRequest, token: UUID, names: Sequence[Name]) -> None:
 
 
 def spend_uploads(request: HttpRequest, token: UUID, number: int) -> None:
-    """Count so many uploads of one request, all or none. Raises Problem("quota-exceeded") where they do not fit."""
+    """Count so many uploads of one request, which may take those of the coming minutes too.
+
+    Raises Problem("quota-exceeded") where this minute has none left; nothing is counted then.
+    """
     quota = quota_of("uploads")
     found = _charge(token, number, quota) if quota else None
     if found is None:
         return
-    spent, fits = found
+    spent, begun = found
     request.spent = [*_spent(request), spent]  # type: ignore[attr-defined]
-    if fits:
+    if begun:
         return
-    left = "none is left" if not spent.left else f"{spent.left} {'is' if spent.left == 1 else 'are'} left"
-    wait = f"Split it, or wait {spent.ends_in_s} s" if number <= quota else f"Split it into parts of at most {quota}"
+    wait = spent.ends_in_s
     raise Problem(
         "quota-exceeded",
-        f"This batch is {number} uploads; a token has {quota} a minute, of which {left}. Nothing of it was stored or "
-        f"counted. {wait}.",
-        headers={"Retry-After": str(spent.ends_in_s)},
+        f"A token has {quota} uploads a minute, and this one has used them. Nothing of this batch was stored or "
+        f"counted. Wait {wait} s.",
+        headers={"Retry-After": str(wait)},
     )
 
 
@@ -117,14 +127,16 @@ def _leave_alone(error: RedisError) -> None:
 
 
 def _charge(token: UUID, number: int, quota: int) -> tuple[Spent, bool] | None:
-    """What is used of the uploads then, and whether these fitted; None: nobody counts now."""
+    """What is used of this minute's uploads then, and whether these were counted; None: nobody counts now."""
     if time.monotonic() < _away_until:
         return None
     window, ends_in_s = _window()
-    key = f"limit:uploads:{token}:{window}"
+    # What a batch before took from coming minutes ends where a minute has room, so those that follow are untouched.
+    minutes = range(window, window + -(-number // quota) + 1)
+    keys = [f"limit:uploads:{token}:{minute}" for minute in minutes]
     try:
         # Its types say that it may be awaited; this client never is.
-        said = cast(list[int], _redis(settings.REDIS_URL).eval(CHARGE, 1, key, number, quota, 2 * WINDOW_S))
+        said = cast(list[int], _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, number, quota, WINDOW_S))
     except RedisError as error:
         _leave_alone(error)
         return None
