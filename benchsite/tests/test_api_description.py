@@ -9,6 +9,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped,unuse
 from benchsite.management.commands.openapi import FILE
 from benchsite.tests.asking import Program, described
 
+pytestmark = pytest.mark.slow
+
 ENDPOINTS = described()
 NAMES = [said["operationId"] for _, _, said in ENDPOINTS]
 

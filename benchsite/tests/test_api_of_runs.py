@@ -15,7 +15,7 @@ from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
 
 __all__ = ["artifact_folder"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 # Token, its use, and what the endpoint itself asks.
 QUERIES = {
     "/runs": 3, "/runs/{run}": 3, "/runs/{run}/measurements": 6, "/runs/{run}/findings": 5, "/runs/{run}/events": 4,

@@ -8,6 +8,8 @@ from benchsite.bench import outputs, reading
 from runs.ycsb.hdr import read_logs
 from runs.ycsb.readers import read_file
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_logs_hold_what_the_library_reads_too(tmp_path):
     assert outputs.write_logs(tmp_path, 3) == 3 * 4 * 4

@@ -13,7 +13,7 @@ from reports.models import Report
 from runs.models import Upload
 from runs.tests.factories import make_matrix, make_run, make_schedule, make_sweep, make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 ENDPOINTS = described()
 # What everybody may read; badges have secret addresses of their own.
 PUBLIC = {"list_formats", "report_badge", "verdict_badge", "history_sparkline"}

@@ -22,7 +22,7 @@ from runs.models import Machine
 from runs.tests.factories import make_run, make_team, make_user
 from runs.tests.world import make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 APPS = ("teams", "runs", "workers", "reports")
 # Of the API, which takes no session, there is a walk of its own.
 ELSEWHERE = ("api/", "admin/", "sso/")

@@ -14,7 +14,7 @@ from reports.queries import curves, stored_series
 from runs.copies import config_key, sweep_columns
 from runs.models import Finding, Matrix, Measurement, Run, Series, Sweep, Upload
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 WANTED = Wanted(runs=2_500, measurements_per_run=3, with_series=3, series_seconds=1_300)
 

@@ -20,7 +20,7 @@ from runs.tests.factories import (
 )
 from runs.tests.pages import UGLY, busy_matrix, queries_of, text_of, viewer_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def test_somebody_unknown_is_asked_to_sign_in():

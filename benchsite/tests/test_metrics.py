@@ -10,7 +10,7 @@ from benchsite.metrics import ENDED_KEY
 from runs.models import LoadGenerator
 from runs.tests.factories import make_load_generator, make_run, make_sweep, make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

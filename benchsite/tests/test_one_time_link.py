@@ -61,6 +61,7 @@ def test_it_refuses_somebody_who_may_no_longer_sign_in(user):
     assert use_link(token) is None
 
 
+@pytest.mark.slow
 def test_two_browsers_at_once_get_one_sign_in(transactional_db, user, race):
     for _ in range(10):
         token = token_of(make_link(user))

@@ -8,7 +8,7 @@ from runs.models import Run
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep, make_user
 from runs.tests.pages import queries_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import artifact_folder
 
 __all__ = ["artifact_folder"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 OF_A_RUN = ("", "live/", "cancel/", "again/", "annotate/", "exclude/")
 OF_A_MATRIX = ("", "live/", "cancel/", "resume/", "notes/")

@@ -9,6 +9,8 @@ import pytest
 
 from benchsite import prerequisites
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(prerequisites.__file__)
 
 

@@ -5,6 +5,8 @@ import pytest
 from benchsite.production import SAMPLE_KEY
 from benchsite.tests.settings_under import KEY, PRODUCTION, python, setting
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.slow
 def test_it_passes_djangos_own_check(tmp_path):

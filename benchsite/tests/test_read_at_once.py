@@ -11,6 +11,8 @@ from runs.uploading.at_once import Brought, TooMuchAtOnce, judged, read_at_once
 from runs.uploading.reading import runs_in
 from runs.ycsb.errors import LimitExceeded
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["import_folder"]
 FOLDERS = ("hdrhistogram_verbose", "two_clients", "intended", "histogram", "raw_file", "go_ycsb", "killed", "target")
 

@@ -13,7 +13,7 @@ from runs import artifacts
 from runs.models import Artifact, Measurement, Run, RunEvent, Series
 from runs.tests.factories import make_run, make_sweep
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from runs.tests.factories import make_matrix, make_run, make_sweep
 from runs.tests.pages import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 LISTS = {"runs": "/runs/", "sweeps": "/sweeps/", "histories": "/history/", "matrices": "/matrices/"}
 FORMULA = '=HYPERLINK("http://example","x")'
 

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from django.conf import settings
 
+pytestmark = pytest.mark.slow
+
 CLIENT = settings.BASE_DIR / "static" / "benchsite-upload.py"
 RUN = {
     "id": "1", "name": "redis \x1b[31mA\r\n16t", "permalink": "http://x/1", "url": "/api/v1/runs/1", "phase": "measure",

@@ -14,7 +14,7 @@ from reports.tests.verdicts import commit_runs, headers, make_test
 from runs.deleting import RunPinned, delete_run
 from runs.tests.factories import make_run, make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from django.core.management import call_command
 
 from reports.analysis.change_rates import CASES, HEADER, rate, row
 
+pytestmark = pytest.mark.slow
+
 DOCS = settings.BASE_DIR / "docs" / "changes-over-time.md"
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep, make_workload
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 COMPARE = "/compare/"
 HOSTILE = "<script>alert(1)</script>"
 

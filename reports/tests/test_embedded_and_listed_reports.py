@@ -10,7 +10,7 @@ from reports.models import Report
 from reports.tests.snapshots import published
 from runs.tests.factories import make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def test_a_figure_may_be_framed_by_this_site_alone_where_nobody_said_otherwise(team, client):

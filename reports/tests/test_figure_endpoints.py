@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from runs.tests.factories import make_run, make_sweep
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 KEYS = {"figure", "caption", "table", "empty", "live", "height", "csv", "json", "md", "tex"}
 COMPARED = ["ceilings", "latency", "percentiles", "stability", "scalability", "durability", "price"]
 

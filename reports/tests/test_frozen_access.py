@@ -12,7 +12,7 @@ from reports.models import Report
 from reports.tests.snapshots import published
 from runs.tests.factories import make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PARTS = (
     "", "@1", ".json", ".csv", ".md", ".html", "@1.json", "/embed", "/figures/ceilings/", "@1/figures/ceilings.csv",
     "/tables/points.md", "@1/figures/ceilings.json",

@@ -14,7 +14,7 @@ from reports.tests import frozen as measured
 from reports.tests.snapshots import published
 from runs.models import Matrix, Run, Sweep
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def page_at(client, report, end=""):

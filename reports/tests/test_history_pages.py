@@ -18,7 +18,7 @@ from runs.models import Run
 from runs.tests.factories import make_run, make_spec, make_sweep, make_team, make_user
 from runs.tests.pages import counted, text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 START = dt.datetime(2026, 1, 5, 3, 0, tzinfo=dt.UTC)
 
 

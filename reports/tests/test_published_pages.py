@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from runs.studies import studies
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 SLUGS = [one.slug for one in studies()]
 # Session, person, membership with the team.
 QUERIES = 3

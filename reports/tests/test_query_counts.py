@@ -10,7 +10,7 @@ from reports.queries import remembering
 from runs.models import Run, Sweep
 from runs.tests.factories import make_database, make_matrix, make_run, make_sweep, make_workload
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MODES = ("off", "everysec", "always")
 

@@ -94,6 +94,7 @@ def test_the_second_worked_example_shows_no_difference():
     assert cliffs_delta(B2, A2) == pytest.approx(0.60)
 
 
+@pytest.mark.slow
 def test_it_agrees_with_scipys_tests():
     import numpy as np
     from scipy import stats

@@ -19,7 +19,7 @@ from reports.tests.frozen import measured_matrix
 from runs.kits.plan_file import read_plan
 from runs.models import Measurement, Run, Sweep
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def about(matrix, **fields):

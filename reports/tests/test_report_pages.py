@@ -14,7 +14,7 @@ from reports.models import Report
 from reports.tests.frozen import measured_matrix, published
 from runs.tests.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -172,6 +172,7 @@ def test_a_web_address_that_somebody_wrote_stays_and_is_named():
         assert Redactor({"zeus-lab": "machine 1"}).clean(private, "notes", written=True) == "[web address]"
 
 
+@pytest.mark.slow
 def test_nothing_hostile_takes_long():
     hostile = [
         "a." * 50_000,

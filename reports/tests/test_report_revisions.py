@@ -12,7 +12,7 @@ from reports.frozen.revisions import ContentRefused, content_of, write_revision
 from reports.models import Report, ReportRevision
 from reports.tests.frozen import published
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

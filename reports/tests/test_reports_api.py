@@ -13,7 +13,7 @@ from reports.models import Report, ReportRevision
 from reports.tests.frozen import measured_matrix, published
 from runs.tests.factories import make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 WHERE = "/api/v1/reports"
 
 

@@ -127,6 +127,7 @@ def spoilt_layout(layout):
     return {**layout, "annotations": [{"text": EVIL}, *layout["annotations"]]}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_no_text_of_a_report_becomes_an_element(team, client):
     content = spoilt_content(team)

@@ -140,6 +140,7 @@ WRITTEN = st.one_of(
 
 
 # A machine that benchmarks other things meanwhile is slow, and no less right.
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from([*NAMES, "with", "other"]), st.lists(WRITTEN, max_size=4)))
 def test_reading_never_fails_and_its_address_is_a_fixed_point(parameters):

@@ -13,7 +13,7 @@ from reports.frozen.revisions import content_of, write_revision
 from reports.models import Report
 from reports.tests.snapshots import published
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from runs.tests.factories import make_cluster, make_database, make_machine, make_run, make_sweep, make_workload
 from runs.tests.world import UGLY
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def measured(team, purpose="measured", **fields):

@@ -13,7 +13,7 @@ from conftest import signed_in
 from runs.models import Sweep
 from runs.tests.factories import make_matrix, make_run, make_sweep, make_user, make_workload
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def measured(team, **fields):

@@ -155,6 +155,7 @@ def test_golden_ratios_are_judged_as_the_study_of_methods_says():
     assert metric.state is State.IMPROVED and judge([throughput(b, a)], ALIKE).verdict == Verdict.REGRESSION
 
 
+@pytest.mark.slow
 def test_false_reds_are_rare_over_noise_alone():
     """Five metrics, five repeats, 4 % noise and no change: red in at most 1 of 50."""
     chance = random.Random(11)

@@ -17,7 +17,7 @@ from runs.copies import config_key
 from runs.models import Run
 from runs.tests.factories import make_database, make_run, make_spec, make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

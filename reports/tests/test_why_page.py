@@ -21,7 +21,7 @@ from runs.tests.factories import (
 )
 from runs.tests.world import UGLY
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def shown(client, a="", b="", status=200):

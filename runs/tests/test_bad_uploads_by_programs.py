@@ -16,7 +16,7 @@ from runs.tests.programs import MANIFEST, MULTIPART, Program, multipart
 from runs.uploading.arriving import MOST_FILES
 
 __all__ = ["import_folder"]
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 ROWS = (Upload, Run, Sweep, Artifact, UploadKey)
 UGLY = [
     "<script>alert(1)</script>", "{{ 7|add:7 }}", "=cmd|' /C calc'!A0", "+1", "@SUM(1)", "שלום", "العربية",

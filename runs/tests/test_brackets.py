@@ -19,7 +19,7 @@ from runs.tests.factories import (
 )
 from runs.tests.pages import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

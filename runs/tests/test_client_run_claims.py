@@ -9,6 +9,8 @@ from runs import client_lifecycle
 from runs.models import ClientRun, Run
 from runs.tests.factories import make_load_generator, make_run, make_sweep
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def waiting(transactional_db):

@@ -11,7 +11,7 @@ from runs.tests.importing import answers, bring, import_folder, save, sent, summ
 from runs.tests.pages import text_of
 
 __all__ = ["import_folder"]
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 COMMIT = "3f2a91c7d0e4b5a6978812345678abcdef012345"
 
 

@@ -7,7 +7,7 @@ from runs.models import Cluster, Database, Machine, Workload
 from runs.tests.factories import make_cluster, make_database, make_machine, make_workload
 from runs.tests.world import browser, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

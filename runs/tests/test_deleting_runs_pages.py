@@ -9,7 +9,7 @@ from runs.models import Run
 from runs.tests.factories import make_run, make_sweep, make_user
 from runs.tests.pages import text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

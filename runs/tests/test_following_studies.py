@@ -11,7 +11,7 @@ from runs.tests.pages import UGLY, text_of
 from runs.tests.test_matrix_builder import BINDINGS
 from runs.tests.world import browser
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 SMALL = {"template": "thumbtack-2013", "scenario": "durable", "scale": "small"}
 
 

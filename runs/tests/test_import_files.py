@@ -31,7 +31,7 @@ from runs.uploading import arriving, life, reading, recognised
 from runs.uploading.recognised import MOST_RUNS
 
 __all__ = ["import_folder"]
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 PAGES = ("import", "import-progress", "import-group", "import-discard")
 
 

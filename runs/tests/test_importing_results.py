@@ -11,7 +11,7 @@ from runs.tests.importing import DATA, answers, bring, corpus, import_folder, sa
 from runs.tests.pages import text_of
 
 __all__ = ["import_folder"]
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 
 
 def test_it_shows_what_was_recognised_before_anything_is_saved(client_in):

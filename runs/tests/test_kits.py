@@ -189,6 +189,7 @@ PLANS = st.builds(
 )
 
 
+@pytest.mark.slow
 @seed(20261121)
 @settings(max_examples=120, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 @given(PLANS)

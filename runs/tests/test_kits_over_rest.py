@@ -18,7 +18,7 @@ from runs.models.run import Status
 from runs.tests.factories import make_team, make_user
 from runs.tests.planning_world import a_matrix
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 ROOT = "/api/v1/matrices"
 
 

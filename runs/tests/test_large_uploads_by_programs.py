@@ -15,7 +15,7 @@ from runs.uploading import life
 from runs.uploading.working import work_on
 
 __all__ = ["import_folder"]
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 
 
 @pytest.fixture

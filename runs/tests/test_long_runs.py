@@ -17,7 +17,7 @@ from runs.ycsb.tests.hdrlogs import file_of, lines_of
 from runs.ycsb.tests.samples import made_log
 
 __all__ = ["artifact_folder"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 SECONDS = 150
 

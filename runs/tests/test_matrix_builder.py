@@ -18,7 +18,7 @@ from runs.tests.factories import (
 )
 from runs.tests.world import browser, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 BINDINGS = {system.binding.name: "digest" for system in load_catalog().systems.values()}
 

@@ -18,7 +18,7 @@ from runs.tests.factories import (
 )
 from runs.tests.pages import STATUSES, UGLY, busy_matrix, queries_of, text_of, viewer_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def url(matrix, what=""):

@@ -20,7 +20,7 @@ from runs.tests.factories import (
 )
 from runs.tests.world import UGLY, browser, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 LISTS = ("machines", "clusters", "databases", "workloads", "systems", "matrices", "matrix-add")
 PAGES = ("machine", "cluster", "database", "workload", "machine-edit", "cluster-edit", "database-edit", "workload-edit",

@@ -19,7 +19,7 @@ from runs.planning import expand
 from runs.tests.factories import make_cluster, make_load_generator, make_machine, make_user
 from runs.tests.planning_world import a_matrix
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def counts():

@@ -214,6 +214,7 @@ def test_it_submits_once(study):
     assert Run.objects.count() == 25
 
 
+@pytest.mark.slow
 def test_it_submits_in_a_number_of_queries_that_does_not_grow(study, django_assert_max_num_queries):
     large = study(repeats=20)
     with django_assert_max_num_queries(30):

@@ -15,6 +15,8 @@ from django.core.management import call_command
 
 from runs.ycsb.tests.samples import DATA
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SUMMARY = """YCSB Client 0.17.0
 [OVERALL], RunTime(ms), 10018

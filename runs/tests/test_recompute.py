@@ -15,7 +15,7 @@ from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
 
 __all__ = ["artifact_folder"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

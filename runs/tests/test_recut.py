@@ -13,7 +13,7 @@ from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
 
 __all__ = ["artifact_folder"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NUMBERS = ("count", "ok", "failed", "mean_us", "min_us", "max_us", "p50_us", "p99_us", "p9999_us", "returns")
 
 

@@ -5,7 +5,7 @@ import pytest
 from runs.tests.factories import finding, make_run, make_sweep
 from runs.tests.pages import text_of, viewer_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 WHY = "the client was <small> on purpose"
 
 

@@ -22,7 +22,7 @@ from runs.tests.factories import (
 from runs.tests.pages import FAILURES, STATUSES, UGLY, artifact_folder, queries_of, sign_in, text_of, viewer_of
 
 __all__ = ["artifact_folder"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def url(run, what=""):

@@ -12,7 +12,7 @@ from runs.tests.recorded import recorded_run
 from runs.ycsb.series import POINT, Series
 
 __all__ = ["artifact_folder"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from runs.pages.listing import RunFilter
 from runs.tests.factories import make_matrix, make_run, make_sweep, make_workload
 from runs.tests.pages import FAILURES, STATUSES, UGLY, queries_of, text_of, viewer_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 URL = "/runs/"
 
 

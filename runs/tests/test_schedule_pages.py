@@ -13,7 +13,7 @@ from runs.schedules import keeping
 from runs.schedules.times import Rule
 from runs.tests.factories import make_matrix, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 DAILY = {"name": "Nightly", "every": "day", "at": "03:00", "hours": "6"}
 
 

@@ -20,7 +20,7 @@ from runs.tests.factories import (
     make_workload,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 DAILY = Rule("day", time(3, 0))
 NIGHT = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -118,6 +118,7 @@ def test_what_is_wrong_in_the_form_is_said_beside_it(team):
     assert client.get(reverse("threshold-edit", args=["nothing"])).status_code == 404
 
 
+@pytest.mark.slow
 def test_every_threshold_has_its_page_with_defaults_it_accepts(team):
     client = browser(team, Role.ADMIN)
     for name, about in THRESHOLDS.items():

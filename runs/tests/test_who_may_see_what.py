@@ -9,7 +9,7 @@ from runs import urls
 from runs.tests.factories import make_team
 from runs.tests.world import browser, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 # Which thing of the world an address names, by the beginning of the address' name.
 THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run", "artifact", "import")

@@ -23,7 +23,7 @@ from runs.models import Run
 from runs.tests.factories import make_run, make_sweep, make_team, make_user
 from workers.delivering import AT_ONCE, Deliverer
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 FINISHED = "matrix_finished"
 
 

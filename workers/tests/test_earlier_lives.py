@@ -14,6 +14,8 @@ from workers.guardian import start_time
 from workers.registry import end_earlier_lives
 from workers.tests.trees import ROOT, all_gone, family, lives, owner, told_pid
 
+pytestmark = pytest.mark.slow
+
 GONE = {"guardian_pid": 1, "guardian_started": "long ago", "owner_pid": 1, "owner_started": "long ago"}
 
 

@@ -16,6 +16,8 @@ from benchsite.places import Account
 from workers.guarded import LOST, StartError, start_guarded
 from workers.tests.trees import ROOT, all_gone, family, lives, owner, told_pid, until
 
+pytestmark = pytest.mark.slow
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's help is Linux's")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs processes as another account")
 

@@ -11,7 +11,7 @@ from runs.tests.factories import make_client_run, make_load_generator, make_mach
 from runs.tests.pages import UGLY, queries_of, text_of
 from workers.models import Lease
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 URL = "/load-generators/"
 
 

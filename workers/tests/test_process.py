@@ -14,6 +14,8 @@ from workers import process
 from workers.process import StartError, run_process
 from workers.tests.trees import all_gone, family, told_pid, until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(tmp_path):

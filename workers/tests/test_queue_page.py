@@ -16,7 +16,7 @@ from runs.tests.factories import (
 )
 from runs.tests.pages import UGLY, queries_of, text_of, viewer_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 URL = "/queue/"
 
 

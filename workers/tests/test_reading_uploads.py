@@ -26,7 +26,7 @@ from workers.presence import host_key
 from workers.tasks import read
 
 __all__ = ["import_folder"]
-pytestmark = [pytest.mark.usefixtures("import_folder")]
+pytestmark = [pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from benchsite.teams.models import ApiToken, Membership, Role
 from benchsite.teams.tokens import TokenRefused, bearer_of
 from runs.tests.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 READ, WRITE, DELETE = "runs:read", "runs:write", "runs:delete"
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from benchsite.teams.guessing import MOST_OF_A_NAME, MOST_OF_AN_ADDRESS
 from runs.tests.factories import make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

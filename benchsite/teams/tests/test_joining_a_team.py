@@ -13,7 +13,7 @@ from benchsite.teams import membership
 from benchsite.teams.models import AuditEntry, Invitation, Membership, Role, User
 from runs.tests.factories import make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PASSWORD = "a horse, correct, with a battery"
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from benchsite.teams.models import AuditEntry, SignedIn
 from runs.tests.factories import make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NEW = "another horse, quite a correct one"
 
 

@@ -16,7 +16,7 @@ from benchsite.teams.models import AuditEntry, Membership, Role, SignedIn, User
 from benchsite.teams.tests.identity_provider import CLIENT_ID, SECRET, identity_provider
 from runs.tests.factories import make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[3]
 
 

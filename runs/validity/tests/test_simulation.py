@@ -1,6 +1,10 @@
 """How often the statistical checks are wrong stays within what the documentation states."""
 
+import pytest
+
 from runs.validity.simulation import CASES, rates
+
+pytestmark = pytest.mark.slow
 
 
 def test_no_check_cries_wolf_or_sleeps():

@@ -65,6 +65,7 @@ def test_it_knows_when_an_interval_began():
     assert (log.start_s[1:] >= log.start_s[:-1] + log.length_s[:-1] - 0.0011).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.one_of(st.integers(0, 2500), st.integers(0, 10**9)), max_size=30), min_size=1, max_size=5))
 def test_it_agrees_with_the_python_port_of_hdrhistogram(intervals):
@@ -233,6 +234,7 @@ values = st.one_of(st.integers(0, 3000), st.integers(0, 10**9), st.integers(0, 2
 logs = st.lists(st.lists(values, max_size=12), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(logs, logs, st.sampled_from([1, 2]), st.booleans(), st.integers(1, 5000))
 def test_it_reads_what_was_written_in_pieces_of_any_size(first, second, version, tagged, piece):
@@ -293,6 +295,7 @@ def test_it_refuses_impossible_resolutions(digits):
         read_log([*HEAD, line, line])
 
 
+@pytest.mark.slow
 def test_it_does_not_inflate_a_bomb_of_five_digits_either():
     inner = struct.pack(">iiiiqqd", 0x1C849313, 2**30, 0, 5, 1, 2**40, 1.0) + bytes(120_000_000)
     packed = zlib.compress(inner)

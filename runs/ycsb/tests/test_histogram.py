@@ -44,6 +44,7 @@ def test_it_knows_the_ends_and_the_middle_of_a_bucket(value, lowest, median, hig
     assert (lowest_value(index), median_value(index), highest_value(index)) == (lowest, median, highest)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.lists(values_us, min_size=1, max_size=60))
 def test_it_agrees_with_the_python_port_of_hdrhistogram(values):

@@ -147,6 +147,7 @@ def test_it_gives_the_numbers_of_long_and_late_intervals_and_of_failures():
     assert_same(clients[:2], Cut(phase="load"))
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_it_gives_the_numbers_of_any_logs(data):
@@ -240,6 +241,7 @@ def test_it_is_cut_again_as_if_it_had_been_cut_so_at_first(cut):
     assert_same_numbers(recut(kept.stored(), statements(clients), cut), merged_in_memory(clients, cut))
 
 
+@pytest.mark.slow
 def test_it_cuts_a_long_run_at_whole_tens(monkeypatch):
     monkeypatch.setattr(ingesting, "LONGEST_FINE_S", 100)
     clients = [made(0, lively(1, 300), lively_updates(300)), made(1, lively(2, 290, first_s=3.3))]
@@ -281,6 +283,7 @@ def nowhere(name: str) -> Iterator[Write]:
     yield lambda data: None
 
 
+@pytest.mark.slow
 def test_its_memory_does_not_grow_with_the_length_of_the_logs():
     lines = lines_of(lively(1, 1, per_second=3000))
     payload = lines[4].partition(",")[2].partition(",")[2]

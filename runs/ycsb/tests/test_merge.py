@@ -239,6 +239,7 @@ def test_it_adds_up_the_threads_time():
 log_parts = st.lists(st.lists(st.integers(0, 10**7), min_size=1, max_size=5), min_size=3, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(log_parts, log_parts, st.floats(-0.4, 0.4)), min_size=1, max_size=4), st.randoms())
 def test_it_does_not_depend_on_the_order_of_clients_or_logs(parts, dice: random.Random):

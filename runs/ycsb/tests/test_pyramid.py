@@ -27,6 +27,7 @@ def client(number: int, values: dict[int, list[int]]) -> ClientOutput:
 seconds = st.dictionaries(st.integers(0, 700), st.lists(st.integers(0, 10**7), min_size=1, max_size=5), min_size=1, max_size=12)  # fmt: skip  # noqa: E501
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(seconds, min_size=1, max_size=3), st.integers(-700, 700))
 def test_every_level_is_that_of_all_its_values(parts, shift):

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.readers.tests.samples import read_text
+
+pytestmark = pytest.mark.slow
 
 NAMES = [
     "READ",

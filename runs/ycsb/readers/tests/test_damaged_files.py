@@ -151,6 +151,7 @@ def check_cuts(name: str, places: Iterator[int]) -> None:
             raise
 
 
+@pytest.mark.slow
 @each_sample
 def test_it_takes_no_cut_number_for_a_whole_one(name):
     check_cuts(name, cuts(SAMPLES[name]))
@@ -195,6 +196,7 @@ def test_it_never_raises_on_what_looks_like_an_output(text):
     check(read(text.encode()))
 
 
+@pytest.mark.slow
 @quick
 @given(st.data())
 def test_it_never_raises_on_outputs_with_parts_moved(data):
@@ -217,6 +219,7 @@ def check_flips(seeds: Iterator[int]) -> None:
             raise
 
 
+@pytest.mark.slow
 def test_it_survives_flipped_bytes():
     check_flips(iter(range(0, FLIPS, 20)))
 

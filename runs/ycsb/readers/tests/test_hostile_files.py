@@ -106,6 +106,7 @@ def test_it_opens_nothing_by_a_members_path(path, tmp_path, monkeypatch):
 # --- Lines, names and numbers without end ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("piece", "size"), [(b"x", 100), (b"[READ], 1, ", 1), (b"[", 1), (b"9", 1)])
 def test_it_reads_megabytes_without_a_line_end(piece, size):
     (file,) = read_file("long.txt", Repeated(piece, size * MIB))
@@ -186,6 +187,7 @@ def check_names(kind: str, count: int) -> None:
             assert len(operation.returns) + len(operation.extra) + len(operation.percentiles_us) <= MOST_NAMES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NAMED)
 def test_it_keeps_only_so_many_names(kind):
     check_names(kind, 4_000)
@@ -253,6 +255,7 @@ def memory_of(kind: str, size: int) -> int:
     return int(subprocess.run(argv, capture_output=True, text=True, check=True, cwd=ROOT).stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["status", "raw"])
 def test_it_needs_little_memory(kind):
     assert memory_of(kind, 4 * MIB) < MOST_KIB // 2
@@ -321,6 +324,7 @@ def check_time(kind: str, prefix: bytes) -> None:
     assert spent < 0.3 or spent < 25 * once, (kind, prefix, once, spent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefix", ["nothing", "status", "summary"])
 def test_it_takes_time_in_proportion(prefix):
     for kind in SLOW:

@@ -64,6 +64,7 @@ def test_it_finds_the_rows_a_loop_finds(lines):
     assert [lines[line.number] for line in odd] == others
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(NAMES[:4]), st.integers(0, 20_000), st.integers(0, 10**7)), min_size=1),
        st.integers(1, 7))  # fmt: skip
 def test_it_counts_every_second_as_a_loop_does(rows, pieces):

@@ -356,6 +356,7 @@ def test_a_cut_value_is_left_out():
     assert "in the middle of a line" in said(cut)
 
 
+@pytest.mark.slow
 def test_wherever_an_output_is_cut_it_is_not_called_complete():
     text = preamble() + summary(INSERT=3, READ=600, READ_MODIFY_WRITE=200, UPDATE=400, READ_FAILED=7)
     whole = one(text)
