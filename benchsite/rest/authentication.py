@@ -41,11 +41,7 @@ class Needs(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> Bearer:
         bearer = bearer_of(token.strip())
         if bearer is None:
-            raise Problem(
-                "unauthenticated",
-                "This token is unknown, has expired or was revoked, or its maker has left the team.",
-                headers={"WWW-Authenticate": CHALLENGE["WWW-Authenticate"] + ', error="invalid_token"'},
-            )
+            raise _unknown()
         limits.spend(request, bearer.token.pk, self.counted)
         if not bearer.scopes.intersection(self.scopes):
             has = ", ".join(sorted(bearer.scopes)) or "none"
@@ -58,6 +54,21 @@ class Needs(HttpBearer):
                 },
             )
         return bearer
+
+
+def _unknown() -> Problem:
+    return Problem(
+        "unauthenticated",
+        "This token is unknown, has expired or was revoked, or its maker has left the team.",
+        headers={"WWW-Authenticate": CHALLENGE["WWW-Authenticate"] + ', error="invalid_token"'},
+    )
+
+
+def ask_again(request: HttpRequest) -> None:
+    """Once a long body has come: what was taken from its sender meanwhile is theirs no more. Raises Problem."""
+    bearer = bearer_of(request.headers.get("Authorization", "").partition(" ")[2].strip())
+    if bearer is None or not bearer.scopes >= bearer_in(request).scopes:
+        raise _unknown()
 
 
 def bearer_in(request: HttpRequest) -> Bearer:

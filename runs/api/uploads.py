@@ -1,5 +1,6 @@
 """Runs that programs bring along: POST /runs, PUT /runs/by-key/{key}, POST /runs:batch, and how far a large one is."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
@@ -7,7 +8,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import Header, Query, Schema
 
-from benchsite.rest.authentication import Needs, bearer_in, team_in
+from benchsite.rest.authentication import Needs, ask_again, bearer_in, team_in
 from benchsite.rest.limits import spend_uploads
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import refusals
@@ -27,6 +28,8 @@ T = TypeVar("T")
 Kind = UploadKey.Kind
 State = Upload.State
 RETRY_AFTER_S: Final = "1"
+# After a body took so long to come, its token is asked for once more: it may have been revoked meanwhile.
+LONG_S: Final = 2.0
 REFUSALS: Final = refusals(400, 409, 413, 415, 422)
 BODY: Final = {
     "requestBody": {
@@ -177,10 +180,17 @@ class _body:
     """The body of a request for as long as it is needed; what went to disk goes with it."""
 
     def __init__(self, request: HttpRequest) -> None:
+        began = time.monotonic()
         try:
             self.body = read_body(request)
         except BodyRefused as error:
             raise Problem(error.slug, str(error)) from error
+        if time.monotonic() - began > LONG_S:
+            try:
+                ask_again(request)
+            except Problem:
+                self.body.close()
+                raise
 
     def __enter__(self) -> Body:
         return self.body

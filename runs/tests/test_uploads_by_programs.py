@@ -5,14 +5,17 @@ import json
 from pathlib import Path
 
 import pytest
+from django.db.models.functions import Now
 
-from benchsite.teams.models import Role
+from benchsite.teams.models import ApiToken, Role
+from runs.api import uploads
 from runs.models import Artifact, Run, Sweep, Upload, UploadKey
 from runs.tests.factories import make_team, make_user, make_workload
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
 from runs.tests.pages import text_of
 from runs.tests.programs import Program
 from runs.uploading import keys
+from runs.uploading.form_data import read_body
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
@@ -266,6 +269,17 @@ def test_it_needs_a_role_that_may(team):
 
     Membership.objects.filter(user=viewer).update(role=Role.VIEWER)
     assert said(program.post(), 403)
+
+
+def test_a_token_that_is_revoked_while_the_body_comes_stores_nothing(program, monkeypatch):
+    def slowly(request):
+        ApiToken.objects.update(revoked_at=Now())
+        return read_body(request)
+
+    monkeypatch.setattr(uploads, "read_body", slowly)
+    monkeypatch.setattr(uploads, "LONG_S", -1.0)
+    assert said(program.post(), 401)["type"] == "/problems/unauthenticated"
+    assert nothing_stored()
 
 
 def test_an_upload_of_another_team_is_not_there(program):
