@@ -2,11 +2,13 @@
 
 from io import StringIO
 
+import pytest
 from django.core.management import call_command
 
 from runs.validity.simulation import CASES
 
 
+@pytest.mark.slow
 def test_it_prints_one_table_for_one_seed():
     tables = []
     for seed in ("1", "1", "2"):

@@ -37,6 +37,7 @@ def test_it_is_five_modes_by_four_rungs_in_under_six_minutes(team, user, generat
     assert found.seconds < 360
 
 
+@pytest.mark.slow
 def test_a_second_study_keeps_the_first_and_cancels_what_waits_of_it(team, user, generators):
     first = submit_quick_study(team, user, generators)
     done = Run.objects.filter(matrix=first).order_by("position").first()

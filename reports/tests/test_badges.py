@@ -14,6 +14,8 @@ from reports.models import BadgeLink
 from reports.tests.verdicts import commit_runs, make_test
 from runs.tests.factories import make_user
 
+pytestmark = pytest.mark.slow
+
 UGLY = "<script>alert(1)</script>&\"'\x00\x1b{{ x }}\u202e\ud800"
 
 

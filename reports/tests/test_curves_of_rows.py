@@ -176,6 +176,7 @@ def test_a_team_sees_its_own_sweeps_only():
     assert not sweeps_of(make_team()).exists() and theirs.pk
 
 
+@pytest.mark.slow
 def test_more_sweeps_and_runs_ask_no_more_queries(django_assert_num_queries):
     team = make_team()
     database, workload = make_database(team=team), make_workload(team=team)

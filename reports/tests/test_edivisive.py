@@ -33,6 +33,7 @@ def test_it_weighs_the_worked_series_as_analysis_7_says():
     assert split.magnitude == pytest.approx(0.12054, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_p_is_a_little_smaller_than_with_unbiased_variances():
     from scipy.stats import ttest_ind
 

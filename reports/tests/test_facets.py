@@ -55,6 +55,7 @@ def test_they_are_of_one_matrix_or_one_phase(team, sweeps):
     assert facets(team, uuid.uuid4()).systems == () and facets(make_team(), None).labels == ()
 
 
+@pytest.mark.slow
 def test_each_facet_narrows_the_comparison(team, sweeps):
     redis, postgresql, load, uploaded = (sweep.pk for sweep in sweeps)
     first, second = sweeps[0], sweeps[1]
@@ -70,6 +71,7 @@ def test_each_facet_narrows_the_comparison(team, sweeps):
     assert names(team, phase="load") == {load}
 
 
+@pytest.mark.slow
 def test_days_are_whole_days_of_utc(team, sweeps):
     redis = sweeps[0]
     midnight = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)

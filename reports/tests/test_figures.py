@@ -21,6 +21,8 @@ from reports.figures.tables import percentiles_table
 from reports.figures.theme import DARK, LIGHT, labels_of, looks
 from reports.tests.curves import DISK, MEMORY, curve, one, operation, point
 
+pytestmark = pytest.mark.slow
+
 FRAMES = [Frame(LIGHT), Frame(DARK, narrow=True, notes=("Demonstration: too short to publish",))]
 HOSTILE = '<b onclick="x">A & B</b>'
 

@@ -42,6 +42,7 @@ def wave(size):
     return (levels * random.normal(1, 0.01, size)).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("along", AXES)
 @pytest.mark.parametrize("frame", [Frame(LIGHT), Frame(DARK, narrow=True)])
 def test_five_thousand_points_are_at_most_two_thousand_in_the_picture(along, frame):

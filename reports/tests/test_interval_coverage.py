@@ -38,6 +38,7 @@ def test_the_interval_is_that_of_the_pages():
         assert np.log(one.high / one.low) > 2 * error[i]
 
 
+@pytest.mark.slow
 def test_the_docs_quote_what_the_command_prints():
     out, began = StringIO(), time.process_time()
     call_command("interval_coverage", stdout=out)

@@ -129,6 +129,7 @@ def test_the_knee_of_a_ladder_of_targets_in_words():
     assert "at a target of 3.00k" in plain(knee_sentence(curve(points=points).knee))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_page_says_what_exclusions_change_and_what_to_measure_next(client_in, team):
     sweep = make_sweep(team=team)

@@ -52,6 +52,7 @@ def test_each_cluster_has_the_floor_of_its_own_repeats():
     assert noise_floors(make_team(), [calm]) == {} and noise_floors(team, []) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_what_does_not_count_tells_nothing_and_brackets_do():
     team = make_team()

@@ -21,7 +21,7 @@ from runs.tests.factories import (
     make_user,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

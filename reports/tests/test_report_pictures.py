@@ -84,6 +84,7 @@ def test_what_is_no_picture_of_a_figure_is_refused(bad):
         encoded_anew(BAD[bad]())
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_previews_elsewhere_find_it(team, client):
     report = published(team)

@@ -22,6 +22,8 @@ from runs.tests.factories import (
     make_workload,
 )
 
+pytestmark = pytest.mark.slow
+
 HOSTS = (
     "db7.prod.corp.example", "10.20.30.40", "fd00:12:34::56", "vault-gw.internal", "ip-172-31-9-8", "zeus-lab",
     "apollo-gen", "hermes.bastion.local", "hera-node", "artemis", "198.51.100.7:6379", "carol@corp.example",

@@ -21,6 +21,8 @@ from runs.tests.factories import (
 from runs.tests.pages import UGLY, text_of
 from runs.tests.world import make_world
 
+pytestmark = pytest.mark.slow
+
 
 def on(nodes, ceiling, row=("Redis", "always"), **changes):
     return Measured(row, nodes, ceiling, **changes)

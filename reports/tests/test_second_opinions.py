@@ -97,6 +97,7 @@ def test_kneedle_needs_a_curve(xs, ys):
     assert chord_knee(xs, ys) is None and kneedle(xs, ys) is None
 
 
+@pytest.mark.slow
 def test_usl_fits_the_published_benchmark():
     found = fit_usl(range(1, 33), CISCO)
     assert found.sigma == pytest.approx(0.0267159, abs=5e-7) and found.kappa == pytest.approx(7.69095e-4, abs=5e-9)

@@ -89,6 +89,7 @@ def test_a_long_run_is_shown_at_the_level_that_fits(client_in, long_run):
     assert len(answer["table"]["rows"]) == 1080
 
 
+@pytest.mark.slow
 def test_a_part_of_it_is_shown_second_by_second(client_in, long_run):
     answer = figure_of(client_in, long_run, from_s="990.5", to_s=1009)
     total, read, _ = answer["figure"]["data"]
@@ -103,6 +104,7 @@ def test_a_very_long_part_is_shown_at_a_coarser_level(client_in, long_run):
     assert len(figure_of(client_in, long_run, from_s=1000, to_s=8000)["table"]["rows"]) == 701
 
 
+@pytest.mark.slow
 def test_its_data_comes_second_by_second(client_in, long_run):
     lines = client_in.get(f"/figures/runs/{long_run.pk}/series.csv").content.decode().splitlines()
     assert len(lines) == 1 + 10_800

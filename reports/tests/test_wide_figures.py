@@ -25,6 +25,8 @@ from reports.tests.curves import DISK, MEMORY, curve, operation, point
 from runs.ycsb.encoded import Counts
 from runs.ycsb.histogram import indices_of
 
+pytestmark = pytest.mark.slow
+
 FRAMES = [
     Frame(LIGHT),
     Frame(DARK, narrow=True, notes=("Demonstration: too short to publish",)),

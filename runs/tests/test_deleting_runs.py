@@ -124,6 +124,7 @@ def test_two_who_delete_one_run_leave_one_entry(team, user, race):
     assert AuditEntry.objects.filter(kind="run_deleted").count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_content_is_not_removed_under_somebody_who_attaches_it(team, user):
     one, other = (make_run(make_sweep(team=team)) for _ in range(2))

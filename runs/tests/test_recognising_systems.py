@@ -79,6 +79,7 @@ def test_no_name_belongs_to_two_systems():
             assert taken.setdefault(name, system.slug) == system.slug, name
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300))
 def test_it_answers_whatever_is_said(said):
     assert recognise(said) in {None, *CATALOG.systems}

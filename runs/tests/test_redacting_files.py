@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ WORDS = (
 HISTOGRAM = "0.000,1.000,0.9,HISTFAAAAEV42pNpmSz/pwd=="
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(WORDS), max_size=40).map("".join))
 def test_it_hides_whatever_a_close_look_hides(text):
     assert without_secrets(text.encode())[0].decode() == redact(text)
@@ -29,6 +31,7 @@ def test_rows_of_histograms_are_never_touched(text):
             assert line in redacted.split("\n")
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=300))
 def test_it_never_raises(data):
     without_secrets(data)

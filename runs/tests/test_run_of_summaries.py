@@ -64,6 +64,7 @@ def found(check_id, severity, **more):
     return CheckResult(**texts)
 
 
+@pytest.mark.slow
 def test_bounds_are_called_bounds(client_in, run):
     write_set(run, 1, summarised(), [found("V05", "warn")])
     page = text_of(client_in.get(f"/runs/{run.pk}/")).replace(formatting.THIN, " ")
@@ -95,6 +96,7 @@ def test_what_nobody_stated_is_not_made_up(client_in, run):
     assert 'id="cut"' not in page
 
 
+@pytest.mark.slow
 def test_a_run_without_a_throughput_is_no_point(client_in, run):
     write_set(run, 1, summarised(throughput_ops_s=None, operations=()), [])
     page = text_of(client_in.get(f"/runs/{run.pk}/"))
@@ -115,6 +117,7 @@ def test_checks_that_were_not_assessed_are_a_group_of_their_own(client_in, run):
     assert [len(group) for group in (shown.telling, shown.not_assessed, shown.passed)] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_figures_and_tables_of_comparisons_show_the_bounds(client_in, run):
     run.sweep.runs.exclude(pk=run.pk).update(excluded_reason="another")
     write_set(run, 1, summarised(), [])

@@ -93,6 +93,7 @@ def test_everybody_in_the_team_reads_them_and_only_admins_change_them(team, admi
     assert "Because" not in browser(make_team(), Role.ADMIN).get(reverse("thresholds")).content.decode()
 
 
+@pytest.mark.slow
 def test_an_admin_changes_one_on_its_page_and_takes_it_back(team):
     client, address = browser(team, Role.ADMIN), reverse("threshold-edit", args=["setup_warn"])
     said = {"value": "3", "purpose": "tuning", "reason": "Connecting takes long here."}

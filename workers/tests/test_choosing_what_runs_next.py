@@ -3,6 +3,7 @@
 import uuid
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ def test_it_prefers_priority_then_age_then_place():
 machine_sets = st.sets(st.integers(0, 6), min_size=1, max_size=3)
 
 
+@pytest.mark.slow
 @given(st.lists(machine_sets, max_size=12), st.sets(st.integers(0, 6)))
 def test_chosen_runs_are_disjoint_and_nothing_more_would_fit(sets, busy_numbers):
     runs = [waiting(n, position=n, machines=[uuid.UUID(int=m + 1) for m in s]) for n, s in enumerate(sets)]

@@ -89,6 +89,7 @@ def test_it_frees_the_machines_of_an_ended_run(matrix):
     assert not Lease.objects.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["lost", "gone", "never"])
 def test_it_loads_anew_what_was_lost(matrix, state):
     load, first, second = runs_of(matrix)

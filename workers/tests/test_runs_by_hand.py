@@ -13,6 +13,7 @@ from workers import scheduling
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_it_never_starts_a_run_by_hand():
     scheduled = a_matrix()
     matrix = plan_by_hand(scheduled.team, plan_file_of(scheduled), Place(), None)

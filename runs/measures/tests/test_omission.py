@@ -60,6 +60,7 @@ def test_nothing_that_came_in_time_is_corrected():
     assert corrected(Histogram(), 10) == Histogram()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 300_000), max_size=12), st.integers(1, 20_000))
 def test_it_adds_what_one_would_by_hand(values, expected):

@@ -275,6 +275,7 @@ def test_it_judges(check_id, changes, expected):
     assert severity(check_id, facts(**changes)) == expected
 
 
+@pytest.mark.slow
 def test_it_says_what_was_measured_against_what_and_what_to_do():
     for check_id, changes, expected in CASES:
         found = result(check_id, facts(**changes))

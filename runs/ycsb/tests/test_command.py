@@ -71,6 +71,7 @@ def test_it_needs_a_duration_to_measure():
         client_properties_for_run(A, phase="measure", client=0, clients=1, threads=1)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 5000), st.integers(1, 20))
 def test_it_loads_every_record_exactly_once(records, clients):
     workload = check_workload({**A, "recordcount": str(records)})

@@ -175,6 +175,7 @@ def test_it_gives_the_numbers_of_any_logs(data):
         assert_same(clients, cut)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [1, 7, 4096, 1 << 20])
 def test_it_does_not_matter_in_which_pieces_a_log_comes(piece):
     paths = sorted((DATA / "two_clients/0").glob("*.hdr"))
@@ -230,6 +231,7 @@ def test_it_finds_the_last_operation_behind_empty_intervals_of_any_length():
     assert found.merged.clients[0].ended_s == log.start_time_s + 306
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [Cut(), Cut(10), Cut(12.5, 20), Cut(3, None, 30), Cut(phase="load")])
 def test_it_is_cut_again_as_if_it_had_been_cut_so_at_first(cut):
     clients = [

@@ -24,6 +24,7 @@ def same(one: Intervals, other: Intervals) -> bool:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(interval_lists, min_size=1, max_size=3), st.sampled_from(["READ", "Intended-READ", "Äußerst-FAILED"]))
 def test_it_comes_back_as_it_was(clients, name):
@@ -76,6 +77,7 @@ def test_it_reads_what_the_first_version_stored():
                 unpack_intervals(damaged)
 
 
+@pytest.mark.slow
 def test_it_takes_no_damage_for_other_numbers():
     (reads,) = (entry for entry in collect([(0, 0.0, logs("two_clients/0"))]) if entry.name == "READ")
     stored = pack_intervals(reads)

@@ -93,6 +93,7 @@ def test_long_intervals_are_spread_over_their_parts():
     assert found[60].points["count"].sum() == 6320
 
 
+@pytest.mark.slow
 def test_the_order_of_intervals_does_not_matter_within_an_hour():
     dice = np.random.default_rng(3)
     rows = [(float(second), 1.0, dice.integers(1, 10**5, 5).tolist()) for second in range(900)]

@@ -57,6 +57,7 @@ def test_it_leaves_ordinary_output_alone(name):
         assert redact(path.read_text()) == path.read_text()
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_it_changes_nothing_the_second_time(text):
     once = redact(text)

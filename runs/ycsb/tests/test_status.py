@@ -75,6 +75,7 @@ def test_it_never_raises(line):
     parse_status(line)
 
 
+@pytest.mark.slow
 @given(st.text(), st.text(alphabet="0123456789,.NaE=∞\ufffd-:[] CountMaxMinAvg"))
 def test_it_never_raises_on_a_damaged_status_line(label, damage):
     assert parse_status(f"{label} 7 sec: 1 operations; [READ: Count={damage}] [{damage}") is not None

@@ -86,6 +86,7 @@ def test_it_never_raises_anything_else(text):
         parse_summary(text)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([*LINES, "noise", "", "[X], y, z"])))
 def test_it_does_not_depend_on_line_ends_or_order_of_metrics(lines):
     try:

@@ -83,6 +83,7 @@ ARCHIVES: dict[str, Callable[[dict[str, bytes]], bytes]] = {
 lines = st.lists(st.text(st.characters(exclude_characters="\r\n\0\x1b\ufeff", codec="utf-8"), max_size=40), max_size=40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", SINGLE)
 @settings(max_examples=25)
 @given(lines=lines)

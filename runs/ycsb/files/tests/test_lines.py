@@ -44,6 +44,7 @@ def text_of(data: bytes, **limits: int) -> str:
     return b"".join(block.data for block in blocks_of(data, **limits)).decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @given(lines=st.lists(line.filter(bool), max_size=20).filter(is_like_output))
 @example(lines=["\U00010000"])
@@ -63,6 +64,7 @@ def test_it_does_not_matter_where_pieces_end(parts, piece):
     assert [line for line in found.split("\n") if line] == [line for line in expected.split("\n") if line]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 30), max_size=50), st.booleans())
 def test_lines_keep_their_numbers_across_blocks(lengths, ends):
     lines = [str(number).rjust(length, "x")[-60:] for number, length in enumerate(lengths)]

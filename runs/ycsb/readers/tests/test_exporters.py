@@ -83,6 +83,7 @@ def test_the_front_door_finds_objects_behind_text(write):
     assert run.complete
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 400))
 def test_text_alone_is_text(size):
@@ -127,6 +128,7 @@ def test_wherever_it_is_cut_it_is_not_called_complete(write):
                 assert operation.count in (None, whole.operations[name].count)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(alphabet='{}[]", :\n\\metricasuv0123456789.E-'))
 def test_it_never_raises(text):

@@ -45,6 +45,7 @@ def errors_of(content: bytes) -> list[str]:
 # --- Bombs ---
 
 
+@pytest.mark.slow
 def test_it_stops_a_gzip_that_becomes_a_gigabyte():
     bomb = packed_zeros(32 * MIB) * 32
     assert len(bomb) < 1.1 * MIB

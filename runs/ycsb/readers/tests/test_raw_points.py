@@ -49,6 +49,7 @@ noise = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(row, row, row, noise), max_size=60))
 def test_it_finds_the_rows_a_loop_finds(lines):
     text = "".join(line + "\n" for line in lines)

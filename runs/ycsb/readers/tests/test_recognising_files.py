@@ -63,6 +63,7 @@ def test_the_first_line_that_tells_decides():
     assert detect(go + SUMMARY) == "go-ycsb"
 
 
+@pytest.mark.slow
 def test_a_format_may_show_late():
     chatter = b"2023-06-05 16:13:47,477 INFO  something\n" * 250_000
     file = file_of(b"password=hunter2\n" + chatter + SUMMARY)

@@ -59,6 +59,7 @@ def digits_changed(line: str, seed: int) -> str:
     return "".join(str((int(sign) + seed) % 10) if sign.isascii() and sign.isdigit() else sign for sign in line)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.lists(lines, min_size=1, max_size=6), st.lists(st.integers(0, 9), max_size=5))
 def test_it_reads_many_as_it_reads_each(made, seeds):
