@@ -18,7 +18,7 @@ from runs.uploading import keys
 from runs.uploading.form_data import read_body
 
 __all__ = ["import_folder"]
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 
 
 @pytest.fixture
