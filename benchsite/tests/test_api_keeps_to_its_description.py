@@ -73,7 +73,7 @@ def test_it_is_kept_to_from_one_request_to_the_next(token, known):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1_800)
+@pytest.mark.timeout(7_200)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_it_is_kept_to_for_long(token, known, seed):
     ask_each(described(), token, known, examples=150, seed=seed)
