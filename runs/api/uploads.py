@@ -103,11 +103,13 @@ def upload_runs(
     summary="Upload a result under a name of its own",
     openapi_extra=BODY,
 )
-def put_runs(request: HttpRequest, key: str) -> HttpResponse:
+def put_runs(request: HttpRequest, key: str, query: Annotated[DryRun, Query()]) -> HttpResponse:
     """As `POST /runs`, under a natural key such as `github:123456:workload-a:r3`: the same content again is 200, other
-    content 409. The key is free again when its runs are deleted.
+    content 409. The key is free again when its runs are deleted. `?dry_run=1` judges and stores nothing (200).
     """
     with _body(request) as body:
+        if query.dry_run:
+            return _judged(request, body)
         if not keys.fits(key):
             raise Problem("validation-error", "A key has 1 to 255 printable ASCII characters.")
         return _stored(request, Kind.NATURAL, key, body)
@@ -164,8 +166,8 @@ def upload_batch(request: HttpRequest, query: Annotated[DryRun, Query()]) -> Htt
     """NDJSON: on each line a `key` (as in `PUT /runs/by-key/{key}`), a `manifest`, and `files` with `name` and either
     `text` or `base64`. Each line is stored by itself, and has one line in the answer, in the same order.
 
-    Each line counts as an upload of the token's quota. Of a batch that is more than what is left of it nothing is
-    stored or counted (429): split it. `?dry_run=1` judges the lines and stores nothing.
+    Each line counts as an upload of the token's quota, and what the minute has not left is taken from those that
+    follow; where it has none left, nothing is stored or counted (429). `?dry_run=1` judges and stores nothing.
     """
 
     def one(line: batch.Line) -> tuple[int, Mapping[str, Any]]:

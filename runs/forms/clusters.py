@@ -1,5 +1,6 @@
 """The form of one cluster with its nodes: process and docker clusters by operators, external ones by team admins."""
 
+from difflib import get_close_matches
 from typing import Any
 
 from django import forms
@@ -16,6 +17,8 @@ from runs.models.plan import Provisioner
 
 MOST_NODES = 64
 MORE_ROWS = 2
+# Of more machines than these nobody finds one in a list, and each row would carry all of them.
+MOST_LISTED = 200
 EXPLAINED = {
     Provisioner.PROCESS: "process: Benchsite starts and stops the servers on its own machine",
     Provisioner.DOCKER: "docker: the same in containers of the official images, by the Docker engine of that machine",
@@ -33,8 +36,36 @@ def own_servers() -> list[tuple[str, int]]:
     return servers_of((settings.DATABASE_URL, settings.REDIS_URL))
 
 
+class MachineByName(forms.CharField):
+    """A machine called by its name, as the page of machines spells it."""
+
+    def __init__(self, machines: list[Machine]) -> None:
+        self.machines = {machine.name: machine for machine in machines}
+        super().__init__(
+            required=False,
+            max_length=80,
+            widget=forms.TextInput(attrs={"placeholder": "name of a machine", "autocomplete": "off"}),
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        """What the row had is known by its id, what somebody wrote is shown as written."""
+        return next((machine.name for machine in self.machines.values() if machine.pk == value), value)
+
+    def clean(self, value: Any) -> Machine | None:
+        name = super().clean(value)
+        if not name:
+            return None
+        if name not in self.machines:
+            near = get_close_matches(name, self.machines, n=1)
+            hint = f" Did you mean {near[0]}?" if near else " The page of machines lists them."
+            raise ValidationError(f"No machine that your team may use is called “{name}”.{hint}")
+        return self.machines[name]
+
+
 class NodeForm(DescribedForm):
-    machine = forms.ModelChoiceField(queryset=Machine.objects.none(), required=False, empty_label="(no node)")
+    machine: forms.Field = forms.ModelChoiceField(
+        queryset=Machine.objects.none(), required=False, empty_label="(no node)"
+    )
     address = forms.CharField(
         required=False,
         max_length=200,
@@ -43,6 +74,9 @@ class NodeForm(DescribedForm):
 
     def __init__(self, *args: Any, machines: list[Machine], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if len(machines) > MOST_LISTED:
+            self.fields["machine"] = MachineByName(machines)
+            return
         # One list for all rows: a queryset would be asked once per row.
         self.fields["machine"].choices = [  # type: ignore[attr-defined]
             ("", "(no node)"),

@@ -249,6 +249,19 @@ def test_it_saves_external_nodes_with_their_addresses(team, settings):
     assert [node.address for node in Cluster.objects.get().nodes.all()] == ["10.1.2.3:6379", "10.1.2.3:6380"]
 
 
+def test_of_many_machines_a_node_names_its_own(operator, monkeypatch):
+    monkeypatch.setattr("runs.forms.clusters.MOST_LISTED", 1)
+    machine, _ = make_machine(name="rack-1"), make_machine(name="rack-2")
+    sent = {"name": "Rack", "provisioner": "process", "node-0-machine": "rack-x", "node-0-address": ""}
+    page = operator.post(reverse("cluster-add"), sent).content.decode()
+    assert "is called “rack-x”. Did you mean rack-" in page
+    assert 'value="rack-x"' in page
+    operator.post(reverse("cluster-add"), {**sent, "node-0-machine": "rack-1"})
+    cluster = Cluster.objects.get(name="Rack")
+    assert [node.machine for node in cluster.nodes.all()] == [machine]
+    assert 'value="rack-1"' in operator.get(reverse("cluster-edit", args=[cluster.pk])).content.decode()
+
+
 @pytest.mark.parametrize("kind", ["process", "docker"])
 def test_it_lets_only_operators_make_clusters_that_are_started_here(team, kind):
     data = cluster_data((make_machine(), ""), provisioner=kind)

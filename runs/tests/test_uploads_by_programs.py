@@ -116,6 +116,12 @@ def test_a_dry_run_judges_and_stores_nothing(program):
     assert not Path(Upload().pk.hex).exists()
 
 
+def test_a_dry_run_under_a_natural_key_stores_nothing_either(program):
+    answer = said(program.put("ci:1:a?dry_run=1"), 200)
+    assert answer["state"] == "judged"
+    assert nothing_stored()
+
+
 def test_a_workload_of_the_team_is_taken_by_its_name(program, team):
     workload = make_workload(team=team, name="Carts")
     said(program.post(workload="Carts"), 201)
