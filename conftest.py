@@ -64,6 +64,7 @@ django.setup()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    import hypothesis
     from django.conf import settings
 
     # No `collectstatic` before the tests, so no manifest either; and passwords need not be slow to guess.
@@ -74,8 +75,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
         from benchsite.tests.emptying import empty_what_was_filled
 
-        TransactionTestCase._fixture_teardown = empty_what_was_filled
+        TransactionTestCase._fixture_teardown = empty_what_was_filled  # type: ignore[attr-defined]
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # How long one example takes says how busy the machine is, and nothing of the code.
+    patient = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+    hypothesis.settings.register_profile("any machine", patient)
+    hypothesis.settings.load_profile("any machine")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
