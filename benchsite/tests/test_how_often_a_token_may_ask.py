@@ -11,7 +11,7 @@ import pytest
 from benchsite.rest import limits
 from benchsite.tests.asking import problem, program_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

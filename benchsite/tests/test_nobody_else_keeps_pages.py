@@ -5,6 +5,8 @@ from django.urls import reverse
 
 from benchsite.teams.masking import mask
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "34IE6X9yxxoCXBU9kMV9Rw"
 
 

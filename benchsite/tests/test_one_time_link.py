@@ -9,6 +9,8 @@ from django.utils import timezone
 from benchsite.teams.models import SignInLink
 from benchsite.teams.signin import LinksNotAllowed, make_link, use_link
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def one_machine(settings):

@@ -9,6 +9,8 @@ import threading
 import pytest
 from django.conf import settings
 
+pytestmark = pytest.mark.slow
+
 CLIENT = settings.BASE_DIR / "static" / "benchsite-upload.py"
 PROBLEM = b'{"type": "/problems/unauthenticated", "detail": "This token was revoked."}'
 ANSWER = (

@@ -15,7 +15,7 @@ from runs.copies import config_key
 from runs.models import Run
 from runs.tests.factories import make_run, make_spec, make_sweep
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 START = dt.datetime(2026, 1, 5, 3, 0, tzinfo=dt.UTC)
 KIND = "change_point"
 

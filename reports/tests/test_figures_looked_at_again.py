@@ -10,7 +10,7 @@ from runs.tests.factories import make_run, make_sweep, make_team
 from runs.tests.pages import viewer_of
 from runs.tests.recorded import recorded_run
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

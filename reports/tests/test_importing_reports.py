@@ -48,6 +48,7 @@ def test_it_has_the_same_digest_in_another_team(team, other, olga, client):
     assert AuditEntry.objects.filter(team=other, kind="report_imported", actor=olga).exists()
 
 
+@pytest.mark.slow
 def test_its_page_is_that_of_the_original(team, other, olga, client):
     original = published(team)
     data = canonical(content_of(original.revisions.get()))
@@ -139,6 +140,7 @@ MISTAKES: dict[str, tuple[tuple[Any, ...], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_what_has_another_shape_is_refused_in_words(team, other, olga, mistake):
     content = wrong(content_of(published(team).revisions.get()), *MISTAKES[mistake])

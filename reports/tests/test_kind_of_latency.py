@@ -13,6 +13,8 @@ from reports.selection import Selection
 from reports.tests.curves import curve, operation, point
 from reports.views.compare import controls_of
 
+pytestmark = pytest.mark.slow
+
 TARGETS = ((1000, 1000.0, 1.0), (2000, 2000.0, 1.2), (3000, 2990.0, 2.0), (4000, 3100.0, 500.0), (5000, 3100.0, 900.0))
 
 

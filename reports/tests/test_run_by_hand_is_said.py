@@ -11,7 +11,7 @@ from reports.queries.choosing import compared
 from reports.selection import ALL, Selection
 from runs.tests.factories import make_matrix, make_run, make_sweep
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -89,6 +89,7 @@ def test_a_figure_names_no_address():
     assert len(clean["data"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_figures_that_we_draw_stay_as_they_are(team):
     content = content_of(published(team).revisions.get())

@@ -114,6 +114,7 @@ def test_usl_finds_the_law_of_the_worked_ladder():
     assert found.peak_threads == pytest.approx(156.5, abs=0.1) and found.accepted
 
 
+@pytest.mark.slow
 def test_a_peak_far_beyond_the_ladder_is_extrapolated():
     found = fit_usl([1, 2, 4, 8, 16, 32], [L1[n] for n in (1, 2, 4, 8, 16, 32)])
     assert found.peak_threads > 64 and not found.accepted

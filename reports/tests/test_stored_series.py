@@ -11,7 +11,7 @@ from runs.models import Series as SeriesRow
 from runs.tests.factories import make_run, make_sweep
 from runs.ycsb.series import POINT, Series, pack
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def store(run, operation="READ", *, base_s, seconds=14, rate=500.0, kind="service", every=1):

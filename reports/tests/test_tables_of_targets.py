@@ -8,6 +8,8 @@ from reports.tests.curves import curve, operation, point
 from reports.tests.test_target_ladders import held, laddered, rejected
 from reports.views.compare import ceiling_rows
 
+pytestmark = pytest.mark.slow
+
 LAST = len(CEILING_COLUMNS) - 4
 FAILED = [*held(50_000, 75_000), rejected(100_000, 99_000, "V07")]
 CONTRADICTED = [*held(25_000), rejected(30_000, 29_990, "V07"), *held(40_000)]

@@ -14,7 +14,7 @@ from reports.models import WatchLink
 from reports.tests.test_compare_page import study
 from runs.tests.factories import make_run, make_sweep, make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -131,6 +131,7 @@ def test_it_renders_every_mode_for_pages(system):
         assert {line.name: line.value for line in row.client} == row.mode.client_properties
 
 
+@pytest.mark.slow
 @each_known
 @pytest.mark.django_db
 def test_it_shows_each_on_a_page_of_its_own(client_in, system):

@@ -9,7 +9,7 @@ from runs.models import Ending, Run
 from runs.models.run import Status
 from runs.tests.factories import make_run, make_sweep
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ def test_it_hides_whatever_a_close_look_hides(text):
     assert without_secrets(text.encode())[0].decode() == redact(text)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from((*WORDS, f"\n{HISTOGRAM}\n")), max_size=40).map("".join))
 def test_rows_of_histograms_are_never_touched(text):
     redacted = without_secrets(text.encode())[0].decode()

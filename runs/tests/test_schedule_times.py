@@ -52,6 +52,7 @@ def test_a_moment_of_another_zone_is_the_same_moment():
     assert next_times(rule, moment, 3) == next_times(rule, moment.astimezone(timezone(timedelta(hours=-11))), 3)
 
 
+@pytest.mark.slow
 @given(RULES, MOMENTS)
 def test_times_are_after_the_moment_in_order_and_by_the_rule(rule, moment):
     found = next_times(rule, moment, 5)

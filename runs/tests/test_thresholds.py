@@ -81,6 +81,7 @@ def test_a_threshold_of_another_release_decides_nothing(team, admin):
     assert thresholds_of(team, "measured") == profile("measured")
 
 
+@pytest.mark.slow
 def test_everybody_in_the_team_reads_them_and_only_admins_change_them(team, admin):
     replace(team, admin, reason="<b>Because</b>.")
     address = reverse("threshold-edit", args=["errors_warn"])

@@ -16,7 +16,7 @@ from benchsite.teams.notices import note
 from benchsite.teams.tests.receivers import mail_sink
 from conftest import signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PAGE = "/team/notifications/"
 FINISHED = "matrix_finished"
 

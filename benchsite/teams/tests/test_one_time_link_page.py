@@ -11,7 +11,7 @@ from benchsite.teams.models import SignInLink
 from benchsite.teams.signin import make_link
 from runs.tests.factories import make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

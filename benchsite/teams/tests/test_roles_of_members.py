@@ -8,7 +8,7 @@ from benchsite.teams import membership
 from benchsite.teams.models import Membership, Role
 from runs.tests.factories import make_team, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def signed_in(user):

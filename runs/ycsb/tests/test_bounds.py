@@ -194,6 +194,7 @@ def test_it_does_not_add_buckets_of_different_widths():
     assert percentile_bounds([fine, coarse])["95"] == Bounds(0.0, 10_000.0)
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=60), min_size=1, max_size=5))
 def test_the_true_percentile_of_all_values_always_lies_within(clients):
     asked = ("50", "90", "95", "99", "99.9")
@@ -204,6 +205,7 @@ def test_the_true_percentile_of_all_values_always_lies_within(clients):
         assert bounds.low_us <= true <= bounds.high_us
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.integers(0, 20_000), min_size=1, max_size=60), min_size=1, max_size=4))
 def test_it_lies_within_for_buckets_too(clients):
     def bucketed(values):

@@ -130,6 +130,7 @@ def test_it_passes_over_the_hole_of_a_log_that_was_opened_twice():
     assert log.start_s.tolist() == [0.1, 1.1]
 
 
+@pytest.mark.slow
 def test_it_never_raises_anything_else_wherever_a_log_breaks_off():
     text = (DATA / "load/0/INSERT.hdr").read_text()
     for cut in range(len(text)):
@@ -179,6 +180,7 @@ def test_it_says_on_which_line_the_damage_is():
     assert caught.value.line_number == 4
 
 
+@pytest.mark.slow
 def test_it_does_not_inflate_a_bomb():
     inner = struct.pack(">iiiiqqd", 0x1C849313, 2**30, 0, 3, 1, 2**40, 1.0) + bytes(50_000_000)
     packed = zlib.compress(inner)

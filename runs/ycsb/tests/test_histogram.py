@@ -85,6 +85,7 @@ def test_it_never_averages_percentiles_of_clients():
     assert merged.count == one.count + other.count
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.lists(st.lists(values_us, max_size=20), max_size=5))
 def test_it_adds_without_losing_anything(groups):

@@ -134,6 +134,7 @@ def test_it_gives_the_numbers_of_recorded_clients_to_the_last_bit(names, cut):
     assert_same(clients, cut)
 
 
+@pytest.mark.slow
 def test_it_gives_the_numbers_of_long_and_late_intervals_and_of_failures():
     long = [(0.0, 1.0, [5] * 10), (1.0, 130.0, [7] * 400), (131.0, 1.0, [5] * 10), (132.0, 10.0, []), (142, 1, [9])]
     clients = [

@@ -62,6 +62,7 @@ def test_what_the_jars_are_made_of_decides_the_source_digest(sources: Path):
     assert source_digest(sources, "redis") != before
 
 
+@pytest.mark.slow
 def test_it_refuses_a_binding_that_is_not_there(into: Path):
     with pytest.raises(BuildError, match=r"no binding rediss; there are redis, postgresql"):
         build(into, ["rediss"])

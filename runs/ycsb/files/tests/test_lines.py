@@ -53,6 +53,7 @@ def test_it_does_not_matter_how_text_was_stored(encoding, lines):
     assert text_of(ENCODINGS[encoding](text)) == text
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([b"a", b"\r", b"\n", b"\r\n", b"\xc3\xa4", b"\xff", b"\x1b[0m"]), max_size=40),
        st.integers(1, 9))  # fmt: skip
 def test_it_does_not_matter_where_pieces_end(parts, piece):

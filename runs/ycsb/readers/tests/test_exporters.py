@@ -117,6 +117,7 @@ def test_rows_are_rows():
     assert read_json(sequence(TEXT + rows))[0].operations["READ"].buckets == one(TEXT + rows).operations["READ"].buckets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [sequence, array])
 def test_wherever_it_is_cut_it_is_not_called_complete(write):
     text = write(TEXT)

@@ -233,6 +233,7 @@ def test_failed_operations_keep_their_name():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_many_reports_are_thinned_out_and_stay_in_order():
     report = "READ - Takes(s): {0}.0, Count: {0}00, OPS: 1.0, Avg(us): 1, Min(us): 1, Max(us): 1, 50th(us): 1\n"
     run = run_of(HEAD + "".join(report.format(number) for number in range(1, 25_000)))

@@ -53,6 +53,7 @@ def test_it_stops_a_gzip_that_becomes_a_gigabyte():
     assert "packed too tightly" in error
 
 
+@pytest.mark.slow
 def test_it_stops_bombs_in_bombs():
     inner = packed_zeros(64 * MIB)
     for bomb in (gzip.compress(gzip.compress(inner)), zipped({"a.gz": inner}), tarred({"a.gz": inner})):
@@ -130,6 +131,7 @@ NUMBERS = [HUGE, b"-" + HUGE, b"1e999", b"-1e999", b"1e-999", b"0x10", b"1_000",
            "\u0663\u0664".encode(), "\uff11\uff12".encode()]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_it_reads_numbers_nobody_would_write(name):
     """Each number of the first lines replaced by every kind of odd one."""
@@ -145,6 +147,7 @@ DEEP = [b"[" * 500_000, b"{" * 500_000, b'{"metric":' * 100_000, b'[{"metric" : 
         b'{"metric" : "READ", "measurement" : "x", "value" : ' + b"[" * 200_000 + b"]" * 200_000 + b"}"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", DEEP, ids=range(len(DEEP)))
 def test_it_reads_json_of_any_depth(content):
     exporter = SAMPLES["exporter.json"]
@@ -355,6 +358,7 @@ def test_totals_behind_endless_rows_are_read(monkeypatch):
     assert any("not kept" in note.text for note in run.warnings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["", "[OVERALL], RunTime(ms), 1000\n", "[OVERALL], RunTime(ms), 1000\nException in thread "]
 )

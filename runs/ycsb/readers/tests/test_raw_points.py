@@ -173,6 +173,7 @@ def test_a_last_point_that_may_be_cut_is_left_out():
     assert not run.complete
 
 
+@pytest.mark.slow
 def test_points_need_no_more_memory_than_their_histograms():
     lines = "".join(f"READ,{T}{number % 1000:03},{300 + number % 500}\n" for number in range(40_000)).encode()
     counted = Points()

@@ -70,6 +70,7 @@ def test_it_reads_many_as_it_reads_each(made, seeds):
     assert list(table) == [read_status(line) for line in every]
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_it_reads_damaged_lines_as_it_reads_each(data):
