@@ -12,6 +12,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from benchsite.openable import openable
 from benchsite.teams import signin, sso
 from benchsite.teams.guessing import TOO_MANY, WINDOW_S, SignInForm
 from benchsite.teams.models import User
@@ -20,9 +21,14 @@ from benchsite.teams.permissions import memberships_of
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
+def _wanted(request: HttpRequest) -> str:
+    """Where a person wanted to be; a form's address, which was sent after the session had ended, cannot be opened."""
+    return openable(request.POST.get("next") or request.GET.get("next") or "")
+
+
 def next_address(request: HttpRequest) -> str:
     """Where to go after signing in: `next` if it stays on this site, else the home page."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    wanted = _wanted(request)
     if url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()):
         return wanted
     return "/"
@@ -42,7 +48,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     waits = form.has_error(NON_FIELD_ERRORS, TOO_MANY)
     context = {
         "form": form,
-        "next": request.POST.get("next") or request.GET.get("next") or "",
+        "next": _wanted(request),
         "embedded": settings.EMBEDDED,
         "sso": sso.provider(),
     }
