@@ -25,6 +25,12 @@ MAIN = (
     ("Load generators", "load-generators"),
 )
 
+# Pages of the same work at addresses of their own, by the place they are reached from.
+BESIDE = {
+    "matrices": ("schedules", "watch-links"),
+    "compare": ("history", "baselines", "sizing", "scaling", "why", "published"),
+}
+
 
 class Link(TypedDict):
     label: str
@@ -47,7 +53,8 @@ def main_nav(context: RequestContext) -> dict[str, list[Link]]:
             href = reverse(name)
         except NoReverseMatch:
             continue  # An app that is not installed has no place in the navigation.
-        links.append({"label": label, "href": href, "here": is_here(path, href)})
+        places = [href, *(reverse(one) for one in BESIDE.get(name, ()))]
+        links.append({"label": label, "href": href, "here": any(is_here(path, place) for place in places)})
     return {"links": links}
 
 

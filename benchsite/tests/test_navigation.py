@@ -1,0 +1,23 @@
+"""The navigation says where one is, also on pages whose address is not below that of its place."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("schedules", "Matrices"),
+        ("watch-links", "Matrices"),
+        ("baselines", "Compare"),
+        ("history", "Compare"),
+        ("published", "Compare"),
+        ("runs", "Runs"),
+    ],
+)
+def test_it_marks_the_place_that_a_page_belongs_to(client_in, name, place):
+    page = client_in.get(reverse(name)).content.decode()
+    bar = page.partition('aria-label="Main"')[2].partition("</nav>")[0]
+    assert re.findall(r'aria-current="page">([^<]+)', bar) == [place]
