@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import seed as seeded
 from hypothesis import settings as hypothesis_settings
-from hypothesis.errors import Unsatisfiable
+from hypothesis.errors import FlakyStrategyDefinition, Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
@@ -25,6 +25,7 @@ HELD_TO = [
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 ]
+MOST_TURNS = 20
 ATTEMPTS_TO_BREAK = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 
 
@@ -117,7 +118,20 @@ def _in_a_hurry(case: Any) -> None:
 
 
 def walk(schema: Any, token: str, *, examples: int, steps: int, seed: int) -> None:
-    """Ask one endpoint after another, about what those before answered."""
+    """Ask one endpoint after another, about what those before answered.
+
+    Schemathesis draws from what it was answered too, and Hypothesis stops where the same draw gives another kind of
+    value the second time. That is no fault of the site: the walk goes on from another seed.
+    """
+    for turn in range(MOST_TURNS):
+        try:
+            return _walk(schema, token, examples=examples, steps=steps, seed=seed + 1_000 * turn)
+        except FlakyStrategyDefinition:
+            continue
+    raise AssertionError(f"No walk came to its end in {MOST_TURNS} turns.")
+
+
+def _walk(schema: Any, token: str, *, examples: int, steps: int, seed: int) -> None:
 
     class Asking(schema.as_state_machine()):  # type: ignore[misc]
         def before_call(self, case: Any) -> None:
