@@ -222,7 +222,7 @@ def _counted(material: Material) -> dict[object, object]:
 
 def _method(material: Material, runs: list[SourceRun]) -> Method:
     sides = [
-        Side(curve, found.spec, found.server_version)
+        Side(curve, found.spec, found.server_version, found.container)
         for curve in material.curves
         if (found := material.submitted.get(curve.sweep_id))
     ]

@@ -3,6 +3,7 @@
 Whatever is not named here does not get into a report: no address, no path, no user, no name of a machine.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
@@ -18,6 +19,8 @@ from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 UNKNOWN: Final = "not known"
 SEVERAL: Final = " / "
+IMAGE: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,80}(?::[\w.-]{1,80})?")
+DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})$")
 LOADED: Final = {
     "load": "loaded once for each mode",
     "reuse": "reused where it was loaded already",
@@ -28,8 +31,10 @@ LOADED: Final = {
 class Side:
     """One side as it was submitted, and what its server answered."""
 
-    def __init__(self, curve: Curve, spec: RunSpec, server_version: str) -> None:
-        self.curve, self.spec, self.server_version = curve, spec, server_version
+    def __init__(
+        self, curve: Curve, spec: RunSpec, server_version: str, container: Mapping[str, object] | None = None
+    ) -> None:
+        self.curve, self.spec, self.server_version, self.container = curve, spec, server_version, container or {}
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -86,11 +91,30 @@ def _generators(name: str, said: Callable[[Any], str] = str) -> Callable[[Side],
     return lambda side: _facts([one["machine"] for one in side.spec["generators"]], name, said)
 
 
+def _image(side: Side) -> str:
+    """Its name and tag; not the registry, nor the place there, which may be nobody else's business."""
+    name = str(side.container.get("reference") or "").partition("@")[0].rpartition("/")[2]
+    return name if IMAGE.fullmatch(name) else UNKNOWN
+
+
+def _sha256(key: str) -> Callable[[Side], str]:
+    """The digits of a digest, which tell nothing but which image it was."""
+
+    def said(side: Side) -> str:
+        found = DIGEST.search(str(side.container.get(key) or ""))
+        return found[1] if found else UNKNOWN
+
+    return said
+
+
 FIELDS: Final[tuple[tuple[str, Callable[[Side], Cell]], ...]] = (
     ("system", lambda side: side.spec["system_name"]),
     ("how it was run", lambda side: SOURCE_SAYS[side.curve.source]),
     ("version, as stated", lambda side: side.spec["database"]["version"] or UNKNOWN),
     ("version, as the server says", lambda side: side.server_version or UNKNOWN),
+    ("image of the container", _image),
+    ("digest of the image in its registry (SHA-256)", _sha256("digest")),
+    ("id of the image (SHA-256)", _sha256("image_id")),
     ("durability mode", lambda side: side.spec["mode"]["name"]),
     ("a write is acknowledged after", lambda side: ACK_SAYS.get(str(side.record.get("ack")), UNKNOWN)),
     ("other copies that have answered", lambda side: str(side.record.get("replicas_acked", UNKNOWN))),

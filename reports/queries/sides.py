@@ -33,6 +33,7 @@ class Submitted:
 
     spec: RunSpec
     server_version: str  # empty: nobody asked it
+    container: Mapping[str, object]  # empty: its server ran in none
 
 
 def submitted_of(curves: Sequence[Curve]) -> dict[uuid.UUID, Submitted]:
@@ -40,7 +41,11 @@ def submitted_of(curves: Sequence[Curve]) -> dict[uuid.UUID, Submitted]:
     runs = Run.objects.filter(sweep__in=[curve.sweep_id for curve in curves])
     first = runs.order_by("sweep_id", SUCCEEDED_FIRST, "position", "id").distinct("sweep_id")
     return {
-        sweep_id: Submitted(cast(RunSpec, spec), str(evidence.get("server_version") or ""))
+        sweep_id: Submitted(
+            cast(RunSpec, spec),
+            str(evidence.get("server_version") or ""),
+            found if isinstance(found := evidence.get("container"), dict) else {},
+        )
         for sweep_id, spec, evidence in first.values_list("sweep_id", "spec", "evidence")
         if sweep_id
     }

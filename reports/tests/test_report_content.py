@@ -116,6 +116,22 @@ def test_the_plan_says_which_version_answered_where_nobody_stated_one(team):
     assert [one.version for one in plan.databases.values()] == [""]
 
 
+def test_it_says_which_image_ran_but_not_where_it_came_from(team):
+    matrix = measured_matrix(team)
+    place = "registry.lab.internal:5000/secret-team/redis"
+    ran = {"reference": f"{place}:7.4", "digest": f"{place}@sha256:{'12345abc' * 8}", "image_id": "sha256:" + "ab" * 32}
+    without = build(team, about(matrix), "T").content["method"]["environment"]["rows"]
+    matrix.runs.update(evidence={"container": {**ran, "container": "c0ffee", "network": "host"}})
+    rows = build(team, about(matrix), "T").content["method"]["environment"]["rows"]
+    assert {row[0]: row[1] for row in rows if row not in without and "image" in row[0]} == {
+        "image of the container": "redis:7.4",
+        "digest of the image in its registry (SHA-256)": "12345abc" * 8,
+        "id of the image (SHA-256)": "ab" * 32,
+    }
+    assert "image of the container" not in [row[0] for row in without]
+    assert not [row for row in rows if "lab" in str(row) or "secret" in str(row)]
+
+
 def test_forty_sweeps_are_built_in_a_few_seconds_and_no_more_queries(team):
     few = measured_matrix(team, modes=("off", "always"), repeats=1)
     many = measured_matrix(team, modes=[f"mode-{number}" for number in range(40)], repeats=1)
