@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja.errors import HttpError, ValidationError
+from ninja.openapi.docs import Swagger
 
 from benchsite.rest import webhooks
 from benchsite.rest.description import DescribedApi
@@ -30,6 +31,8 @@ api = DescribedApi(
     version="1",
     urls_namespace="api-v1",
     description="Upload YCSB results, follow runs, and ask for verdicts against a baseline.",
+    # Drawing every endpoint and schema at once takes a browser twice as long.
+    docs=Swagger(settings={"docExpansion": "none", "defaultModelsExpandDepth": -1}),
 )
 
 api.add_router("", measuring.runs)
