@@ -6,8 +6,10 @@ import pytest
 from django.utils import timezone
 
 from reports.frozen.links import link_of, revoke
+from reports.frozen.pictures import encoded_anew, keep_pictures
 from reports.models import Report
 from reports.tests.snapshots import published
+from reports.tests.test_report_pictures import png
 from runs.tests.factories import make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -89,3 +91,12 @@ def test_names_on_the_index_do_nothing(client, db):
     published(team, access="public", title="<img src=x onerror=alert(1)>", headline="<b>bold</b>")
     _, page = index(client, team)
     assert "<script>alert" not in page and "<img" not in page and "<b>" not in page
+
+
+def test_the_publishers_picture_stands_there_until_the_figure_is_drawn(team, client):
+    report = published(team)
+    url = f"/r/{link_of(report).token}"
+    keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
+    page = client.get(f"{url}/embed?figure=ceilings").content.decode()
+    assert f'<img class="report__picture" src="{url}@1/figures/ceilings.png"' in page
+    assert "<img" not in client.get(f"{url}/embed?figure=latency").content.decode()

@@ -226,10 +226,13 @@ def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
 
 
 def _embedded(opened: Opened, place: Place, name: str) -> bytes:
-    content = content_of(row_of(opened))
+    revision = row_of(opened)
+    content = content_of(revision)
     first = next((part.name for part in page_of(content).parts if part.kind == "figure"), "")
     part = part_named(content, name or first, "figure")
     if part is None:
         raise Http404("The report has no such figure.")
-    context = {"part": part, "place": place, "page": page_of(content)}
+    shown = revision.pictures.filter(name=part.name).exists()
+    picture = f"{place.pinned}/figures/{part.name}.png" if shown else ""
+    context = {"part": part, "place": place, "page": page_of(content), "picture": picture}
     return render_to_string("reports/frozen/embed.html", context).encode()
