@@ -22,7 +22,8 @@ PAGES = (
     "home", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
     "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
     "queue", "systems", "compare-pictures", "compare-points", "history", "sizing", "scaling", "published",
-    "notifications", "schedules",
+    "notifications", "schedules", "reports", "baselines", "watch-links", "members", "tokens", "audit", "account",
+    "plan-import",
 )  # fmt: skip
 THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")
 
