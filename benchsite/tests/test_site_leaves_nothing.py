@@ -204,7 +204,7 @@ def test_a_part_that_is_killed_is_named_and_started_again(place, site, part):
     assert f"{name} was ended by signal 9. The end of" in said
     assert all_gone(family)
     until(lambda: place.knows(name) and place.pid_of(name) != before, f"{name} was not started again")
-    until(place.answers, "the web server does not answer")
+    until(place.answers, "the web server does not answer", patience_s=120)
     assert site.poll() is None
 
 

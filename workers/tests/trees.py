@@ -89,9 +89,9 @@ def all_gone(pids: Iterable[int]) -> bool:
     return False
 
 
-def until(condition: object, complaint: str) -> None:
+def until(condition: object, complaint: str, *, patience_s: float = PATIENCE_S) -> None:
     assert callable(condition)
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < end, complaint
         time.sleep(0.02)
