@@ -12,7 +12,7 @@ from runs.models import Run
 from runs.tests.factories import make_cluster, make_database, make_run, make_sweep, make_team, make_user, make_workload
 from runs.tests.world import make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

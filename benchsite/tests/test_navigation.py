@@ -5,6 +5,8 @@ import re
 import pytest
 from django.urls import reverse
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("name", "place"),

@@ -152,6 +152,7 @@ def test_it_lists_what_can_be_run_apart_from_what_is_known(client_in):
     assert "Cassandra" in known and "jdbc:mariadb:" in known
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(("provisioner", "refused"), [("process", True), ("docker", True), ("external", False)])
 def test_it_describes_one_on_external_clusters_only(client_in, team, provisioner, refused):

@@ -61,6 +61,7 @@ def said(files: tuple[ReadFile, ...]) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @each_sample
 @settings(max_examples=6, deadline=None)
 @given(
@@ -93,6 +94,7 @@ def test_it_does_not_matter_that_lines_are_coloured(name):
     assert said(read(coloured, name)) == said(read(SAMPLES[name], name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOISY)
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**32))

@@ -86,6 +86,7 @@ def test_it_reads_damaged_lines_as_it_reads_each(data):
     assert list(StatusTable([StatusReader().read(every)] if every else [])) == [read_status(line) for line in every]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", ["7", "9" * 400])
 def test_digits_within_its_words_are_damage(digits):
     """Such a line looks like the others without its digits, and is none of them."""
