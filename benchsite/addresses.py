@@ -18,6 +18,24 @@ _ADDRESS = re.compile(
 )
 # By these an IPv6 network reaches IPv4 addresses, whichever way its translator is set up.
 _TRANSLATED = [ipaddress.IPv6Network(network) for network in ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96")]
+# Addresses of nobody's server which `is_global` of this Python takes for public: IANA's special-purpose networks, and
+# the address by which every machine in Azure reaches its host.
+_SPECIAL = [
+    ipaddress.ip_network(network)
+    for network in (
+        "168.63.129.16/32",
+        "192.0.0.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.175.48.0/24",
+        "2001::/23",
+        "2002::/16",
+        "2620:4f:8000::/48",
+        "3fff::/20",
+    )
+]
+_UNICAST = ipaddress.IPv6Network("2000::/3")  # Nothing else of IPv6 is given to anybody who runs servers for all.
 _BARE_V6 = re.compile(r"[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]{0,40}")
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -50,7 +68,7 @@ def refuse_webhook_address(
             raise AddressRefused(f"{shown} port {port} is a server of this site itself.")
         if any(address in network for network in networks):
             continue
-        if reason := _never(address, here) or ("" if address.is_global else "no public address"):
+        if reason := _never(address, here) or ("" if _is_public(address) else "no public address"):
             raise AddressRefused(f"{shown} is {reason}, and lies in no network that the operator allows for webhooks.")
         if not encrypted:
             raise AddressRefused(f"{shown} would be told over plain http: write https://.")
@@ -138,6 +156,13 @@ def _unmapped(address: IPAddress) -> IPAddress:
     if any(address in network for network in _TRANSLATED) or (int(address) >> 32 == 0 and int(address) > 1):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or address
+
+
+def _is_public(address: IPAddress) -> bool:
+    """Whether it may be the address of a server for everybody."""
+    if any(address in network for network in _SPECIAL):
+        return False
+    return address.is_global and (address.version == 4 or address in _UNICAST)
 
 
 def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:

@@ -28,6 +28,29 @@ NOWHERE_PUBLIC = [
     ("192.168.1.1", "no public address"),
     ("100.64.0.1", "no public address"),
     ("198.18.0.1", "no public address"),
+    ("192.0.0.8", "no public address"),
+    ("192.0.0.9", "no public address"),
+    ("192.0.0.255", "no public address"),
+    ("::ffff:192.0.0.9", "no public address"),
+    ("2002:c058:6301::", "no public address"),
+    ("192.88.99.1", "no public address"),
+    ("192.31.196.1", "no public address"),
+    ("192.52.193.1", "no public address"),
+    ("192.175.48.1", "no public address"),
+    ("168.63.129.16", "no public address"),
+    ("203.0.113.7", "no public address"),
+    ("240.0.0.1", "no public address"),
+    ("100::1", "no public address"),
+    ("100:0:0:1::1", "no public address"),
+    ("200::1", "no public address"),
+    ("2001:1::1", "no public address"),
+    ("2001:20::1", "no public address"),
+    ("2001:db8::1", "no public address"),
+    ("2620:4f:8000::1", "no public address"),
+    ("3fff::1", "no public address"),
+    ("3fff:fff:ffff::1", "no public address"),
+    ("4000::1", "no public address"),
+    ("5f00::1", "no public address"),
     ("fe80::1%eth0", "link-local"),
     ("224.0.0.1", "no address of a single machine"),
     ("255.255.255.255", "no address of a single machine"),
@@ -49,9 +72,14 @@ def test_it_refuses_loopback_however_it_is_written(host):
         refuse_webhook_address(host, 443, [], encrypted=True)
 
 
-def test_it_takes_a_public_address(monkeypatch):
-    resolving(monkeypatch, "93.184.215.14")
-    assert refuse_webhook_address("hooks.example", 443, [], encrypted=True) == "93.184.215.14"
+@pytest.mark.parametrize(
+    "address",
+    ["93.184.215.14", "192.0.1.1", "192.88.98.1", "192.88.100.1", "168.63.129.17", "2606:2800:21f:cb07::1",
+     "2001:4860:4860::8888", "3ffe:ffff::1", "3fff:1000::1"],
+)  # fmt: skip
+def test_it_takes_a_public_address(monkeypatch, address):
+    resolving(monkeypatch, address)
+    assert refuse_webhook_address("hooks.example", 443, [], encrypted=True) == address
 
 
 def test_every_address_of_a_name_must_be_public(monkeypatch):
