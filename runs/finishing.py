@@ -17,6 +17,8 @@ from runs.models.run import Phase, Status, Verdict
 
 MOST_AT_ONCE: Final = 1000
 MOST_SWEEPS: Final = 20
+# Characters of what a program printed about its end; the run's page has all of it.
+LONGEST_DETAIL: Final = 300
 
 
 def look() -> int:
@@ -37,9 +39,12 @@ def look() -> int:
 def note_finished(matrix: Matrix) -> bool:
     """Tell of a finished matrix; again only when runs were added to it since."""
     numbers = _numbers(matrix)
+    first = _first_failure(matrix)
     data = {
         "matrix": {"id": str(matrix.pk), "name": matrix.name, "tags": matrix.tags, "purpose": matrix.purpose},
         "runs": {name: numbers[name] for name in ("succeeded", "failed", "cancelled", "rejected")},
+        "loads": {"failed": numbers["loads_failed"]},
+        "first_failure": _as_data(first) if first else None,
         "highest": _highest(matrix),
     }
     last = Run.objects.filter(matrix=matrix).aggregate(last=Max("position"))["last"]
@@ -47,7 +52,7 @@ def note_finished(matrix: Matrix) -> bool:
         "matrix_finished",
         matrix.team,
         subject=f"{matrix.name}: {_in_words(numbers)}",
-        text=_text(data["highest"]),  # type: ignore[arg-type]
+        text="\n".join([*([_cause(first)] if first else []), _text(data["highest"])]),  # type: ignore[arg-type]
         path=reverse("matrix", args=[matrix.pk]),
         data=data,
         key=f"matrix_finished:{matrix.pk}:{last}",
@@ -56,13 +61,14 @@ def note_finished(matrix: Matrix) -> bool:
 
 
 def _numbers(matrix: Matrix) -> dict[str, int]:
-    """How the measured runs ended, and how many of those that succeeded cannot be trusted."""
-    measured = Run.objects.filter(matrix=matrix, phase=Phase.MEASURE)
-    return measured.aggregate(
-        succeeded=Count("pk", filter=Q(status=Status.SUCCEEDED)),
-        failed=Count("pk", filter=Q(status=Status.FAILED)),
-        cancelled=Count("pk", filter=Q(status=Status.CANCELLED)),
-        rejected=Count("pk", filter=Q(status=Status.SUCCEEDED, verdict=Verdict.REJECT)),
+    """How the measured runs ended, how many of those that succeeded cannot be trusted, and how many loads failed."""
+    measured = Q(phase=Phase.MEASURE)
+    return Run.objects.filter(matrix=matrix).aggregate(
+        succeeded=Count("pk", filter=measured & Q(status=Status.SUCCEEDED)),
+        failed=Count("pk", filter=measured & Q(status=Status.FAILED)),
+        cancelled=Count("pk", filter=measured & Q(status=Status.CANCELLED)),
+        rejected=Count("pk", filter=measured & Q(status=Status.SUCCEEDED, verdict=Verdict.REJECT)),
+        loads_failed=Count("pk", filter=Q(phase=Phase.LOAD, status=Status.FAILED)),
     )
 
 
@@ -71,7 +77,27 @@ def _in_words(numbers: dict[str, int]) -> str:
     runs = "run" if numbers["succeeded"] == 1 else "runs"
     said = [f"{numbers['succeeded']} {runs} succeeded{rejected}"]
     said += [f"{numbers[word]} {word}" for word in ("failed", "cancelled") if numbers[word]]
+    if loads := numbers["loads_failed"]:
+        said.append(f"{loads} {'load' if loads == 1 else 'loads'} failed")
     return ", ".join(said)
+
+
+def _first_failure(matrix: Matrix) -> Run | None:
+    """What failed first, a load or a run: what was cancelled after it mostly is for its sake."""
+    return Run.objects.filter(matrix=matrix, status=Status.FAILED).order_by("finished_at", "position").first()
+
+
+def _cause(run: Run) -> str:
+    """Why it failed, as one sentence: what its page says at more length."""
+    detail = notices.one_line(run.reason_detail)
+    if len(detail) > LONGEST_DETAIL:
+        detail = f"{detail[: LONGEST_DETAIL - 1]}…"
+    said = f"Failed first: “{run.name}”, {run.get_reason_display()}"
+    return f"{said}: {detail.rstrip('.')}." if detail else f"{said}."
+
+
+def _as_data(run: Run) -> dict[str, str]:
+    return {"run": str(run.pk), "name": run.name, "phase": run.phase, "reason": run.reason, "text": _cause(run)}
 
 
 def _highest(matrix: Matrix) -> list[dict[str, object]]:

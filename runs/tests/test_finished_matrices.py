@@ -53,6 +53,41 @@ def test_it_says_how_the_runs_ended_and_what_they_reached(sweep):
     assert told.data["highest"] == [{"sweep": "redis always A", "throughput_ops_s": 12345.6}]
 
 
+def test_a_load_that_failed_is_counted_and_its_cause_said(sweep):
+    loading = make_sweep(team=sweep.team, matrix=sweep.matrix, phase="load", name="load redis")
+    load = make_run(loading, status="queued", name="load redis")
+    make_run(sweep, status="queued", needs=load)
+    lifecycle.dispatch(load.pk)
+    detail = "There is no image “redis:7.2”.\nPull it on the machine of the worker."
+    claim = lifecycle.claim(load.pk, "test")
+    lifecycle.finish(load.pk, claim, Status.FAILED, reason="server_did_not_start", detail=detail)
+    assert finishing.look() == 1
+    told = Notice.objects.get()
+    assert told.subject.endswith("0 runs succeeded, 1 cancelled, 1 load failed")
+    cause = told.text.splitlines()[0]
+    assert cause == (
+        "Failed first: “load redis”, the server did not come up: "
+        "There is no image “redis:7.2”. Pull it on the machine of the worker."
+    )
+    assert told.data["runs"] == {"succeeded": 0, "failed": 0, "cancelled": 1, "rejected": 0}
+    assert told.data["loads"] == {"failed": 1}
+    first = told.data["first_failure"]
+    assert (first["run"], first["phase"], first["reason"]) == (str(load.pk), "load", "server_did_not_start")
+    assert first["text"] == cause
+
+
+def test_of_several_failures_the_first_is_said_and_what_it_printed_is_cut(sweep):
+    first, last = waiting(sweep, threads=1), waiting(sweep, threads=2)
+    lifecycle.dispatch(first)
+    lifecycle.finish(first, lifecycle.claim(first, "test"), Status.FAILED, reason="client_failed", detail="x" * 9000)
+    end(last, Status.FAILED)
+    finishing.look()
+    told = Notice.objects.get()
+    assert told.data["first_failure"]["run"] == str(first) and told.data["loads"] == {"failed": 0}
+    assert told.subject.endswith("0 runs succeeded, 2 failed")
+    assert "a YCSB client failed: xxx" in told.text and len(told.text) < 500
+
+
 def test_a_rejected_run_reaches_nothing(sweep):
     run = waiting(sweep)
     Run.objects.filter(pk=run).update(throughput_ops_s=99.0, verdict="reject")
@@ -60,7 +95,7 @@ def test_a_rejected_run_reaches_nothing(sweep):
     finishing.look()
     told = Notice.objects.get()
     assert "1 run succeeded (1 rejected)" in told.subject
-    assert told.text == "No run has a result that counts."
+    assert told.text == "No run has a result that counts." and told.data["first_failure"] is None
 
 
 def test_a_matrix_that_was_cancelled_has_finished_too(sweep, user):
