@@ -26,9 +26,11 @@ from benchsite.teams.notices import one_line
 log = logging.getLogger(__name__)
 LIFE: Final = timedelta(days=3)
 A_DAY_S: Final = 24 * 3600
-# Links a day: of one account, and to one address from whichever account.
+# Links a day: of one account to one address, of one account, and to one address from whichever account. The last is
+# more than one account can ask for, so that no stranger uses up what its owner needs, and few enough to flood nobody.
+MOST_OF_AN_ACCOUNT_TO_AN_ADDRESS: Final = 3
 MOST_OF_AN_ACCOUNT: Final = 5
-MOST_TO_AN_ADDRESS: Final = 3
+MOST_TO_AN_ADDRESS: Final = 10
 _signer = signing.TimestampSigner(salt="benchsite.teams.confirming")
 
 
@@ -101,7 +103,12 @@ def _read(token: str) -> tuple[str, str]:
 def _count(user: User) -> None:
     """One more link today. While nobody can count, nothing is sent: it goes to whom somebody named."""
     address = hashlib.sha256(user.email.strip().casefold().encode(errors="replace")).hexdigest()
-    limits = ((f"confirm:{user.pk}", MOST_OF_AN_ACCOUNT), (f"confirm:{address}", MOST_TO_AN_ADDRESS))
+    # The address comes last: what its account's own limits refuse does not count for it.
+    limits = (
+        (f"confirm:{user.pk}:{address}", MOST_OF_AN_ACCOUNT_TO_AN_ADDRESS),
+        (f"confirm:{user.pk}", MOST_OF_AN_ACCOUNT),
+        (f"confirm:{address}", MOST_TO_AN_ADDRESS),
+    )
     try:
         for key, most in limits:
             cache.add(key, 0, A_DAY_S)

@@ -15,6 +15,7 @@ from benchsite.teams.models import AuditEntry, Delivery, Membership, Preference,
 from benchsite.teams.notices import note
 from benchsite.teams.tests.receivers import mail_sink
 from conftest import signed_in
+from runs.tests.factories import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PAGE = "/team/notifications/"
@@ -94,10 +95,27 @@ def test_what_waits_for_an_address_that_was_changed_is_given_up(team, user, mess
 
 def test_the_link_is_sent_again_but_not_without_end(client_in, user, messages, address):
     choose(client_in, address)
-    for _ in range(confirming.MOST_TO_AN_ADDRESS + 2):
+    for _ in range(confirming.MOST_OF_AN_ACCOUNT_TO_AN_ADDRESS + 2):
         page = client_in.post(f"{PAGE}confirm/", follow=True).content.decode()
     assert "sent several times today" in page
-    assert len(messages) == confirming.MOST_TO_AN_ADDRESS
+    assert len(messages) == confirming.MOST_OF_AN_ACCOUNT_TO_AN_ADDRESS
+
+
+def test_a_stranger_does_not_use_up_the_links_of_an_address(client_in, team, messages, address):
+    stranger = signed_in(make_user(team=team))
+    choose(stranger, address)
+    for _ in range(confirming.MOST_TO_AN_ADDRESS + 2):
+        stranger.post(f"{PAGE}confirm/")
+    assert len(messages) == confirming.MOST_OF_AN_ACCOUNT_TO_AN_ADDRESS
+    assert f"Open the link that was sent to {address}" in choose(client_in, address)
+
+
+def test_many_accounts_together_do_not_flood_an_address(team, messages, address, monkeypatch):
+    monkeypatch.setattr(confirming, "MOST_TO_AN_ADDRESS", 2)
+    for _ in range(3):
+        said = choose(signed_in(make_user(team=team)), address)
+    assert "sent several times today" in said
+    assert len(messages) == 2
 
 
 def test_an_account_does_not_write_to_many(client_in, messages, address):
