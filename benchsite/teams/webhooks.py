@@ -56,11 +56,13 @@ def check_url(url: str) -> tuple[Target, str]:
 def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -> tuple[Webhook, str]:
     """A new webhook and its secret, which no page shows again. Raises WebhookRefused."""
     target, _ = check_url(url)
+    # Two at once would each find room for one more. What only names the team goes on.
+    Team.objects.select_for_update(no_key=True).get(pk=team.pk)
     if team.webhooks.count() >= MOST_WEBHOOKS:
         raise WebhookRefused(f"A team has at most {MOST_WEBHOOKS} webhooks: delete one that is not needed.")
     secret = _new_secret()
     made = Webhook.objects.create(
-        team=team, name=name, url=url, kinds=sorted(kinds), sealed=seal(secret), created_by=by
+        team=team, name=name, url=url, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by
     )
     audit.note("webhook_made", team=team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
     return made, secret
@@ -70,7 +72,7 @@ def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -
 def change(webhook: Webhook, by: User, *, name: str, url: str, kinds: Collection[str]) -> None:
     """Another name, address or choice of kinds. Raises WebhookRefused."""
     target, _ = check_url(url)
-    Webhook.objects.filter(pk=webhook.pk).update(name=name, url=url, kinds=sorted(kinds))
+    Webhook.objects.filter(pk=webhook.pk).update(name=name, url=url, kinds=sorted(set(kinds)))
     audit.note("webhook_changed", team=webhook.team, actor=by, subject=name, text=f"{target.host}: {_listed(kinds)}")
 
 
@@ -171,4 +173,4 @@ def _new_secret() -> str:
 
 
 def _listed(kinds: Collection[str]) -> str:
-    return ", ".join(sorted(kinds))
+    return ", ".join(sorted(set(kinds)))

@@ -65,6 +65,13 @@ def test_a_team_has_no_more_than_it_may(program, monkeypatch):
     assert "at most 1" in problem(program.ask("POST", "/webhooks", PLAN), 409, "conflict")["detail"]
 
 
+def test_a_kind_named_twice_is_kept_once(program):
+    twice = {"kinds": ["regression", "matrix_finished", "regression"]}
+    own = f"/webhooks/{made(program, **twice)['webhook']['id']}"
+    assert program.said(own)["kinds"] == ["matrix_finished", "regression"]
+    assert program.ask("PATCH", own, {"kinds": ["regression", "regression"]}).json()["kinds"] == ["regression"]
+
+
 def test_it_is_changed_paused_and_switched_on(program):
     own = f"/webhooks/{made(program)['webhook']['id']}"
     changed = program.ask("PATCH", own, {"name": "pager", "is_active": False}).json()

@@ -330,6 +330,19 @@ def test_what_was_told_long_ago_is_forgotten(team, user):
     assert [one.subject for one in Notice.objects.all()] == ["New"]
 
 
+def test_many_made_at_once_are_no_more_than_a_team_may_have(team, user, race, monkeypatch):
+    monkeypatch.setattr(webhooks, "MOST_WEBHOOKS", 2)
+
+    def make():
+        try:
+            return hook(team, user, "http://127.0.0.1/")
+        except WebhookRefused:
+            return None
+
+    assert sum(made is not None for made in race(make, times=6)) == 2
+    assert team.webhooks.count() == 2
+
+
 def test_a_team_has_at_most_twenty(team, user, monkeypatch):
     monkeypatch.setattr(webhooks, "MOST_WEBHOOKS", 1)
     hook(team, user, "http://127.0.0.1/")
