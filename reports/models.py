@@ -59,6 +59,22 @@ class HistoryLook(models.Model):
         return f"{self.history} up to {self.last_at:%Y-%m-%d %H:%M}"
 
 
+class CommitLook(models.Model):
+    """Up to which upload the runs of a test and a commit were judged unasked (`reports.noticing_losses`); for a day."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    config_key = models.CharField(max_length=32)
+    commit = models.CharField(max_length=64)
+    runs = models.PositiveIntegerField()  # of the uploads of the last day, at that time
+    last_at = models.DateTimeField()  # when the newest of them was uploaded
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "config_key", "commit"], name="one_look_per_commit")]
+
+    def __str__(self) -> str:
+        return f"{self.commit} up to {self.last_at:%Y-%m-%d %H:%M}"
+
+
 class ChangePoint(models.Model):
     """What a person decided about one change of one history. Untriaged changes have no row: they are computed.
 
