@@ -7,7 +7,6 @@ tried again when that time comes, and receivers tell doubles by the notice's id.
 import json
 import logging
 import smtplib
-import uuid
 from collections.abc import Collection
 from datetime import timedelta
 from typing import Any, Final
@@ -17,7 +16,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchsite.teams import webhooks
+from benchsite.teams import turns, webhooks
 from benchsite.teams.mailing import absolute, mail_works, message_of
 from benchsite.teams.models import Delivery, Notice, Webhook
 from benchsite.teams.posting import PostFailed, post
@@ -34,20 +33,22 @@ KEPT: Final = timedelta(days=30)
 GONE: Final = 410  # By this a receiver says that it wants no more.
 
 
-def due(most: int, *, busy: Collection[uuid.UUID] = ()) -> list[Delivery]:
-    """Up to `most` deliveries to be tried now, taken so that nobody else tries them; none to the webhooks in `busy`."""
+def due(most: int, *, under_way: Collection[Delivery] = ()) -> list[Delivery]:
+    """Up to `most` deliveries to be tried now beside those under way, taken so that nobody else tries them."""
+    wanted = turns.chosen(most, under_way)
+    if not wanted:
+        return []
     with transaction.atomic():
-        found = list(
-            Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=Now())
-            .exclude(webhook__in=busy)
+        # Another loop may have taken some meanwhile.
+        taken = list(
+            Delivery.objects.filter(pk__in=wanted, state=Delivery.State.WAITING, next_at__lte=Now())
+            .select_related("notice")
             .order_by("next_at")
-            .select_for_update(skip_locked=True, of=("self",))[:most]
+            .select_for_update(skip_locked=True, of=("self",))
         )
-        # One at a time to each webhook: a slow one keeps nobody else waiting.
-        taken = {one.webhook_id or one.pk: one for one in reversed(found)}.values()
         for one in taken:
             claim(one)
-    return list(taken)
+    return taken
 
 
 def claim(delivery: Delivery) -> None:

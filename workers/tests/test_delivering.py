@@ -13,15 +13,17 @@ from django.conf import settings as site
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from benchsite.mail import mail_server
 from benchsite.teams import webhooks
-from benchsite.teams.models import Delivery, Webhook
+from benchsite.teams.models import Delivery, Membership, Preference, User, Webhook
 from benchsite.teams.notices import note
 from benchsite.teams.posting import post
-from benchsite.teams.tests.receivers import receiving
+from benchsite.teams.tests.receivers import mail_sink, receiving
+from benchsite.teams.turns import MOST_OF_A_TEAM, WEBHOOKS_AT_ONCE
 from benchsite.tests.databases import database_url
 from runs.models import Run
 from runs.tests.factories import make_run, make_sweep, make_team, make_user
-from workers.delivering import AT_ONCE, Deliverer
+from workers.delivering import Deliverer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 FINISHED = "matrix_finished"
@@ -93,19 +95,43 @@ def test_a_slow_receiver_keeps_no_other_waiting(team, user, hook, deliverer, pat
         until(lambda: not loop.under_way)
 
 
-def test_it_has_only_so_many_under_way(team, user, hook, deliverer, patient):
+def test_many_slow_receivers_of_one_team_keep_no_other_team_waiting(team, user, hook, deliverer, patient):
     loop = deliverer()
-    with receiving(delay_s=60) as slow:
-        for number in range(AT_ONCE + 2):
+    other = make_team()
+    with receiving(delay_s=60) as slow, receiving() as quick:
+        for number in range(webhooks.MOST_WEBHOOKS):
             hook(f"{slow.url}/{number}")
-        note(FINISHED, team, subject="Done")
-        assert loop.tick() == AT_ONCE
+        webhooks.make(other, make_user(team=other), name="chat", url=quick.url, kinds=[FINISHED])
+        note(FINISHED, team, subject="Slow")
+        assert loop.tick() == MOST_OF_A_TEAM
+        note(FINISHED, other, subject="Quick")
+        assert loop.tick() == 1
+        until(lambda: quick.got)
+        until(lambda: len(loop.under_way) == MOST_OF_A_TEAM)
         assert loop.tick() == 0
         slow.let_go.set()
-        until(lambda: not loop.under_way)
-        assert loop.tick() == 2
-        until(lambda: not loop.under_way)
-    assert Delivery.objects.filter(state="delivered").count() == AT_ONCE + 2
+        until(lambda: loop.tick() == 0 and not loop.under_way)
+    assert len(slow.got) == webhooks.MOST_WEBHOOKS
+    assert not Delivery.objects.exclude(state="delivered").exists()
+
+
+def test_mail_goes_out_while_every_webhook_hangs(team, user, hook, deliverer, patient, monkeypatch, settings):
+    monkeypatch.setattr("benchsite.teams.turns.WEBHOOKS_AT_ONCE", 1)
+    loop = deliverer()
+    User.objects.filter(pk=user.pk).update(email="runa@example.org", confirmed_email="runa@example.org")
+    Preference.objects.create(membership=Membership.objects.get(user=user, team=team), kind=FINISHED)
+    with receiving(delay_s=60) as slow, mail_sink() as (port, messages):
+        server = mail_server(f"smtp://127.0.0.1:{port}")
+        settings.MAIL_SERVER, settings.EMAIL_BACKEND = server, server.backend
+        settings.EMAIL_HOST, settings.EMAIL_PORT = server.host, server.port
+        for number in range(2):
+            hook(f"{slow.url}/{number}")
+        note(FINISHED, team, subject="Done")
+        until(lambda: loop.tick() == 0 and messages)
+        until(lambda: [bool(one.webhook_id) for one in loop.under_way.values()] == [True])
+        slow.let_go.set()
+        until(lambda: loop.tick() == 0 and not loop.under_way)
+    assert (len(slow.got), len(messages)) == (2, 1)
 
 
 def test_two_loops_deliver_each_notice_once(team, user, hook, deliverer):
@@ -190,13 +216,16 @@ def test_killed_in_the_middle_it_loses_nothing(team, user, hook):
 
 @pytest.mark.slow
 def test_a_slow_receiver_does_not_delay_the_scheduler(team, user, hook):
-    """While four receivers hang, a run that has just been queued is looked at as soon as ever."""
+    """While every receiver hangs, a run that has just been queued is looked at as soon as ever."""
     with receiving(delay_s=30) as slow:
-        for number in range(AT_ONCE):
-            hook(f"{slow.url}/{number}")
-        note(FINISHED, team, subject="Done")
+        for _ in range(WEBHOOKS_AT_ONCE // MOST_OF_A_TEAM):
+            some = make_team()
+            admin = make_user(team=some)
+            for number in range(MOST_OF_A_TEAM):
+                webhooks.make(some, admin, name="chat", url=f"{slow.url}/{number}", kinds=[FINISHED])
+            note(FINISHED, some, subject="Done")
         with scheduler():
-            until(lambda: len(slow.got) == AT_ONCE, 60)
+            until(lambda: len(slow.got) == WEBHOOKS_AT_ONCE, 60)
             sweep = make_sweep(team=make_team())
             began = time.monotonic()
             run = make_run(sweep, status="queued")
