@@ -1,5 +1,7 @@
 """Frozen reports by program: published, revised, given another link, taken back."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 from uuid import UUID
@@ -31,12 +33,13 @@ from reports.api.report_schemas import (
     RevisionAnswer,
 )
 from reports.api.routers import reports
-from reports.frozen import links, publishing
+from reports.frozen import links, publishing, rights
 from reports.frozen.building import Built, build
 from reports.frozen.content import canonical
 from reports.frozen.drafts import Draft, DraftFootnote, draft_of
 from reports.frozen.publishing import PublishRefused
 from reports.frozen.revisions import ContentRefused
+from reports.frozen.rights import NotAllowed
 from reports.models import Report
 from reports.queries.reports import reports_of, revisions_of
 
@@ -62,13 +65,18 @@ def list_reports(request: HttpRequest, asked: Query[PageQuery]) -> ReportPage:
     summary="Publish a report",
 )
 def publish_report(request: HttpRequest, asked: Query[DryRun], new: NewReport) -> Status[Any]:
-    """Freezes the comparison in `query`, and answers with the link. Look at `found` first, with `dry_run=1`."""
+    """Freezes the comparison in `query`, and answers with the link. Look at `found` first, with `dry_run=1`.
+
+    Only admins of the team publish a report that is `public` at once.
+    """
     team, user = team_in(request), bearer_in(request).user
     draft = _changed(Draft(query=new.query.removeprefix("?")), new)
-    if asked.dry_run:
-        return Status(200, _preview(build(team, draft, new.title)))
     report = Report(team=team, title=publishing.title_of(new.title), draft=draft.as_json(), created_by=user)
     report.access, report.expires_at = Report.Access(new.access), new.expires_at
+    if asked.dry_run:
+        with _allowed():
+            publishing.refuse_public(report, user)
+        return Status(200, _preview(build(team, draft, new.title)))
     return Status(201, _published(request, report))
 
 
@@ -109,10 +117,12 @@ def revise_report(request: HttpRequest, report_id: UUID, asked: Query[DryRun], c
     summary="Change who may read it, and until when",
 )
 def change_report_access(request: HttpRequest, report_id: UUID, change: AccessChange) -> ReportAnswer:
+    """Only admins of the team make a report `public`; whoever may publish takes that back."""
     report = _mine(request, report_id)
     said = change.dict(exclude_unset=True)
     until = said.get("expires_at", report.expires_at)
-    publishing.set_access(report, change.access or report.access, until, bearer_in(request).user)
+    with _allowed():
+        publishing.set_access(report, change.access or report.access, until, bearer_in(request).user)
     return ReportAnswer(**_answer(request, report))
 
 
@@ -126,7 +136,7 @@ def change_report_access(request: HttpRequest, report_id: UUID, change: AccessCh
 def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
     """For whoever began it, and admins of the team. Its link answers 410 from now on."""
     report, user = _mine(request, report_id), bearer_in(request).user
-    if not publishing.may_delete(report, user):
+    if not rights.may_delete(report, user):
         raise Problem("insufficient-scope", "Only who began this report, and the team's admins, may delete it.")
     publishing.delete(report, user)
     return Status(204, None)
@@ -140,11 +150,16 @@ def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
     summary="Give a report another link",
 )
 def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
-    """The old one answers 410 from now on. Also makes one where the last was taken back."""
+    """The old one answers 410 from now on.
+
+    Also makes one where the last was taken back: for whoever began the report, and admins of the team.
+    """
     report = _mine(request, report_id)
     if not report.revisions.exists():
         raise Problem("conflict", "Nothing of this report is published yet, so it has no link.")
-    return LinkAnswer(permalink=_address(request, links.rotate(report, bearer_in(request).user).token))
+    with _allowed():
+        link = links.rotate(report, bearer_in(request).user)
+    return LinkAnswer(permalink=_address(request, link.token))
 
 
 @reports.delete(
@@ -164,6 +179,15 @@ def _mine(request: HttpRequest, report_id: UUID) -> Report:
     return owned(Report.objects.select_related("team", "created_by"), request, report_id)
 
 
+@contextmanager
+def _allowed() -> Iterator[None]:
+    """What is not for the token's maker, as a refusal."""
+    try:
+        yield
+    except NotAllowed as refused:
+        raise Problem("insufficient-scope", str(refused)) from refused
+
+
 def _changed(draft: Draft, change: ReportChange) -> Draft:
     """The draft with what the request says of it."""
     said: dict[str, Any] = {name: value for name in NAMES if (value := getattr(change, name)) is not None}
@@ -178,7 +202,8 @@ def _changed(draft: Draft, change: ReportChange) -> Draft:
 
 def _published(request: HttpRequest, report: Report) -> PublishedAnswer:
     try:
-        made = publishing.publish_once(report, bearer_in(request).user)
+        with _allowed():
+            made = publishing.publish_once(report, bearer_in(request).user)
     except (PublishRefused, ContentRefused) as refused:
         raise Problem("report-refused", str(refused)) from refused
     return PublishedAnswer(**_answer(request, report), found=_found(made), problems=list(made.problems))

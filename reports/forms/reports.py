@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from django import forms
 from django.http import QueryDict
@@ -92,6 +92,13 @@ class AccessForm(forms.Form):
         if day and day > today + LONGEST_LIFE:
             raise forms.ValidationError("Choose a day within ten years, or leave it empty.")
         return day
+
+    def without_public(self) -> Self:
+        """Not offered to whom it would be refused; what is sent nevertheless is answered by the verb."""
+        shown = [one for one in self.fields["access"].choices if one[0] != Report.Access.PUBLIC]  # type: ignore[attr-defined]
+        self.fields["access"].widget.choices = shown
+        self.fields["access"].help_text = "The team's admins can also make it public."
+        return self
 
     @property
     def expires_at(self) -> dt.datetime | None:

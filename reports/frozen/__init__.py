@@ -8,6 +8,7 @@ redaction    what must not be seen, found in texts and replaced; redacting does 
 revisions    content to rows and back
 links        the addresses of reports: made, opened, rotated, taken back
 publishing   the verbs: begin, keep, publish, set_access, delete
+rights       what of it is not for every runner: making it public, opening a closed link, deleting
 opening      which revision an address means, and who may see it; pages, exports, alone show it
 pages        what the page says, worked out of the content (pure)
 places       a revision's addresses, and its place among the others

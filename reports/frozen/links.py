@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from benchsite.teams import audit
 from benchsite.teams.models import User
+from reports.frozen.rights import LINK_REFUSED, NotAllowed, may_open_again
 from reports.models import Report, ReportLink
 
 TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
@@ -55,10 +56,14 @@ def open_link(token: str) -> ReportLink:
 
 
 def rotate(report: Report, by: User | None) -> ReportLink:
-    """Another link; the old one opens nothing from now on. Also makes one where the last was revoked."""
+    """Another link; the old one opens nothing from now on. Also makes one where the last was revoked.
+
+    Raises NotAllowed where that is not for this person.
+    """
     with transaction.atomic():
         Report.objects.select_for_update().get(pk=report.pk)
-        _take_back(report)
+        if not _take_back(report) and not may_open_again(report, by):
+            raise NotAllowed(LINK_REFUSED)
         link = make_link(report)
         audit.note("link_rotated", team=report.team, actor=by, subject=report.title)
     return link

@@ -10,13 +10,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchsite.teams import audit
-from benchsite.teams.models import Membership, Role, Team, User
+from benchsite.teams.models import Team, User
 from reports.frozen.building import Built, build
 from reports.frozen.content import Content, digest
 from reports.frozen.drafts import LONGEST_QUERY, Draft, draft_of
 from reports.frozen.links import make_link
 from reports.frozen.pictures import Picture, PictureRefused, encoded_anew, keep_pictures
 from reports.frozen.revisions import write_revision
+from reports.frozen.rights import PUBLIC_REFUSED, NotAllowed, may_keep_public, may_make_public, may_open_again
 from reports.models import Report, ReportRevision
 from reports.queries import is_lost, pinned
 
@@ -82,8 +83,10 @@ def publish(report: Report, user: User | None, pictures: Mapping[str, bytes], *,
 def publish_once(report: Report, user: User | None) -> Built:
     """The report, kept where it is new or changed, and its next revision; what is refused leaves nothing behind.
 
-    Nobody has looked at it, so an address that is not meant as it stands is refused.
+    Nobody has looked at it, so an address that is not meant as it stands is refused. Raises NotAllowed for a new one
+    that is public at once, where that is not for this person.
     """
+    refuse_public(report, user)
     draft = draft_of(report.draft)
     if problems := draft.selection.problems:
         raise PublishRefused(" ".join(problems))
@@ -118,7 +121,9 @@ def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[s
     with transaction.atomic():
         revision = write_revision(report, content, user)
         keep_pictures(revision, encoded)
-        make_link(report)
+        # A link that was taken back does not come again because somebody revised the report.
+        if revision.number == 1 or may_open_again(report, user):
+            make_link(report)
         kind = "report_published" if revision.number == 1 else "report_revised"
         said = f"revision {revision.number}, {report.access}"
         audit.note(kind, team=report.team, actor=user, subject=report.title, text=said)
@@ -136,23 +141,27 @@ def _encoded(figures: set[str], pictures: Mapping[str, bytes]) -> dict[str, Pict
     return found
 
 
+def refuse_public(report: Report, user: User | None) -> None:
+    """A new report is public at once only by an admin: NotAllowed for others."""
+    if report._state.adding and report.access == Report.Access.PUBLIC and not may_make_public(report, user):
+        raise NotAllowed(PUBLIC_REFUSED)
+
+
 def set_access(report: Report, access: str, expires_at: dt.datetime | None, by: User | None) -> None:
-    """Who may read it, and until when its link opens it."""
-    was = (report.access, report.expires_at)
-    if was == (access, expires_at):
-        return
+    """Who may read it, and until when its link opens it. Raises NotAllowed where that is not for this person."""
     with transaction.atomic():
+        # As it is now: an admin may have closed it since it was looked up.
+        present = Report.objects.select_for_update().get(pk=report.pk)
+        was = (present.access, present.expires_at)
+        if was == (access, expires_at):
+            return
+        if access == Report.Access.PUBLIC and not may_keep_public(present, by):
+            raise NotAllowed(PUBLIC_REFUSED)
         report.access, report.expires_at = Report.Access(access), expires_at
         report.save(update_fields=["access", "expires_at", "changed_at"])
         until = f" until {expires_at:%Y-%m-%d}" if expires_at else ""
         said = f"{was[0]} to {access}{until}"
         audit.note("access_changed", team=report.team, actor=by, subject=report.title, text=said)
-
-
-def may_delete(report: Report, user: User) -> bool:
-    """Whoever began it, as long as they may publish, and the team's admins."""
-    roles = [Role.ADMIN, *([Role.RUNNER] if report.created_by_id == user.pk else [])]
-    return Membership.objects.filter(user=user, team=report.team_id, role__in=roles).exists()
 
 
 def delete(report: Report, by: User | None) -> None:

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def report(team):
-    return Report.objects.create(team=team, title="What durability costs")
+def report(team, user):
+    return Report.objects.create(team=team, title="What durability costs", created_by=user)
 
 
 def test_it_opens_its_report_and_is_made_once(report):

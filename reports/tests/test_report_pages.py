@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from benchsite.teams.models import AuditEntry, Role
+from benchsite.teams.models import AuditEntry, Membership, Role
 from reports.frozen.links import LinkRevoked, link_of, open_link
 from reports.frozen.revisions import content_of
 from reports.models import Report
@@ -119,6 +119,7 @@ def test_footnotes_stand_on_their_cells(client_in, report):
 
 def test_access_and_the_last_day_are_changed_and_audited(client_in, team, user):
     report = published(team, user=user)
+    Membership.objects.update(role=Role.ADMIN)
     day = timezone.now().date() + dt.timedelta(days=3)
     client_in.post(f"/reports/{report.pk}/access/", {"access": "public", "expires_on": str(day)})
     report.refresh_from_db()

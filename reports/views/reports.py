@@ -18,13 +18,14 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from reports.figures.medium import medium_named, scaled
 from reports.forms import reports as forms
-from reports.frozen import links, publishing
+from reports.frozen import links, publishing, rights
 from reports.frozen.drafts import Draft, draft_of
 from reports.frozen.pages import page_of
 from reports.frozen.previews import preview_of, previewed
 from reports.frozen.publishing import NumbersChanged, PublishRefused
 from reports.frozen.rendering import harmless, notes_html
 from reports.frozen.revisions import ContentRefused
+from reports.frozen.rights import NotAllowed
 from reports.models import Report
 from reports.pages.preview import PreviewPlace
 from reports.queries import chosen
@@ -79,18 +80,20 @@ def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _report(request: HttpRequest, found: Report, form: forms.AccessForm | None = None) -> HttpResponse:
-    link = links.link_of(found)
+    link, is_mine = links.link_of(found), rights.may_delete(found, user_of(request))
+    form = form or forms.AccessForm(initial=forms.access_initial(found))
     context = {
         "report": found,
         "revisions": revisions_of(found),
         "link": link,
         "address": request.build_absolute_uri(f"/r/{link.token}") if link else "",
         "expired": found.has_expired,
-        "form": form or forms.AccessForm(initial=forms.access_initial(found)),
+        "form": form if rights.is_public(found) or has_role(request, Role.ADMIN) else form.without_public(),
         "can_build": has_role(request, Role.RUNNER),
-        "can_delete": publishing.may_delete(found, user_of(request)),
+        "can_open": is_mine,
+        "can_delete": is_mine,
     }
-    return render(request, "reports/report/report.html", context, status=422 if form else 200)
+    return render(request, "reports/report/report.html", context, status=422 if form.is_bound else 200)
 
 
 @require_http_methods(["GET", "POST"])
@@ -222,7 +225,10 @@ def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     form = forms.AccessForm(request.POST)
     if not form.is_valid():
         return _report(request, found, form)
-    publishing.set_access(found, form.cleaned_data["access"], form.expires_at, user_of(request))
+    try:
+        publishing.set_access(found, form.cleaned_data["access"], form.expires_at, user_of(request))
+    except NotAllowed as refused:
+        raise PermissionDenied(str(refused)) from refused
     messages.success(request, f"“{found.title}” is {found.get_access_display()} now.")
     return redirect("report", found.pk)
 
@@ -238,7 +244,10 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         links.revoke(found, user_of(request))
         messages.success(request, f"The link of “{found.title}” is taken back: whoever follows it is told so.")
     else:
-        links.rotate(found, user_of(request))
+        try:
+            links.rotate(found, user_of(request))
+        except NotAllowed as refused:
+            raise PermissionDenied(str(refused)) from refused
         messages.success(request, f"“{found.title}” has a new link; an old one tells that it was taken back.")
     return redirect("report", found.pk)
 
@@ -248,7 +257,7 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The report with everything that was published of it."""
     found = _mine(request, pk)
-    if not publishing.may_delete(found, user_of(request)):
+    if not rights.may_delete(found, user_of(request)):
         raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
     title = found.title
     publishing.delete(found, user_of(request))
