@@ -11,6 +11,8 @@ from reports import noticing_losses
 from reports.models import CommitLook
 from reports.tests.verdicts import commit_runs, headers, make_test
 from runs.models import Run
+from runs.tests.importing import summary
+from runs.tests.programs import Program
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 KIND = "regression"
@@ -49,6 +51,18 @@ def test_an_upload_that_nobody_asks_about_is_told_once(team, asked, test):
     assert (notice.data["commit"], notice.data["base_commit"]) == ("bbbb2222", "aaaa1111")
     assert notice.data["run"] in {str(run.pk) for run in runs}
     assert Delivery.objects.get().member == asked.membership
+
+
+def test_a_pipeline_that_only_uploads_is_told(team, user, asked):
+    program = Program(team, user)
+    for commit, level in (("aaaa1111", 50_000), ("bbbb2222", 35_000)):
+        for noise in (0, 200, -200, 100, -100):
+            done = {"reads": level + noise, "updates": level + noise}
+            stated = {"commit": commit, "branch": "main", "threads": 16, "purpose": "demo"}
+            response = program.post(("a.txt", summary(**done)), **stated)
+            assert response.status_code == 201, response.content
+        assert noticing_losses.look() == (commit == "bbbb2222")
+    assert Notice.objects.get().data["commit"] == "bbbb2222"
 
 
 def test_whoever_asks_for_the_verdict_before_or_after_is_not_told_again(team, user, asked, test):
