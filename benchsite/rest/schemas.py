@@ -1,4 +1,4 @@
-"""Refusals as the API's description says them, the same for every endpoint."""
+"""What all endpoints have in common: the base of what they take, and refusals as the API's description says them."""
 
 from typing import Any, Final
 
@@ -6,6 +6,12 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from benchsite.rest.problems import KINDS
+
+
+class RequestSchema(Schema):
+    """What a request says in its body. A field that nobody knows is refused: it was meant to change something."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class FaultEntry(Schema):

@@ -13,7 +13,7 @@ from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, page_of
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import refusals
+from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import plain
 from benchsite.teams import delivering
 from benchsite.teams import webhooks as verbs
@@ -35,13 +35,13 @@ Kinds = Annotated[list[NoticeKind], Field(min_length=1, max_length=20, descripti
 router = Router(tags=["Webhooks"])
 
 
-class WebhookPlan(Schema):
+class WebhookPlan(RequestSchema):
     name: Name
     url: Url
     kinds: Kinds
 
 
-class WebhookChange(Schema):
+class WebhookChange(RequestSchema):
     """What is left out stays."""
 
     name: Name | None = None

@@ -68,3 +68,26 @@ def test_the_page_and_the_description_are_for_everybody():
 @pytest.mark.django_db
 def test_the_tokens_page_and_every_page_lead_to_it(client_in):
     assert b'href="/api/v1/docs"' in client_in.get("/").content
+
+
+def _not_closed(schema, known):
+    """Names of the shapes of a body, however deep, that take fields which nobody knows."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        shape = known[name]
+        own = [] if shape.get("additionalProperties") is False or "properties" not in shape else [name]
+        return own + _not_closed({"allOf": list(shape.get("properties", {}).values())}, known)
+    parts = [part for word in ("anyOf", "allOf", "oneOf") for part in schema.get(word, [])]
+    inner = [*parts, *([schema["items"]] if "items" in schema else [])]
+    return [name for part in inner for name in _not_closed(part, known)]
+
+
+def test_every_body_says_that_it_takes_no_unknown_field():
+    known = committed()["components"]["schemas"]
+    bodies = [
+        said["requestBody"]["content"]["application/json"]["schema"]
+        for _, _, said in ENDPOINTS
+        if "application/json" in said.get("requestBody", {}).get("content", {})
+    ]
+    assert len(bodies) > 8
+    assert [name for body in bodies for name in _not_closed(body, known)] == []

@@ -133,3 +133,13 @@ def test_it_is_deleted_and_what_it_submitted_stays(program, matrix):
     assert program.ask("DELETE", own).status_code == 204
     problem(program.get(own), 404, "not-found")
     assert Matrix.objects.count() == 2
+
+
+def test_a_field_that_nobody_knows_is_refused_and_changes_nothing(program, matrix):
+    own = f"/schedules/{made(program, matrix)['id']}"
+    for refused in (
+        program.ask("PATCH", own, {"active": False}),
+        program.ask("POST", "/schedules", {"matrix": str(matrix.pk), "evry": "week"}),
+    ):
+        assert problem(refused, 400, "validation-error")["errors"][0]["pointer"] in ("#/active", "#/evry")
+    assert program.said(own)["is_active"] and Schedule.objects.count() == 1

@@ -121,3 +121,9 @@ def test_only_admins_give_the_scope(team, role):
 def test_tokens_of_before_may_not(team):
     before = set(Scope.values) - {"webhooks:write", "schedules:write"}
     problem(program_of(team, *before).get("/webhooks"), 403, "insufficient-scope")
+
+
+def test_a_field_that_nobody_knows_is_refused(program):
+    refused = problem(program.ask("POST", "/webhooks", {**PLAN, "secret": "mine"}), 400, "validation-error")
+    assert refused["errors"][0]["pointer"] == "#/secret"
+    assert program.said("/webhooks")["items"] == []

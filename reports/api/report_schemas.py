@@ -8,6 +8,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field, StringConstraints
 
 from benchsite.rest.pages import PageAnswer
+from benchsite.rest.schemas import RequestSchema
 from benchsite.rest.values import Moment, Text, Word
 from reports.frozen.drafts import LONGEST_HEADLINE, LONGEST_QUERY, MOST_FOOTNOTES, MOST_ITEMS, MOST_KEPT
 
@@ -15,7 +16,7 @@ Access = Literal["private", "unlisted", "public"]
 Query = Annotated[Text, StringConstraints(max_length=LONGEST_QUERY)]
 
 
-class FootnoteEntry(Schema):
+class FootnoteEntry(RequestSchema):
     """A remark on one cell: of the row that begins with `side`, in the column of that name."""
 
     table: Word
@@ -24,7 +25,7 @@ class FootnoteEntry(Schema):
     text: Annotated[Text, StringConstraints(min_length=1, max_length=500)]
 
 
-class DisclosureFields(Schema):
+class DisclosureFields(RequestSchema):
     """Whatever is empty reads “not stated”."""
 
     paid_by: Annotated[Text, StringConstraints(max_length=500)] = ""
@@ -32,7 +33,7 @@ class DisclosureFields(Schema):
     settings_reviewed_by: Annotated[Text, StringConstraints(max_length=500)] = ""
 
 
-class ReportChange(Schema):
+class ReportChange(RequestSchema):
     """What is left out stays as it is."""
 
     title: Annotated[Word, StringConstraints(min_length=1)] | None = None
@@ -74,7 +75,7 @@ class NewReport(ReportChange):
     expires_at: Moment | None = Field(None, description="When its link stops working; null: it does not.")
 
 
-class AccessChange(Schema):
+class AccessChange(RequestSchema):
     """Who may read it, and until when. What is left out stays as it is."""
 
     access: Access | None = None

@@ -7,6 +7,8 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
+from benchsite.rest.schemas import RequestSchema
+
 VerdictWord = Literal["pass", "improvement", "regression", "mixed", "inconclusive", "error"]
 
 
@@ -143,11 +145,10 @@ class BaselineList(Schema):
     default_rule: str = Field(description="What a run is judged against where no baseline is named.")
 
 
-class BaselineChange(Schema):
+class BaselineChange(RequestSchema):
     """What the name is to stand for: these runs, or the runs of a commit that count."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={"examples": [{"commit": "3f2a91c"}, {"runs": ["0197f9d4-8a52-7c31-9d4e-1f6a3f1b2c4d"]}]},
     )
 

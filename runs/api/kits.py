@@ -13,7 +13,7 @@ from pydantic import Field
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
 from benchsite.rest.problems import Fault, Problem
-from benchsite.rest.schemas import refusals
+from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import Text, Word
 from benchsite.teams.models import Scope
 from runs.api.plans import faults_of
@@ -52,7 +52,7 @@ FILES: Final = {
 }
 
 
-class PlaceGiven(Schema):
+class PlaceGiven(RequestSchema):
     """Where the plan is run by hand, as far as it is to be stated."""
 
     name: Word = Field("by hand", max_length=80)
@@ -62,7 +62,7 @@ class PlaceGiven(Schema):
     client_on_database_host: bool | None = None
 
 
-class PlanGiven(Schema):
+class PlanGiven(RequestSchema):
     """A plan file with what takes the place of its machines: either `clusters` and `generators`, or `by_hand`."""
 
     plan: str = Field(description="The text of the plan file (TOML).", max_length=1_000_000)

@@ -5,10 +5,10 @@ from typing import Any, Final, Literal, Protocol
 from uuid import UUID
 
 from django.http import QueryDict
-from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from benchsite.rest.problems import Fault
+from benchsite.rest.schemas import RequestSchema
 from benchsite.rest.values import Text, Word
 from benchsite.teams.models import Team
 from runs.catalog import load_catalog
@@ -27,19 +27,15 @@ NAMES: Final = {
 OFFERED: Final = 8
 
 
-class PlanEntry(Schema):
+class PlanEntry(RequestSchema):
     """One database in one durability mode: a row of the matrix."""
-
-    model_config = ConfigDict(extra="forbid")
 
     database: Word = Field(description="Its name or id.")
     mode: Word = Field(description="A mode's slug in the catalog.")
 
 
-class PlanExclusion(Schema):
+class PlanExclusion(RequestSchema):
     """What is left out: wherever everything agrees that is named here."""
-
-    model_config = ConfigDict(extra="forbid")
 
     database: Word | None = Field(None, description="With `mode`.")
     mode: Word | None = None
@@ -48,11 +44,10 @@ class PlanExclusion(Schema):
     reason: Word = Field(description="Shown wherever its result would stand.", min_length=1)
 
 
-class MatrixPlan(Schema):
+class MatrixPlan(RequestSchema):
     """Databases x durability modes x workloads x load ladder x repeats, minus exclusions."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [
                 {

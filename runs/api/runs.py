@@ -14,7 +14,7 @@ from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, page_of
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import refusals
+from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import Moment, Text, Word
 from benchsite.teams.models import Scope, User
 from runs import annotating, deleting, lifecycle
@@ -76,11 +76,10 @@ class RunPage(PageAnswer):
     items: list[RunAnswer]
 
 
-class RunChange(Schema):
+class RunChange(RequestSchema):
     """What people say about a run. What is left out, or null, stays; numbers never change."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={"examples": [{"labels": ["nightly"], "excluded_reason": "another job ran on the host"}]},
     )
 

@@ -15,7 +15,7 @@ from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, page_of
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import refusals
+from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import plain
 from benchsite.teams.models import Scope
 from runs.api.plans import faults_of
@@ -46,7 +46,7 @@ DAY_NAMES: list[Day] = ["monday", "tuesday", "wednesday", "thursday", "friday", 
 assert [name.lower() for name in DAYS] == DAY_NAMES
 
 
-class SchedulePlan(Schema):
+class SchedulePlan(RequestSchema):
     matrix: UUID = Field(description="The matrix that is repeated, as it stands at each time.")
     name: Name | None = Field(None, description="Left out: that of the matrix.")
     every: Every = "day"
@@ -55,7 +55,7 @@ class SchedulePlan(Schema):
     days: Days = []
 
 
-class ScheduleChange(Schema):
+class ScheduleChange(RequestSchema):
     """What is left out stays."""
 
     name: Name | None = None
