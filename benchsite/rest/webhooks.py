@@ -15,7 +15,7 @@ from benchsite.rest.pages import PageAnswer, PageQuery, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import plain
-from benchsite.teams import delivering
+from benchsite.teams import delivering, trying
 from benchsite.teams import webhooks as verbs
 from benchsite.teams.models import Delivery, NoticeKind, Scope, Webhook
 
@@ -186,16 +186,22 @@ def rotate_secret(request: HttpRequest, webhook_id: UUID) -> SecretAnswer:
 
 @router.post(
     "/webhooks/{uuid:webhook_id}/test",
-    response={200: DeliveryAnswer, **refusals(404)},
+    response={200: DeliveryAnswer, **refusals(404, 409)},
     auth=MANAGE,
     operation_id="test_webhook",
     summary="Send a webhook a test",
 )
 def test_webhook(request: HttpRequest, webhook_id: UUID) -> DeliveryAnswer:
     """At once, whether it is switched on or not, and this once only. `state` says whether it arrived, `error` why
-    not. A receiver that does not answer takes five seconds.
+    not. A receiver that does not answer takes five seconds, and until then `in-flight` refuses another test of the
+    team, as it does while other teams have too many under way: ask again as `Retry-After` says.
     """
-    return _delivery(delivering.try_webhook(_found(request, webhook_id)))
+    found = _found(request, webhook_id)
+    try:
+        return _delivery(delivering.try_webhook(found))
+    except trying.TryLater as busy:
+        wait = str(trying.RETRY_AFTER_S)
+        raise Problem("in-flight", str(busy), headers={"Retry-After": wait}) from None
 
 
 @router.get(

@@ -16,7 +16,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchsite.teams import turns, webhooks
+from benchsite.teams import trying, turns, webhooks
 from benchsite.teams.mailing import absolute, mail_works, message_of
 from benchsite.teams.models import Delivery, Notice, Webhook
 from benchsite.teams.posting import PostFailed, post
@@ -68,18 +68,22 @@ def attempt(delivery: Delivery) -> Delivery:
 
 
 def try_webhook(webhook: Webhook) -> Delivery:
-    """Tell one webhook something at once, whether it is switched on or not; the delivery says what came of it."""
-    notice = Notice.objects.create(
-        team=webhook.team,
-        kind="test",
-        subject=f"A test of the webhook {webhook.name}"[:200],
-        text="Nothing has happened: somebody asked whether this webhook works.",
-    )
-    # It is tried this once only, so it never waits for the loop.
-    delivery = Delivery.objects.create(
-        notice=notice, webhook=webhook, state=Delivery.State.GIVEN_UP, attempts=1, next_at=None
-    )
-    return attempt(delivery)
+    """Tell one webhook something at once, whether it is switched on or not; the delivery says what came of it.
+
+    Raises TryLater.
+    """
+    with trying.place(webhook.team_id):
+        notice = Notice.objects.create(
+            team=webhook.team,
+            kind="test",
+            subject=f"A test of the webhook {webhook.name}"[:200],
+            text="Nothing has happened: somebody asked whether this webhook works.",
+        )
+        # It is tried this once only, so it never waits for the loop.
+        delivery = Delivery.objects.create(
+            notice=notice, webhook=webhook, state=Delivery.State.GIVEN_UP, attempts=1, next_at=None
+        )
+        return attempt(delivery)
 
 
 def expire() -> None:

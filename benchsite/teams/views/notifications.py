@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import confirming, delivering, preferences, webhooks
+from benchsite.teams import confirming, delivering, preferences, trying, webhooks
 from benchsite.teams.mailing import mail_works
 from benchsite.teams.models import Delivery, Membership, Role, User, Webhook
 from benchsite.teams.notices import KINDS
@@ -131,7 +131,11 @@ def webhook(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Sends at once and waits, at most for the deadline of every sending."""
     found = owned_or_404(Webhook.objects.select_related("team"), request, pk)
-    tried = delivering.try_webhook(found)
+    try:
+        tried = delivering.try_webhook(found)
+    except trying.TryLater as busy:
+        messages.error(request, f"The test was not sent. {busy}")
+        return redirect("webhook", pk=pk)
     if tried.state == Delivery.State.DELIVERED:
         messages.success(request, f"The test arrived: “{found.name}” answered {tried.status_code}.")
     else:
