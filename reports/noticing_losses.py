@@ -5,6 +5,7 @@ somebody did ask for tells by the same verb, hence each loss is told once, whoev
 """
 
 import logging
+import time
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any, Final
@@ -25,6 +26,8 @@ from runs.models.run import Phase, Status
 log = logging.getLogger(__name__)
 # Verdicts in one look, a few tens of milliseconds each; what waits beside them is judged in the next.
 MOST_AT_ONCE: Final = 10
+# Nor does a look begin another verdict after so long: deliveries wait for it.
+LONGEST_S: Final = 2.0
 # So long after its last upload a commit is taken for whole: its repeats arrive one by one.
 QUIET: Final = timedelta(seconds=60)
 # With so many uploads of a test nobody waits for quiet.
@@ -36,7 +39,12 @@ def look(most: int = MOST_AT_ONCE) -> int:
     # Verdicts of older uploads are told nowhere, so there is nothing to remember of them.
     CommitLook.objects.filter(last_at__lt=timezone.now() - FRESH).delete()
     teams = notices.asked_for(NoticeKind.REGRESSION)
-    return sum(_look_at(one) for one in _due(teams, most)) if teams else 0
+    told, until = 0, time.monotonic() + LONGEST_S
+    for one in _due(teams, most) if teams else ():
+        told += _look_at(one)
+        if time.monotonic() > until:
+            break
+    return told
 
 
 def _due(teams: Collection[UUID], most: int) -> list[dict[str, Any]]:

@@ -105,6 +105,13 @@ def test_a_look_judges_some_and_the_next_goes_on(asked, test):
     assert [noticing_losses.look(2), noticing_losses.look(2), noticing_losses.look(2)] == [2, 1, 0]
 
 
+def test_a_look_that_takes_long_leaves_the_rest_to_the_next(asked, test, monkeypatch):
+    for number in range(2):
+        uploaded(test, f"bbbb000{number}", 850.0, days_ago=0.2 - number / 100, branch="topic", minutes=9 - number)
+    monkeypatch.setattr(noticing_losses, "LONGEST_S", 0)
+    assert [noticing_losses.look(), noticing_losses.look(), noticing_losses.look()] == [1, 1, 0]
+
+
 def test_what_cannot_be_judged_keeps_nothing_else_waiting(asked, test, monkeypatch):
     uploaded(test, "bbbb2222", 850.0, days_ago=0.2, minutes=9, branch="topic")
     uploaded(test, "cccc3333", 850.0, branch="topic")
