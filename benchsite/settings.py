@@ -199,6 +199,7 @@ SOCIALACCOUNT_PROVIDERS = {
         else [],
     }
 }
+PASSWORD_HASHERS = ["benchsite.teams.hashing.BoundedHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},

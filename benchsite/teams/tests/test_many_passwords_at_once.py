@@ -1,0 +1,86 @@
+"""Many passwords at once: no more are looked at than of as many in a row, and the rest of the site goes on."""
+
+import threading
+from random import randrange
+
+import pytest
+from django.contrib.auth.hashers import check_password, make_password
+from django.core.cache import cache
+from django.test import Client
+
+from benchsite.teams import hashing
+from benchsite.teams.guessing import MOST_OF_A_NAME
+from runs.tests.factories import make_team, make_user
+
+HASHER = "benchsite.teams.hashing.BoundedHasher"
+
+
+@pytest.fixture
+def here():
+    """An address that no other test has come from."""
+    return f"10.{randrange(256)}.{randrange(256)}.{randrange(1, 255)}"
+
+
+@pytest.fixture
+def quick(settings, monkeypatch):
+    """The site's own hashing, made cheap."""
+    settings.PASSWORD_HASHERS = [HASHER]
+    monkeypatch.setattr(hashing.BoundedHasher, "iterations", 1000)
+
+
+def tried(password, address):
+    return Client(REMOTE_ADDR=address).post("/sign-in/", {"username": "ada", "password": password})
+
+
+@pytest.mark.slow
+def test_forty_at_once_are_ten_looked_at(race, here):
+    make_user(team=make_team(), username="ada")
+    answers = [one.status_code for one in race(lambda: tried("wrong", here), times=40)]
+    assert (answers.count(422), answers.count(429)) == (MOST_OF_A_NAME, 40 - MOST_OF_A_NAME)
+    assert cache.get(f"guess:{here}") == MOST_OF_A_NAME
+    assert tried("correct horse", here).status_code == 429
+
+
+@pytest.mark.django_db
+def test_a_right_password_counts_for_nothing(here):
+    make_user(team=make_team(), username="ada")
+    assert tried("correct horse", here).status_code == 302
+    assert not cache.get(f"guess:{here}")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("semaphore", ["_going", "_there"])
+def test_who_would_wait_long_is_told_to_come_again(quick, here, monkeypatch, semaphore):
+    make_user(team=make_team(), username="ada")
+    monkeypatch.setattr(hashing, "LONGEST_WAIT_S", 0.01)
+    monkeypatch.setattr(hashing, semaphore, threading.Semaphore(0))
+    answer = tried("correct horse", here)
+    assert answer.status_code == 503 and int(answer["Retry-After"]) > 0
+    assert b"was not looked at" in answer.content
+    assert not cache.get(f"guess:{here}")
+
+
+def test_a_process_hashes_two_at_once(quick, monkeypatch):
+    going, most = [], []
+
+    def slow(self, password, salt, iterations=None):
+        going.append(1)
+        most.append(len(going))
+        threading.Event().wait(0.02)
+        going.pop()
+        return "hash"
+
+    monkeypatch.setattr(hashing.PBKDF2PasswordHasher, "encode", slow)
+    threads = [threading.Thread(target=hashing.BoundedHasher().encode, args=("a", "b")) for _ in range(5)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert max(most) == hashing.MOST_AT_ONCE and len(most) == 5
+
+
+def test_hashes_made_before_are_still_good(settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+    made = make_password("correct horse")
+    settings.PASSWORD_HASHERS = [HASHER]
+    assert check_password("correct horse", made)
