@@ -110,7 +110,7 @@ def test_many_slow_receivers_of_one_team_keep_no_other_team_waiting(team, user, 
         until(lambda: len(loop.under_way) == MOST_OF_A_TEAM)
         assert loop.tick() == 0
         slow.let_go.set()
-        until(lambda: loop.tick() == 0 and not loop.under_way)
+        until(lambda: not loop.under_way and loop.tick() == 0)
     assert len(slow.got) == webhooks.MOST_WEBHOOKS
     assert not Delivery.objects.exclude(state="delivered").exists()
 
@@ -130,7 +130,7 @@ def test_mail_goes_out_while_every_webhook_hangs(team, user, hook, deliverer, pa
         until(lambda: loop.tick() == 0 and messages)
         until(lambda: [bool(one.webhook_id) for one in loop.under_way.values()] == [True])
         slow.let_go.set()
-        until(lambda: loop.tick() == 0 and not loop.under_way)
+        until(lambda: not loop.under_way and loop.tick() == 0)
     assert (len(slow.got), len(messages)) == (2, 1)
 
 
