@@ -5,11 +5,13 @@ gunicorn (`benchsite.serving`), every worker counts in a file there, and `reques
 """
 
 import os
+import re
 import time
 from collections.abc import Callable
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import ResolverMatch
 from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -28,6 +30,8 @@ if TOGETHER:
 
 REQUESTS: Final = CollectorRegistry()
 BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+PLACEHOLDER: Final = re.compile(r"<(?:\w+:)?(\w+)>")  # of a pattern: <uuid:run_id>
+API: Final = "api-v1"  # the namespace of its addresses
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 COUNT: Final = Counter(
     "benchsite_http_requests",
@@ -53,8 +57,17 @@ def requests() -> CollectorRegistry:
     return everybodys
 
 
+def page_of(match: ResolverMatch | None, method: str) -> str:
+    """What a request is counted under. Several endpoints of the API have one address, and so one name between them."""
+    if match is None:
+        return "none"
+    if match.namespaces[:1] == [API]:
+        return f"{method} /" + PLACEHOLDER.sub(r"{\1}", match.route)
+    return match.view_name or match.func.__name__
+
+
 class CountRequests:
-    """Pages are told apart by the name of their address, so no id, token or team ever becomes a label."""
+    """Pages are told apart by the name or pattern of their address, so no id, token or team ever becomes a label."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -62,9 +75,8 @@ class CountRequests:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
         response = self.get_response(request)
-        match = request.resolver_match
-        page = (match.view_name or match.func.__name__) if match else "none"
         method = request.method if request.method in METHODS else "other"
+        page = page_of(request.resolver_match, method)
         COUNT.labels(method, page, f"{response.status_code // 100}xx").inc()
         SECONDS.labels(page).observe(time.perf_counter() - began)
         return response

@@ -63,6 +63,17 @@ def test_it_counts_requests_by_the_name_of_the_page():
     assert not [name for name in found if "01890000" in name]
 
 
+def test_it_tells_the_endpoints_of_one_address_apart():
+    Client().get("/api/v1/runs")
+    Client().post("/api/v1/runs")
+    Client().get("/api/v1/runs/01890000-0000-7000-8000-000000000000")
+    found = read()
+    for page in ("GET /api/v1/runs", "POST /api/v1/runs", "GET /api/v1/runs/{run_id}"):
+        assert found[f"benchsite_http_requests_total[{page.split()[0]}][{page}][4xx]"] >= 1
+        assert found[f"benchsite_http_request_seconds_count[{page}]"] >= 1
+    assert not [name for name in found if "list_runs" in name or "01890000" in name]
+
+
 def test_it_asks_as_many_queries_of_a_large_site(django_assert_num_queries):
     sweep = make_sweep(team=make_team())
     for threads in range(1, 30):
