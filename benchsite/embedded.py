@@ -19,7 +19,7 @@ import psutil
 import psycopg
 import redis
 
-from benchsite.places import Account, Places, make_folders, reachable
+from benchsite.places import Account, Places, make_folders, make_log_folder, reachable
 from workers.executables import ExecutableNotFound, PostgreSQLBinaries, choose_postgresql, choose_redis
 from workers.guarded import Guarded, StartError, start_guarded
 from workers.registry import end_earlier_lives
@@ -129,7 +129,7 @@ class EmbeddedServers:
                 f"The account {places.account.name}, as which root runs the servers, cannot reach {places.base}: "
                 "let it pass (chmod o+x on the folders above), or set BENCHSITE_VAR to a folder that it reaches."
             )
-        make_folders(self.logs)
+        make_log_folder(self.logs)
         make_folders(self.registry)
         for folder in (places.sockets, places.redis):
             own_folder(folder, places.account)

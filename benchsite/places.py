@@ -109,6 +109,13 @@ def make_folders(folder: Path) -> None:
         one.chmod(0o755)
 
 
+def make_log_folder(folder: Path) -> None:
+    """Makes it, for this account alone: logs name addresses and people. The servers are given theirs opened."""
+    make_folders(folder)
+    with contextlib.suppress(PermissionError):  # Somebody else's: theirs to close.
+        folder.chmod(0o700)
+
+
 def secret_key(var: Path) -> str:
     """The embedded site's own secret key: made once, kept in `var/secret-key` with mode 0600."""
     path = var / "secret-key"

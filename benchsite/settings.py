@@ -268,13 +268,20 @@ LOG_FORMAT = env_choice("BENCHSITE_LOG_FORMAT", "plain", ["plain", "json"])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"mask_sign_in_links": {"()": "benchsite.teams.masking.MaskSignInLinks"}},
+    "filters": {
+        "mask_sign_in_links": {"()": "benchsite.teams.masking.MaskSignInLinks"},
+        "without_traceback": {"()": "benchsite.quiet_refusals.WithoutTraceback"},
+    },
     "formatters": {
         "plain": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"},
         "json": {"()": "benchsite.log_format.JsonLines"},
     },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["mask_sign_in_links"]}
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": LOG_FORMAT,
+            "filters": ["mask_sign_in_links", "without_traceback"],
+        }
     },
     "root": {"handlers": ["console"], "level": env_str("BENCHSITE_LOG_LEVEL", "INFO")},
 }

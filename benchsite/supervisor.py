@@ -23,7 +23,7 @@ from django.db import connection, connections
 from benchsite import components
 from benchsite.components import HOST, Component
 from benchsite.embedded import EmbeddedError, EmbeddedServers, log_tail
-from benchsite.places import make_folders
+from benchsite.places import make_folders, make_log_folder
 from benchsite.teams.bootstrap import ensure_demo_team
 from runs.artifacts import mark_storage
 from workers.guarded import StartError
@@ -136,7 +136,7 @@ class Site:
             self._take_lock()
             check_port(self.port, self.command)
             self._write_state()
-            make_folders(self.var / "log")
+            make_log_folder(self.var / "log")
             end_earlier_lives(self.registry)
             end_earlier_lives(settings.GUARDED_DIR)
             self._start_embedded()

@@ -15,6 +15,7 @@ import uuid
 from django.conf import settings
 from django.db import DatabaseError, connection
 
+from benchsite.places import make_log_folder
 from runs.models import Upload
 from runs.uploading import life
 from workers.guarded import Guarded, StartError, start_guarded
@@ -53,7 +54,7 @@ def read_upload(upload_id: uuid.UUID) -> None:
 def start_child(upload_id: uuid.UUID, claim: uuid.UUID) -> Guarded:
     """The reader itself, which goes when this process goes. Raises StartError."""
     log_file = settings.VAR_DIR / "log" / "reader.log"
-    log_file.parent.mkdir(parents=True, exist_ok=True)  # A conductor on a machine of its own has no supervisor.
+    make_log_folder(log_file.parent)  # A conductor on a machine of its own has no supervisor.
     return start_guarded(
         [sys.executable, settings.BASE_DIR / "manage.py", "read_upload", str(upload_id), str(claim)],
         registry=settings.GUARDED_DIR,
