@@ -11,9 +11,8 @@ from typing import Any
 
 from docker.errors import APIError, NotFound
 
-from runs.catalog import BadTag, ImageRecipe, RenderedServer, client_properties, render_server
-from runs.declared import PropertyError
-from workers.provision.administration import Administration, AdministrationError, address_of, administration_for
+from runs.catalog import BadTag, ImageRecipe, RenderedServer, client_properties
+from workers.provision.administration import Administration, AdministrationError, administration_for
 from workers.provision.container_files import account_in, put_files, read_file
 from workers.provision.containers import (
     address_on,
@@ -28,15 +27,18 @@ from workers.provision.containers import (
 from workers.provision.engine import ContainerSite, EngineError, connected
 from workers.provision.images import Image, find_image
 from workers.provision.ports import free_port
-from workers.provision.process import (
+from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
+from workers.provision.started import (
     HIDDEN,
     HOST,
     INIT_DEADLINE_S,
     PLANNED_STOP_S,
     PORT_ATTEMPTS,
     START_DEADLINE_S,
+    had_to_be_killed,
+    refuse_replicas,
+    render,
 )
-from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
 # The volume lies at a place of its own rather than at the image's: images of one system keep their data at different
 # places, and this way configuration and password live and go with the data.
@@ -71,12 +73,7 @@ class DockerProvisioner:
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
-        mode = self.wanted.mode
-        if mode.replicas_needed:
-            raise ServerDidNotStart(
-                f"Mode {mode.slug} needs {mode.replicas_needed} connected replica, and a cluster of containers runs "
-                "one server: choose a mode without replicas, or an external cluster."
-            )
+        refuse_replicas(self.wanted, "containers")
         self._render(0, "")  # Wrong settings are told before anything is made.
         with connected(self.site.engine) as engine:
             image = find_image(engine, self._reference(), pull=self.site.pull)
@@ -129,21 +126,9 @@ class DockerProvisioner:
             raise ServerDidNotStart(f"{self.wanted.system.name}: {error}") from error
 
     def _render(self, port: int, password: str) -> RenderedServer:
-        properties = {name: str(value) for name, value in self.wanted.binding_properties.items()}
-        try:
-            return render_server(
-                self.wanted.system,
-                self.wanted.mode,
-                self.wanted.settings,
-                host=HOST if self.site.on_host_network else EVERY_ADDRESS,
-                port=port,
-                folder=FOLDER,
-                user=address_of(self.wanted.system, properties).user,
-                password=password,
-                recipe=self.recipe.process,
-            )
-        except PropertyError as error:
-            raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
+        host = HOST if self.site.on_host_network else EVERY_ADDRESS
+        recipe = self.recipe.process
+        return render(self.wanted, host=host, port=port, folder=FOLDER, password=password, recipe=recipe)
 
     def _with_data(self, engine: Any, image: Image) -> tuple[Any, str]:
         """The container, not yet started, over a whole data folder; and the deployment's own password."""
@@ -301,10 +286,7 @@ class DockerProvisioner:
             problem = f"it did not end within {PLANNED_STOP_S:.0f} s"
         log_tail = self._log(engine, self._id, 30)
         self._kill(engine)
-        raise ServerDidNotStop(
-            f"{self.wanted.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
-            f"incomplete: load it again.\nIts last log lines:\n{log_tail}"
-        )
+        raise had_to_be_killed(self.wanted, problem, log_tail)
 
     def _kill(self, engine: Any) -> None:
         """Kills the container and waits until it is gone. Raises ServerDidNotStop."""

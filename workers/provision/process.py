@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchsite.places import Account
-from runs.catalog import RenderedServer, client_properties, render_server
-from runs.declared import PropertyError
+from runs.catalog import RenderedServer, client_properties
 from workers.executables import ExecutableNotFound, choose_postgresql, choose_redis
 from workers.process import Guarded, StartError, run_process, start_guarded
-from workers.provision.administration import Administration, AdministrationError, address_of, administration_for
+from workers.provision.administration import Administration, AdministrationError, administration_for
 from workers.provision.folders import (
     deployment_folder,
     make_folder,
@@ -25,17 +24,20 @@ from workers.provision.folders import (
 )
 from workers.provision.ports import free_port
 from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
+from workers.provision.started import (
+    HIDDEN,
+    HOST,
+    INIT_DEADLINE_S,
+    PLANNED_STOP_S,
+    PORT_ATTEMPTS,
+    START_DEADLINE_S,
+    had_to_be_killed,
+    refuse_replicas,
+    render,
+)
 
-HOST = "127.0.0.1"
-HIDDEN = "(hidden)"  # stands for the password in what is kept of the configuration
-START_DEADLINE_S = 90.0
-INIT_DEADLINE_S = 120.0
-# A planned stop writes everything to disk, which takes its time after a long run.
-PLANNED_STOP_S = 300.0
 # After this long without its owner, or after a stop that was not planned, a server is killed.
 GRACE_S = 5.0
-# Between choosing a free port and listening on it somebody else may take it.
-PORT_ATTEMPTS = 3
 # The site's own variables (its secret key, its database) are none of the servers' business.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
 
@@ -71,12 +73,7 @@ class ProcessProvisioner:
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
-        mode = self.wanted.mode
-        if mode.replicas_needed:
-            raise ServerDidNotStart(
-                f"Mode {mode.slug} needs {mode.replicas_needed} connected replica, and a cluster of plain processes "
-                "runs one server: choose a mode without replicas, or an external cluster."
-            )
+        refuse_replicas(self.wanted, "plain processes")
         program = self._program()
         make_folder(self.folder, self.site.account)
         password = self._password()
@@ -131,20 +128,7 @@ class ProcessProvisioner:
         return password
 
     def _render(self, port: int, password: str) -> RenderedServer:
-        properties = {name: str(value) for name, value in self.wanted.binding_properties.items()}
-        try:
-            return render_server(
-                self.wanted.system,
-                self.wanted.mode,
-                self.wanted.settings,
-                host=HOST,
-                port=port,
-                folder=self.folder,
-                user=address_of(self.wanted.system, properties).user,
-                password=password,
-            )
-        except PropertyError as error:
-            raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
+        return render(self.wanted, host=HOST, port=port, folder=self.folder, password=password)
 
     def _make_data(self, program: Path, password: str) -> None:
         """Makes the data folder, once: a marker is written when it is complete, and half of one is made anew."""
@@ -272,10 +256,7 @@ class ProcessProvisioner:
             problem = f"it did not end within {PLANNED_STOP_S:.0f} s"
         log_tail = self.log_tail()
         self._kill()
-        raise ServerDidNotStop(
-            f"{self.wanted.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
-            f"incomplete: load it again.\nIts last log lines:\n{log_tail}"
-        )
+        raise had_to_be_killed(self.wanted, problem, log_tail)
 
     def _kill(self) -> None:
         """Kills the server's whole group and waits until it is gone. Raises ServerDidNotStop."""
