@@ -54,8 +54,18 @@ def reserve_servers() -> EmbeddedServers | None:
     return None
 
 
+def redis_of_its_own() -> None:
+    """Each worker has a database of the session's Redis to itself, for there are tests that empty the cache."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    address = os.environ.get("REDIS_URL", "")
+    if worker.isdigit() and address.startswith("unix://") and address.endswith("?db=0"):
+        # A server has sixteen; the first is the session's.
+        os.environ["REDIS_URL"] = f"{address.removesuffix('0')}{1 + int(worker) % 15}"
+
+
 # The settings read the environment once, so this comes before Django's set-up, and both before any other conftest.
 SERVERS = reserve_servers()
+redis_of_its_own()
 os.environ.setdefault("BENCHSITE_VAR", str(ROOT / "var" / "test" / "site"))
 os.environ.setdefault("BENCHSITE_YCSB", str(ROOT / "var" / "ycsb"))  # built once, by the tests that need it
 os.environ.setdefault("BENCHSITE_SECRET_KEY", "for tests only: it guards nothing but rows that are thrown away")

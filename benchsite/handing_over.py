@@ -97,6 +97,7 @@ WAYS: Final[Mapping[str, Way]] = {
     "runs.Schedule": moves,
     "runs.ThresholdOverride": moves_unless_taken("threshold", "purpose"),
     "reports.History": adds_up,
+    "reports.CommitLook": moves_unless_taken("config_key", "commit"),
     "reports.ChangePoint": moves_unless_taken("config_key", "metric", "run"),
     "reports.HistoryNote": moves,
     "reports.Report": moves,

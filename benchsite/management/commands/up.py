@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
 from benchsite.supervisor import Site, SiteError, running_site
 from benchsite.teams.bootstrap import ensure_demo_team
@@ -82,3 +83,14 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             self.stdout.write("Stopped.")
+        except DatabaseError as error:
+            # Told to stop in the middle of a transaction, which then cannot be ended in order; the site has ended.
+            if not _came_of_interrupt(error):
+                raise
+            self.stdout.write("Stopped.")
+
+
+def _came_of_interrupt(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
