@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from benchsite.tests.container_engine import TestEngine, engine  # noqa: F401 - the fixture of this file
+from benchsite.tests.container_engine import TestEngine, engine
 from benchsite.tests.live_site import LiveSite
 from runs import artifacts
 from runs.models import Cluster, Deployment, Matrix, Run
 from runs.models.run import Phase, Status, Verdict
 from workers.bindings.build import build
 
+__all__ = ["engine"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(500)]
 
 
 @pytest.fixture
-def site(engine: TestEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveSite]:  # noqa: F811
+def site(engine: TestEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveSite]:
     build(settings.YCSB_DIR)
     engine.add_image("redis")
     engine.add_image("postgresql")
@@ -37,12 +38,12 @@ def in_containers(matrix: Matrix) -> None:
     Cluster.objects.filter(databases__entries__matrix=matrix).update(provisioner="docker")
 
 
-def left_in(engine: TestEngine) -> list[str]:  # noqa: F811
+def left_in(engine: TestEngine) -> list[str]:
     with engine.client() as client:
         return [one.name for one in (*client.containers.list(all=True), *client.volumes.list())]
 
 
-def test_it_measures_and_judges_and_leaves_nothing(engine, site):  # noqa: F811
+def test_it_measures_and_judges_and_leaves_nothing(engine, site):
     matrix = site.submit(
         ("redis", "everysec"), ("postgresql", "on"), rungs=[2], resets={"rung": "restart"}, before=in_containers
     )
@@ -64,7 +65,7 @@ def test_it_measures_and_judges_and_leaves_nothing(engine, site):  # noqa: F811
     site.until(lambda: gone.count() == 2 and left_in(engine) == [], 150, "containers and volumes to be removed")
 
 
-def test_the_next_conductor_ends_what_a_killed_one_left(engine, site):  # noqa: F811
+def test_the_next_conductor_ends_what_a_killed_one_left(engine, site):
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=20, before=in_containers)
     run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
     site.until_stage(run, "measuring")

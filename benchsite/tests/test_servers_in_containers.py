@@ -13,7 +13,7 @@ import psycopg
 import pytest
 import redis
 
-from benchsite.tests.container_engine import TestEngine, engine  # noqa: F401 - the fixture of this file
+from benchsite.tests.container_engine import TestEngine, engine
 from runs.catalog import load_catalog
 from workers.provision import (
     ContainerSite,
@@ -27,13 +27,14 @@ from workers.provision import (
     sweep,
 )
 
+__all__ = ["engine"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 Servers = Callable[..., DockerProvisioner]
 
 
 @pytest.fixture(scope="module")
-def place(engine: TestEngine) -> ContainerSite:  # noqa: F811
+def place(engine: TestEngine) -> ContainerSite:
     engine.add_image("redis")
     engine.add_image("postgresql")
     return ContainerSite(engine=engine.address, mark="tests", memory_bytes=512 * 1024**2, cpus=1.5)
@@ -70,7 +71,7 @@ def write_rows(server: Server, rows: int) -> None:
 
 
 @pytest.mark.parametrize(("system", "mode"), [("redis", "off"), ("postgresql", "on")])
-def test_it_starts_a_server_whose_planned_stop_keeps_the_data(engine, servers, system, mode):  # noqa: F811
+def test_it_starts_a_server_whose_planned_stop_keeps_the_data(engine, servers, system, mode):
     provisioner = servers(system, mode)
     server = provisioner.start()
     assert server.host == "127.0.0.1" and server.version
@@ -111,7 +112,7 @@ def test_it_starts_a_server_whose_planned_stop_keeps_the_data(engine, servers, s
         assert client.containers.list(all=True) == [] and client.volumes.list() == []
 
 
-def test_it_sees_a_container_that_was_killed(engine, servers):  # noqa: F811
+def test_it_sees_a_container_that_was_killed(engine, servers):
     provisioner = servers("redis", "off")
     provisioner.start()
     assert provisioner.alive()
@@ -126,7 +127,7 @@ def test_it_sees_a_container_that_was_killed(engine, servers):  # noqa: F811
     assert "is gone" in provisioner.log_tail()
 
 
-def test_it_makes_half_a_data_folder_anew(engine, servers):  # noqa: F811
+def test_it_makes_half_a_data_folder_anew(engine, servers):
     provisioner = servers("redis", "off")
     with engine.client() as client:
         volume = client.volumes.create(provisioner.name)
@@ -135,7 +136,7 @@ def test_it_makes_half_a_data_folder_anew(engine, servers):  # noqa: F811
     assert provisioner.start().administration.count_rows("usertable") == 0
 
 
-def test_it_listens_on_its_own_address_on_a_network_of_containers(engine, place, servers):  # noqa: F811
+def test_it_listens_on_its_own_address_on_a_network_of_containers(engine, place, servers):
     with engine.client() as client:
         network = client.networks.create("lab")
         try:
@@ -155,7 +156,7 @@ def test_it_names_the_command_for_a_missing_image(place, servers, pull, says):
     assert says in str(refused.value)
 
 
-def test_it_says_what_is_wrong_before_it_makes_anything(engine, place, servers):  # noqa: F811
+def test_it_says_what_is_wrong_before_it_makes_anything(engine, place, servers):
     for wanted, says in (
         (servers("redis", "off", settings={"maxmemmory": "1GB"}), "Did you mean 'maxmemory'"),
         (servers("redis", "off-wait-1"), "a cluster of containers runs one server"),
@@ -189,7 +190,7 @@ def test_it_takes_another_port_when_one_was_taken_meanwhile(servers, monkeypatch
         assert servers("redis", "off").start().port == left
 
 
-def test_it_sweeps_what_earlier_lives_left(engine, place, servers):  # noqa: F811
+def test_it_sweeps_what_earlier_lives_left(engine, place, servers):
     going_on, finished = servers("redis", "off"), servers("redis", "off")
     neighbour = servers("redis", "off", replace(place, mark="neighbour"))
     for provisioner in (going_on, finished, neighbour):
