@@ -30,6 +30,7 @@ RUN apt-get update \
     && groupadd --gid 10001 benchsite \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin benchsite \
     && mkdir -p /var/lib/benchsite /srv/benchsite/artifacts /srv/benchsite/incoming /srv/benchsite/names \
+    /srv/benchsite/work \
     && chown -R benchsite:benchsite /var/lib/benchsite /srv/benchsite
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=bindings /bindings /opt/benchsite/bindings

@@ -13,7 +13,7 @@ MANAGE := $(BIN)/python manage.py
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down bindings venv test test-fast test-long bench openapi prerequisites \
+.PHONY: help demo up down bindings venv test test-fast test-long bench faults openapi prerequisites \
 	lint lint-style lint-format lint-types lint-imports lint-templates lint-migrations lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
@@ -42,7 +42,7 @@ test: $(VENV)/.installed-dev bindings ## every test but the very long ones, with
 test-fast: $(VENV)/.installed-dev ## within a minute: what is pure, and a share of every room's tests of rows and pages
 	@exec $(PYTEST) -m "not slow and not long" -n 2 --dist worksteal $(ARGS)
 
-test-long: $(VENV)/.installed-dev bindings ## only the very long tests: faults many times over
+test-long: $(VENV)/.installed-dev bindings ## only the very long tests: one try of every fault, fuzzing
 	@exec $(PYTEST) -m long $(ARGS)
 
 lint: $(VENV)/.installed-dev ## style, types, who imports whom, templates, migrations, wheels, advisories
@@ -79,6 +79,9 @@ openapi: $(VENV)/.installed ## the API's description anew: docs/openapi.json
 
 bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.json
 	@exec $(MANAGE) bench $(ARGS)
+
+faults: $(VENV)/.installed-dev bindings ## real faults on a private site, as root: FAULT=kill-conductor TRIES=10; all without FAULT
+	@exec $(MANAGE) faults $(or $(FAULT),all) --tries $(or $(TRIES),1)
 
 prerequisites:
 	@$(PYTHON) benchsite/prerequisites.py

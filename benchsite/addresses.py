@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import psutil
 
+NETWORKS_SETTING = "BENCHSITE_EXTERNAL_NETWORKS"
+_LOCAL = "this machine"  # Stands for every address by which this machine reaches itself.
 USUAL_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
 _ADDRESS = re.compile(
     r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252}))(?::(?P<port>[0-9]{0,5}))?", re.A
@@ -94,24 +96,44 @@ def refuse_address(
     *,
     own_servers: Iterable[tuple[str, int]] = (),
 ) -> str:
-    """The IP address to connect to for host:port, or AddressRefused.
+    """The IP address to connect to for an external server at host:port, or AddressRefused.
 
-    `allowed_networks` are the operator's, as in 10.0.0.0/8; `own_servers` are the site's own (host, port) pairs. Every
-    address that the name resolves to must be allowed. Loopback, link-local and this machine's own addresses never are.
+    `allowed_networks` are those of BENCHSITE_EXTERNAL_NETWORKS; `own_servers` are the site's own (host, port) pairs,
+    which no network can allow. Every address that the name resolves to must be allowed. Loopback addresses and this
+    machine's own are allowed only by a network that contains nothing else, such as 127.0.0.0/8 or 10.1.2.3/32.
     """
     addresses = resolve(host, port)
     networks = [ipaddress.ip_network(network) for network in allowed_networks]
-    own = {(address, own_port) for name, own_port in own_servers for address in _resolve_quietly(name, own_port)}
     here = own_addresses()
+    own = {
+        (_LOCAL if _is_local(address, here) else address, own_port)
+        for name, own_port in own_servers
+        for address in _resolve_quietly(name, own_port)
+    }
     for address in addresses:
         shown = host if host == str(address) else f"{host} ({address})"
-        if reason := _never(address, here):
-            raise AddressRefused(f"{shown} is {reason}; an external server must lie on another machine.")
-        if (address, port) in own:
-            raise AddressRefused(f"{shown} port {port} is a server of this site itself.")
+        local = _is_local(address, here)
+        reason = _never(address, here)
+        if (_LOCAL if local else address, port) in own:
+            raise AddressRefused(
+                f"{shown} port {port} is a server of this site itself: {NETWORKS_SETTING} cannot allow it."
+            )
+        if reason and not local:
+            raise AddressRefused(f"{shown} is {reason}: {NETWORKS_SETTING} cannot allow it.")
+        if local and not any(address in network and _names_hosts(network) for network in networks):
+            example = (
+                ("127.0.0.0/8" if address.version == 4 else "::1/128") if address.is_loopback else _single(address)
+            )
+            raise AddressRefused(
+                f"{shown} is {reason}: the operator of this site can allow it by adding {example} to "
+                f"{NETWORKS_SETTING}."
+            )
         if not any(address in network for network in networks):
             allowed = ", ".join(allowed_networks) or "none yet"
-            raise AddressRefused(f"{shown} lies outside the networks the operator allows ({allowed}).")
+            raise AddressRefused(
+                f"{shown} lies outside the networks ({allowed}) that the operator of this site allows "
+                f"with {NETWORKS_SETTING}."
+            )
     return str(addresses[0])
 
 
@@ -176,6 +198,20 @@ def _never(address: IPAddress, here: frozenset[IPAddress]) -> str:
     if address in here:
         return "an address of this machine"
     return ""
+
+
+def _is_local(address: IPAddress, here: frozenset[IPAddress]) -> bool:
+    """Whether a connection to the address stays on this machine."""
+    return address.is_loopback or (address in here and not address.is_link_local)
+
+
+def _names_hosts(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
+    """Whether the network was written for loopback or for one host: 10.0.0.0/8 says nothing about this machine."""
+    return network.is_loopback or network.num_addresses == 1
+
+
+def _single(address: IPAddress) -> str:
+    return f"{address}/{address.max_prefixlen}"
 
 
 def _resolve_quietly(host: str, port: int) -> list[IPAddress]:

@@ -4,7 +4,8 @@ import http.client
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,17 +14,21 @@ from django.conf import settings
 
 from benchsite.counting import FOLDER_VARIABLE
 from benchsite.embedded import log_tail
+from benchsite.env import env_int
 from workers.guarded import Guarded, start_guarded
-from workers.presence import GENERATOR_VARIABLE
-from workers.signals import ROLE_VARIABLE
+from workers.presence import GENERATOR_VARIABLE, SLOTS_VARIABLE
 
 HOST = "127.0.0.1"
 # One process computes on one core at a time, and judging an upload is computing: two of them keep two cores busy.
 WEB_WORKERS = 2
 WEB_THREADS = 8
-CONDUCTOR_THREADS = 4
+# Each is a process of the pool, forked when the worker starts; a YCSB client needs up to 0.7 GB while it runs.
+DEFAULT_GENERATOR_SLOTS, MAX_GENERATOR_SLOTS = 2, 64
 STOP_GRACE_S = 6.0
+# A conductor first ends its runs: it stops their clients and servers, and queues the runs again.
+CONDUCTOR_STOP_GRACE_S = 30.0
 READY_BYTES = 64 * 1024
+DEATH_WINDOW_S = 600.0
 # The level because readiness is read from the logs: with warnings alone nobody would say that he is ready.
 EVERYWHERE = {"DJANGO_SETTINGS_MODULE": "benchsite.settings", "PYTHONUNBUFFERED": "1", "BENCHSITE_LOG_LEVEL": "INFO"}
 
@@ -38,8 +43,9 @@ class Component:
     ready: Callable[["Component"], bool]
     env: Mapping[str, str] = field(default_factory=dict)
     stop_group: bool = False
+    stop_grace_s: float = STOP_GRACE_S
     guarded: Guarded | None = None
-    deaths: int = 0
+    deaths: list[float] = field(default_factory=list)  # when it ended by itself, by time.monotonic()
 
     def start(self, registry: Path) -> None:
         """Starts it with a fresh log; the log of the life before is kept beside it. Raises StartError."""
@@ -53,17 +59,22 @@ class Component:
             cwd=settings.BASE_DIR,
             stdout=self.log,
             stderr=self.log,
-            grace_s=STOP_GRACE_S,
+            grace_s=self.stop_grace_s,
             stop_signal=signal.SIGTERM,
             stop_group=self.stop_group,
         )
 
     def start_again(self, registry: Path) -> None:
         """Once more, after it has died by itself."""
-        self.deaths += 1
+        self.deaths = [*self.recent_deaths, time.monotonic()]
         if self.guarded is not None:
             self.guarded.stop()
         self.start(registry)
+
+    @property
+    def recent_deaths(self) -> list[float]:
+        """Its deaths of the last ten minutes: older ones say nothing about what goes on now."""
+        return [at for at in self.deaths if time.monotonic() - at < DEATH_WINDOW_S]
 
     @property
     def died(self) -> bool:
@@ -74,6 +85,17 @@ class Component:
         code = self.guarded.exit_code if self.guarded else None
         how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
         return f"{self.name} {how}. The end of {self.log}:\n{log_tail(self.log)}"
+
+
+def stop_all(components: Iterable[Component]) -> None:
+    """Stop all of them: the conductors first, since they end their runs with the help of the others."""
+    started = [component for component in components if component.guarded is not None]
+    for is_conductor in (True, False):
+        parts = [part.guarded for part in reversed(started) if part.name.startswith("conductor") == is_conductor]
+        for guarded in filter(None, parts):
+            guarded.request_stop()
+        for guarded in filter(None, parts):
+            guarded.stop()
 
 
 def web(port: int, host: str = HOST) -> Component:
@@ -109,23 +131,33 @@ def scheduler() -> Component:
     return Component("scheduler", argv, _log("scheduler"), _says("Scheduling."))
 
 
-def conductor() -> Component:
-    """Threads, for a conductor only waits: for servers, for rows, for clients."""
-    argv = _worker("conductor", "conductor", "threads", CONDUCTOR_THREADS)
-    return Component("conductor", argv, _log("conductor"), _says(" ready."), {ROLE_VARIABLE: "conductor"})
+def conductor(name: str = "conductor") -> Component:
+    argv = [sys.executable, str(settings.BASE_DIR / "manage.py"), "conductor"]
+    return Component(name, argv, _log(name), _says("Conducting as"), stop_grace_s=CONDUCTOR_STOP_GRACE_S)
 
 
-def load_generator(name: str, since: datetime) -> Component:
-    """One worker on its own queue; ready once its row says so after `since` (PostgreSQL's clock)."""
+def generator_environment(name: str, site_url: str) -> dict[str, str]:
+    """Where a load generator finds its site, with a fresh credential."""
+    from workers import credentials
+
+    return {"BENCHSITE_SITE_URL": site_url, "BENCHSITE_GENERATOR_TOKEN": credentials.make(name, None)}
+
+
+def load_generator(name: str, since: datetime, environment: Mapping[str, str]) -> Component:
+    """One worker on its own queue; ready once its row says so after `since` (PostgreSQL's clock).
+
+    It runs as many clients at once as BENCHSITE_GENERATOR_SLOTS says. Raises ImproperlyConfigured.
+    """
 
     def present(component: Component) -> bool:
         from runs.models import LoadGenerator
 
         return LoadGenerator.objects.filter(name=name, last_seen_at__gte=since).exists()
 
-    argv = _worker(name, f"load.{name}", "prefork", 1)
+    slots = env_int(SLOTS_VARIABLE, DEFAULT_GENERATOR_SLOTS, least=1, most=MAX_GENERATOR_SLOTS)
+    argv = _worker(name, f"load.{name}", "prefork", slots)
     # The pool's process ends with its worker: nobody waits for a client run that is being given up.
-    return Component(name, argv, _log(name), present, {GENERATOR_VARIABLE: name}, stop_group=True)
+    return Component(name, argv, _log(name), present, {**environment, GENERATOR_VARIABLE: name}, stop_group=True)
 
 
 def _worker(name: str, queue: str, pool: str, concurrency: int) -> list[str]:

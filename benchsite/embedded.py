@@ -25,6 +25,7 @@ from workers.guarded import Guarded, StartError, start_guarded
 from workers.registry import end_earlier_lives
 
 READY_PATIENCE_S = 60.0
+READY_CHECK_TIMEOUT_S = 5.0
 READY_CHECK_S = 0.05
 BACKENDS_PATIENCE_S = 10.0
 LOG_LINES = 15
@@ -174,8 +175,8 @@ class EmbeddedServers:
         wait_until_ready(self.redis, "Redis", log, self._redis_answers)
 
     def _redis_answers(self) -> bool:
-        with contextlib.suppress(redis.exceptions.ConnectionError, OSError):
-            client = redis.Redis.from_url(self.places.redis_url)
+        with contextlib.suppress(redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError):
+            client = redis.Redis.from_url(self.places.redis_url, socket_timeout=READY_CHECK_TIMEOUT_S)
             try:
                 return bool(client.ping())
             finally:

@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from runs.artifacts import MARKER, storage
+from runs.artifacts import storage_is_there
 
 TIMEOUT_S: Final = 1.0
 _migrated = False  # Once they are applied, this process has no need to look again.
@@ -73,17 +73,9 @@ def migrations_are_applied() -> bool:
     return _migrated
 
 
-def artifacts_are_there() -> bool:
-    """Whether the storage is the site's own: its marker file is there."""
-    try:
-        return storage().exists(MARKER)
-    except OSError:
-        return False
-
-
 CHECKS: Final[dict[str, Callable[[], bool]]] = {
     "postgresql": lambda: postgresql_answers(),
     "redis": lambda: redis_answers(),
     "migrations": lambda: migrations_are_applied(),
-    "artifacts": lambda: artifacts_are_there(),
+    "artifacts": lambda: storage_is_there(),
 }

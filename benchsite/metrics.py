@@ -1,6 +1,6 @@
 """/metrics: what an operator's monitoring asks for, in the text format of Prometheus.
 
-Seven queries whatever the site holds, and no team, person or run is named.
+Eight queries whatever the site holds, and no team, person or run is named.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +23,7 @@ from benchsite.counting import requests
 from benchsite.health import redis_answers
 from benchsite.production import is_loopback
 from runs.generators import SILENT_AFTER
+from runs.models import Conductor
 from runs.models.run import Status
 
 # Counting the runs that have ended means reading an index of them all, so it is not done at every scrape.
@@ -74,6 +75,7 @@ class SiteCollector(Collector):
 def _of_the_database() -> Iterator[Metric]:
     yield from _runs()
     yield from _generators()
+    yield from _conductors()
     yield from _uploads()
     yield from _deliveries()
     [(size,)] = _rows("SELECT pg_database_size(current_database())")
@@ -139,6 +141,15 @@ def _generators() -> Iterator[Metric]:
     yield _gauge("generators_alive", "Load generators that are switched on and give signs of life.", alive)
     yield _gauge("generators_enabled", "Load generators that are switched on.", enabled)
     yield ages
+
+
+def _conductors() -> Iterator[Metric]:
+    [(alive, capacity)] = _rows(
+        "SELECT count(*), coalesce(sum(capacity), 0) FROM runs_conductor WHERE last_seen_at > now() - %s",
+        [Conductor.SILENT_AFTER],
+    )
+    yield _gauge("conductors_alive", "Conductors that give signs of life.", alive)
+    yield _gauge("conductor_capacity", "Runs that these conductors carry out at a time.", capacity)
 
 
 def _uploads() -> Iterator[Metric]:

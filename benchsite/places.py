@@ -18,6 +18,19 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 # A UNIX socket's path may have 107 bytes, and PostgreSQL adds a file name of up to 21 to the folder's.
 LONGEST_SOCKET_FOLDER = 80
+# Both ends of a TCP connection to PostgreSQL give it up within a minute when the other end is gone without a word. The
+# second value is sent to the server, which then frees the locks that such a connection held.
+TCP_LIVENESS: dict[str, Any] = {
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+    "connect_timeout": 10,
+}
+TCP_LIVENESS_OF_SERVER = (
+    "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 -c tcp_user_timeout=30000"
+)
 # PostgreSQL refuses to run as root. Root therefore hands its servers to the first of these accounts that exists.
 UNPRIVILEGED_ACCOUNTS = ("postgres", "nobody")
 
@@ -135,13 +148,17 @@ def secret_key(var: Path) -> str:
 def django_database(url: str, *, pool: bool) -> dict[str, Any]:
     """Django's DATABASES entry for a postgresql:// URL; a socket folder may stand in ?host=.
 
-    Raises ValueError for any other scheme: Benchsite keeps its rows in PostgreSQL only.
+    A TCP connection gets keepalives on both ends; parameters in the URL replace them. Raises ValueError for any other
+    scheme: Benchsite keeps its rows in PostgreSQL only.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("postgresql", "postgres"):
         raise ValueError(f"DATABASE_URL must begin with postgresql://, not {parts.scheme or 'nothing'}://")
     options: dict[str, Any] = dict(parse_qsl(parts.query))
     host = options.pop("host", None) or parts.hostname or ""
+    if host and not host.startswith("/"):
+        options = {**TCP_LIVENESS, **options}
+        options["options"] = f"{TCP_LIVENESS_OF_SERVER} {options.get('options', '')}".rstrip()
     if pool:
         options["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
     return {

@@ -37,15 +37,15 @@ def refuse_unsafe(*, debug: bool, embedded: bool, secret_key: str, url: str) -> 
         )
 
 
-def checked_url(url: str) -> str:
+def checked_url(url: str, variable: str = "BENCHSITE_URL") -> str:
     """The site's address without a slash at its end; empty where none is set. Raises ImproperlyConfigured."""
     if not url:
         return ""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ImproperlyConfigured(f"BENCHSITE_URL={url!r}: write https:// and the name of the site.")
+        raise ImproperlyConfigured(f"{variable}={url!r}: write https:// and the name of the site.")
     if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
-        raise ImproperlyConfigured(f"BENCHSITE_URL={url!r}: the site lives at the root of a host, so write no path.")
+        raise ImproperlyConfigured(f"{variable}={url!r}: the site lives at the root of a host, so write no path.")
     return f"{parts.scheme}://{parts.netloc}"
 
 

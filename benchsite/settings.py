@@ -1,6 +1,7 @@
 """The one settings file. The environment is read through `benchsite.env`, which refuses nonsense."""
 
 import hashlib
+import secrets
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -70,8 +71,14 @@ FILE_UPLOAD_HANDLERS = ["runs.uploading.arriving.NoFiles"]
 # A site that others reach: it refuses to start with what is fine on one's own machine (`benchsite.production`).
 PRODUCTION = env_bool("BENCHSITE_PRODUCTION", False)
 PUBLIC_URL = production.checked_url(env_str("BENCHSITE_URL", ""))  # what people type; empty: nobody said so
-ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", [*production.host_of(PUBLIC_URL), "127.0.0.1", "localhost"])
+# A load generator (docs/deployment.md): where its site is, and its credential. Its site alone knows the secret key.
+GENERATOR_SITE_URL = production.checked_url(env_str("BENCHSITE_SITE_URL", ""), "BENCHSITE_SITE_URL")
+GENERATOR_TOKEN = env_str("BENCHSITE_GENERATOR_TOKEN", "")
+HOSTS = [*production.host_of(PUBLIC_URL), *production.host_of(GENERATOR_SITE_URL), "127.0.0.1", "localhost"]
+ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", HOSTS)
 SECRET_KEY = env_str("BENCHSITE_SECRET_KEY", "")
+if not SECRET_KEY and GENERATOR_TOKEN:
+    SECRET_KEY = secrets.token_urlsafe(50)
 if not SECRET_KEY:
     if not EMBEDDED:
         raise ImproperlyConfigured(
@@ -80,7 +87,8 @@ if not SECRET_KEY:
     SECRET_KEY = places.secret_key(VAR_DIR)
 # Keys of before, while what was signed and sealed with them still counts (docs/deployment.md).
 SECRET_KEY_FALLBACKS = env_list("BENCHSITE_SECRET_KEY_FALLBACKS", [])
-if PRODUCTION:
+# A load generator serves nobody.
+if PRODUCTION and not GENERATOR_TOKEN:
     production.refuse_unsafe(debug=DEBUG, embedded=EMBEDDED, secret_key=SECRET_KEY, url=PUBLIC_URL)
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
@@ -95,7 +103,7 @@ BEHIND_PROXY = env_bool("BENCHSITE_PROXY", False)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_SSL_REDIRECT = HTTPS and BEHIND_PROXY
 # Asked from inside, where there is no TLS.
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$", r"^generator-api/"]
 SECURE_HSTS_SECONDS = env_int("BENCHSITE_HSTS_S", production.A_YEAR_S if HTTPS else 0, least=0, most=10**9)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env_bool("BENCHSITE_HSTS_SUBDOMAINS", False)
 # Other sites below the same name are not ours to promise TLS for, unless somebody says so.
@@ -219,6 +227,9 @@ WHITENOISE_USE_FINDERS = DEBUG or "pytest" in sys.modules
 
 # --- Celery ------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = places.broker_url(REDIS_URL)
+# A Redis that accepts connections but does not answer fails a message after some seconds; its sender is not blocked.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 3.0, "socket_connect_timeout": 3.0, "socket_keepalive": True}
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.0, "interval_step": 0.2, "interval_max": 0.2}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -247,6 +258,7 @@ DOCKER_PULL = env_bool("BENCHSITE_DOCKER_PULL", False)
 DOCKER_MEMORY_MB = env_int("BENCHSITE_DOCKER_MEMORY_MB", 0, least=0, most=16 * 1024**2)
 DOCKER_CPUS = env_float("BENCHSITE_DOCKER_CPUS", 0.0, least=0.0, most=4096.0)
 GUARDED_DIR = VAR_DIR / "guarded"  # records of long-lived child processes
+CONDUCTOR_CAPACITY = env_int("BENCHSITE_CONDUCTOR_CAPACITY", 4, least=1, most=64)  # runs at a time of one conductor
 WEB_PORT = env_int("PORT", 8000, least=1, most=65535)
 # /metrics answers whoever has this token; without one, only this machine, and in production nobody.
 METRICS_TOKEN = env_str("BENCHSITE_METRICS_TOKEN", "")

@@ -35,7 +35,7 @@ READY_PATIENCE_S = 90.0
 READY_CHECK_S = 0.1
 WATCH_S = 0.5
 DEATH_PATIENCE_S = 1.0  # how late a death may be known
-MOST_DEATHS = 3  # of one part, in one life of the site
+MAX_DEATHS = 3  # of one part, in ten minutes
 DOWN_PATIENCE_S = 60.0
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -192,7 +192,10 @@ class Site:
             components.web(self.port),
             components.scheduler(),
             components.conductor(),
-            *(components.load_generator(name, now) for name in self.generators),
+            *(
+                components.load_generator(name, now, components.generator_environment(name, self.url))
+                for name in self.generators
+            ),
         ]
         with self._step("Starting web server, scheduler, conductor and two load generators"):
             for component in self.components:
@@ -232,7 +235,7 @@ class Site:
                 # Whoever loses PostgreSQL or Redis dies of it, perhaps before that death itself is known.
                 time.sleep(DEATH_PATIENCE_S if self.embedded is not None else 0)
                 self._check_embedded()
-                if not self._up or component.deaths >= MOST_DEATHS:
+                if not self._up or len(component.recent_deaths) >= MAX_DEATHS:
                     raise SiteError(component.obituary())
                 self.say(f"{component.obituary()}\n{component.name} is started again.")
                 component.start_again(self.registry)
@@ -268,11 +271,7 @@ class Site:
         # A second Ctrl-C must not leave half of it running; every wait below is bounded.
         for number in STOP_SIGNALS if self._handlers else ():
             signal.signal(number, signal.SIG_IGN)
-        started = [one.guarded for one in reversed(self.components) if one.guarded is not None]
-        for guarded in started:
-            guarded.request_stop()
-        for guarded in started:
-            guarded.stop()
+        components.stop_all(self.components)
         self.components = []
         connections.close_all()
         if self.embedded is not None:

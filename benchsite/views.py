@@ -17,7 +17,7 @@ from runs import live
 from runs.live import LiveSeries
 from runs.models import Cluster, Database, Matrix, Run, Sweep
 from runs.models.run import Phase, Status
-from runs.pages.queue import queue
+from runs.pages.queue import queue, waiting_runs
 from runs.pages.run import Way, way_of
 from workers.fleet import Generator, Health, fleet_of, health, shown, troubled_first
 from workers.queries import QueueLine, queue_lines
@@ -75,9 +75,10 @@ class Home:
 
 def home_of(team: Team) -> Home:
     """A constant number of queries, and one read of Redis per run that goes on."""
-    lines = queue_lines(team, queue())
-    everybodys = [line for line in lines if not line.row.holds]
-    waiting = [line for line in everybodys if line.mine]
+    mine = waiting_runs().filter(team=team)
+    stand = queue(mine[:FIRST_IN_QUEUE])
+    lines = queue_lines(team, stand)
+    waiting = mine.count()
     fleet = fleet_of(team)
     return Home(
         going=tuple(
@@ -85,9 +86,9 @@ def home_of(team: Team) -> Home:
             for line in lines
             if line.row.holds and line.mine
         ),
-        queue=tuple(waiting[:FIRST_IN_QUEUE]),
-        waiting=len(waiting),
-        others_waiting=len(everybodys) - len(waiting),
+        queue=tuple(line for line in lines if not line.row.holds),
+        waiting=waiting,
+        others_waiting=stand.waiting - waiting,
         generators=shown(team, troubled_first(fleet)[:MOST_GENERATORS]),
         health=health(fleet),
         matrices=latest_matrices(team),

@@ -59,9 +59,23 @@ class ReadOnly:
 
 
 class NodeInline(TabularInline):
+    """Read-only while a run uses the cluster, because a trigger then refuses changes."""
+
     model = Node
     extra = 0
     autocomplete_fields = ["machine"]
+
+    def has_add_permission(self, request: HttpRequest, obj: Cluster | None = None) -> bool:
+        return self._is_unused(obj) and super().has_add_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Cluster | None = None) -> bool:
+        return self._is_unused(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Cluster | None = None) -> bool:
+        return self._is_unused(obj) and super().has_delete_permission(request, obj)
+
+    def _is_unused(self, cluster: Cluster | None) -> bool:
+        return cluster is None or cluster.active_run() is None
 
 
 class ClientRunInline(ReadOnly, TabularInline):

@@ -1,12 +1,13 @@
 """Artifacts: content-addressed, zstd-compressed files behind Django's storage API, redacted before they are hashed."""
 
+import errno
 import hashlib
 import io
 import tempfile
 import threading
 import uuid
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -39,6 +40,14 @@ def mark_storage() -> None:
         storage().save(MARKER, ContentFile(b"Artifacts of a Benchsite.\n"))
 
 
+def storage_is_there() -> bool:
+    """Whether the store answers and is the site's own: its marker file is there."""
+    try:
+        return storage().exists(MARKER)
+    except OSError:
+        return False
+
+
 def check_storage() -> None:
     """Raises ImproperlyConfigured in a worker that cannot see the site's artifacts."""
     if not storage().exists(MARKER):
@@ -57,15 +66,34 @@ def store(run: Run, kind: str, name: str, content: bytes, client_run: ClientRun 
     return attach(run, kind, name, digest, len(content), client_run)
 
 
-def store_log(run: Run, kind: str, path: Path, client_run: ClientRun | None = None) -> Artifact:
-    """The same for a file on disk that holds no text and may be large."""
+class UploadDamaged(Exception):
+    """What arrived is not what was announced: its size or its hash differs."""
+
+
+def store_pieces(
+    run: Run,
+    kind: str,
+    name: str,
+    read: Callable[[int], bytes],
+    client_run: ClientRun | None = None,
+    *,
+    size: int,
+    digest: str,
+) -> Artifact:
+    """The same for content that is no text and may be large: `size` bytes with the SHA-256 `digest`, piece by piece.
+
+    Raises UploadDamaged where `read` answers something else; nothing is stored then.
+    """
     content = Compressing()
-    with path.open("rb") as file:
-        while piece := file.read(CHUNK):
-            content.write(piece)
+    while piece := read(CHUNK):
+        content.write(piece)
+        if content.size > size:
+            break
     content.close()
-    keep_compressed(content.digest, content.compressed())
-    return attach(run, kind, path.name, content.digest, content.size, client_run)
+    if (content.size, content.digest) != (size, digest):
+        raise UploadDamaged(f"{name} was damaged on the way: its size or its hash differs.")
+    keep_compressed(digest, content.compressed())
+    return attach(run, kind, name, digest, size, client_run)
 
 
 class Compressing:
@@ -152,6 +180,10 @@ def _save_whole(path: str, content: "File[bytes]") -> None:
         with part.open("xb") as file:
             file.writelines(content.chunks())
         part.replace(final)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise OSError(error.errno, "The artifact store is full", str(final.parent)) from error
     finally:
         part.unlink(missing_ok=True)
 

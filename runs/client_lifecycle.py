@@ -1,34 +1,36 @@
 """The life of a client run: claimed once by its load generator, fenced by its claim, ended by evidence or a reason."""
 
 import uuid
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
-from django.db.models.functions import Now
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
+from django.db.models.functions import Coalesce, Now
 
 from runs.models import ClientRun, Run
 from runs.models.run import Reason
 from runs.ycsb.redact import HIDDEN, is_secret
 
 State = ClientRun.State
-ACTIVE = (State.STARTING, State.READY, State.RUNNING)
+ACTIVE = (State.STARTING, State.READY, State.RUNNING, State.STORING)
 # No join, for the sake of the swaps below: an update with a join asks for its rows in a subquery, which PostgreSQL does
 # not ask again after it has waited for another update of the row, so that all who waited would win.
 RUN_GOES_ON = Exists(Run.objects.filter(pk=OuterRef("run_id"), status="running", cancel_requested_at__isnull=True))
 # A client run that its load generator did not claim within this time fails the run.
 UNCLAIMED_AFTER = timedelta(seconds=15)
-# Load generators beat every 5 s; one that missed so many beats is taken for dead.
-SILENT_AFTER = timedelta(seconds=30)
+# Load generators beat every 5 s. A network that is cut for half a minute must not end the runs behind it.
+SILENT_AFTER = timedelta(seconds=45)
 
 
-def claim(client_run_id: uuid.UUID) -> uuid.UUID | None:
-    """WAITING -> STARTING with a fresh claim; None where the message came twice or the run is over."""
-    mine = uuid.uuid4()
+def claim(client_run_id: uuid.UUID, claim: uuid.UUID) -> bool:
+    """WAITING -> STARTING with the caller's fresh claim; False where the message came twice or the run is over.
+
+    Can be repeated with the same claim, by a caller that did not hear the answer.
+    """
     won = ClientRun.objects.filter(RUN_GOES_ON, pk=client_run_id, state=State.WAITING).update(
-        state=State.STARTING, claim=mine, claimed_at=Now(), heartbeat_at=Now()
+        state=State.STARTING, claim=claim, claimed_at=Now(), heartbeat_at=Now()
     )
-    return mine if won else None
+    return bool(won) or ClientRun.objects.filter(pk=client_run_id, claim=claim, state=State.STARTING).exists()
 
 
 def advance(client_run_id: uuid.UUID, claim: uuid.UUID, state: State, **fields: Any) -> bool:
@@ -44,21 +46,29 @@ def beat(client_run_id: uuid.UUID, claim: uuid.UUID, **fields: Any) -> bool:
     return bool(rows.update(heartbeat_at=Now(), **fields))
 
 
-def start_instant(client_run_id: uuid.UUID, claim: uuid.UUID) -> tuple[bool, datetime | None]:
-    """Whether to go on waiting, and the agreed instant once the conductor has named it."""
-    row = ClientRun.objects.filter(pk=client_run_id, claim=claim, state=State.READY).values_list(
-        "run__status", "run__cancel_requested_at", "run__starts_at"
+def begin_storing(client_run_id: uuid.UUID, claim: uuid.UUID) -> None:
+    """The process group is gone: STORING, unless the run has ended already. Its conductor waits for `stopped_at`,
+    so that is written in either case.
+    """
+    still_active = When(claim=claim, state__in=ACTIVE, then=Value(State.STORING.value))
+    ClientRun.objects.filter(pk=client_run_id).update(
+        state=Case(still_active, default=F("state")), stopped_at=Coalesce(F("stopped_at"), Now()), heartbeat_at=Now()
     )
-    found = row.first()
-    if found is None or found[0] != "running" or found[1] is not None:
-        return False, None
-    return True, found[2]
 
 
-def finish(client_run_id: uuid.UUID, claim: uuid.UUID, **fields: Any) -> bool:
-    """Its output is stored: FINISHED. Whether the run succeeded is for the conductor to judge, by evidence."""
-    rows = ClientRun.objects.filter(pk=client_run_id, claim=claim, state__in=ACTIVE)
-    return bool(rows.update(state=State.FINISHED, finished_at=Now(), **fields))
+def complete(client_run_id: uuid.UUID, claim: uuid.UUID, reason: Reason, detail: str, **fields: Any) -> None:
+    """Every file that the client wrote is an artifact of its run: FINISHED, or FAILED where there is a reason.
+
+    A client run that was ended while its output was on the way becomes FINISHED too: its output is whole. Whether the
+    run succeeded is for the conductor to judge, by evidence. Can be repeated.
+    """
+    state = State.FAILED if reason else State.FINISHED
+    outcome = {"state": state, "reason": reason, "reason_detail": detail}
+    rows = ClientRun.objects.filter(pk=client_run_id, claim=claim, output_stored_at__isnull=True)
+    if rows.filter(state__in=ACTIVE).update(**outcome, finished_at=Now(), output_stored_at=Now(), **fields):
+        return
+    if rows.update(**({} if reason else outcome), output_stored_at=Now(), **fields):
+        Run.objects.filter(client_runs=client_run_id).update(late_output_at=Now())
 
 
 def fail(client_run_id: uuid.UUID, claim: uuid.UUID, reason: Reason, detail: str, **fields: Any) -> bool:

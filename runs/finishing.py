@@ -7,7 +7,7 @@ anything of that matrix is still to come; by then every end that matters is ther
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.urls import reverse
 
 from benchsite.formatting import short
@@ -29,8 +29,8 @@ def look() -> int:
             .select_for_update(skip_locked=True)
             .values_list("pk", "matrix_id")[:MOST_AT_ONCE]
         )
-        unfinished = Run.objects.exclude(status__in=Status.terminal()).values("matrix_id")
-        ended = Matrix.objects.filter(pk__in=set(endings.values())).exclude(pk__in=unfinished.exclude(matrix=None))
+        unfinished = Run.objects.filter(matrix=OuterRef("pk"), status__in=Status.unfinished())
+        ended = Matrix.objects.filter(pk__in=set(endings.values())).exclude(Exists(unfinished))
         told = [note_finished(matrix) for matrix in ended.select_related("team")]
         Ending.objects.filter(pk__in=endings).delete()
     return sum(told)

@@ -1,6 +1,9 @@
 """The life of a run. The only writer of `Run.status`.
 
     QUEUED -> DISPATCHED -> RUNNING -> SUCCEEDED | FAILED | CANCELLED
+    FAILED -> SUCCEEDED, where infrastructure broke a run whose output turns out complete (`complete`)
+
+A queued run that the scheduler cannot start, because its rows are inconsistent, becomes FAILED.
 
 Every transition is a compare-and-swap together with its RunEvent in one transaction. A conductor that has claimed a
 run holds a random claim id, on which each of its writes is fenced: one that was reaped meanwhile matches no row, is
@@ -15,16 +18,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Max
+from django.db import connection, transaction
+from django.db.models import Max, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.teams.models import User
-from runs.models import Ending, Matrix, Run, RunEvent
+from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.expansion import BRACKET
-from runs.planning.submission import wake_scheduler
+from runs.planning.submission import CONDUCTOR_CHANNEL, wake_scheduler
+from runs.retry import retry
 from runs.spec import RunSpec
 
 # to -> from
@@ -33,9 +37,19 @@ ALLOWED: dict[Status, frozenset[Status]] = {
     Status.DISPATCHED: frozenset({Status.QUEUED}),
     Status.RUNNING: frozenset({Status.DISPATCHED}),
     Status.SUCCEEDED: frozenset({Status.RUNNING}),
-    Status.FAILED: frozenset({Status.RUNNING}),
+    Status.FAILED: frozenset({Status.QUEUED, Status.RUNNING}),  # from the queue: the scheduler cannot start it
     Status.CANCELLED: frozenset({Status.QUEUED, Status.DISPATCHED, Status.RUNNING}),
 }
+# What breaks a run from outside: such a run is repeated once without anybody's doing.
+INFRASTRUCTURE = frozenset(
+    {
+        Reason.WORKER_LOST,
+        Reason.LOAD_GENERATOR_SILENT,
+        Reason.INTERNAL_ERROR,
+        Reason.INTERRUPTED,
+        Reason.OUTPUT_NOT_STORED,
+    }
+)
 # A claim that was silent for so long is taken for dead.
 CLAIM_SILENT_AFTER = timedelta(seconds=60)
 # A dispatched run that nobody claimed goes back to the queue.
@@ -55,43 +69,98 @@ def transition(run_id: uuid.UUID, to: Status, *, actor: str, fence: uuid.UUID | 
 
     Raises TransitionRefused where no row matched.
     """
+    rows = Run.objects.filter(pk=run_id)
+    if fence is not None:
+        rows = rows.filter(claim=fence)
+    if not transition_all(rows, to, actor=actor, **fields):
+        raise TransitionRefused(f"Run {run_id} cannot become {to}: it has moved on.")
+
+
+def transition_all(runs: QuerySet[Run], to: Status, *, actor: str, **fields: Any) -> list[uuid.UUID]:
+    """Move those of `runs` that may become `to`, and answer which; the number of statements is constant."""
     with transaction.atomic():
-        rows = Run.objects.filter(pk=run_id, status__in=ALLOWED[to])
-        if fence is not None:
-            rows = rows.filter(claim=fence)
-        old = rows.select_for_update().values_list("status", flat=True).first()
-        if old is None:
-            raise TransitionRefused(f"Run {run_id} cannot become {to}: it has moved on.")
+        rows = list(
+            runs.filter(status__in=ALLOWED[to])
+            .order_by("pk")
+            .select_for_update(of=("self",))
+            .values_list("pk", "status", "matrix_id")
+        )
+        run_ids = [pk for pk, _, _ in rows]
+        if not run_ids:
+            return []
         if to in Status.terminal():
             fields |= {"finished_at": Now(), "stage": Stage.DONE}
-        Run.objects.filter(pk=run_id).update(status=to, **fields)
-        RunEvent.objects.create(
-            run_id=run_id, kind="status", old=old, new=to, actor=actor, text=str(fields.get("reason_detail", ""))
+        Run.objects.filter(pk__in=run_ids).update(status=to, **fields)
+        text = str(fields.get("reason_detail", ""))
+        RunEvent.objects.bulk_create(
+            RunEvent(run_id=pk, kind="status", old=old, new=to, actor=actor, text=text) for pk, old, _ in rows
         )
         if to in Status.terminal():
-            _after_the_end(run_id, to)
+            _after_the_end(run_ids, {matrix_id for _, _, matrix_id in rows if matrix_id}, to)
+    return run_ids
 
 
-def _after_the_end(run_id: uuid.UUID, to: Status) -> None:
-    """A load that did not succeed takes with it the runs that need its data; the scheduler looks again."""
+def _after_the_end(run_ids: list[uuid.UUID], matrix_ids: set[uuid.UUID], to: Status) -> None:
+    """Runs that infrastructure broke are repeated. A load that did not succeed takes with it the runs that need its
+    data, unless it is repeated; the scheduler looks again.
+    """
+    if to == Status.FAILED:
+        for run_id in run_ids:
+            _look_after(run_id)
     if to != Status.SUCCEEDED:
-        for needy in Run.objects.filter(needs_id=run_id, status=Status.QUEUED):
-            reason = Reason.CANCELLED_BY_USER if to == Status.CANCELLED else Reason.LOAD_FAILED
-            transition(
-                needy.pk,
-                Status.CANCELLED,
-                actor="lifecycle",
-                reason=reason,
-                reason_detail="The load it needs did not succeed.",
-            )
-    _leave_word(run_id)
+        transition_all(
+            Run.objects.filter(needs__in=run_ids, status=Status.QUEUED),
+            Status.CANCELLED,
+            actor="lifecycle",
+            reason=Reason.CANCELLED_BY_USER if to == Status.CANCELLED else Reason.LOAD_FAILED,
+            reason_detail="The load it needs did not succeed.",
+        )
+    # For `runs.finishing`, which looks whether these were the last runs of their matrices.
+    Ending.objects.bulk_create(Ending(matrix_id=matrix_id) for matrix_id in matrix_ids)
     wake_scheduler()
 
 
-def _leave_word(run_id: uuid.UUID) -> None:
-    """For `runs.finishing`, which looks whether it was the last run of its matrix."""
-    if matrix_id := Run.objects.values_list("matrix_id", flat=True).get(pk=run_id):
-        Ending.objects.create(matrix_id=matrix_id)
+def _look_after(run_id: uuid.UUID) -> None:
+    """A run that infrastructure broke is retried, unless all its clients ended well: then it may still be completed."""
+    run = Run.objects.get(pk=run_id)
+    if run.reason not in INFRASTRUCTURE or run.started_at is None:
+        return  # A run that never started is broken by its own rows.
+    Run.objects.filter(pk=run_id).update(late_output_at=Now())
+    clients = run.client_runs.all()
+    finished = clients.exists() and not clients.exclude(state=ClientRun.State.FINISHED).exists()
+    if not finished or run.phase == Phase.LOAD:
+        queue_retry(run)
+
+
+def queue_retry(run: Run) -> None:
+    """Queue the run once more, in the same place, unless it is a retry, was retried, was cancelled, or has succeeded
+    since it was read.
+
+    What waits for its data waits for those of the retry.
+    """
+    with transaction.atomic():
+        # Locked before the sweep, as transitions do. `complete` comes before or after this, never in between.
+        broken = Run.objects.filter(pk=run.pk, status=Status.FAILED, reason__in=INFRASTRUCTURE)
+        locked = broken.select_for_update().first()
+        if locked is None:
+            return
+        run = locked
+        _lock_sweep(run)
+        if run.is_retry or run.cancel_requested_at or run.reruns.filter(is_retry=True).exists():
+            return
+        again = _copy(run, _load_for(run), is_retry=True)
+        # After the newer runs it would be late by as long as the queue is.
+        Run.objects.filter(pk=again.pk).update(created_at=run.created_at)
+        text = f"Retry of {run.name}: {run.get_reason_display()}."
+        RunEvent.objects.create(run=again, kind="status", new=again.status, actor="lifecycle", text=text)
+        RunEvent.objects.create(run=run, kind="retry", actor="lifecycle", text=f"Queued again as {again.name}.")
+        Run.objects.filter(needs=run, status=Status.QUEUED).update(needs=again)
+        wake_scheduler()
+
+
+def _lock_sweep(run: Run) -> None:
+    """One copy at a time per sweep, so that two copies get two repeats and do not collide."""
+    Run.objects.select_for_update().filter(sweep=run.sweep_id).first()
 
 
 def ended(runs: Sequence[tuple[Run, datetime | None]], *, actor: str) -> list[RunEvent]:
@@ -124,22 +193,43 @@ def fill(run: Run, *, began_at: datetime | None, ended_at: datetime | None, acto
     RunEvent.objects.create(
         run_id=run.pk, kind="status", old=Status.QUEUED, new=Status.SUCCEEDED, actor=actor, text="Run by hand."
     )
-    _leave_word(run.pk)
+    if run.matrix_id:
+        Ending.objects.create(matrix_id=run.matrix_id)
 
 
-def dispatch(run_id: uuid.UUID) -> None:
-    """QUEUED -> DISPATCHED; the caller holds the leases in the same transaction."""
-    transition(run_id, Status.DISPATCHED, actor="scheduler", dispatched_at=Now())
+def dispatch(run_ids: Sequence[uuid.UUID]) -> list[uuid.UUID]:
+    """QUEUED -> DISPATCHED; answers which. The caller takes the leases in the same transaction. Conductors hear of its
+    commit.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"NOTIFY {CONDUCTOR_CHANNEL}")
+    return transition_all(Run.objects.filter(pk__in=run_ids), Status.DISPATCHED, actor="scheduler", dispatched_at=Now())
 
 
-def claim(run_id: uuid.UUID, actor: str) -> uuid.UUID | None:
-    """DISPATCHED -> RUNNING with a fresh claim id; None where another conductor was first (a second delivery)."""
+def claim_first(
+    runs: QuerySet[Run], actor: str, conductor: Conductor | None = None
+) -> tuple[uuid.UUID, uuid.UUID] | None:
+    """DISPATCHED -> RUNNING for the first of `runs` that no other conductor is claiming: its id and a fresh claim id,
+    or None.
+    """
     mine = uuid.uuid4()
-    try:
-        transition(run_id, Status.RUNNING, actor=actor, started_at=Now(), heartbeat_at=Now(), claim=mine)
-    except TransitionRefused:
-        return None
-    return mine
+    run_id = retry(lambda: _claim_first(runs, mine, actor, conductor))
+    return (run_id, mine) if run_id else None
+
+
+@transaction.atomic
+def _claim_first(runs: QuerySet[Run], mine: uuid.UUID, actor: str, conductor: Conductor | None) -> uuid.UUID | None:
+    # An earlier attempt may have been committed although its answer was lost.
+    if earlier := Run.objects.filter(claim=mine, status=Status.RUNNING).values_list("pk", flat=True).first():
+        return earlier
+    dispatched = runs.filter(status=Status.DISPATCHED).order_by("dispatched_at")
+    run_id = dispatched.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True).first()
+    if run_id is not None:
+        transition(
+            run_id, Status.RUNNING, actor=actor,
+            started_at=Now(), heartbeat_at=Now(), claim=mine, conductor=conductor,
+        )  # fmt: skip
+    return run_id
 
 
 def beat(run_id: uuid.UUID, claim: uuid.UUID) -> bool:
@@ -151,42 +241,85 @@ def beat(run_id: uuid.UUID, claim: uuid.UUID) -> bool:
 
 
 def note(run_id: uuid.UUID, claim: uuid.UUID, *, stage: Stage | None = None, text: str = "", **fields: Any) -> None:
-    """Progress of a running run: its stage, an event, other fields; fenced like every write."""
+    """Progress of a running run: its stage, an event, other fields; fenced like every write.
+
+    A stage or a text that is noted again, because the first answer was lost, makes no second event.
+    """
     with transaction.atomic():
+        rows = Run.objects.filter(pk=run_id, claim=claim, status=Status.RUNNING)
+        before = rows.select_for_update().values_list("stage", flat=True).first()
+        if before is None:
+            raise ClaimLost(f"Run {run_id} is no longer this conductor's.")
         if stage is not None:
             fields["stage"] = stage
-        rows = Run.objects.filter(pk=run_id, claim=claim, status=Status.RUNNING)
-        if not rows.update(heartbeat_at=Now(), **fields):
-            raise ClaimLost(f"Run {run_id} is no longer this conductor's.")
-        if stage is not None or text:
-            RunEvent.objects.create(run_id=run_id, kind="stage" if stage else "note", new=stage or "", text=text)
+        rows.update(heartbeat_at=Now(), **fields)
+        if stage is not None and stage != before:
+            RunEvent.objects.create(run_id=run_id, kind="stage", new=stage, text=text)
+        elif text and not RunEvent.objects.filter(run=run_id, kind="note", text=text).exists():
+            RunEvent.objects.create(run_id=run_id, kind="note", text=text)
 
 
 def finish(run_id: uuid.UUID, claim: uuid.UUID, to: Status, *, reason: Reason = Reason.NONE, detail: str = "") -> None:
-    """The conductor's own end of a run. Raises ClaimLost where it was ended by somebody else meanwhile."""
+    """The conductor's own end of a run; repeating it changes nothing.
+
+    Raises ClaimLost where it was ended by somebody else meanwhile.
+    """
     try:
         transition(run_id, to, actor="conductor", fence=claim, reason=reason, reason_detail=detail)
     except TransitionRefused:
-        raise ClaimLost(f"Run {run_id} is no longer this conductor's.") from None
+        if not Run.objects.filter(pk=run_id, claim=claim, status=to, reason=reason).exists():
+            raise ClaimLost(f"Run {run_id} is no longer this conductor's.") from None
+
+
+def complete(run_id: uuid.UUID, text: str, **fields: Any) -> None:
+    """FAILED -> SUCCEEDED: a run that infrastructure broke turned out complete. Its end stays where it was.
+
+    A retry that has not started is cancelled, unless it loads data that other runs wait for. The caller holds the
+    transaction in which it writes what came out. Raises TransitionRefused where the run is no such run any more.
+    """
+    broken = Run.objects.filter(pk=run_id, status=Status.FAILED, reason__in=INFRASTRUCTURE)
+    cleared = {"reason": Reason.NONE, "reason_detail": "", "late_output_at": None}
+    if not broken.update(status=Status.SUCCEEDED, **cleared, **fields):
+        raise TransitionRefused(f"Run {run_id} cannot be completed: it is not a run that infrastructure broke.")
+    RunEvent.objects.create(
+        run_id=run_id, kind="status", old=Status.FAILED, new=Status.SUCCEEDED, actor="lifecycle", text=text
+    )
+    transition_all(
+        Run.objects.filter(rerun_of=run_id, is_retry=True, status=Status.QUEUED, phase=Phase.MEASURE),
+        Status.CANCELLED,
+        actor="lifecycle",
+        reason=Reason.NOT_NEEDED,
+        reason_detail="The run that it was to repeat was completed from late output.",
+    )
+    wake_scheduler()
 
 
 def reap() -> list[uuid.UUID]:
     """End running runs whose claim fell silent, and give back dispatched ones that nobody claimed. Rows only."""
-    lost = list(
-        Run.objects.filter(status=Status.RUNNING, heartbeat_at__lt=Now() - CLAIM_SILENT_AFTER).values_list(
-            "pk", "claim"
-        )
-    )
-    for run_id, claim_id in lost:
-        _try(
-            run_id, Status.FAILED, fence=claim_id, reason=Reason.WORKER_LOST,
-            reason_detail="Its conductor gave no sign of life for a minute: see its log, then run it again.",
-        )  # fmt: skip
+    silent = Run.objects.filter(status=Status.RUNNING, heartbeat_at__lt=Now() - CLAIM_SILENT_AFTER)
+    lost = _end_claims(silent, "Its conductor gave no sign of life for a minute: see its log.")
     for run_id in Run.objects.filter(status=Status.DISPATCHED, dispatched_at__lt=Now() - UNCLAIMED_AFTER).values_list(
         "pk", flat=True
     ):
-        _try(run_id, Status.QUEUED, dispatched_at=None)
-    return [run_id for run_id, _ in lost]
+        _try(run_id, Status.QUEUED, dispatched_at=None, reserved_at=None)
+    return lost
+
+
+def end_claims_of(conductor_id: uuid.UUID) -> list[uuid.UUID]:
+    """End the running runs of a conductor whose process is gone; answers which. Rows only."""
+    claimed = Run.objects.filter(status=Status.RUNNING, conductor=conductor_id)
+    return _end_claims(claimed, "The process of its conductor ended.")
+
+
+def _end_claims(runs: QuerySet[Run], detail: str) -> list[uuid.UUID]:
+    """CANCELLED where that was asked for, else FAILED."""
+    lost = list(runs.values_list("pk", "claim", "cancel_requested_at"))
+    for run_id, claim_id, cancel_requested_at in lost:
+        if cancel_requested_at is None:
+            _try(run_id, Status.FAILED, fence=claim_id, reason=Reason.WORKER_LOST, reason_detail=detail)
+        else:
+            _try(run_id, Status.CANCELLED, fence=claim_id, reason=Reason.CANCELLED_BY_USER, reason_detail=detail)
+    return [run_id for run_id, *_ in lost]
 
 
 def _try(run_id: uuid.UUID, to: Status, **fields: Any) -> None:
@@ -199,38 +332,43 @@ def _try(run_id: uuid.UUID, to: Status, **fields: Any) -> None:
 
 def request_cancel(run: Run, user: User) -> None:
     """Cancel at once what has not started; ask the conductor to stop what has. Ended runs stay as they are."""
-    who = user.get_username()
-    try:
-        with transaction.atomic():
-            waiting = Run.objects.filter(pk=run.pk, status=Status.QUEUED).exists()
-            if waiting:
-                transition(
-                    run.pk, Status.CANCELLED, actor=who, reason=Reason.CANCELLED_BY_USER,
-                    reason_detail=f"Cancelled by {who} before it started.",
-                )  # fmt: skip
-                return
-    except TransitionRefused:
-        pass  # It was dispatched between the look and the swap: ask its conductor instead.
-    asked = Run.objects.filter(
-        pk=run.pk, status__in=[Status.DISPATCHED, Status.RUNNING], cancel_requested_at__isnull=True
-    ).update(cancel_requested_at=Now())
-    if asked:
-        RunEvent.objects.create(run=run, kind="cancel", actor=who, text="Cancelling was asked for.")
+    _request_cancel(Run.objects.filter(pk=run.pk), user)
 
 
 def request_cancel_matrix(matrix: Matrix, user: User) -> int:
     """Ask every unfinished run of the matrix to stop; answers how many there were."""
-    unfinished = list(Run.objects.filter(matrix=matrix).exclude(status__in=Status.terminal()).order_by("-position"))
-    for run in unfinished:
-        request_cancel(run, user)
+    return _request_cancel(Run.objects.filter(matrix=matrix), user)
+
+
+@transaction.atomic
+def _request_cancel(runs: QuerySet[Run], user: User) -> int:
+    username = user.get_username()
+    # While they are locked, the scheduler and the conductors move none of them.
+    unfinished = list(
+        runs.exclude(status__in=Status.terminal())
+        .order_by("pk")
+        .select_for_update(of=("self",))
+        .values_list("pk", "status", "cancel_requested_at")
+    )
+    transition_all(
+        Run.objects.filter(pk__in=[pk for pk, status, _ in unfinished if status == Status.QUEUED]),
+        Status.CANCELLED,
+        actor=username,
+        reason=Reason.CANCELLED_BY_USER,
+        reason_detail=f"Cancelled by {username} before it started.",
+    )
+    active = [pk for pk, status, requested_at in unfinished if status != Status.QUEUED and requested_at is None]
+    Run.objects.filter(pk__in=active).update(cancel_requested_at=Now())
+    RunEvent.objects.bulk_create(
+        RunEvent(run_id=pk, kind="cancel", actor=username, text="Cancelling was asked for.") for pk in active
+    )
     return len(unfinished)
 
 
 def run_again(run: Run, user: User) -> Run:
     """Add a repeat of an ended run, with the same spec; its data set is loaded again where it is gone."""
     with transaction.atomic():
-        # One at a time per sweep, so that two people get two repeats and not one collision.
-        Run.objects.select_for_update().filter(sweep=run.sweep_id).first()
+        _lock_sweep(run)
         needs = _load_for(run)
         again = _copy(run, needs)
         RunEvent.objects.create(
@@ -245,7 +383,7 @@ def resume(matrix: Matrix, user: User) -> int:
     missing = Run.objects.filter(
         matrix=matrix, phase=Phase.MEASURE, status__in=[Status.FAILED, Status.CANCELLED], reruns__isnull=True,
         source=Run.Source.SCHEDULED,
-    )  # fmt: skip
+    ).exclude(reason=Reason.NOT_NEEDED)  # fmt: skip
     return len([run_again(run, user) for run in missing.order_by("position")])
 
 
@@ -283,7 +421,7 @@ def _waiting_load(load: Run) -> Run:
     return waiting
 
 
-def _copy(run: Run, needs: Run | None) -> Run:
+def _copy(run: Run, needs: Run | None, *, is_retry: bool = False) -> Run:
     rung = Run.objects.filter(sweep=run.sweep_id, threads=run.threads, target_ops_s=run.target_ops_s)
     repeat = (rung.aggregate(most=Max("repeat"))["most"] or 0) + 1
     bare = run.name.removesuffix(BRACKET) if run.is_bracket else run.name
@@ -295,7 +433,7 @@ def _copy(run: Run, needs: Run | None) -> Run:
         config_key=run.config_key,
         workload_name=run.workload_name, purpose=run.purpose, threads=run.threads, target_ops_s=run.target_ops_s,
         repeat=repeat, position=last + 1, priority=run.priority, needs=needs, rerun_of=run, expected_s=run.expected_s,
-        tags=run.tags,
+        generator_key=run.generator_key, tags=run.tags, is_retry=is_retry,
     )  # fmt: skip
     again.load_generators.set(run.load_generators.all())
     return again

@@ -6,8 +6,12 @@ REMEDIES: dict[str, str] = {
     Reason.CANCELLED_BY_USER: "Nothing is wrong. “Run again” measures this point anew.",
     Reason.WORKER_LOST: (
         "A conductor or a load generator stopped answering while the run was going, and its claim was taken back. See "
-        "on “Load generators” whether it is up again, then run this point again. What was stored until then is kept "
-        "and is not counted."
+        "on “Load generators” whether it is up again. Benchsite queues such a run again once by itself. What was "
+        "stored until then is kept and is not counted."
+    ),
+    Reason.INTERRUPTED: (
+        "An operator stopped the site or the conductor while the run was going. Benchsite has queued it again once, as "
+        "a run of its own."
     ),
     Reason.LOAD_GENERATOR_SILENT: (
         "A load generator did not pick up its part within 15 seconds. See on “Load generators” whether it is up and "
@@ -34,11 +38,19 @@ REMEDIES: dict[str, str] = {
         "The matrix may only use existing data, and what the server holds is not the data set of the workload. Load "
         "it, or let the matrix load (“load once per mode”)."
     ),
+    Reason.DATA_NOT_OWNED: (
+        "The external server was left as it is: nothing was written or deleted. Take one of the steps that the detail "
+        "above names, then run this point again."
+    ),
     Reason.BINDING_MISMATCH: (
         "The load generators hold different builds of the binding, so their clients would not measure the same thing. "
         "Run `make bindings` on each of them, restart them, and compare the digests on “Load generators”."
     ),
     Reason.CLIENT_FAILED: "The client's last lines below say why. Correct what they name, then run this point again.",
+    Reason.OUTPUT_NOT_STORED: (
+        "The artifact store was full or did not answer for minutes. The detail above names the cause. Nothing is lost: "
+        "the load generator keeps the output and stores it once the cause is mended."
+    ),
     Reason.TIMEOUT: (
         "The clients did not end by their deadline and were stopped. A server that hangs looks like this, and so does "
         "a target far above what it can do. The time series below shows when it stalled."
@@ -52,6 +64,7 @@ REMEDIES: dict[str, str] = {
         "This is a fault of Benchsite, not of the database. Run the point again; if it happens again, report it with "
         "the detail above."
     ),
+    Reason.NOT_NEEDED: "Nothing is wrong. The run that this one was to repeat was completed from late output.",
 }
 
 

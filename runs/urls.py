@@ -37,6 +37,8 @@ cluster_urls: Patterns = [
     path("<uuid:pk>/", clusters.cluster, name="cluster"),
     path("<uuid:pk>/edit/", clusters.cluster_edit, name="cluster-edit"),
     path("<uuid:pk>/delete/", clusters.cluster_delete, name="cluster-delete"),
+    path("<uuid:pk>/confirm/", clusters.cluster_confirm, name="cluster-confirm"),
+    path("<uuid:pk>/withdraw/", clusters.cluster_withdraw, name="cluster-withdraw"),
 ]
 
 database_urls: Patterns = [

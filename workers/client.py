@@ -1,82 +1,64 @@
 """One client run from end to end, on a load generator: claim, prepare, start together, follow, store."""
 
+import errno
 import logging
 import platform
-import shutil
 import time
 import uuid
-from pathlib import Path
-from typing import cast
+from dataclasses import asdict
+from typing import Any
 
 import psutil
 from django.conf import settings
-from django.db import DatabaseError, connection
-from django.db.models.functions import Now
 
-from runs import artifacts, client_lifecycle, live
-from runs.models import ClientRun
+from runs import live
 from runs.models.run import Reason
-from runs.spec import ClientOrder
+from runs.retry import retry
+from runs.spec import ClientOrder, WindowSpec
 from runs.ycsb.command import java_command
 from runs.ycsb.names import parse_name
 from runs.ycsb.properties import render_properties
 from runs.ycsb.redact import redact
 from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.symptoms import describe, find_symptoms
-from workers.clock import clock_offset_s
+from workers.client_reporter import ClientReporter
+from workers.driving_cost import DrivingCost
 from workers.manifests import ManifestError, java_executable, verify
+from workers.outbox import store_output
+from workers.presence import generator_name
 from workers.process import ProcessResult, Running, StartError, StopReason, run_process
+from workers.site_client import SiteClient, SiteUnreachable, site_client
+from workers.work_folder import ClientResult, WorkFolder, created_work_folder
 
 log = logging.getLogger(__name__)
-BEAT_S = 5.0
+# A message that cannot be claimed within this time is left: its run has another generator or another attempt by then.
+CLAIM_TIMEOUT_S = 15.0
 TICK_S = 0.1
 MOST_SYMPTOMS = 3
 JVM_OPTIONS = ("-Xms256m", "-Xmx512m")
 # Words of `benchsite.Start` on standard error.
 READY, STARTED = "BENCHSITE READY", "BENCHSITE STARTED"
-KEPT_FILES = (
-    ("summary", "summary.txt"),
-    ("stdout", "stdout.txt"),
-    ("stderr", "stderr.txt"),
-    ("properties", "ycsb.properties"),
-)
 
 
 def run_client(client_run_id: uuid.UUID) -> None:
     """Carry out one client run; a second delivery of its message finds it claimed, and returns."""
-    claim = client_lifecycle.claim(client_run_id)
-    if claim is None:
+    claim = uuid.uuid4()
+    site, unreachable = site_client(), (SiteUnreachable,)
+    claimed = retry(lambda: site.claim(client_run_id, claim), errors=unreachable, timeout_s=CLAIM_TIMEOUT_S)
+    if claimed is None:
         return
-    client_run = ClientRun.objects.select_related("run").get(pk=client_run_id)
-    client = Client(client_run, claim)
     try:
-        client.carry_out()
-    except BindingMismatch as error:
-        client.fail(Reason.BINDING_MISMATCH, str(error))
-    except (ManifestError, StartError, OSError) as error:
-        client.fail(Reason.CLIENT_FAILED, str(error))
-    except Exception as error:
-        log.exception("Client run %s failed inside Benchsite.", client_run_id)
-        client.fail(Reason.INTERNAL_ERROR, f"{type(error).__name__}: {error}. See the load generator's log.")
-    finally:
-        client.tidy()
-        # Unfenced on purpose: the conductor waits for this whoever owns the run by now.
-        ClientRun.objects.filter(pk=client_run_id).update(stopped_at=Now())
-
-
-def keep_leftovers(generator: str) -> None:
-    """What clients of an earlier life of this load generator had written: stored with their runs, then removed.
-
-    The folders hold property files with passwords, so none is left lying about.
-    """
-    for client_run in ClientRun.objects.filter(load_generator__name=generator, stopped_at__isnull=True).exclude(
-        claim__isnull=True
-    ):
-        left = Client(client_run, cast(uuid.UUID, client_run.claim))
-        if left.folder.exists():
-            left._store()
-            left.tidy()
-        ClientRun.objects.filter(pk=client_run.pk).update(stopped_at=Now())
+        with (
+            created_work_folder(settings.WORK_DIR, client_run_id, claim, generator_name()) as folder,
+            ClientReporter(site, client_run_id, claim) as reporter,
+        ):
+            folder.record_result(Client(site, claimed, folder, reporter).carry_out())
+            store_output(site, folder, reporter.check)
+    except OSError as error:
+        log.exception("Client run %s has no work folder.", client_run_id)
+        result = asdict(ClientResult(Reason.CLIENT_FAILED, _explain(error)))
+        retry(lambda: site.note_stopped(client_run_id, claim), errors=unreachable)
+        retry(lambda: site.complete(client_run_id, claim, result), errors=unreachable)
 
 
 class BindingMismatch(ManifestError):
@@ -86,39 +68,45 @@ class BindingMismatch(ManifestError):
 class Client:
     """The YCSB process of one client run."""
 
-    def __init__(self, client_run: ClientRun, claim: uuid.UUID) -> None:
-        self.row, self.claim = client_run, claim
-        self.order = cast(ClientOrder, client_run.order)
-        self.folder: Path = settings.WORK_DIR / str(client_run.pk)
+    def __init__(self, site: SiteClient, claimed: dict[str, Any], folder: WorkFolder, reporter: ClientReporter) -> None:
+        self.site, self.folder, self.reporter = site, folder, reporter
+        self.order: ClientOrder = claimed["order"]
+        self.window: WindowSpec = claimed["window"]
+        self.label: str = claimed["label"]
         self.offset_s = 0.0
-        self.ready = self.begun = False
+        self.begun = False
         self.started_epoch_s: float | None = None
-        self.fenced = False
-        self.beat_at = 0.0
         self.running: Running | None = None
         self.cpu: list[tuple[float, float]] = []  # (seconds, CPU seconds so far)
+        self.driving: DrivingCost | None = None
 
-    def carry_out(self) -> None:
-        """Prepare, run, store; the process's exit code is kept but proves nothing."""
-        command = self._prepare()
-        self.offset_s = clock_offset_s()
-        client_lifecycle.beat(self.row.pk, self.claim, command=[redact(part) for part in command])
+    def carry_out(self) -> ClientResult:
+        """Prepare and run; the process's exit code is kept but proves nothing."""
         try:
-            result = self._run(command)
-        finally:
-            # Whatever ended it, what the process wrote is kept.
-            self._store()
-        self._conclude(result)
+            command = self._prepare()
+            self.offset_s = retry(self.site.clock_offset_s, errors=(SiteUnreachable,))
+            self._report(command=[redact(part) for part in command])
+            return self._conclude(self._run(command))
+        except BindingMismatch as error:
+            return ClientResult(Reason.BINDING_MISMATCH, str(error))
+        except OSError as error:
+            return ClientResult(Reason.CLIENT_FAILED, _explain(error))
+        except (ManifestError, StartError) as error:
+            return ClientResult(Reason.CLIENT_FAILED, str(error))
+        except Exception as error:
+            log.exception("Client run %s failed inside Benchsite.", self.folder.client_run_id)
+            detail = f"{type(error).__name__}: {error}. See the load generator's log."
+            return ClientResult(Reason.INTERNAL_ERROR, detail)
 
     def _run(self, command: list[str]) -> ProcessResult:
         return run_process(
             command,
             registry=settings.GUARDED_DIR,
-            label=f"ycsb {self.row}",
-            cwd=self.folder,
+            label=f"ycsb {self.label}",
+            cwd=self.folder.path,
             stdin=True,
-            stdout_path=self.folder / "stdout.txt",
-            stderr_path=self.folder / "stderr.txt",
+            stdout_path=self.folder.path / "stdout.txt",
+            stderr_path=self.folder.path / "stderr.txt",
             on_started=self._started,
             on_stderr_line=self._line,
             on_tick=self._tick,
@@ -126,15 +114,6 @@ class Client:
             should_stop=self._should_stop,
             deadline_s=self.order["deadline_s"],
         )
-
-    def fail(self, reason: Reason, detail: str) -> None:
-        """FAILED, unless the conductor has ended it already."""
-        if not client_lifecycle.fail(self.row.pk, self.claim, reason, detail):
-            log.info("Client run %s was ended by its conductor.", self.row.pk)
-
-    def tidy(self) -> None:
-        """What is worth keeping is stored; the folder holds the property file with its secrets."""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _prepare(self) -> list[str]:
         """The folder, the 0600 property file and the command line. Raises ManifestError."""
@@ -145,10 +124,9 @@ class Client:
                 f"This load generator holds build {held} of the {self.order['binding']} binding, the run was submitted "
                 f"with {wanted}: run `make bindings` on every load generator and restart them."
             )
-        (self.folder / "hdr").mkdir(parents=True, mode=0o700)
-        properties = self.folder / "ycsb.properties"
+        base, properties = self.folder.path, self.folder.properties
         properties.touch(mode=0o600)
-        places = {"hdrhistogram.output.path": f"{self.folder}/hdr/", "exportfile": f"{self.folder}/summary.txt"}
+        places = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
         properties.write_text(render_properties({**self.order["properties"], **places}), encoding="latin-1")
         arguments = ["--ready", "-load" if self.order["phase"] == "load" else "-t", "-s", "-P", str(properties)]
         arguments += ["-threads", str(self.order["threads"]), "-db", self.order["java_class"]]
@@ -164,57 +142,61 @@ class Client:
 
     def _started(self, running: Running) -> None:
         self.running = running
+        window, load = self.window, self.order["phase"] == "load"
+        begin_s = 0 if load else window["warmup_s"]
+        end_s = None if load else begin_s + (window["min_measure_s"] or 0)
+        self.driving = DrivingCost(running.guarded.guardian_pid, begin_s, end_s)
 
     def _line(self, line: str) -> None:
         """One line of standard error: the words of `benchsite.Start`, or YCSB's status once a second."""
         if line.startswith(READY):
-            self.ready = client_lifecycle.advance(
-                self.row.pk, self.claim, ClientRun.State.READY, clock_offset_s=self.offset_s,
-                facts={"host": platform.node(), "java": line.removeprefix(READY).strip()},
-            )  # fmt: skip
-            self.fenced = not self.ready
+            facts = {"host": platform.node(), "java": line.removeprefix(READY).strip()}
+            self._report(state="ready", clock_offset_s=self.offset_s, facts=facts)
+            self.reporter.await_start()
         elif line.startswith(STARTED):
             self.started_epoch_s = int(line.removeprefix(STARTED).strip()) / 1000
-            self._measure_cpu()
+            self._measure_cpu(0.0)
         else:
             status = parse_status(line)
             if status is not None:
-                self._measure_cpu()
-                self._publish(status, line)
+                self._measure_cpu(status.elapsed_s)
+                self._add_status(status, line)
 
-    def _publish(self, status: StatusLine, line: str) -> None:
-        """One status to the live stream; a Redis that is away costs only the live view."""
-        now = time.time() + self.offset_s
-        rate = status.rate_ops_s or 0.0
-        operations = _by_operation(status)
-        live.publish(
-            self.row.run_id, self.row.number, status.elapsed_s, now, status.operations_done, rate, operations, line
+    def _report(self, **fields: Any) -> None:
+        """The client's progress. Where the run has ended, the process is stopped."""
+        pk, claim = self.folder.client_run_id, self.folder.claim
+        goes_on, _ = retry(lambda: self.site.report(pk, claim, **fields), errors=(SiteUnreachable,))
+        if not goes_on:
+            self.reporter.run_ended = True
+
+    def _add_status(self, status: StatusLine, line: str) -> None:
+        """One status for the live view; it goes with the next heartbeat."""
+        self.reporter.lines.append(
+            {
+                "elapsed_s": status.elapsed_s,
+                "at_epoch_s": time.time() + self.offset_s,
+                "operations_total": status.operations_done,
+                "rate_ops_s": status.rate_ops_s or 0.0,
+                "by_operation": _by_operation(status),
+                "line": line,
+            }
         )
 
     def _tick(self) -> None:
-        """Between lines: wait for the agreed instant, then beat."""
-        if self.ready and not self.begun:
-            go_on, instant = client_lifecycle.start_instant(self.row.pk, self.claim)
-            self.fenced = self.fenced or not go_on
-            if instant is not None and self.running is not None:
-                at_ms = round((instant.timestamp() - self.offset_s) * 1000)
-                self.running.write_line(f"START {at_ms}")
-                self.begun = client_lifecycle.advance(self.row.pk, self.claim, ClientRun.State.RUNNING)
-        now = time.monotonic()
-        if now - self.beat_at >= BEAT_S:
-            self.beat_at = now
-            try:
-                self.fenced = self.fenced or not client_lifecycle.beat(self.row.pk, self.claim)
-            except DatabaseError as error:
-                # The database may be back before this client counts as silent.
-                log.warning("Client run %s: no heartbeat (%s).", self.row.pk, str(error).splitlines()[0])
-                connection.close()
+        """Between lines: hand on the agreed instant."""
+        instant = self.reporter.starts_at
+        if instant is not None and not self.begun and self.running is not None:
+            self.running.write_line(f"START {round((instant - self.offset_s) * 1000)}")
+            self.begun = True
+            self._report(state="running")
 
     def _should_stop(self) -> StopReason | bool:
-        return self.fenced
+        return self.reporter.run_ended
 
-    def _measure_cpu(self) -> None:
-        """The process's CPU seconds so far, beside the moment; the difference over time is its load."""
+    def _measure_cpu(self, elapsed_s: float) -> None:
+        """CPU seconds so far of the process and of what drives it, `elapsed_s` after its start."""
+        if self.driving is not None:
+            self.driving.sample(elapsed_s)
         if self.running is not None:
             try:
                 times = psutil.Process(self.running.pid).cpu_times()
@@ -229,38 +211,31 @@ class Client:
             return None
         return 100 * (steady[-1][1] - steady[0][1]) / (steady[-1][0] - steady[0][0])
 
-    def _store(self) -> None:
-        """Whatever the process wrote, complete or not, before anybody judges it."""
-        for kind, name in KEPT_FILES:
-            path = self.folder / name
-            if path.exists():
-                artifacts.store(self.row.run, kind, name, path.read_bytes(), self.row)
-        for path in sorted((self.folder / "hdr").glob("*.hdr")):
-            artifacts.store_log(self.row.run, "hdr", path, self.row)
-
-    def _conclude(self, result: ProcessResult) -> None:
-        """FINISHED where the process ran to its own end and left a summary; else FAILED, with what it said."""
-        known = {
-            "exit_code": result.exit_code,
-            "cpu_percent": self._cpu_percent(),
-            "facts": {**self.row.facts, "host": platform.node(), "started_epoch_s": self.started_epoch_s},
-        }
-        said = self._symptoms()
+    def _conclude(self, result: ProcessResult) -> ClientResult:
+        """Success where the process ran to its own end and left a summary; else a reason, with what its output says."""
+        reason, detail = Reason.NONE, ""
+        symptoms = self._symptoms()
         if result.stopped_because == "deadline":
-            detail = f"YCSB did not end within {self.order['deadline_s']} s and was stopped. {said}".strip()
-            client_lifecycle.fail(self.row.pk, self.claim, Reason.TIMEOUT, detail, **known)
-        elif result.stopped_because is not None or not self.begun or not (self.folder / "summary.txt").exists():
+            reason = Reason.TIMEOUT
+            detail = f"YCSB did not end within {self.order['deadline_s']} s and was stopped. {symptoms}".strip()
+        elif result.stopped_because == "lost":
+            reason, detail = Reason.WORKER_LOST, "The guardian of its YCSB process was killed, and YCSB with it."
+        elif result.stopped_because is None and result.exit_code < 0:
+            reason = Reason.WORKER_LOST
+            detail = f"Signal {-result.exit_code} from outside Benchsite ended YCSB. Was its machine out of memory?"
+        elif result.stopped_because is not None or not self.begun or not (self.folder.path / "summary.txt").exists():
+            reason = Reason.CLIENT_FAILED
             when = "and left no summary" if self.begun else "before it was told to start"
-            detail = said or f"YCSB ended with exit code {result.exit_code} {when}."
-            client_lifecycle.fail(self.row.pk, self.claim, Reason.CLIENT_FAILED, detail, **known)
-        else:
-            client_lifecycle.finish(self.row.pk, self.claim, **known)
+            detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
+        driving = self.driving.facts() if self.driving is not None else {}
+        facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, "driving": driving}
+        return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
 
     def _symptoms(self) -> str:
         """What the output says about the trouble, in a few lines; nothing where it names none."""
         lines: list[str] = []
         for name in ("stderr.txt", "stdout.txt"):
-            path = self.folder / name
+            path = self.folder.path / name
             if path.exists():
                 lines += path.read_text(errors="replace").splitlines()
         return redact(describe(find_symptoms(lines)[:MOST_SYMPTOMS]))
@@ -282,3 +257,11 @@ def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:
                 if value is not None:
                     entry[key] = value  # type: ignore[literal-required]
     return found
+
+
+def _explain(error: OSError) -> str:
+    """An error of the work folder, with what to do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        folder, host = settings.WORK_DIR, platform.node()
+        return f"The work folder {folder} on {host} is full ({error.strerror}): free space there, then run this again."
+    return str(error)

@@ -5,57 +5,122 @@ codes, rows counted, the window complete; an exit code proves nothing.
 """
 
 import logging
-import socket
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import cast
 
 from celery import current_app
-from django.db.models import Q
+from django.db import connection
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from kombu.exceptions import OperationalError as BrokerError
 
-from runs import client_lifecycle, lifecycle, recording
-from runs.lifecycle import ClaimLost
+from runs import client_lifecycle, generators, lifecycle, recording
+from runs.lifecycle import ClaimLost, TransitionRefused
 from runs.models import ClientRun, Run
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.submission import wake_scheduler
+from runs.retry import STORAGE_ERRORS, is_transient, retry
 from runs.spec import RunSpec
+from runs.ycsb.errors import YcsbError
 from workers import scheduling
-from workers.heartbeat import Heartbeat, RunCancelled
-from workers.orders import client_orders
+from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
+from workers.orders import check_slots, client_orders
+from workers.provision.administration import AdministrationError
 from workers.standing import Standing, stand
 from workers.trouble import RunFailed
+from workers.uploads import measuring_here
 
 log = logging.getLogger(__name__)
 # How often the conductor looks at its rows: quickly while clients get ready, once a second while they measure.
 READY_POLL_S = 0.1
 MEASURE_POLL_S = 1.0
+FINISH_POLL_S = 0.25
 # Clients must be connected within this time, else the run fails.
 READY_DEADLINE_S = 60
-# The instant at which all clients begin lies so far ahead that each has time to read it.
-START_LEAD = timedelta(milliseconds=400)
+MAX_NAMED_CLIENTS = 8
+# The instant at which all clients begin lies so far ahead that each has time to ask the site for it.
+START_LEAD = timedelta(seconds=1)
+# A message to a load generator may be lost with Redis: it is sent again while its client is not claimed.
+HINT_INTERVAL_S = 3.0
 # After an end that was not planned, the clients get this long to stop before the machines are given back.
 STOP_DEADLINE_S = 12
+# Clients give up before that: their output then stays on their machine and is stored later.
+STORING_DEADLINE_S = 20 * 60
+# The server's configuration and log are stored within this time, or the run goes on without them.
+KEEP_FILES_TIMEOUT_S = 60.0
+# The first key of the advisory locks under which runs are completed.
+COMPLETION_LOCKS = 7305067
 
 
-def conduct_run(run_id: uuid.UUID) -> None:
-    """Carry out a dispatched run. A second delivery of its message finds it claimed, and returns."""
-    claim = lifecycle.claim(run_id, actor=f"conductor@{socket.gethostname()}")
-    if claim is None:
-        return
-    run = Run.objects.select_related("cluster", "sweep", "needs").get(pk=run_id)
+def conduct_claimed_run(run_id: uuid.UUID, claim: uuid.UUID) -> None:
+    """Carry out a run that this process holds."""
+    run = retry(lambda: Run.objects.select_related("cluster", "sweep", "needs").get(pk=run_id))
     try:
         with Heartbeat(run.pk, claim) as heartbeat:
             Conductor(run, claim, heartbeat).carry_out()
     except ClaimLost:
         log.warning("Run %s was taken from this conductor.", run_id)
-        client_lifecycle.abandon(run_id, Reason.WORKER_LOST, "The run was ended by somebody else.")
+        retry(lambda: client_lifecycle.abandon(run_id, Reason.WORKER_LOST, "The run was ended by somebody else."))
     finally:
-        client_lifecycle.forget_secrets(run_id)
-        scheduling.release([run_id])
-        wake_scheduler()
+        retry(lambda: _clean_up(run_id))
+
+
+def complete_run(run_id: uuid.UUID) -> None:
+    """Look whether the output of a run that infrastructure broke is complete by now: it succeeds then, or is retried.
+
+    Merging would disturb what is measured on this host: the run is then left for another look. So is a run that another
+    conductor is looking at, and one whose output cannot be read at the moment.
+    """
+    if measuring_here():
+        return
+    with _lock_completion(run_id) as is_locked:
+        if is_locked:
+            _complete_locked(run_id)
+
+
+@contextmanager
+def _lock_completion(run_id: uuid.UUID) -> Iterator[bool]:
+    """Whether this process may complete the run. The lock goes when its connection goes."""
+    key = (COMPLETION_LOCKS, str(run_id))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", key)
+        is_locked = bool(cursor.fetchone()[0])
+        try:
+            yield is_locked
+        finally:
+            if is_locked:
+                cursor.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", key)
+
+
+def _complete_locked(run_id: uuid.UUID) -> None:
+    run = Run.objects.get(pk=run_id)
+    if run.status not in Status.terminal():
+        return
+    try:
+        recording.complete(run)
+        log.info("Run %s was completed from late output.", run_id)
+    except TransitionRefused as error:
+        log.info("%s", error)  # Somebody else was first, so nothing is to be retried.
+    except Exception as error:
+        is_gone = isinstance(error, OSError) and not is_transient(error)
+        if not is_gone and not isinstance(error, recording.Incomplete | YcsbError):
+            log.exception("Run %s cannot be looked at now; it is looked at again after the others.", run_id)
+            Run.objects.filter(pk=run_id, late_output_at__isnull=False).update(late_output_at=Now())
+            return
+        log.info("Run %s is not completed: %s.", run_id, error)
+        lifecycle.queue_retry(run)
+    # Unless more output came meanwhile.
+    Run.objects.filter(pk=run_id, late_output_at=run.late_output_at).update(late_output_at=None)
+
+
+def _clean_up(run_id: uuid.UUID) -> None:
+    client_lifecycle.forget_secrets(run_id)
+    scheduling.release([run_id])
+    wake_scheduler()
 
 
 class Conductor:
@@ -64,16 +129,26 @@ class Conductor:
     def __init__(self, run: Run, claim: uuid.UUID, heartbeat: Heartbeat) -> None:
         self.run, self.claim, self.heartbeat = run, claim, heartbeat
         self.spec = cast(RunSpec, run.spec)
-        self.standing: Standing | None = None
+        self._standing: Standing | None = None
+        self._rows: int | None = None  # records counted in the data set
+        self._collected: recording.Collected | None = None
+        self._expected_end = 0.0  # of the clients, on this process's clock
+        self._hinted_at = 0.0
+        self._grace = OutageGrace()
 
     def carry_out(self) -> None:
         """Every way in which a run can end, in one place."""
         try:
             if self.run.cancel_requested_at:
                 raise RunCancelled
-            self._steps()
+            for step in self._steps():
+                retry(step, check=self.heartbeat.check)
         except RunCancelled:
             self._end(Status.CANCELLED, Reason.CANCELLED_BY_USER, "Cancelled while it ran; its output so far is kept.")
+        except RunInterrupted:
+            stage = self.run.get_stage_display()
+            detail = f"Its conductor was stopped by an operator (SIGTERM or `make down`) at: {stage}."
+            self._end(Status.FAILED, Reason.INTERRUPTED, detail)
         except RunFailed as failure:
             self._end(Status.FAILED, failure.reason, failure.detail)
         except ClaimLost:
@@ -83,50 +158,95 @@ class Conductor:
             detail = f"{type(error).__name__}: {error}. See the conductor's log; the run can be run again."
             self._end(Status.FAILED, Reason.INTERNAL_ERROR, detail)
 
-    def _steps(self) -> None:
+    def _steps(self) -> tuple[Callable[[], None], ...]:
+        """In order. Each can be repeated: `retry` does so when PostgreSQL was away in the middle of it."""
+        return (
+            self._provision,
+            # Before the data set is touched: in another mode nothing is written, and the earlier data set stays.
+            lambda: self._verify("before"),
+            self._prepare_data_set,
+            self._order_clients,
+            self._start_clients,
+            self._wait_until_finished,
+            self._count_rows,
+            lambda: self._verify("after"),
+            self._keep_evidence,
+            self._collect,
+            self._record,
+            lambda: lifecycle.finish(self.run.pk, self.claim, Status.SUCCEEDED),
+        )
+
+    @property
+    def standing(self) -> Standing:
+        assert self._standing is not None  # The first step sets it.
+        return self._standing
+
+    def _provision(self) -> None:
         self._note(Stage.PROVISIONING)
-        self.standing = standing = stand(self.run, self.heartbeat.check)
-        standing.prepare_data_set(self.run)
-        self._evidence(server_version=standing.server_version, disk=standing.disk)
-        if standing.container:
-            self._evidence(container=standing.container)
-        self._verify(standing, "before")
+        check_slots(self.run.load_generators.all(), self.spec["load"]["processes"])
+        self._standing = stand(self.run, self.heartbeat.check)
+        self._evidence(server_version=self.standing.server_version)
+        if self.standing.container:
+            self._evidence(container=self.standing.container)
+
+    def _verify(self, when: str) -> None:
+        """Store what the server says of its mode, then fail the run if that is not what the plan says."""
+        answer = self.standing.read_mode()
+        self._evidence(**{when: answer.as_dict()})
+        if not answer.in_force:
+            raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(answer.differences))
+
+    def _prepare_data_set(self) -> None:
+        remains = self.standing.prepare_data_set(self.run)
+        if remains:
+            lifecycle.note(self.run.pk, self.claim, text=remains)
+        self._evidence(disk=self.standing.disk)
         self._note(Stage.LOADING if self.run.phase == Phase.LOAD else Stage.PREPARING)
-        clients = self._order_clients(standing)
-        self._wait_until_ready(len(clients))
-        self._wait_until_finished(clients)
-        standing.check_alive()
-        rows = standing.rows_after(self.run)
-        self._evidence(rows=rows)
-        self._verify(standing, "after")
+
+    def _count_rows(self) -> None:
+        self.standing.check_alive()
+        self._rows = self.standing.rows_after(self.run)
+        self._evidence(rows=self._rows)
+
+    def _keep_evidence(self) -> None:
+        self._keep_server_files()
+        self.standing.remember_data_set(self.run, self._rows)
+
+    def _collect(self) -> None:
+        """Merge the clients' output, once it can be read."""
         self._note(Stage.COLLECTING)
-        standing.keep_evidence(self.run)
-        merged = recording.collect(self.run)
-        standing.remember_data_set(self.run, rows)
+        # Merging would disturb what is measured on this host next, so its machines are only free after that.
+        if not measuring_here():
+            scheduling.release([self.run.pk])
+            wake_scheduler()
+        self._collected = retry(lambda: recording.collect(self.run), errors=STORAGE_ERRORS, check=self.heartbeat.check)
+
+    def _record(self) -> None:
         self._note(Stage.JUDGING)
-        recording.record(self.run, self.claim, merged, rows=rows)
-        lifecycle.finish(self.run.pk, self.claim, Status.SUCCEEDED)
+        collected = self._collected
+        assert collected is not None  # The step before sets it.
+        retry(
+            lambda: recording.record(self.run, self.claim, collected, rows=self._rows),
+            errors=STORAGE_ERRORS,
+            check=self.heartbeat.check,
+        )
 
     def _note(self, stage: Stage) -> None:
         self.heartbeat.check()
+        self.run.stage = stage
         lifecycle.note(self.run.pk, self.claim, stage=stage)
 
-    def _evidence(self, **found: object) -> None:
-        self.run.evidence = {**self.run.evidence, **found}
+    def _evidence(self, **values: object) -> None:
+        self.run.evidence = {**self.run.evidence, **values}
         lifecycle.note(self.run.pk, self.claim, evidence=self.run.evidence)
 
-    def _verify(self, standing: Standing, when: str) -> None:
-        """Store what the server says of its mode, then fail the run if that is not what the plan says."""
-        found = standing.read_mode()
-        self._evidence(**{when: found.as_dict()})
-        if not found.in_force:
-            raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(found.differences))
-
-    def _order_clients(self, standing: Standing) -> list[ClientRun]:
-        """One row and one message per client process, each on its load generator's own queue."""
+    def _order_clients(self) -> None:
+        """One row per client process; the message to its load generator is sent while it is not claimed."""
+        if self._clients().exists():
+            return  # An earlier attempt was committed although its answer was lost.
         generators = {str(g.pk): g for g in self.run.load_generators.all()}
-        orders = client_orders(self.spec, standing.client_properties(self.run))
-        clients = [
+        orders = client_orders(self.spec, self.standing.client_properties(self.run))
+        ClientRun.objects.bulk_create(
             ClientRun(
                 run=self.run,
                 load_generator=generators[order.generator_id],
@@ -135,28 +255,49 @@ class Conductor:
                 order=order.order,
             )
             for order in orders
-        ]
-        ClientRun.objects.bulk_create(clients)
-        for client in clients:
-            assert client.load_generator is not None
-            current_app.send_task("load.client", args=[str(client.pk)], queue=client.load_generator.queue)
-        return clients
+        )
 
-    def _wait_until_ready(self, expected: int) -> None:
-        """All clients are connected; then name the instant, on PostgreSQL's clock, at which they begin together."""
-        ready = ClientRun.objects.filter(run=self.run, state=ClientRun.State.READY)
-        self._wait(lambda: ready.count() == expected, READY_POLL_S, READY_DEADLINE_S, "to connect")
-        lifecycle.note(self.run.pk, self.claim, starts_at=Now() + START_LEAD)
+    def _clients(self) -> QuerySet[ClientRun]:
+        return ClientRun.objects.filter(run=self.run).select_related("load_generator")
+
+    def _start_clients(self) -> None:
+        """Once all clients are connected, name the instant, on PostgreSQL's clock, at which they begin together."""
+        clients = list(self._clients())
+        self._hinted_at = -HINT_INTERVAL_S
+        # The instant that was named before an outage stays: clients may have read it.
+        self.run.refresh_from_db(fields=["starts_at"])
+        if self.run.starts_at is None:
+            self._wait(lambda: self._are_ready(len(clients)), READY_POLL_S, READY_DEADLINE_S, "to connect")
+            lifecycle.note(self.run.pk, self.claim, starts_at=Now() + START_LEAD)
+            self.run.refresh_from_db(fields=["starts_at"])
+            self._expected_end = time.monotonic() + (clients[0].order["duration_s"] or 0)
         if self.run.phase == Phase.MEASURE:
             self._note(Stage.MEASURING)
 
-    def _wait_until_finished(self, clients: list[ClientRun]) -> None:
-        unfinished = ClientRun.objects.filter(run=self.run).exclude(state=ClientRun.State.FINISHED)
-        deadline = max(client.order["deadline_s"] for client in clients) + READY_DEADLINE_S
+    def _are_ready(self, expected: int) -> bool:
+        """Whether all clients are connected. Clients that no generator has claimed get another message now and then."""
+        if time.monotonic() - self._hinted_at >= HINT_INTERVAL_S:
+            for client in self._clients().filter(state=ClientRun.State.WAITING):
+                assert client.load_generator is not None
+                try:
+                    current_app.send_task("load.client", args=[str(client.pk)], queue=client.load_generator.queue)
+                except BrokerError as error:
+                    log.warning("Redis does not answer (%s); trying again.", error)
+            self._hinted_at = time.monotonic()
+        return self._clients().filter(state=ClientRun.State.READY).count() == expected
+
+    def _wait_until_finished(self) -> None:
         # The rows are of no interest before the clients' time is up, and reading them costs the machine something.
-        expected_s = clients[0].order["duration_s"] or 0
-        self._sleep(max(0.0, expected_s - 1.0))
-        self._wait(lambda: not unfinished.exists(), 0.25, deadline, "to finish")
+        self._sleep(max(0.0, self._expected_end - time.monotonic() - 1.0))
+        deadline = max(client.order["deadline_s"] for client in self._clients()) + READY_DEADLINE_S
+        unfinished = self._clients().exclude(state=ClientRun.State.FINISHED)
+        working = unfinished.exclude(state=ClientRun.State.STORING)
+        self._wait(lambda: not working.exists(), FINISH_POLL_S, deadline, "to finish")
+        # What was measured is worth the wait: the clients go on beating while the artifact store is full or away.
+        self._wait(
+            lambda: not unfinished.exists(), FINISH_POLL_S, STORING_DEADLINE_S, "to store their output",
+            Reason.OUTPUT_NOT_STORED,
+        )  # fmt: skip
 
     def _sleep(self, seconds: float) -> None:
         """Wait, but notice trouble and cancelling."""
@@ -170,35 +311,66 @@ class Conductor:
         if Run.objects.filter(pk=self.run.pk, cancel_requested_at__isnull=False).exists():
             raise RunCancelled
         client = client_lifecycle.troubled(self.run.pk)
-        if client is not None:
-            # Clients fail when their server does: that is then the reason to be told.
-            if self.standing is not None:
-                self.standing.check_alive()
-            raise _client_trouble(client)
+        silence_counts = self._grace.is_over()
+        if client is None or (client.state != ClientRun.State.FAILED and not silence_counts):
+            return
+        # Clients fail when their server does: that is then the reason of the run.
+        self.standing.check_alive()
+        if client.state != ClientRun.State.FAILED:
+            generators.quarantine(client)
+        raise _client_trouble(client)
 
-    def _wait(self, done: Callable[[], bool], poll_s: float, deadline_s: float, what: str) -> None:
+    def _wait(
+        self, done: Callable[[], bool], poll_s: float, deadline_s: float, what: str, reason: Reason = Reason.TIMEOUT
+    ) -> None:
         end = time.monotonic() + deadline_s
         while not done():
             self._notice()
             if time.monotonic() > end:
-                raise RunFailed(Reason.TIMEOUT, f"The clients took longer than {deadline_s:.0f} s {what}.")
+                states = "; ".join(
+                    f"client {client.number} on {client.load_generator}: {client.get_state_display()}"
+                    for client in self._clients()[:MAX_NAMED_CLIENTS]
+                )
+                raise RunFailed(reason, f"The clients took longer than {deadline_s:.0f} s {what} ({states}).")
             time.sleep(poll_s)
 
     def _end(self, to: Status, reason: Reason, detail: str) -> None:
         """Stop the clients, wait until they are gone, keep what they wrote, and end the run."""
-        client_lifecycle.abandon(self.run.pk, reason, detail)
+        retry(lambda: client_lifecycle.abandon(self.run.pk, reason, detail))
+        retry(self._wait_until_stopped)
+        # While it is collected or judged, the cluster is free for the next run, and its evidence is kept already.
+        if self._standing is not None and self.run.stage not in (Stage.COLLECTING, Stage.JUDGING):
+            is_started = self.run.starts_at is not None
+            if reason in lifecycle.INFRASTRUCTURE and is_started and "after" not in self.run.evidence:
+                self._verify_for_late_output()
+            self._keep_server_files()
+        if reason in lifecycle.INFRASTRUCTURE and (missing := retry(lambda: recording.missing_output(self.run))):
+            detail = f"{detail} Missing: {'; '.join(missing)}."
+        retry(lambda: lifecycle.finish(self.run.pk, self.claim, to, reason=reason, detail=detail))
+
+    def _verify_for_late_output(self) -> None:
+        """Output that comes after the end is worth something only with what the server says now."""
+        try:
+            retry(self._count_rows)
+            retry(lambda: self._verify("after"))
+        except (RunFailed, AdministrationError) as error:
+            log.warning("Run %s cannot be completed by late output: %s", self.run.pk, error)
+
+    def _wait_until_stopped(self) -> None:
         end = time.monotonic() + STOP_DEADLINE_S
-        going = ClientRun.objects.filter(run=self.run, claimed_at__isnull=False, stopped_at__isnull=True)
+        running = self._clients().filter(claimed_at__isnull=False, output_stored_at__isnull=True)
         alive = Q(load_generator__last_seen_at__gt=Now() - scheduling.GENERATOR_SILENT_AFTER)
-        while going.filter(alive).exists() and time.monotonic() < end:
+        while running.filter(alive).exists() and time.monotonic() < end:
             time.sleep(READY_POLL_S)
-        if self.standing is not None:
-            try:
-                self.standing.keep_evidence(self.run)
-            except Exception:
-                # The run's own reason is worth more than its server's log.
-                log.exception("The evidence of run %s could not be kept.", self.run.pk)
-        lifecycle.finish(self.run.pk, self.claim, to, reason=reason, detail=detail)
+
+    def _keep_server_files(self) -> None:
+        """The server's configuration and log. What was measured is worth more: without them the run goes on."""
+        try:
+            retry(lambda: self.standing.keep_evidence(self.run), errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
+        except Exception as error:
+            log.exception("The server's files of run %s could not be stored.", self.run.pk)
+            text = f"The server's configuration and log could not be stored: {error}."
+            retry(lambda: lifecycle.note(self.run.pk, self.claim, text=text))
 
 
 def _client_trouble(client: ClientRun) -> RunFailed:
@@ -216,5 +388,5 @@ def _client_trouble(client: ClientRun) -> RunFailed:
     return RunFailed(
         Reason.WORKER_LOST,
         f"{name} gave no sign of life for {client_lifecycle.SILENT_AFTER.seconds} s while client {client.number} ran: "
-        "its worker died or lost the database. What the client had written is kept on that machine only.",
+        "its worker died or its machine is cut off. What the client wrote stays there until it can be stored.",
     )

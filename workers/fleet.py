@@ -23,15 +23,22 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
+from runs.client_lifecycle import ACTIVE
 from runs.generators import SILENT_AFTER
 from runs.models import ClientRun, LoadGenerator, Run
 from workers.models import Lease
 
 # What a person looks for first stands first; the tones are those of badges.
-TONES: Final = {"silent": "reject", "never seen": "warn", "busy": "running", "up": "pass", "off": "none"}
+TONES: Final = {
+    "quarantined": "reject",
+    "silent": "reject",
+    "never seen": "warn",
+    "busy": "running",
+    "up": "pass",
+    "off": "none",
+}
 STATES: Final = tuple(TONES)
 ALIVE: Final = ("busy", "up")
-ACTIVE: Final = (ClientRun.State.STARTING, ClientRun.State.READY, ClientRun.State.RUNNING)
 LONGEST: Final = 200  # of what a filter says
 MOST_BINDINGS: Final = 60  # of the menu
 DIGEST_SHOWN: Final = 12
@@ -125,6 +132,7 @@ def fleet_of(team: Team) -> Rows:
     going = ClientRun.objects.filter(load_generator__isnull=False, state__in=ACTIVE).values("load_generator")
     state = Case(
         When(enabled=False, then=V("off")),
+        When(quarantined_at__isnull=False, then=V("quarantined")),
         When(last_seen_at=None, then=V("never seen")),
         When(last_seen_at__lt=Now() - SILENT_AFTER, then=V("silent")),
         When(pk__in=going, then=V("busy")),
@@ -146,7 +154,7 @@ def health(rows: Rows) -> Health:
 
 def troubled_first(rows: Rows) -> Rows:
     """For where only a few of them have room."""
-    unheard = Q(last_seen_at=None) | Q(last_seen_at__lt=Now() - SILENT_AFTER)
+    unheard = Q(quarantined_at__isnull=False) | Q(last_seen_at=None) | Q(last_seen_at__lt=Now() - SILENT_AFTER)
     return rows.order_by(Case(When(enabled=False, then=V(2)), When(unheard, then=V(0)), default=V(1)), "name")
 
 

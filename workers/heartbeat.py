@@ -1,11 +1,15 @@
-"""The conductor's sign of life: a thread that beats while the run is carried out, and hears of cancelling."""
+"""The conductor's sign of life: a thread that beats while the run is carried out, and hears of cancelling.
+
+And the grace after an outage, before the silence of others counts.
+"""
 
 import logging
 import threading
+import time
 import uuid
 from types import TracebackType
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 
 from runs import lifecycle
 
@@ -15,6 +19,14 @@ BEAT_S = 5.0
 
 class RunCancelled(Exception):
     """Somebody asked for the run to stop."""
+
+
+class RunInterrupted(Exception):
+    """This process was told to stop."""
+
+
+# Set when this process is told to stop: each of its runs then ends as interrupted.
+stopping = threading.Event()
 
 
 class Heartbeat:
@@ -37,11 +49,13 @@ class Heartbeat:
         self._thread.join(timeout=BEAT_S)
 
     def check(self) -> None:
-        """Raises ClaimLost or RunCancelled; the conductor calls it wherever it waits."""
+        """Raises ClaimLost, RunCancelled or RunInterrupted; the conductor calls it wherever it waits."""
         if self._lost:
             raise lifecycle.ClaimLost(f"Run {self.run_id} is no longer this conductor's.")
         if self._cancelled:
             raise RunCancelled
+        if stopping.is_set():
+            raise RunInterrupted
 
     def _beat(self) -> None:
         try:
@@ -52,9 +66,28 @@ class Heartbeat:
                 except lifecycle.ClaimLost:
                     self._lost = True
                     return
-                except DatabaseError as error:
+                except Error as error:
                     # The database may be back before the claim counts as silent.
                     log.warning("Run %s: no heartbeat (%s).", self.run_id, str(error).splitlines()[0])
                     connection.close()
         finally:
             connection.close()
+
+
+class OutageGrace:
+    """Silence does not count for two heartbeat intervals after PostgreSQL did not answer this process for one.
+
+    Nobody else could reach it either, and their heartbeats are on the way.
+    """
+
+    def __init__(self) -> None:
+        self._answered_at = -float("inf")
+        self._ends_at = 0.0
+
+    def is_over(self) -> bool:
+        """To be called after each answer of PostgreSQL, at least once in a heartbeat interval."""
+        now = time.monotonic()
+        if now - self._answered_at > BEAT_S:
+            self._ends_at = now + 2 * BEAT_S
+        self._answered_at = now
+        return now >= self._ends_at

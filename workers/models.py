@@ -1,4 +1,4 @@
-"""The lease: which run holds which machine."""
+"""Leases, which say which run holds which machine, and the credentials of load generators."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -15,3 +15,24 @@ class Lease(models.Model):
 
     def __str__(self) -> str:
         return f"{self.machine} held by {self.run}"
+
+
+class GeneratorCredential(models.Model):
+    """What a load generator shows the site. It reads and writes only what concerns this load generator."""
+
+    generator = models.SlugField(max_length=60)  # its name: the credential is made before it registers
+    secret_sha256 = models.CharField(max_length=64)
+    created_at = models.DateTimeField(db_default=Now())
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["generator"],
+                name="one_valid_credential_per_generator",
+                condition=models.Q(revoked_at__isnull=True),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"credential of {self.generator}"

@@ -1,17 +1,31 @@
 """What each client of a run is told to do: its share of threads, target and records, and its whole property file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from runs.catalog import load_catalog
+from runs.models import LoadGenerator
+from runs.models.run import Reason
 from runs.planning.expansion import TAIL_S
 from runs.spec import ClientOrder, RunSpec
 from runs.ycsb.command import client_properties_for_run, split
+from workers.trouble import RunFailed
 
 # A client is ended by force when it takes longer than its measured time and this.
 RUN_GRACE_S = 45
 # Loads have no measured time; a rate so low means that something is stuck.
 SLOWEST_LOAD_RECORDS_S = 100
+
+
+def check_slots(generators: Iterable[LoadGenerator], processes: int) -> None:
+    """Raises RunFailed where a load generator runs fewer clients at once than it did when the run was submitted."""
+    for generator in generators:
+        if generator.slots < processes:
+            raise RunFailed(
+                Reason.BAD_PLAN,
+                f"{processes} clients per generator are planned, and {generator.name} now runs {generator.slots} at a "
+                f"time: restart it with BENCHSITE_GENERATOR_SLOTS={processes} or more, then run this again.",
+            )
 
 
 @dataclass(frozen=True, slots=True)

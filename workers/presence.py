@@ -4,15 +4,15 @@ import logging
 import os
 import platform
 import threading
+from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
-from django.db.models.functions import Now
 
-from runs.models import LoadGenerator, Machine
 from workers import pulse
 from workers.facts import machine_facts
 from workers.manifests import installed_bindings
+from workers.pool_probe import PoolProbe, PoolState
+from workers.site_client import SiteRefused, SiteUnreachable, site_client
 
 log = logging.getLogger(__name__)
 BEAT_S = 5.0
@@ -43,60 +43,35 @@ def host_key() -> str:
     return platform.node()
 
 
-def register_machine() -> Machine:
-    """This host as a machine, with its facts as observed now; facts that people stated stay."""
-    observed = machine_facts(settings.VAR_DIR)
-    with transaction.atomic():
-        machine, made = Machine.objects.select_for_update().get_or_create(
-            host_key=host_key(), defaults={"name": _free_name(_host_name()), "facts": observed}
-        )
-        if not made:
-            machine.facts = {**machine.facts, **observed}
-            machine.save(update_fields=["facts"])
-    return machine
+def description(slots: int) -> dict[str, Any]:
+    """What this load generator registers with: its bindings' digests and what can be observed of its host."""
+    bindings = {binding: manifest.digest for binding, manifest in installed_bindings(settings.YCSB_DIR).items()}
+    return {
+        "slots": slots,
+        "bindings": bindings,
+        "facts": {"pid": os.getpid(), "host": platform.node(), "python": platform.python_version()},
+        "host_key": host_key(),
+        "host_name": os.environ.get(MACHINE_VARIABLE) or platform.node() or "this machine",
+        "machine_facts": machine_facts(settings.VAR_DIR),
+    }
 
 
-def _host_name() -> str:
-    return os.environ.get(MACHINE_VARIABLE) or platform.node() or "this machine"
+def beat_forever(name: str, slots: int) -> None:
+    """Start the thread that says every few seconds that this load generator's pool processes work."""
+    threading.Thread(target=_beat, args=[name, slots], name=f"presence {name}", daemon=True).start()
 
 
-def register_generator(name: str) -> LoadGenerator:
-    """This worker as a load generator, with the digests of the bindings it holds."""
-    manifests = installed_bindings(settings.YCSB_DIR)
-    machine = register_machine()
-    generator, _ = LoadGenerator.objects.update_or_create(
-        name=name,
-        defaults={
-            "machine": machine,
-            "slots": int(os.environ.get(SLOTS_VARIABLE, "1")),
-            "bindings": {binding: manifest.digest for binding, manifest in manifests.items()},
-            "facts": {"pid": os.getpid(), "host": platform.node(), "python": platform.python_version()},
-        },
-    )
-    # The moment is PostgreSQL's: liveness never compares two machines' clocks.
-    LoadGenerator.objects.filter(pk=generator.pk).update(last_seen_at=Now())
-    return generator
-
-
-def beat_forever(name: str) -> None:
-    """Start the thread that says every few seconds that this load generator lives."""
-    threading.Thread(target=_beat, args=[name], name=f"presence {name}", daemon=True).start()
-
-
-def _beat(name: str) -> None:
+def _beat(name: str, slots: int) -> None:
     stop = threading.Event()
+    probe = PoolProbe(name, slots)
     while not stop.wait(BEAT_S):
         try:
-            LoadGenerator.objects.filter(name=name).update(last_seen_at=Now())
+            pool = probe.look()
+            if pool == PoolState.HUNG:
+                log.warning("%s: a pool process does not answer, so this load generator gives no sign of life.", name)
+                continue
+            if site_client().note_presence(probed=pool == PoolState.PROBED):
+                log.info("%s: its pool processes answer again; its quarantine is over.", name)
             pulse.touch()
-        except DatabaseError as error:
-            log.warning("%s: no sign of life (%s).", name, str(error).splitlines()[0])
-            connection.close()
-
-
-def _free_name(wanted: str) -> str:
-    """Two hosts may have one name: the second is told apart by a number."""
-    names = set(Machine.objects.filter(name__startswith=wanted).values_list("name", flat=True))
-    if wanted not in names:
-        return wanted
-    return next(f"{wanted}-{n}" for n in range(2, len(names) + 3) if f"{wanted}-{n}" not in names)
+        except (SiteUnreachable, SiteRefused) as error:
+            log.warning("%s: no sign of life (%s).", name, error)

@@ -1,78 +1,193 @@
-"""Which run may start now: a pure choice over a locked query, leases on machines, and the message to the conductor."""
+"""Which run may start now: candidates from rows, the pure choice between them, leases on machines."""
 
+import logging
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from functools import partial
 
-from django.db import transaction
-from django.db.models import Max, Q
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 
+from benchsite.teams.models import Team
 from runs import client_lifecycle, generators, lifecycle
-from runs.models import Deployment, LoadGenerator, Run
+from runs.models import Deployment, LoadGenerator, Node, Run
 from runs.models.run import Reason, Status
+from runs.retry import DATABASE_ERRORS
+from workers.choice import Candidate, choose
 from workers.models import Lease
 
+log = logging.getLogger(__name__)
 GENERATOR_SILENT_AFTER = generators.SILENT_AFTER
-# How far down the queue one look goes; whatever stands behind waits for the next second.
-QUEUE_LOOK = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A queued run as the choice sees it."""
-
-    run_id: uuid.UUID
-    team_id: uuid.UUID
-    priority: int
-    created_at: datetime
-    position: int
-    machines: frozenset[uuid.UUID]  # of its cluster and of its load generators
-
-
-def choose(
-    waiting: Iterable[Waiting], busy: Iterable[uuid.UUID], last_served: Mapping[uuid.UUID, datetime]
-) -> list[Waiting]:
-    """The runs to start now: none shares a machine with another or with a busy one.
-
-    Fair between teams (the one served longest ago first), then priority, then age, then the place in the matrix.
-    """
-    taken = set(busy)
-    never = datetime.min
-    chosen = []
-
-    def rank(run: Waiting) -> tuple[bool, datetime, int, datetime, int]:
-        served = last_served.get(run.team_id)
-        naive = served.replace(tzinfo=None) if served else never
-        return served is not None, naive, -run.priority, run.created_at, run.position
-
-    for run in sorted(waiting, key=rank):
-        if not run.machines & taken:
-            taken |= run.machines
-            chosen.append(run)
-    return chosen
+# Runs that need the same machines form a lane: one cluster with one set of load generators. Of each lane whose cluster
+# is idle the first run counts, passing over those whose load has not succeeded. Both steps read only the index
+# `run_lane`: the cost follows the number of lanes, not the length of the queue.
+HEADS_OF_LANES = """
+    WITH RECURSIVE lane AS (
+        (SELECT cluster_id, generator_key FROM runs_run WHERE status = 'queued' AND source = 'scheduled'
+         ORDER BY cluster_id, generator_key LIMIT 1)
+        UNION ALL
+        SELECT following.* FROM lane, LATERAL (
+            SELECT cluster_id, generator_key FROM runs_run
+            WHERE status = 'queued' AND source = 'scheduled'
+              AND (cluster_id, generator_key) > (lane.cluster_id, lane.generator_key)
+            ORDER BY cluster_id, generator_key LIMIT 1
+        ) following
+    )
+    SELECT head.*, now() FROM lane, LATERAL (
+        SELECT waiting.id, waiting.cluster_id, waiting.team_id, waiting.priority, waiting.created_at, waiting.position,
+               waiting.expected_s, waiting.reserved_at
+        FROM runs_run waiting LEFT JOIN runs_run load ON load.id = waiting.needs_id
+        WHERE waiting.status = 'queued' AND waiting.source = 'scheduled'
+          AND waiting.cluster_id = lane.cluster_id AND waiting.generator_key = lane.generator_key
+          AND (waiting.needs_id IS NULL OR load.status = 'succeeded')
+        ORDER BY waiting.priority DESC, waiting.created_at, waiting.position LIMIT 1
+    ) head
+    WHERE NOT EXISTS (
+        SELECT FROM runs_run active
+        WHERE active.cluster_id = lane.cluster_id AND active.status IN ('dispatched', 'running')
+          AND active.stage NOT IN ('collecting', 'judging')
+    )
+"""
 
 
 def tick() -> list[uuid.UUID]:
     """One look at the queue: choose, take the leases, dispatch. Answers the dispatched runs."""
     with transaction.atomic():
-        startable = _startable()
-        if not startable:
+        candidates, now = _candidates()
+        if not candidates:
             return []
-        chosen = choose(startable, Lease.objects.values_list("machine_id", flat=True), _last_served())
-        for waiting in chosen:
-            lifecycle.dispatch(waiting.run_id)
-            Lease.objects.bulk_create(Lease(machine_id=machine, run_id=waiting.run_id) for machine in waiting.machines)
-    return [waiting.run_id for waiting in chosen]
+        choice = choose(candidates, _busy(), _last_served({run.team_id for run in candidates}), now)
+        if choice.reserved:
+            Run.objects.filter(pk__in=[run.run_id for run in choice.reserved]).update(reserved_at=now)
+        without_data = _load_anew({run.run_id for run in choice.started})
+        return _dispatch_all([run for run in choice.started if run.run_id not in without_data])
+
+
+def _candidates() -> tuple[list[Candidate], datetime]:
+    """The first run of each lane whose cluster is idle and whose load generators are alive, and PostgreSQL's time."""
+    with connection.cursor() as cursor:
+        cursor.execute(HEADS_OF_LANES)
+        heads = cursor.fetchall()
+    if not heads:
+        return [], datetime.min
+    machines: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)  # of clusters and of runs
+    nodes = Node.objects.filter(cluster__in={head[1] for head in heads})
+    for cluster_id, machine_id in nodes.values_list("cluster_id", "machine_id"):
+        machines[cluster_id].add(machine_id)
+    unusable = set(_unusable_generators().values_list("pk", flat=True))
+    waiting_in_vain = set()
+    links = Run.load_generators.through.objects.filter(run__in=[head[0] for head in heads])
+    for run_id, generator_id, machine_id in links.values_list("run", "loadgenerator", "loadgenerator__machine"):
+        machines[run_id].add(machine_id)
+        if generator_id in unusable:
+            waiting_in_vain.add(run_id)
+    return [
+        Candidate(
+            run_id, team_id, priority, created_at, position,
+            frozenset(machines[cluster_id] | machines[run_id]), expected_s, reserved_at,
+        )
+        for run_id, cluster_id, team_id, priority, created_at, position, expected_s, reserved_at, _ in heads
+        if run_id not in waiting_in_vain
+    ], heads[0][-1]  # fmt: skip
+
+
+def _unusable_generators() -> QuerySet[LoadGenerator]:
+    """Those that are silent, quarantined or switched off: no run starts on them."""
+    return LoadGenerator.objects.filter(
+        Q(enabled=False)
+        | Q(quarantined_at__isnull=False)
+        | Q(last_seen_at__isnull=True)
+        | Q(last_seen_at__lt=Now() - GENERATOR_SILENT_AFTER)
+    )
+
+
+def _busy() -> dict[uuid.UUID, datetime]:
+    """Each leased machine with the predicted end of its run."""
+    leases = Lease.objects.values_list("machine_id", "taken_at", "run__expected_s")
+    return {machine: taken_at + timedelta(seconds=expected_s) for machine, taken_at, expected_s in leases}
+
+
+def _last_served(team_ids: set[uuid.UUID]) -> dict[uuid.UUID, datetime]:
+    """When a run of each team last started."""
+    starts = Run.objects.filter(team=OuterRef("pk"), dispatched_at__isnull=False).order_by("-dispatched_at")
+    teams = Team.objects.filter(pk__in=team_ids).annotate(last=Subquery(starts.values("dispatched_at")[:1]))
+    return dict(teams.filter(last__isnull=False).order_by().values_list("pk", "last"))
+
+
+def _load_anew(run_ids: set[uuid.UUID]) -> set[uuid.UUID]:
+    """Give those runs a new load whose data set is gone, because its server was killed; answers which."""
+    deployments = {
+        (deployment.matrix_id, str(deployment.database_id), deployment.mode): deployment.fingerprint
+        for deployment in Deployment.objects.exclude(state=Deployment.State.GONE).filter(matrix__runs__in=run_ids)
+    }
+    without_data = set()
+    for run in Run.objects.filter(pk__in=run_ids, needs__isnull=False).select_related("needs"):
+        key = (run.matrix_id, run.spec["database"]["id"], run.mode)
+        if deployments.get(key) != run.spec["dataset"]["fingerprint"]:
+            without_data.add(run.pk)
+            _contained(run.pk, partial(lifecycle.load_anew, run))
+    return without_data
+
+
+def _dispatch_all(chosen: list[Candidate]) -> list[uuid.UUID]:
+    """Dispatch together; where PostgreSQL refuses that, each run alone, so that only the one at fault fails."""
+    try:
+        with transaction.atomic():
+            return _dispatch(chosen)
+    except DATABASE_ERRORS:
+        raise
+    except Exception:
+        log.exception("%d runs cannot be started together; trying each alone.", len(chosen))
+    return [run.run_id for run in chosen if _contained(run.run_id, partial(_dispatch, [run]))]
+
+
+def _dispatch(chosen: list[Candidate]) -> list[uuid.UUID]:
+    dispatched = set(lifecycle.dispatch([run.run_id for run in chosen]))
+    started = [run for run in chosen if run.run_id in dispatched]
+    Lease.objects.bulk_create(
+        Lease(machine_id=machine, run_id=run.run_id) for run in started for machine in run.machines
+    )
+    return [run.run_id for run in started]
+
+
+def _contained(run_id: uuid.UUID, step: Callable[[], object]) -> bool:
+    """Take one step for one run; whatever it raises fails that run alone. Answers whether it succeeded."""
+    try:
+        with transaction.atomic():
+            step()
+    except DATABASE_ERRORS:
+        raise  # The connection is lost: for all runs, and not for long.
+    except Exception as error:
+        log.exception("Run %s cannot be started.", run_id)
+        detail = f"The scheduler could not start it ({type(error).__name__}: {error}). Its log has the details."
+        lifecycle.transition(
+            run_id, Status.FAILED, actor="scheduler", reason=Reason.INTERNAL_ERROR, reason_detail=detail
+        )
+        return False
+    return True
 
 
 def reap() -> None:
     """End what lost its worker and free its machines. Rows only: processes are ended on their own host."""
-    for run_id in lifecycle.reap():
+    _end_clients(lifecycle.reap())
+    release(Lease.objects.exclude(run__status__in=[Status.DISPATCHED, Status.RUNNING]).values_list("run_id", flat=True))
+
+
+def end_claims_of(conductor_id: uuid.UUID) -> list[uuid.UUID]:
+    """End the runs of a conductor whose process is gone, and free their machines; answers which runs."""
+    run_ids = lifecycle.end_claims_of(conductor_id)
+    _end_clients(run_ids)
+    release(run_ids)
+    return run_ids
+
+
+def _end_clients(run_ids: Iterable[uuid.UUID]) -> None:
+    for run_id in run_ids:
         client_lifecycle.abandon(run_id, Reason.WORKER_LOST, "The run's conductor was lost.")
         client_lifecycle.forget_secrets(run_id)
-    release(Lease.objects.exclude(run__status__in=[Status.DISPATCHED, Status.RUNNING]).values_list("run_id", flat=True))
 
 
 def release(run_ids: Iterable[uuid.UUID]) -> None:
@@ -80,62 +195,10 @@ def release(run_ids: Iterable[uuid.UUID]) -> None:
     Lease.objects.filter(run_id__in=list(run_ids)).delete()
 
 
-def _startable() -> list[Waiting]:
-    """Queued runs whose load has succeeded and whose generators are alive; locked, so that two ticks never meet."""
-    silent = LoadGenerator.objects.filter(
-        Q(enabled=False) | Q(last_seen_at__isnull=True) | Q(last_seen_at__lt=Now() - GENERATOR_SILENT_AFTER)
-    )
-    rows: Sequence[Run] = list(
-        Run.objects.filter(status=Status.QUEUED, source=Run.Source.SCHEDULED)
-        .filter(Q(needs__isnull=True) | Q(needs__status=Status.SUCCEEDED))
-        .exclude(load_generators__in=silent)
-        # While a machine measures, looking at the runs that wait for it would only disturb it.
-        .exclude(load_generators__machine__lease__isnull=False)
-        .exclude(cluster__nodes__machine__lease__isnull=False)
-        .order_by("-priority", "created_at", "position")
-        .select_for_update(skip_locked=True, of=("self",))
-        .select_related("needs")
-        .prefetch_related("load_generators", "cluster__nodes")[:QUEUE_LOOK]
-    )
-    lost = _without_data(rows)
-    for run in lost:
-        lifecycle.load_anew(run)
-    return [
-        Waiting(run.pk, run.team_id, run.priority, run.created_at, run.position, _machines(run))
-        for run in rows
-        if run.cluster is not None and run not in lost
-    ]
-
-
-def _without_data(rows: Sequence[Run]) -> list[Run]:
-    """Measured runs whose load has succeeded, but whose data set stands nowhere any more: a server was killed, say."""
-    standing = {
-        (deployment.matrix_id, str(deployment.database_id), deployment.mode): deployment.fingerprint
-        for deployment in Deployment.objects.exclude(state=Deployment.State.GONE)
-    }
-    return [
-        run
-        for run in rows
-        if run.needs_id is not None
-        and standing.get((run.matrix_id, run.spec["database"]["id"], run.mode)) != run.spec["dataset"]["fingerprint"]
-    ]
-
-
-def _machines(run: Run) -> frozenset[uuid.UUID]:
-    assert run.cluster is not None  # The query leaves uploads out: they are never queued.
-    nodes = {node.machine_id for node in run.cluster.nodes.all()}
-    return frozenset(nodes | {generator.machine_id for generator in run.load_generators.all()})
-
-
-def _last_served() -> dict[uuid.UUID, datetime]:
-    served = Run.objects.filter(dispatched_at__gt=Now() - timedelta(hours=1)).values("team_id")
-    return {row["team_id"]: row["last"] for row in served.annotate(last=Max("dispatched_at"))}
-
-
 def tidy_deployments() -> list[uuid.UUID]:
     """Deployments that nobody will need again: their matrix has no unfinished run."""
-    unfinished = Run.objects.exclude(status__in=Status.terminal()).values("matrix_id")
-    left = Deployment.objects.exclude(state=Deployment.State.GONE).exclude(matrix__in=unfinished)
+    unfinished = Run.objects.filter(matrix=OuterRef("matrix"), status__in=Status.unfinished())
+    left = Deployment.objects.exclude(state=Deployment.State.GONE).exclude(Exists(unfinished))
     # Stopping a server and removing its data would disturb whoever measures on that machine.
     left = left.exclude(cluster__nodes__machine__lease__isnull=False)
     return list(left.values_list("pk", flat=True))

@@ -1,48 +1,43 @@
-"""What a Celery worker does when it comes up and goes down."""
+"""What a load generator's Celery worker does when it comes up."""
 
 import logging
-import os
+from collections.abc import Sequence
 from typing import Any
 
-from celery.exceptions import WorkerShutdown
-from celery.signals import worker_process_init, worker_ready, worker_shutdown
+from celery import Task
+from celery.exceptions import WorkerLostError, WorkerShutdown
+from celery.signals import task_failure, worker_process_init, worker_ready
+from celery.worker.consumer import Consumer
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError
 
-from runs.artifacts import check_storage
-from workers import presence, pulse, standing
-from workers.client import keep_leftovers
+from runs.retry import retry
+from workers import outbox, presence
 from workers.orphans import exit_when_parent_is_gone
 from workers.registry import end_earlier_lives
+from workers.site_client import SiteRefused, SiteUnreachable, site_client
 
 log = logging.getLogger(__name__)
-ROLE_VARIABLE = "BENCHSITE_ROLE"  # "conductor" for the worker on the conductor queue
 
 
 @worker_ready.connect
-def come_up(**_: Any) -> None:
-    """End what an earlier life of this worker left behind, then say that it is here."""
+def come_up(sender: Consumer, **_: Any) -> None:
+    """End what an earlier life of this worker left behind, then register with the site, which may just be starting."""
+    end_earlier_lives(settings.GUARDED_DIR)
+    name = presence.generator_name()
+    if not name:
+        return
+    slots = sender.pool.num_processes
     try:
-        check_storage()
-    except ImproperlyConfigured as error:
+        fields = presence.description(slots)
+        machine = retry(lambda: site_client().register(name, **fields), errors=(SiteUnreachable,))
+    except (ImproperlyConfigured, SiteUnreachable, SiteRefused) as error:
         # Celery swallows what a signal's receiver raises, but for this.
         log.critical("%s", error)
         raise WorkerShutdown(1) from error
-    end_earlier_lives(settings.GUARDED_DIR)
-    if os.environ.get(ROLE_VARIABLE) == "conductor":
-        standing.forget_earlier_servers()
-        pulse.beat_forever()
-    name = presence.generator_name()
-    if name:
-        try:
-            keep_leftovers(name)
-            generator = presence.register_generator(name)
-        except DatabaseError as error:
-            log.critical("Load generator %s cannot say that it is here: %s", name, error)
-            raise WorkerShutdown(1) from error
-        presence.beat_forever(name)
-        log.info("Load generator %s is ready on %s.", name, generator.machine)
+    presence.beat_forever(name, slots)
+    outbox.deliver_forever(name)
+    log.info("Load generator %s is ready on %s.", name, machine)
 
 
 @worker_process_init.connect
@@ -51,6 +46,8 @@ def watch_parent(**_: Any) -> None:
     exit_when_parent_is_gone()
 
 
-@worker_shutdown.connect
-def go_down(**_: Any) -> None:
-    standing.stop_all()
+@task_failure.connect
+def report_lost_process(sender: Task[Any, Any], args: Sequence[Any], exception: BaseException, **_: Any) -> None:
+    """In the worker: the pool process that ran a client has ended without its client."""
+    if sender.name == "load.client" and isinstance(exception, WorkerLostError):
+        outbox.report_lost_process(str(args[0]), str(exception))

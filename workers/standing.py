@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from django.db import transaction
+from django.db.models import Q
 
 from benchsite.addresses import AddressRefused
 from runs import artifacts
@@ -20,9 +21,12 @@ from runs.models import Cluster, Deployment, Run
 from runs.models.plan import Matrix, Provisioner
 from runs.models.run import Phase, Reason, Status
 from runs.spec import RunSpec
+from runs.ycsb.properties import inserts, writes
+from workers.data_sets import deployments_of_target, target_of
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.choosing import container_site, provisioner_for
 from workers.provision.disk import probe_disk
+from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget
 from workers.provision.readback import ReadBack, read_back
 from workers.provision.servers import Provisioner as ServerProvisioner
 from workers.provision.servers import ProvisionError, Server, Wanted
@@ -32,7 +36,6 @@ from workers.trouble import RunFailed
 log = logging.getLogger(__name__)
 State = Deployment.State
 UP = (State.STARTING, State.UP, State.STOPPING)
-DEFAULT_TABLE = "usertable"  # YCSB's own
 
 
 class _Servers:
@@ -76,32 +79,45 @@ class Standing:
     def client_properties(self, run: Run) -> dict[str, str]:
         return self.server.client_properties(run.spec["workload"]["properties"])
 
-    def prepare_data_set(self, run: Run) -> None:
-        """Before a load: nothing is left of an earlier one. Before a measurement: what was loaded is still there."""
-        spec = cast(RunSpec, run.spec)
+    def prepare_data_set(self, run: Run) -> str:
+        """Before a load: nothing is left of an earlier one. Before a measurement: what was loaded is still there.
+
+        Answers what other data stays beside the data set, as a sentence; mostly empty.
+        """
+        spec, target = cast(RunSpec, run.spec), target_of(run, self.server)
         if run.phase == Phase.LOAD:
-            Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None, dirtied=False)
-            properties, table = spec["workload"]["properties"], _table(run)
-            fields = int(properties.get("fieldcount", "10")), properties.get("fieldnameprefix", "field")
+            deployments_of_target(self.deployment).update(fingerprint="", rows_loaded=None, dirtied=False)
             with _told(Reason.LOAD_FAILED):
-                self.administration.drop_data(table)
-                self.administration.create_schema(table, *fields)
+                remains = target.prepare_load()
             self._probe_disk()
-            return
-        if spec["load_policy"] == Matrix.LoadPolicy.EXISTING:
-            return
+            return remains
+        if spec["load_policy"] != Matrix.LoadPolicy.EXISTING:
+            self._require_data_set(spec, target)
+        if writes(spec["workload"]["properties"]):
+            with _told(Reason.SERVER_LOST):
+                target.prepare_writes(inserts=inserts(spec["workload"]["properties"]))
+        return ""
+
+    def _require_data_set(self, spec: RunSpec, target: DataTarget) -> None:
         if self.deployment.fingerprint != spec["dataset"]["fingerprint"]:
             raise RunFailed(
                 Reason.DATASET_MISSING,
                 "The data set of this run is not loaded here any more: choose Run again, which loads it first.",
             )
+        if not self.server.folder:
+            # Nobody keeps other clusters and sites away from an external server.
+            try:
+                target.require_data_set()
+            except (DataSetMissing, AdministrationError) as error:
+                Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
+                raise RunFailed(Reason.DATASET_MISSING, str(error)) from error
         if self.fresh:
-            self._check_rows_survived(_table(run))
+            self._check_rows_survived(target)
 
-    def _check_rows_survived(self, table: str) -> None:
+    def _check_rows_survived(self, target: DataTarget) -> None:
         """A server that was started again may have lost what it had not written down."""
         with _told(Reason.DATASET_MISSING):
-            rows = self.administration.count_rows(table)
+            rows = target.count()
         expected = self.deployment.rows_loaded or 0
         if rows < expected:
             Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
@@ -138,7 +154,7 @@ class Standing:
         if run.phase != Phase.LOAD:
             return self.deployment.rows_loaded
         with _told(Reason.LOAD_FAILED):
-            rows = self.administration.count_rows(_table(run))
+            rows = target_of(run, self.server).count()
         expected = run.spec["dataset"]["records"]
         if rows != expected:
             raise RunFailed(Reason.LOAD_FAILED, f"{rows:,} of {expected:,} records are there after the load.")
@@ -166,7 +182,10 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
         deployment = _deployment_of(run)
         known = _servers.known.get(deployment.pk)
         if known is not None and known[0].alive() and not _wants_restart(run):
-            return Standing(deployment, *known, fresh=False)
+            if deployment.state == State.UP:
+                return Standing(deployment, *known, fresh=False)
+            if deployment.state == State.STARTING:  # PostgreSQL was away when this server came up.
+                return _came_up(deployment, *known)
         # Nor on another cluster of the same machine: an idle server still takes memory and wakes up.
         machines = run.cluster.nodes.values("machine")
         for other in Deployment.objects.filter(cluster__nodes__machine__in=machines, state__in=UP).distinct():
@@ -185,10 +204,21 @@ def tidy_deployment(deployment_id: uuid.UUID) -> None:
             if unfinished.exists() or deployment.state == State.GONE:
                 return
             # Said before it is done: a run that is queued from now on gets its data loaded anew.
-            Deployment.objects.filter(pk=deployment.pk).update(state=State.GONE, process={}, fingerprint="")
+            Deployment.objects.filter(pk=deployment.pk).update(
+                state=State.GONE, process={}, fingerprint="", conductor=None
+            )
         known = _servers.known.pop(deployment.pk, None)
         provisioner = known[0] if known else provisioner_for(deployment.cluster.provisioner, _wanted(deployment))
-        provisioner.remove()
+        try:
+            provisioner.remove()
+        except Exception:
+            # The next look removes it, unless a run has made a new deployment in its place meanwhile.
+            same = Deployment.objects.filter(
+                matrix=deployment.matrix_id, database=deployment.database_id, mode=deployment.mode
+            )
+            if not same.exclude(state=State.GONE).exists():
+                Deployment.objects.filter(pk=deployment.pk).update(state=State.DOWN)
+            raise
 
 
 def stop_all() -> None:
@@ -200,23 +230,27 @@ def stop_all() -> None:
             log.warning("%s", error)
 
 
-def forget_earlier_servers() -> None:
-    """Rows of an earlier life of the conductor speak of servers that its guardians have ended since.
+def forget_servers_of(conductor_id: uuid.UUID) -> None:
+    """Rows of a conductor whose process is gone speak of servers that its guardians have ended since.
 
     A killed server keeps only what its mode promises: its data set is loaded again rather than trusted.
     """
     ours = (Provisioner.PROCESS, Provisioner.DOCKER)
-    killed = Deployment.objects.filter(state__in=UP, cluster__provisioner__in=ours)
-    killed.update(state=State.DOWN, process={}, fingerprint="", rows_loaded=None)
+    # The release before this one did not write down whose a server is.
+    owned = Q(conductor=conductor_id) | Q(conductor=None)
+    killed = Deployment.objects.filter(owned, state__in=UP, cluster__provisioner__in=ours)
+    killed.update(state=State.DOWN, process={}, fingerprint="", rows_loaded=None, conductor=None)
     if Cluster.objects.filter(provisioner=Provisioner.DOCKER).exists():
         _sweep_containers()
 
 
 def _sweep_containers() -> None:
     """Containers outlive a conductor that was killed. Volumes of deployments whose matrix goes on are kept."""
-    going_on = Deployment.objects.exclude(state=State.GONE).values_list("pk", flat=True)
+    unfinished = Deployment.objects.exclude(state=State.GONE)
+    kept = {str(pk) for pk in unfinished.values_list("pk", flat=True)}
+    running = {str(pk) for pk in unfinished.filter(state__in=UP).values_list("pk", flat=True)}
     try:
-        removed = sweep(container_site(), {str(pk) for pk in going_on})
+        removed = sweep(container_site(), kept, running)
     except ProvisionError as error:
         log.warning("Nobody looked for containers of an earlier life: %s", error)
         return
@@ -240,10 +274,6 @@ def _deployment_of(run: Run) -> Deployment:
     return deployment
 
 
-def _table(run: Run) -> str:
-    return str(run.spec["workload"]["properties"].get("table", DEFAULT_TABLE))
-
-
 def _wants_restart(run: Run) -> bool:
     return bool(run.spec["resets"].get("rung") == Matrix.Reset.RESTART)
 
@@ -253,18 +283,22 @@ def _start(run: Run, deployment: Deployment) -> Standing:
     assert run.cluster is not None
     provisioner = provisioner_for(run.cluster.provisioner, _wanted(deployment, run))
     rows = Deployment.objects.filter(pk=deployment.pk)
-    rows.update(state=State.STARTING)
+    rows.update(state=State.STARTING, conductor=run.conductor_id)
     try:
         server = provisioner.start()
     except (ProvisionError, AddressRefused, AdministrationError) as error:
-        rows.update(state=State.DOWN, process={})
+        rows.update(state=State.DOWN, process={}, conductor=None)
         raise RunFailed(Reason.SERVER_DID_NOT_START, str(error)) from error
     except BaseException:
         provisioner.stop(planned=False)
-        rows.update(state=State.DOWN, process={})
+        rows.update(state=State.DOWN, process={}, conductor=None)
         raise
     _servers.known[deployment.pk] = (provisioner, server)
-    rows.update(
+    return _came_up(deployment, provisioner, server)
+
+
+def _came_up(deployment: Deployment, provisioner: ServerProvisioner, server: Server) -> Standing:
+    Deployment.objects.filter(pk=deployment.pk).update(
         state=State.UP, folder=server.folder, host=server.host, port=server.port, process=server.process,
         server_version=server.version,
     )  # fmt: skip
@@ -287,13 +321,12 @@ def _stop(deployment: Deployment) -> None:
                 raise RunFailed(Reason.SERVER_LOST, str(error)) from error
             log.warning("%s", error)
         del _servers.known[deployment.pk]
-    rows.update(state=State.DOWN, process={})
+    rows.update(state=State.DOWN, process={}, conductor=None)
 
 
 def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
     """What should stand, by the run's spec; without a run (only to be removed) by the database as it is now."""
     system = load_catalog().system(run.system if run else deployment.database.system)
-    address = next((node.address for node in deployment.cluster.nodes.all() if node.address), "")
     spec = run.spec["database"] if run else None
     database = deployment.database
     properties = dict(spec["binding_properties"] if spec else database.binding_properties)
@@ -307,7 +340,7 @@ def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
         settings=spec["settings"] if spec else database.settings,
         binding_properties=properties,
         version=spec["version"] if spec else database.version,
-        address=address,
+        address=deployment.cluster.address,
     )
 
 
@@ -320,5 +353,7 @@ class _told:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, DataNotOwned):
+            raise RunFailed(Reason.DATA_NOT_OWNED, str(error)) from error
         if isinstance(error, AdministrationError):
             raise RunFailed(self.reason, str(error)) from error

@@ -34,9 +34,9 @@ def measuring_here() -> bool:
 
 
 def read_upload(upload_id: uuid.UUID) -> None:
-    """Read or save one upload from end to end. A second delivery of the message finds it claimed, and returns."""
+    """Read or save one upload from end to end; nothing is done where it is claimed, or a run measures here."""
     if measuring_here():
-        return  # The scheduler sends it again.
+        return
     claim = life.begin(upload_id)
     if claim is None:
         return

@@ -2,9 +2,23 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from workers import views
+from workers import generator_api, views
+
+CLIENT = "generator-api/v1/clients/<uuid:pk>"
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("generator-api/v1/register", generator_api.register),
+    path("generator-api/v1/presence", generator_api.presence),
+    path("generator-api/v1/clock", generator_api.clock),
+    path(f"{CLIENT}/claim", generator_api.claim),
+    path(f"{CLIENT}/report", generator_api.report),
+    path(f"{CLIENT}/stopped", generator_api.stopped),
+    path(f"{CLIENT}/files/<slug:kind>/<str:file_name>", generator_api.file),
+    path(f"{CLIENT}/complete", generator_api.complete),
+    path(f"{CLIENT}/fail", generator_api.fail),
     path("load-generators/", views.load_generators, name="load-generators"),
+    path("load-generators/credential/", views.credential, name="load-generator-credential"),
+    path("load-generators/release/", views.release_load_generator, name="load-generator-release"),
+    path("load-generators/allow-move/", views.allow_move, name="load-generator-allow-move"),
     path("queue/", views.queue, name="queue"),
 ]

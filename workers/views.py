@@ -1,14 +1,26 @@
 """Load generators and the queue."""
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from typing import cast
 
-from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, is_operator, team_of, team_required
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_slug
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from benchsite.teams import audit
+from benchsite.teams.models import Role, User
+from benchsite.teams.permissions import has_role, is_operator, operator_required, team_of, team_required
+from runs import generators
+from runs.pages.queue import queue as read_queue
+from runs.pages.queue import waiting_runs
 from runs.views.paging import page_of
+from workers import credentials
 from workers.fleet import WHOSE, FleetFilter, bindings_of, fleet_of, health, shown
 from workers.queries import queue_lines
+
+MAX_SHOWN = 200  # waiting runs on the page of the queue
 
 
 @require_GET
@@ -33,14 +45,60 @@ def load_generators(request: HttpRequest) -> HttpResponse:
     return render(request, _whole_or_part(request, "workers/load_generators"), context)
 
 
+@require_POST
+@operator_required
+def release_load_generator(request: HttpRequest) -> HttpResponse:
+    """End a quarantine by hand."""
+    name = request.POST.get("name", "")
+    if generators.release(name):
+        audit.note("generator_released", team=None, actor=cast(User, request.user), subject=name)
+        messages.success(request, f"{name} is released from quarantine.")
+    return redirect("load-generators")
+
+
+@require_POST
+@operator_required
+def credential(request: HttpRequest) -> HttpResponse:
+    """Make the credential of a load generator, or revoke it; a new one is shown in this answer alone."""
+    name = request.POST.get("name", "").strip()
+    user = cast(User, request.user)
+    try:
+        validate_slug(name)
+    except ValidationError:
+        messages.error(request, "The name of a load generator has letters, digits, hyphens and underscores only.")
+        return redirect("load-generators")
+    if "revoke" in request.POST:
+        revoked = credentials.revoke(name, user)
+        text = f"The credential of {name} is revoked." if revoked else f"{name} has no valid credential."
+        messages.success(request, text)
+        return redirect("load-generators")
+    response = render(request, "workers/credential.html", {"name": name, "credential": credentials.make(name, user)})
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_POST
+@operator_required
+def allow_move(request: HttpRequest) -> HttpResponse:
+    """Let the next host that registers this load generator's name have it."""
+    name = request.POST.get("name", "")
+    if not generators.allow_move(name):
+        raise Http404
+    audit.note("generator_may_move", team=None, actor=cast(User, request.user), subject=name)
+    messages.success(request, f"The next host that registers {name} takes the name over.")
+    return redirect("load-generators")
+
+
 @require_GET
 @team_required
 def queue(request: HttpRequest) -> HttpResponse:
-    lines = queue_lines(team_of(request))
+    stand = read_queue(waiting_runs()[:MAX_SHOWN])
+    lines = queue_lines(team_of(request), stand)
     context = {
         "holding": [line for line in lines if line.row.holds],
         "waiting": [line for line in lines if not line.row.holds],
-        "ends_at": max((line.row.forecast.ends_at for line in lines), default=None),
+        "waiting_total": stand.waiting,
+        "ends_at": max(stand.free_at.values(), default=None),
         "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, _whole_or_part(request, "workers/queue"), context)

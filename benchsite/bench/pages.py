@@ -1,15 +1,11 @@
 """How fast pages are on a site that has been used for years: a million generated runs, each page many times over."""
 
-import json
-import os
-import subprocess
-import sys
 from typing import Any, Final
 
 from django.conf import settings
 
-from benchsite.bench.live import BenchmarkFailed
 from benchsite.bench.report import Report
+from benchsite.bench.separate import measure_separately
 from benchsite.env import env_int
 
 RUNS: Final = 1_000_000
@@ -22,26 +18,8 @@ def measure(runs: int | None = None) -> list[Report]:
     BENCHSITE_BENCH_RUNS asks for fewer runs than a million: 20,000 are made in seconds instead of a quarter of an hour.
     """
     wanted = runs or env_int("BENCHSITE_BENCH_RUNS", RUNS, least=2_000, most=100_000_000)
-    found = _measured(wanted)
-    return [_report(wanted, found)]
-
-
-def _measured(runs: int) -> list[dict[str, Any]]:
-    """What `benchsite.bench.page_times` prints last, run on servers of its own."""
-    given_away = {"DATABASE_URL", "REDIS_URL", "BENCHSITE_ARTIFACTS", "BENCHSITE_DEBUG"}
-    environment = {name: value for name, value in os.environ.items() if name not in given_away}
-    environment |= {"BENCHSITE_VAR": str(FOLDER / f"results-{runs}")}
-    argv = [sys.executable, "-m", "benchsite.bench.page_times", str(runs)]
-    with subprocess.Popen(argv, cwd=settings.BASE_DIR, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        last = ""
-        for last in process.stdout:
-            if not last.startswith("["):
-                print(last, end="", flush=True)
-    if process.returncode:
-        raise BenchmarkFailed(f"The benchmark of pages ended with exit code {process.returncode}: {last.strip()}")
-    found: list[dict[str, Any]] = json.loads(last)
-    return found
+    times = measure_separately("benchsite.bench.page_times", FOLDER / f"results-{wanted}", str(wanted))
+    return [_report(wanted, times)]
 
 
 def _report(runs: int, found: list[dict[str, Any]]) -> Report:

@@ -22,6 +22,7 @@ class Report:
     wanted: str  # in words: "at least 0.98"
     met: bool
     notes: str = ""
+    statistic: str = "median"  # what the figure is of the rows
     raw: dict[str, object] = field(default_factory=dict)
 
     def table(self) -> str:
@@ -31,7 +32,7 @@ class Report:
         lines = ["  " + "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in cells]
         verdict = "met" if self.met else "NOT met"
         unit = "" if self.unit == "ratio" else f" {self.unit}"
-        figure = f"median {self.figure:.3f}{unit}, wanted {self.wanted}: {verdict}"
+        figure = f"{self.statistic} {self.figure:.3f}{unit}, wanted {self.wanted}: {verdict}"
         return "\n".join([self.title, *lines, f"  {figure}", *([f"  {self.notes}"] if self.notes else [])])
 
     def write(self, folder: Path) -> Path:

@@ -3,6 +3,9 @@
 It shows shapes, never numbers to publish: its purpose is `demo`, and every figure of it says so.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.utils import timezone
 
 from benchsite.teams.models import Team, User
@@ -25,26 +28,34 @@ CLUSTER = "This machine"
 WORKLOAD = "A: update heavy, 10,000 records"
 
 
-def plan_quick_study(team: Team, user: User, generators: list[LoadGenerator]) -> Matrix:
-    """The matrix of a new quick study, not yet submitted; cluster, databases and workload are made once and reused."""
+def plan_quick_study(
+    team: Team,
+    user: User,
+    generators: list[LoadGenerator],
+    *,
+    entries: Sequence[tuple[str, str, Sequence[str]]] = ENTRIES,
+    **fields: Any,
+) -> Matrix:
+    """The matrix of a new quick study, not yet submitted; cluster, databases and workload are made once and reused.
+
+    `entries` are (system, name of the database, durability modes); `fields` replace those of the matrix.
+    """
     machine = generators[0].machine
     cluster = _cluster(team, machine)
-    matrix = Matrix.objects.create(
-        team=team,
-        name=f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}",
-        purpose=Purpose.DEMO,
-        rungs=RUNGS,
-        warmup_s=WARMUP_S,
-        min_measure_s=MEASURE_S,
-        max_measure_s=MEASURE_S,
-        load_threads=8,
-        created_by=user,
-        notes="Redis and PostgreSQL in five durability modes under workload A, on one machine: shapes, not numbers.",
-    )
+    defaults: dict[str, Any] = {
+        "name": f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}",
+        "rungs": RUNGS,
+        "warmup_s": WARMUP_S,
+        "min_measure_s": MEASURE_S,
+        "max_measure_s": MEASURE_S,
+        "load_threads": 8,
+        "notes": "Redis and PostgreSQL in five durability modes under workload A, on one machine: shapes, not numbers.",
+    }
+    matrix = Matrix.objects.create(team=team, purpose=Purpose.DEMO, created_by=user, **defaults | fields)
     matrix.workloads.set([_workload(team)])
     matrix.load_generators.set(generators)
     position = 0
-    for system, name, modes in ENTRIES:
+    for system, name, modes in entries:
         database, _ = Database.objects.get_or_create(
             team=team, name=name, defaults={"cluster": cluster, "system": system}
         )

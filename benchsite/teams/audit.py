@@ -55,10 +55,16 @@ KINDS: Final = {
     "schedule_on": "switched a schedule on",
     "schedule_deleted": "deleted a schedule",
     "schedule_run": "ran a schedule now",
+    "data_confirmed": "let Benchsite write and delete on an external server",
+    "data_withdrawn": "withdrew the confirmation for an external server",
     "baseline_set": "set a baseline",
     "baseline_unset": "unset a baseline",
     "badge_made": "made a badge link",
     "badge_revoked": "revoked a badge link",
+    "generator_released": "released a load generator from quarantine",
+    "generator_credential_made": "made a credential of a load generator",
+    "generator_credential_revoked": "revoked the credential of a load generator",
+    "generator_may_move": "let another host register a load generator",
 }
 LONGEST_SUBJECT: Final = 200
 REFUSED: Final = "sign_in_refused"

@@ -1,10 +1,11 @@
 """The working part of a site, for tests: scheduler, conductor and two load generators as real processes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
 from benchsite import components
@@ -13,14 +14,18 @@ from benchsite.demo.study import plan_quick_study
 from benchsite.supervisor import database_now
 from benchsite.teams.models import Role
 from benchsite.tests.databases import database_url
+from benchsite.tests.ports import free_port
 from runs.artifacts import mark_storage
 from runs.models import LoadGenerator, Matrix, MatrixEntry, Run
 from runs.models.run import Status
 from runs.planning import submit
 from runs.tests.factories import make_team, make_user
+from workers.bindings.build import build
 from workers.models import Lease
 
 GENERATORS = ("generator-1", "generator-2")
+# Load generators reach neither PostgreSQL nor the artifact store.
+NO_DATABASE = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "BENCHSITE_ARTIFACTS": "/proc/none"}
 
 
 class LiveSite:
@@ -31,23 +36,23 @@ class LiveSite:
         self.parts: dict[str, Component] = {}
         mark_storage()
         (settings.VAR_DIR / "log").mkdir(parents=True, exist_ok=True)
-        now = database_now()
-        for part in (
-            components.scheduler(),
-            components.conductor(),
-            *(components.load_generator(name, now) for name in GENERATORS),
-        ):
-            self.parts[part.name] = part
-        self.start(*self.parts)
+        self.port = free_port()
+        self.environments: dict[str, dict[str, str]] = {}  # of load generators: where their site is, and credentials
+        self.parts = {
+            part.name: part for part in (components.web(self.port), components.scheduler(), components.conductor())
+        }
+        self.start("web", "scheduler", "conductor", *GENERATORS)
 
     def start(self, *names: str) -> None:
         """Start these parts and wait until they are ready."""
         since = database_now()
         for name in names:
             if name in GENERATORS:
-                self.parts[name] = components.load_generator(name, since)
+                environment = components.generator_environment(name, f"http://127.0.0.1:{self.port}")
+                self.environments[name] = environment
+                self.parts[name] = components.load_generator(name, since, {**environment, **NO_DATABASE})
             part = self.parts[name]
-            part.env = {**part.env, "DATABASE_URL": database_url()}
+            part.env = {"DATABASE_URL": database_url(), "PGAPPNAME": name, **part.env}
             part.start(self.registry)
         for part in [self.parts[name] for name in names]:
             self.until(partial(self._ready, part), 60, f"{part.name} to be ready")
@@ -62,11 +67,7 @@ class LiveSite:
         return guarded.pid
 
     def stop(self) -> None:
-        started = [part.guarded for part in self.parts.values() if part.guarded is not None]
-        for guarded in started:
-            guarded.request_stop()
-        for guarded in started:
-            guarded.stop()
+        components.stop_all(self.parts.values())
 
     def submit(
         self,
@@ -106,3 +107,14 @@ class LiveSite:
 
     def until_stage(self, run: Run, stage: str) -> None:
         self.until(lambda: Run.objects.filter(pk=run.pk, stage=stage).exists(), 60, f"{run} to be {stage}")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[LiveSite]:
+    """A live site on current bindings, stopped after the test."""
+    build(settings.YCSB_DIR)
+    live = LiveSite(tmp_path)
+    try:
+        yield live
+    finally:
+        live.stop()

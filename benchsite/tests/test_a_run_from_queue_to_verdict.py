@@ -3,7 +3,7 @@
 import os
 import re
 import signal
-from collections.abc import Iterator
+import uuid
 from pathlib import Path
 
 import psutil
@@ -11,31 +11,22 @@ import pytest
 from django.conf import settings
 from django.db.models import Sum
 
-from benchsite.tests.live_site import LiveSite
+from benchsite.tests.live_site import LiveSite, site
 from runs import artifacts, lifecycle
 from runs.models import ClientRun, Database, Deployment, LoadGenerator, Matrix, Measurement, Run, Series
 from runs.models.run import Phase, Reason, Status, Verdict
 from runs.tests.factories import make_user
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.summary import parse_summary
-from workers.bindings.build import build
-from workers.client import run_client
-from workers.conductor import conduct_run
+from workers.models import Lease
+from workers.site_client import SiteClient
+from workers.tests.conducting import conduct_run
 
+__all__ = ["site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
 
 OTHER = {"redis": "0" * 64, "postgresql": "0" * 64}  # digests that no build has
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[LiveSite]:
-    build(settings.YCSB_DIR)
-    live = LiveSite(tmp_path)
-    try:
-        yield live
-    finally:
-        live.stop()
 
 
 def processes_of(text: str) -> list[psutil.Process]:
@@ -89,7 +80,10 @@ def test_it_measures_merges_and_judges_a_small_matrix(site):
     # A message delivered twice does nothing.
     before = {run.pk: (run.status, run.finished_at, run.events.count()) for run in runs}
     conduct_run(runs[1].pk)
-    run_client(ClientRun.objects.filter(run=runs[1]).first().pk)
+    client_run = ClientRun.objects.filter(run=runs[1], load_generator__name="generator-1").first()
+    environment = site.environments["generator-1"]
+    generator = SiteClient(environment["BENCHSITE_SITE_URL"], environment["BENCHSITE_GENERATOR_TOKEN"])
+    assert generator.claim(client_run.pk, uuid.uuid4()) is None
     again = Run.objects.filter(matrix=matrix)
     assert {run.pk: (run.status, run.finished_at, run.events.count()) for run in again} == before
 
@@ -126,28 +120,53 @@ def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
     assert "generator-1" in run.reason_detail
     assert processes_of(str(settings.WORK_DIR)) == []
     site.start("generator-1")
-    assert run.client_runs.get(number=0).artifacts.filter(kind="stderr").exists()
+    stored = run.client_runs.get(number=0).artifacts.filter(kind="stderr")
+    site.until(stored.exists, 30, "the killed client's output to be stored")
     runs = site.until_ended(matrix)
     site.until(lambda: list(settings.WORK_DIR.iterdir()) == [], 10, "the clients' folders to be removed")
-    assert runs[2].status == Status.SUCCEEDED, runs[2].reason_detail
+    assert [run.status for run in runs[2:]] == [Status.SUCCEEDED] * 2, runs[2].reason_detail
+    assert runs[3].pk == run.reruns.get(is_retry=True).pk
 
 
-def test_it_reaps_a_run_whose_conductor_is_killed(site):
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param(["conductor"], id="conductor", marks=pytest.mark.long),
+        pytest.param(["scheduler", "conductor", "generator-1", "generator-2"], id="everything"),
+    ],
+)
+def test_what_was_killed_and_is_started_again_ends_its_runs_at_once(site, parts):
     matrix = site.submit(("redis", "off"), rungs=[2], measure_s=6)
     run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
     site.until_stage(run, "measuring")
-    os.kill(site.pid("conductor"), signal.SIGKILL)
+    for part in parts:
+        os.kill(site.pid(part), signal.SIGKILL)
     site.until(lambda: servers_and_clients() == [], 30, "servers and clients to be gone")
-    # A minute of silence is long for a test: the claim is made that old instead.
-    Run.objects.filter(pk=run.pk).update(heartbeat_at=run.created_at - lifecycle.CLAIM_SILENT_AFTER)
-    site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 30, "the run to be reaped")
+    site.start(*parts)
+    site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 5, "the run to be ended")
     run.refresh_from_db()
-    assert run.reason == Reason.WORKER_LOST
-    site.start("conductor")
-    again = lifecycle.run_again(run, make_user())
-    assert again.needs is not None
-    runs = {found.pk: found for found in site.until_ended(matrix)}
-    assert runs[again.pk].status == Status.SUCCEEDED, runs[again.pk].reason_detail
+    assert (run.reason, run.reason_detail) == (Reason.WORKER_LOST, "The process of its conductor ended.")
+    runs = {ended.pk: ended for ended in site.until_ended(matrix)}
+    again = runs[run.reruns.get().pk]
+    # The data set went with the server, so it was loaded anew.
+    assert again.needs_id != run.needs_id
+    assert (again.is_retry, again.status) == (True, Status.SUCCEEDED), again.reason_detail
+
+
+def test_conductor_that_is_stopped_interrupts_its_run(site):
+    matrix = site.submit(("redis", "off"), rungs=[2], measure_s=20)
+    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    until_measured(site, run)
+    site.parts["conductor"].guarded.stop()
+    run.refresh_from_db()
+    assert (run.status, run.reason) == (Status.FAILED, Reason.INTERRUPTED)
+    assert "stopped by an operator" in run.reason_detail and "measuring" in run.reason_detail
+    assert run.artifacts.filter(kind="hdr").exists()
+    assert servers_and_clients() == []
+    assert not Lease.objects.filter(run=run).exists()
+    again = run.reruns.get()
+    assert (again.is_retry, again.created_at) == (True, run.created_at)
+    assert again.status in (Status.QUEUED, Status.DISPATCHED)
 
 
 def test_it_stops_a_run_that_is_cancelled(site):

@@ -1,5 +1,6 @@
 """Artifacts in a bucket of an S3-compatible service, which runs as a process of its own."""
 
+import hashlib
 import os
 import socket
 import subprocess
@@ -83,7 +84,9 @@ def test_it_stores_reads_and_streams(bucket, tmp_path, team, client_in):
     small = artifacts.store(run, "stdout", "stdout.txt", b"[OVERALL], RunTime(ms), 1000\n" * 10)
     log = tmp_path / "READ.hdr"
     log.write_bytes(os.urandom(3_000_000))
-    large = artifacts.store_log(run, "hdr", log)
+    digest = hashlib.sha256(log.read_bytes()).hexdigest()
+    with log.open("rb") as file:
+        large = artifacts.store_pieces(run, "hdr", log.name, file.read, size=3_000_000, digest=digest)
     assert artifacts.open_artifact(small) == b"[OVERALL], RunTime(ms), 1000\n" * 10
     assert b"".join(artifacts.chunks(large.sha256)) == log.read_bytes()
     names = {one.key for one in bucket.objects.all()}

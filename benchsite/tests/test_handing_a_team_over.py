@@ -8,6 +8,7 @@ from benchsite.handing_over import WAYS, HandOverRefused, hand_over, stays
 from benchsite.teams import tokens
 from benchsite.teams.models import AuditEntry, Membership, Role, Team
 from reports.models import History
+from runs.data_confirmations import confirm, is_confirmed
 from runs.models import Run
 from runs.tests.factories import make_cluster, make_database, make_run, make_sweep, make_team, make_user, make_workload
 from runs.tests.world import make_world
@@ -74,6 +75,13 @@ def test_names_that_are_taken_say_where_they_come_from(team, new, both):
     assert sorted(new.clusters.values_list("name", flat=True)) == ["lab", "lab (Old & gold)"]
     names = sorted(new.databases.values_list("name", flat=True))
     assert len(set(names)) == 2 and all(len(name) <= 80 for name in names)
+
+
+def test_confirmations_move_with_their_cluster(team, new, both):
+    cluster = make_cluster(team=team, provisioner="external")
+    confirm(cluster, "db.example:6379, database 0", both)
+    hand_over(team, new, both)
+    assert is_confirmed(new.clusters.get(), "db.example:6379, database 0")
 
 
 def test_histories_of_one_test_add_up(team, new, both):

@@ -1,5 +1,8 @@
 """What monitoring reads, and who may."""
 
+from datetime import timedelta
+from uuid import UUID
+
 import pytest
 from django.core.cache import cache
 from django.test import Client
@@ -7,7 +10,7 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchsite.metrics import ENDED_KEY
-from runs.models import LoadGenerator
+from runs.models import Conductor, LoadGenerator
 from runs.tests.factories import make_load_generator, make_run, make_sweep, make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -42,7 +45,12 @@ def test_it_counts_runs_and_generators():
     make_load_generator(name="lab-2")
     LoadGenerator.objects.update(last_seen_at=None)
     LoadGenerator.objects.filter(pk=alive.pk).update(last_seen_at=timezone.now())
+    for number, silent_s in enumerate((0, 120)):
+        seen_at = timezone.now() - timedelta(seconds=silent_s)
+        key = UUID(int=number)
+        Conductor.objects.create(pk=key, name=f"lab-{number}", host_key="lab", capacity=4, last_seen_at=seen_at)
     found = read()
+    assert (found["benchsite_conductors_alive"], found["benchsite_conductor_capacity"]) == (1, 4)
     assert found["benchsite_runs[succeeded]"] == 1
     assert found["benchsite_runs[failed]"] == 1
     assert found["benchsite_runs[queued]"] == found["benchsite_queue_runs"] == 1
@@ -79,7 +87,7 @@ def test_it_asks_as_many_queries_of_a_large_site(django_assert_num_queries):
     for threads in range(1, 30):
         make_run(sweep, threads=threads)
         make_load_generator()
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         read()
 
 

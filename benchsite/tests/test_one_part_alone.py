@@ -8,6 +8,7 @@ import time
 
 import pytest
 from django.conf import settings as site
+from django.core.exceptions import ImproperlyConfigured
 
 from benchsite import components
 from benchsite.management.commands.component import NAMES, component
@@ -25,6 +26,14 @@ def test_it_starts_what_the_supervisor_starts(monkeypatch, tmp_path):
     assert parts["conductor"].argv == components.conductor().argv
     assert "load.lab-7" in parts["generator"].argv
     assert parts["generator"].env == {"BENCHSITE_GENERATOR": "lab-7"}
+
+
+@pytest.mark.parametrize("slots", ["0", "65", "many"])
+def test_refuses_slots_that_no_pool_has(monkeypatch, slots):
+    monkeypatch.setenv("BENCHSITE_GENERATOR", "lab-7")
+    monkeypatch.setenv("BENCHSITE_GENERATOR_SLOTS", slots)
+    with pytest.raises(ImproperlyConfigured, match="BENCHSITE_GENERATOR_SLOTS"):
+        component("generator")
 
 
 def test_the_scheduler_leaves_signs_of_life_and_ends_when_told(tmp_path, settings):

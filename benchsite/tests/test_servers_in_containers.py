@@ -58,7 +58,7 @@ def servers(place: ContainerSite) -> Iterator[Servers]:
 
 def write_rows(server: Server, rows: int) -> None:
     """As the clients' bindings lay records out."""
-    server.administration.create_schema("usertable", 2)
+    server.administration.create_table("usertable", ["field0", "field1"], "{}")
     if server.wanted.system.slug == "redis":
         with redis.Redis(server.host, server.port, password=server.password) as client:
             for number in range(rows):
@@ -98,14 +98,14 @@ def test_it_starts_a_server_whose_planned_stop_keeps_the_data(engine, servers, s
     assert "bye" in provisioner.log_tail() or "shut down" in provisioner.log_tail()
     again = provisioner.start()
     assert again.password == server.password
-    assert again.administration.count_rows("usertable") == 200
+    assert again.administration.size("usertable") == 200
 
     # Killed, it keeps what its mode promises.
     provisioner.stop(planned=False)
     provisioner.stop()
     assert not provisioner.alive()
     kept = {"redis": 200, "postgresql": 200}  # Redis has the snapshot of its planned stop.
-    assert provisioner.start().administration.count_rows("usertable") == kept[system]
+    assert provisioner.start().administration.size("usertable") == kept[system]
     provisioner.remove()
     provisioner.remove()
     with engine.client() as client:
@@ -133,7 +133,7 @@ def test_it_makes_half_a_data_folder_anew(engine, servers):
         volume = client.volumes.create(provisioner.name)
         Path(volume.attrs["Mountpoint"], "data").mkdir()
         Path(volume.attrs["Mountpoint"], "data", "dump.rdb").write_text("half")
-    assert provisioner.start().administration.count_rows("usertable") == 0
+    assert provisioner.start().administration.size("usertable") == 0
 
 
 def test_it_listens_on_its_own_address_on_a_network_of_containers(engine, place, servers):

@@ -19,16 +19,11 @@ import psutil
 import pytest
 
 from benchsite import places
+from benchsite.tests.ports import free_port
 from workers.tests.trees import ROOT, all_gone, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site"), pytest.mark.timeout(300)]
 PATIENCE_S = 150
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

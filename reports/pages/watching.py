@@ -18,7 +18,7 @@ from runs import live
 from runs.live import LiveSeries
 from runs.models import Run
 from runs.pages.matrix import MatrixPage, matrix_page
-from runs.pages.queue import queue
+from runs.pages.queue import last_of_lanes, queue
 
 NEWEST_ENTRIES = 600
 
@@ -41,7 +41,7 @@ class WatchPage:
 
 def watch_page(link: WatchLink, selection: Selection, token: str) -> WatchPage:
     found = compared(link.team, selection).curves
-    grid = matrix_page(link.matrix, queue()) if link.matrix else None
+    grid = matrix_page(link.matrix, queue(last_of_lanes(link.matrix)).rows) if link.matrix else None
     said = [f"{sentence}." for sentence in [machine_sentence(found)] if sentence]
     if any(not curve.publishable for curve in found):
         said.append(f"{DEMONSTRATION}.")

@@ -1,6 +1,5 @@
 """What the pack disputes, computed again from its own facts with the functions that compute everything else."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from reports.studied.buckets import mean_bounds
 from reports.studied.checks import rounds_to, throughputs_by_nodes
 from runs.measures.little import explained_share_of_operations
 from runs.studies import Study, study_of
-
-GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "data" / "golden.json"
+from runs.ycsb.tests.samples import golden
 
 
 def pack(slug: str) -> Study:
@@ -32,12 +30,6 @@ def values(slug: str):
 def busy_threads(*operations):
     """Little's law: threads that are busy with (operations per second, mean in microseconds) of each operation."""
     return explained_share_of_operations([(rate, mean_us) for rate, mean_us in operations], 1)
-
-
-def golden(name):
-    if not GOLDEN.exists():
-        pytest.skip("The golden numbers are not beside the project.")
-    return json.loads(GOLDEN.read_text())[name]
 
 
 def test_fifteen_of_eighteen_scores_reproduce():

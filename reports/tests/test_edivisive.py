@@ -1,26 +1,22 @@
 """E-divisive means as Otava computes them, against the golden series, the definition, and planted changes."""
 
-import json
 import time
 
 import numpy as np
 import pytest
-from django.conf import settings
 
 from reports.analysis.edivisive import best_split, change_points, distance_sums, divergence, student_p
+from runs.ycsb.tests.samples import golden
 
-GOLDEN = settings.BASE_DIR.parent / "shared" / "data" / "golden.json"
 Z = np.array([100, 101, 99, 100, 102, 90, 91, 89, 90, 88], dtype=float)
 
 
 def test_it_finds_the_golden_change():
-    if not GOLDEN.exists():
-        pytest.skip(f"{GOLDEN} is not here")
-    golden = json.loads(GOLDEN.read_text())["edivisive"]
-    series = np.array(golden["series"], dtype=float)
-    tau, kappa = golden["tau"], golden["kappa"]
-    assert best_split(distance_sums(series), 0, series.size) == (tau, pytest.approx(golden["q"]))
-    assert divergence(series[:tau], series[tau:kappa]) == pytest.approx(golden["q"])
+    expected = golden("edivisive")
+    series = np.array(expected["series"], dtype=float)
+    tau, kappa = expected["tau"], expected["kappa"]
+    assert best_split(distance_sums(series), 0, series.size) == (tau, pytest.approx(expected["q"]))
+    assert divergence(series[:tau], series[tau:kappa]) == pytest.approx(expected["q"])
 
 
 def test_it_weighs_the_worked_series_as_analysis_7_says():

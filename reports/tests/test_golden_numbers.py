@@ -5,7 +5,6 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 import pytest
-from django.conf import settings
 
 from benchsite import formatting
 from reports.analysis.ceiling import Ladder, Rung, thread_ceiling
@@ -25,9 +24,7 @@ from runs.measures.steady import mser5
 from runs.ycsb.bounds import percentile_bounds
 from runs.ycsb.contradictions import bucket_contradiction
 from runs.ycsb.operation import Bucket, ReadOperation
-
-GOLDEN = settings.BASE_DIR.parent / "shared" / "data" / "golden.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the golden file is not beside the project")
+from runs.ycsb.tests.samples import GOLDEN, golden
 
 # The printed histogram of Vari 2013: reads by bucket, from and to microseconds, and the line for more than 128 s.
 VARI = (
@@ -45,10 +42,6 @@ VARI = (
 )
 SPURIOUS = Bucket(128_000_000, None, 32)
 VARI_OPS_S, VARI_MEAN_US, VARI_THREADS, VARI_CLIENTS = 66_648.89362836577, 401.87, 8, 20
-
-
-def golden(key):
-    return json.loads(GOLDEN.read_text())[key]
 
 
 def test_no_key_of_the_file_is_left_unhandled():

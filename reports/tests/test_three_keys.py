@@ -1,10 +1,8 @@
 """A verdict turns three keys: an effect that matters, an interval that agrees, environments that are alike."""
 
-import json
 import random
 
 import pytest
-from django.conf import settings
 
 from reports.analysis.verdicts import (
     ALGORITHM,
@@ -17,10 +15,10 @@ from reports.analysis.verdicts import (
     judge,
     threshold_of,
 )
+from runs.ycsb.tests.samples import golden
 
 ALIKE = Environment()
 CHANGED = Environment((Difference("hardware", "The hardware differs."),))
-GOLDEN = settings.BASE_DIR.parent / "shared" / "data" / "golden.json"
 
 
 def throughput(new, base) -> Metric:
@@ -144,10 +142,9 @@ def test_the_algorithm_has_a_name():
     assert "log-Welch" in ALGORITHM and "Holm" in ALGORITHM
 
 
-@pytest.mark.skipif(not GOLDEN.exists(), reason="the golden file is not beside the project")
 def test_golden_ratios_are_judged_as_the_study_of_methods_says():
-    golden = json.loads(GOLDEN.read_text())["ratio_ci"]
-    a, b = golden["A"], golden["B"]
+    samples = golden("ratio_ci")
+    a, b = samples["A"], samples["B"]
     metric = judge([throughput(a, b)], ALIKE).metrics[0]
     found = metric.comparison
     assert found.ratio == pytest.approx(3.6267, abs=1e-4)

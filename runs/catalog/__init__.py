@@ -28,6 +28,7 @@ from runs.catalog.records import (
 from runs.catalog.rendering import (
     RenderedServer,
     client_properties,
+    data_target,
     render_config,
     render_server,
     secret_properties,
@@ -60,6 +61,7 @@ __all__ = [
     "UnknownSystem",
     "check_properties",
     "client_properties",
+    "data_target",
     "load_catalog",
     "read_catalog",
     "read_system",

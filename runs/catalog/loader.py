@@ -121,12 +121,16 @@ def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
     with table:
         properties = {**_properties(table, "properties"), **shared}
         endpoint = _endpoint(table.table("endpoint"), properties) if "endpoint" in table else Endpoint()
+        target = table.text("target", "")
+        _check_placeholders(table, target, frozenset({"database", "table"}))
         return Binding(
             name=table.slug("name"),
             java_class=table.text("java_class"),
             properties=properties,
             endpoint=endpoint,
             when_scanning=_checked(table, "when_scanning", properties),
+            target=target,
+            stored=table.text("stored", ""),
         )
 
 

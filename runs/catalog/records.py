@@ -80,6 +80,8 @@ class Binding:
     properties: dict[str, Property]
     endpoint: Endpoint
     when_scanning: dict[str, str]  # client properties that a workload with scans needs
+    target: str = ""  # where a data set lies on a server, with {database} and {table}
+    stored: str = field(default="", repr=False)  # what a data set consists of there, for whoever confirms it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

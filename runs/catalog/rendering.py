@@ -111,6 +111,14 @@ def client_properties(
     return {**properties, **mode.client_properties}
 
 
+def data_target(system: System, address: str, binding_properties: Mapping[str, object], table: str) -> str:
+    """Where on the server at `address` a data set lies, in words: what a message names and an owner confirms."""
+    binding = system.binding
+    name = binding.endpoint.database
+    database = binding_properties.get(name) or (binding.properties[name].default if name else "") or ""
+    return f"{address}, {_fill(binding.target, {'database': str(database), 'table': table})}"
+
+
 def secret_properties(system: System) -> list[str]:
     """Names of the binding's properties that are never shown."""
     return [name for name, declared in system.binding.properties.items() if declared.secret]

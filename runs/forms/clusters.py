@@ -9,7 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from benchsite.addresses import AddressRefused, refuse_address, servers_of, split_address
+from benchsite.addresses import AddressRefused, refuse_address, split_address
+from benchsite.own_servers import own_servers
 from benchsite.teams.models import Team
 from runs.forms.fields import DescribedForm, NamedForm, name_field, notes_field
 from runs.models import Cluster, Machine, Node
@@ -29,11 +30,6 @@ EXPLAINED = {
 def machines_for(team: Team) -> QuerySet[Machine]:
     """The machines a team may use: those of no team in particular, and its own."""
     return Machine.objects.filter(Q(teams__isnull=True) | Q(teams=team)).distinct()
-
-
-def own_servers() -> list[tuple[str, int]]:
-    """Where the site's own PostgreSQL and Redis are, as far as they have an address at all."""
-    return servers_of((settings.DATABASE_URL, settings.REDIS_URL))
 
 
 class MachineByName(forms.CharField):
@@ -158,6 +154,18 @@ class ClusterForm(NamedForm):
         except AddressRefused as error:
             row.add_error("address", str(error))
 
+    def _check_unused(self, cluster: Cluster) -> None:
+        """The leases of a run are on the machines that its cluster had when the run started."""
+        run = cluster.active_run() if self._nodes_differ(cluster) else None
+        if run is not None:
+            raise ValidationError(
+                f"The run “{run.name}” uses this cluster now. Change the nodes when it has ended, or cancel it."
+            )
+
+    def _nodes_differ(self, cluster: Cluster) -> bool:
+        stored = list(cluster.nodes.values_list("machine_id", "address"))
+        return stored != [(machine.pk, address) for machine, address in self.nodes]
+
     def _check_nodes(self, kind: str | None) -> None:
         if any(row.errors for row in self.rows):
             raise ValidationError("A node below needs attention.")
@@ -168,6 +176,8 @@ class ClusterForm(NamedForm):
         seen = [(machine.pk, address) for machine, address in self.nodes]
         if len(set(seen)) < len(seen):
             raise ValidationError("The same node stands in two rows: leave one of them.")
+        if isinstance(self.instance, Cluster):
+            self._check_unused(self.instance)
 
     def save(self) -> Cluster:
         cluster = self.instance if isinstance(self.instance, Cluster) else Cluster(team=self.team)
@@ -175,10 +185,12 @@ class ClusterForm(NamedForm):
         cluster.provisioner = self.cleaned_data["provisioner"]
         cluster.notes = self.cleaned_data["notes"]
         with transaction.atomic():
+            nodes_differ = self._nodes_differ(cluster)
             cluster.save()
-            cluster.nodes.all().delete()
-            Node.objects.bulk_create(
-                Node(cluster=cluster, machine=machine, address=address, position=position)
-                for position, (machine, address) in enumerate(self.nodes)
-            )
+            if nodes_differ:
+                cluster.nodes.all().delete()
+                Node.objects.bulk_create(
+                    Node(cluster=cluster, machine=machine, address=address, position=position)
+                    for position, (machine, address) in enumerate(self.nodes)
+                )
         return cluster

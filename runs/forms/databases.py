@@ -35,7 +35,9 @@ class DatabaseForm(NamedForm):
     binding_properties = PropertiesField(
         rows=4,
         label="Client properties",
-        help_text="name=value, one per line: what the YCSB client of this database is given in every mode.",
+        help_text="name=value, one per line: what the YCSB client of this database is given in every mode. "
+        "An external PostgreSQL must have the database that postgresql.database names (ycsb unless you set it): "
+        "CREATE DATABASE ycsb OWNER ycsb;",
     )
     notes = notes_field()
 

@@ -103,7 +103,7 @@ def clients_of(file: PlanFile, run: PlannedRun) -> tuple[KitClient, ...]:
     entry = run.sweep.entry
     system = load_catalog().system(entry.database.system)
     binding = _binding_properties(system, run)
-    count = len(run.generators) * file.processes_per_generator
+    count = run.clients
     threads = split(run.threads, count, what="threads")
     target = run.target_ops_s
     targets: list[int] | list[None] = split(target, count, what="operations per second") if target else [None] * count

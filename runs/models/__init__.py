@@ -1,6 +1,17 @@
 """The rows of a benchmark: the plan, what happened, and what came out."""
 
-from runs.models.plan import Cluster, Database, LoadGenerator, Machine, Matrix, MatrixEntry, Node, Workload
+from runs.models.plan import (
+    Cluster,
+    Conductor,
+    Database,
+    DataConfirmation,
+    LoadGenerator,
+    Machine,
+    Matrix,
+    MatrixEntry,
+    Node,
+    Workload,
+)
 from runs.models.result import Artifact, Finding, Measurement, MeasurementSet, Series
 from runs.models.run import ClientRun, Deployment, Run, RunEvent, Sweep
 from runs.models.schedule import Ending, Occasion, Schedule
@@ -11,6 +22,8 @@ __all__ = [
     "Artifact",
     "ClientRun",
     "Cluster",
+    "Conductor",
+    "DataConfirmation",
     "Database",
     "Deployment",
     "Ending",

@@ -1,11 +1,18 @@
 """What is to be benchmarked: machines and clusters, databases and workloads, and the matrix that crosses them."""
 
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User, new_id
+
+if TYPE_CHECKING:
+    from runs.models.run import Run
 
 
 class Machine(models.Model):
@@ -54,6 +61,32 @@ class Cluster(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def active_run(self) -> "Run | None":
+        """The run that holds this cluster's machines. While there is one, a trigger refuses changes of its nodes."""
+        return self.runs.filter(status__in=["dispatched", "running"]).first()
+
+    @property
+    def address(self) -> str:
+        """Where an external cluster's server listens, as host:port; empty for the others."""
+        return next((node.address for node in self.nodes.all() if node.address), "")
+
+
+class DataConfirmation(models.Model):
+    """The owner of an external server lets Benchsite write and delete in one target that holds other data."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="data_confirmations")
+    target = models.CharField(max_length=500)  # `runs.catalog.data_target`: the address, and where on the server
+    confirmed_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    confirmed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "target"], name="one_confirmation_per_cluster_and_target")
+        ]
+
+    def __str__(self) -> str:
+        return self.target
+
 
 class Node(models.Model):
     """One machine's place in a cluster."""
@@ -85,6 +118,11 @@ class LoadGenerator(models.Model):
     facts = models.JSONField(default=dict, blank=True)
     enabled = models.BooleanField(default=True)
     last_seen_at = models.DateTimeField(null=True, blank=True)
+    # It did not start a client: it gets no run until it passes a probe, or an operator releases it.
+    quarantined_at = models.DateTimeField(null=True, blank=True)
+    quarantine_reason = models.TextField(blank=True, default="", db_default="")
+    # An operator lets another host register this name.
+    may_move = models.BooleanField(default=False, db_default=False)
     teams = models.ManyToManyField(Team, blank=True, related_name="load_generators")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -98,6 +136,29 @@ class LoadGenerator(models.Model):
     def queue(self) -> str:
         """The Celery queue that only this generator listens to."""
         return f"load.{self.name}"
+
+
+class Conductor(models.Model):
+    """One process that carries out runs. It writes this row itself; its servers and claims go with it.
+
+    The id is kept in a file on its host, so that a conductor that is started again knows its earlier life's claims.
+    """
+
+    # It writes `last_seen_at` every 5 s.
+    SILENT_AFTER = timedelta(seconds=30)
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    name = models.CharField(max_length=200)  # the host's name and the number of the process there
+    host_key = models.CharField(max_length=80)  # of its machine (`Machine.host_key`)
+    capacity = models.PositiveSmallIntegerField(default=1)  # runs at a time
+    started_at = models.DateTimeField(db_default=Now())
+    last_seen_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Database(models.Model):
@@ -179,7 +240,7 @@ class Matrix(models.Model):
     class LoadPolicy(models.TextChoices):
         LOAD = "load", "load once per mode"
         REUSE = "reuse", "reuse what is loaded, else load"
-        EXISTING = "existing", "existing data, never write"
+        EXISTING = "existing", "existing data, no load"
 
     class Reset(models.TextChoices):
         KEEP = "keep", "keep"

@@ -7,7 +7,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User, new_id
-from runs.models.plan import Cluster, Database, LoadGenerator, Matrix, Purpose, Workload
+from runs.models.plan import Cluster, Conductor, Database, LoadGenerator, Matrix, Purpose, Workload
 from runs.models.upload import Upload
 
 
@@ -30,6 +30,10 @@ class Status(models.TextChoices):
     def terminal(cls) -> tuple["Status", ...]:
         return (cls.SUCCEEDED, cls.FAILED, cls.CANCELLED)
 
+    @classmethod
+    def unfinished(cls) -> tuple["Status", ...]:
+        return (cls.QUEUED, cls.DISPATCHED, cls.RUNNING)
+
 
 class Stage(models.TextChoices):
     """How far a running run has come."""
@@ -39,7 +43,7 @@ class Stage(models.TextChoices):
     LOADING = "loading", "loading the data set"
     PREPARING = "preparing", "starting the clients"
     MEASURING = "measuring", "measuring"
-    COLLECTING = "collecting", "collecting and merging"
+    COLLECTING = "collecting", "collecting and merging"  # From here on the run no longer uses its cluster.
     JUDGING = "judging", "judging"
     DONE = "done", "done"
 
@@ -50,18 +54,22 @@ class Reason(models.TextChoices):
     NONE = "", ""
     CANCELLED_BY_USER = "cancelled_by_user", "cancelled by a person"
     WORKER_LOST = "worker_lost", "a worker died"
+    INTERRUPTED = "interrupted", "stopped by an operator"
     LOAD_GENERATOR_SILENT = "load_generator_silent", "a load generator did not answer"
     SERVER_DID_NOT_START = "server_did_not_start", "the server did not come up"
     SERVER_LOST = "server_lost", "the server went away"
     MODE_NOT_IN_FORCE = "mode_not_in_force", "the durability mode was not in force"
     LOAD_FAILED = "load_failed", "the data set could not be loaded"
     DATASET_MISSING = "dataset_missing", "the data set is not there"
+    DATA_NOT_OWNED = "data_not_owned", "the target holds data that Benchsite did not load"
     BINDING_MISMATCH = "binding_mismatch", "the load generators' bindings differ"
     CLIENT_FAILED = "client_failed", "a YCSB client failed"
+    OUTPUT_NOT_STORED = "output_not_stored", "a client's output could not be stored"
     TIMEOUT = "timeout", "it took longer than its deadline"
     NO_EVIDENCE = "no_evidence", "the output shows no success"
     BAD_PLAN = "bad_plan", "the plan cannot be run as it stands"
     INTERNAL_ERROR = "internal_error", "Benchsite itself failed"
+    NOT_NEEDED = "not_needed", "no longer needed"
 
 
 class Verdict(models.TextChoices):
@@ -151,14 +159,22 @@ class Run(models.Model):
     priority = models.SmallIntegerField(default=0)
     needs = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="needed_by")
     rerun_of = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="reruns")
+    # Queued by Benchsite itself because the infrastructure broke the run that it repeats (`rerun_of`).
+    is_retry = models.BooleanField(default=False, db_default=False)
     expected_s = models.FloatField(default=0)
+    # The same for all runs with the same load generators (`runs.generators.generator_key`).
+    generator_key = models.CharField(max_length=32, blank=True, default="", db_default="")
+    reserved_at = models.DateTimeField(null=True, blank=True)  # since when the machines it waits for are reserved
 
     # Where it is.
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
     stage = models.CharField(max_length=12, choices=Stage, default=Stage.NONE, blank=True)
     reason = models.CharField(max_length=24, choices=Reason, default=Reason.NONE, blank=True)
     reason_detail = models.TextField(blank=True)
+    # When a client's output came after the end, or may have: a conductor then looks whether the run is complete.
+    late_output_at = models.DateTimeField(null=True, blank=True)
     claim = models.UUIDField(null=True, blank=True)
+    conductor = models.ForeignKey(Conductor, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs")
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -204,11 +220,26 @@ class Run(models.Model):
             models.Index(fields=["sweep", "threads", "repeat"]),
             models.Index(fields=["matrix", "position"]),
             models.Index(fields=["team", "config_key", "finished_at"], name="run_history"),
+            # The queue in its order, with all that its pages count and add up.
             models.Index(
                 fields=["-priority", "created_at", "position"],
-                name="run_queue",
-                condition=Q(status__in=[Status.QUEUED, Status.DISPATCHED, Status.RUNNING]),
+                include=["id", "team", "matrix", "cluster", "generator_key", "expected_s"],
+                name="run_waiting",
+                condition=Q(status="queued", source="scheduled"),
             ),
+            # The same for each lane: a cluster with a set of load generators.
+            models.Index(
+                fields=["cluster", "generator_key", "-priority", "created_at", "position"],
+                name="run_lane",
+                condition=Q(status="queued", source="scheduled"),
+            ),
+            models.Index(
+                fields=["reserved_at"], name="run_reserved", condition=Q(status="queued", reserved_at__isnull=False)
+            ),
+            models.Index(fields=["team", "dispatched_at"], name="run_served", condition=Q(dispatched_at__isnull=False)),
+            models.Index(fields=["late_output_at"], name="run_late_output", condition=Q(late_output_at__isnull=False)),
+            # What conductors look for, in however long a queue.
+            models.Index(fields=["dispatched_at"], name="run_dispatched", condition=Q(status=Status.DISPATCHED)),
             GinIndex(fields=["tags"], name="run_tags"),
             # What the list of runs sorts and filters by, when there are a million.
             models.Index(F("team"), F("throughput_ops_s").desc(nulls_last=True), name="run_fastest"),
@@ -258,9 +289,11 @@ class Run(models.Model):
             # Two benchmarks never load one cluster at once, whatever the leases say.
             models.UniqueConstraint(
                 fields=["cluster"],
-                name="one_active_run_per_cluster",
-                condition=Q(status__in=[Status.DISPATCHED, Status.RUNNING]),
+                name="one_loading_run_per_cluster",
+                condition=Q(status__in=[Status.DISPATCHED, Status.RUNNING])
+                & ~Q(stage__in=[Stage.COLLECTING, Stage.JUDGING]),
             ),
+            models.UniqueConstraint(fields=["rerun_of"], name="one_retry_per_run", condition=Q(is_retry=True)),
             models.UniqueConstraint(
                 fields=["sweep", "threads", "target_ops_s", "repeat"],
                 name="one_run_per_rung_and_repeat",
@@ -286,6 +319,7 @@ class ClientRun(models.Model):
         STARTING = "starting", "starting"  # Claimed: the JVM is coming up.
         READY = "ready", "ready"  # Connected, waits for the agreed instant.
         RUNNING = "running", "running"
+        STORING = "storing", "storing"  # Its process has ended; its output is being stored.
         FINISHED = "finished", "finished"  # Its output is stored.
         FAILED = "failed", "failed"
 
@@ -305,6 +339,7 @@ class ClientRun(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     stopped_at = models.DateTimeField(null=True, blank=True)  # when its process group was gone
+    output_stored_at = models.DateTimeField(null=True, blank=True)  # when every file that it wrote was stored
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     command = ArrayField(models.TextField(), default=list, blank=True)  # redacted
     exit_code = models.IntegerField(null=True, blank=True)
@@ -318,8 +353,8 @@ class ClientRun(models.Model):
             # What each load generator is doing now: a few rows of millions.
             models.Index(
                 fields=["load_generator"],
-                name="client_run_going",
-                condition=Q(state__in=["starting", "ready", "running"]),
+                name="client_run_active",
+                condition=Q(state__in=["starting", "ready", "running", "storing"]),
             )
         ]
         constraints = [
@@ -354,6 +389,10 @@ class Deployment(models.Model):
     matrix = models.ForeignKey(Matrix, null=True, on_delete=models.PROTECT, related_name="deployments")
     mode = models.SlugField(max_length=40)
     state = models.CharField(max_length=10, choices=State, default=State.DOWN)
+    # Whose process owns the server; null: external, or not up.
+    conductor = models.ForeignKey(
+        Conductor, null=True, blank=True, on_delete=models.SET_NULL, related_name="deployments"
+    )
     folder = models.TextField(blank=True)  # on the machine that runs the server
     host = models.CharField(max_length=200, blank=True)
     port = models.PositiveIntegerField(null=True, blank=True)

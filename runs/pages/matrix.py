@@ -13,7 +13,7 @@ from runs.generators import waited_for_in_vain
 from runs.kits.plan import PlanRefused, planned
 from runs.kits.plan_text import read_plan
 from runs.models import Matrix, MatrixEntry, Run, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models.run import Phase, Reason, Status, Verdict
 from runs.pages.drift import Drift, drift_of
 from runs.pages.listing import HEAVY
 from runs.pages.queue import QueueRow
@@ -142,6 +142,7 @@ class MatrixPage:
     rows: tuple[GridRow, ...]
     loads: tuple[Run, ...]
     failures: tuple[Run, ...]
+    retries: tuple[Run, ...]  # queued by Benchsite itself, after infrastructure broke the run before
     silent: tuple[str, ...]  # load generators for which its runs wait in vain
     missing: int  # measured points that did not succeed and have not been run again
     now: tuple[Run, ...]  # those that hold their machines
@@ -175,14 +176,28 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         rows=rows,
         loads=tuple(run for run in runs if run.phase == Phase.LOAD),
         failures=tuple(run for run in runs if run.status == Status.FAILED and run.pk not in again),
+        retries=_retries(runs),
         silent=_silent(runs),
         missing=0
         if matrix.by_hand
-        else sum(run.status in (Status.FAILED, Status.CANCELLED) and run.pk not in again for run in timed),
+        else sum(
+            run.status in (Status.FAILED, Status.CANCELLED) and run.reason != Reason.NOT_NEEDED and run.pk not in again
+            for run in timed
+        ),
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
         progress=progress(runs, queue, len(excluded)),
         drift=drift_of(matrix, timed),
     )
+
+
+def _retries(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Each with the run that it repeats, which is in the same matrix."""
+    by_id = {run.pk: run for run in runs}
+    retries = tuple(run for run in runs if run.is_retry and run.rerun_of_id in by_id)
+    for run in retries:
+        assert run.rerun_of_id is not None
+        run.rerun_of = by_id[run.rerun_of_id]
+    return retries
 
 
 def _silent(runs: Sequence[Run]) -> tuple[str, ...]:

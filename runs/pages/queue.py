@@ -1,23 +1,44 @@
-"""The queue as it stands: every unfinished run of the site in order, the machines it needs, and when it may start."""
+"""The queue as it stands: which runs hold machines, which wait in which place, and when each may start.
+
+A page reads the runs that it shows. All others count as sums per lane (a cluster with a set of load generators), which
+PostgreSQL adds up from an index.
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
+from typing import cast
 from uuid import UUID
 
+from django.db import connection
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from runs.forecast import Forecast, Queued, predict_starts
-from runs.models import Machine, Node, Run
+from runs.models import Machine, Matrix, Node, Run
 from runs.models.run import Status
 
 # A run that its conductor has not begun with holds its machines already.
 HOLDING = (Status.DISPATCHED, Status.RUNNING)
-# A long queue is read on every poll of some pages, so only what they show of it.
 SHOWN = (
-    "name", "team", "cluster", "matrix__name", "phase", "status", "stage", "reason", "needs", "priority", "position",
-    "expected_s", "created_at", "dispatched_at", "started_at", "cancel_requested_at",
+    "name", "team", "cluster", "generator_key", "matrix__name", "phase", "status", "stage", "reason", "needs",
+    "priority", "position", "expected_s", "created_at", "dispatched_at", "started_at", "cancel_requested_at",
 )  # fmt: skip
+ORDER = ("-priority", "created_at", "position")
+WAITING = """
+    SELECT id, cluster_id, generator_key, expected_s,
+           row_number() OVER (ORDER BY priority DESC, created_at, position) AS place
+    FROM runs_run WHERE status = 'queued' AND source = 'scheduled'
+"""
+PLACES = f"SELECT place, id FROM ({WAITING}) waiting WHERE id = ANY(%s) ORDER BY place"
+# Per lane: how long the runs from each shown place up to the next one take, how many they are, and one of them.
+WORK = f"""
+    SELECT width_bucket(place, %s::bigint[]) AS after, cluster_id, generator_key, sum(expected_s), count(*),
+           (array_agg(id))[1]
+    FROM ({WAITING}) waiting GROUP BY after, cluster_id, generator_key ORDER BY after
+"""
+Lane = tuple[UUID, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,51 +55,123 @@ class QueueRow:
         return self.run.status in HOLDING
 
 
-def queue(now: datetime | None = None) -> list[QueueRow]:
-    """All teams' unfinished runs; who may read which of them is the page's business. Four queries.
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """All runs that hold machines and some that wait, of all teams: who may read which is the page's business."""
 
-    Runs by hand wait for people, and for no machine of this site.
+    rows: tuple[QueueRow, ...]  # in the order of the queue
+    waiting: int  # also those that are not shown
+    free_at: dict[UUID, datetime]  # machine -> when the last run that needs it is predicted to end
+    reserved: dict[UUID, Run]  # machine -> the waiting run for which the scheduler keeps it free
+
+    def row_of(self, run: Run) -> QueueRow | None:
+        return next((row for row in self.rows if row.run.pk == run.pk), None)
+
+
+def waiting_runs() -> QuerySet[Run]:
+    """All runs that wait for machines, in order. Runs by hand wait for people."""
+    return Run.objects.filter(status=Status.QUEUED, source=Run.Source.SCHEDULED).order_by(*ORDER)
+
+
+def last_of_lanes(matrix: Matrix) -> QuerySet[Run]:
+    """The waiting runs of a matrix after which none of it is left: the last one of each lane."""
+    runs = waiting_runs().filter(matrix=matrix)
+    lane = ("cluster_id", "generator_key")
+    return runs.order_by(*lane, "priority", "-created_at", "-position").distinct(*lane)
+
+
+def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
+    """The queue with these of the waiting runs, in a constant number of queries.
+
+    Runs move on between the queries: one that was dispatched, cancelled or deleted meanwhile is not among those that
+    wait, and `row_of` answers None for it until it holds its machines.
     """
     now = now or timezone.now()
-    runs = list(
-        Run.objects.filter(status__in=[*HOLDING, Status.QUEUED])
-        .exclude(source=Run.Source.BY_HAND)
-        .select_related("matrix")
-        .only(*SHOWN)
-        .order_by("-priority", "created_at", "position")
+    placed = _places(list(shown.values_list("pk", flat=True)))
+    work = _work([place for place, _ in placed])
+    active = Run.objects.filter(status__in=HOLDING).exclude(source=Run.Source.BY_HAND)
+    holding = list(active.select_related("matrix").only(*SHOWN).order_by(*ORDER))
+    placed_ids = {pk for _, pk in placed} - {run.pk for run in holding}
+    waiting = waiting_runs().select_related("matrix").only(*SHOWN).order_by().in_bulk(placed_ids)
+    reserved = list(waiting_runs().filter(reserved_at__isnull=False).only("name", "team", "cluster", "generator_key"))
+    representatives = {(cluster, key): run_id for _, cluster, key, _, _, run_id in work}
+    representatives |= {_lane(run): run.pk for run in [*holding, *reserved, *waiting.values()]}
+    machines = _machines(representatives)
+    runs = [
+        Queued(run.pk, machines[_lane(run)], run.expected_s, run.started_at or run.dispatched_at) for run in holding
+    ]
+    runs += _in_order(placed, waiting, work, machines)
+    forecasts = predict_starts(runs, now)
+    rows = [(run, 0) for run in holding] + [(waiting[pk], place) for place, pk in placed if pk in waiting]
+    known = Machine.objects.in_bulk({machine for run, _ in rows for machine in machines[_lane(run)]})
+    free_at: dict[UUID, datetime] = {}
+    for queued in runs:
+        ends_at = forecasts[queued.id].ends_at
+        for machine in cast(frozenset[UUID], queued.machines):
+            free_at[machine] = max(ends_at, free_at.get(machine, ends_at))
+    return Queue(
+        rows=tuple(
+            QueueRow(
+                run,
+                tuple(sorted((known[pk] for pk in machines[_lane(run)] if pk in known), key=attrgetter("name"))),
+                place,
+                forecasts[run.pk],
+            )
+            for run, place in rows
+        ),
+        waiting=sum(count for *_, count, _ in work),
+        free_at=free_at,
+        reserved={machine: run for run in reserved for machine in machines[_lane(run)]},
     )
-    runs.sort(key=lambda run: run.status not in HOLDING)
-    machines = _machines(runs)
-    forecasts = predict_starts([_queued(run, machines[run.pk]) for run in runs], now)
-    rows, position = [], 0
-    for run in runs:
-        position += run.status not in HOLDING
-        needed = tuple(sorted(machines[run.pk].values(), key=lambda machine: machine.name))
-        rows.append(QueueRow(run, needed, 0 if run.status in HOLDING else position, forecasts[run.pk]))
+
+
+def _lane(run: Run) -> Lane:
+    assert run.cluster_id is not None  # Every scheduled run has one.
+    return run.cluster_id, run.generator_key
+
+
+def _places(run_ids: list[UUID]) -> list[tuple[int, UUID]]:
+    with connection.cursor() as cursor:
+        cursor.execute(PLACES, [run_ids])
+        return cursor.fetchall() if run_ids else []
+
+
+def _work(places: list[int]) -> list[tuple[int, UUID, str, float, int, UUID]]:
+    with connection.cursor() as cursor:
+        cursor.execute(WORK, [places or [0]])
+        rows: list[tuple[int, UUID, str, float, int, UUID]] = cursor.fetchall()
     return rows
 
 
-def _queued(run: Run, machines: dict[UUID, Machine]) -> Queued:
-    return Queued(
-        id=run.pk,
-        machines=frozenset(machines),
-        expected_s=run.expected_s,
-        started_at=(run.started_at or run.dispatched_at) if run.status in HOLDING else None,
-        needs=run.needs_id,
-    )
+def _in_order(
+    placed: list[tuple[int, UUID]],
+    waiting: dict[UUID, Run],
+    work: list[tuple[int, UUID, str, float, int, UUID]],
+    machines: dict[Lane, frozenset[UUID]],
+) -> list[Queued]:
+    """The shown runs, and between them all other waiting runs: as one run per lane that takes as long as they do."""
+    after: dict[int, dict[Lane, float]] = defaultdict(dict)
+    for number, cluster, key, seconds, *_ in work:
+        after[number if placed else 0][cluster, key] = seconds
+    runs = []
+    for number, (_, pk) in enumerate([(0, None), *placed]):
+        run = waiting.get(pk) if pk else None
+        if run is not None:
+            runs.append(Queued(run.pk, machines[_lane(run)], run.expected_s, needs=run.needs_id))
+            if _lane(run) in after[number]:  # The sums are from another query: they may not include this run.
+                after[number][_lane(run)] -= run.expected_s
+        runs += [Queued((number, lane), machines[lane], s) for lane, s in after[number].items() if s > 0]
+    return runs
 
 
-def _machines(runs: list[Run]) -> dict[UUID, dict[UUID, Machine]]:
-    """Run -> the machines of its cluster and of its load generators: what the scheduler leases for it."""
-    if not runs:
-        return {}
+def _machines(representatives: dict[Lane, UUID]) -> dict[Lane, frozenset[UUID]]:
+    """Lane -> the machines of its cluster and of its load generators: what the scheduler leases for its runs."""
     of_cluster: dict[UUID, set[UUID]] = defaultdict(set)
-    clusters = {run.cluster_id for run in runs if run.cluster_id}
-    for cluster, machine in Node.objects.filter(cluster__in=clusters).values_list("cluster_id", "machine_id"):
+    of_run: dict[UUID, set[UUID]] = defaultdict(set)
+    nodes = Node.objects.filter(cluster__in={cluster for cluster, _ in representatives})
+    for cluster, machine in nodes.values_list("cluster_id", "machine_id"):
         of_cluster[cluster].add(machine)
-    needed = {run.pk: set(of_cluster[run.cluster_id]) if run.cluster_id else set() for run in runs}
-    links = Run.load_generators.through.objects.filter(run__in=list(needed))
-    for key, machine in links.values_list("run_id", "loadgenerator__machine_id"):
-        needed[key].add(machine)
-    known = Machine.objects.in_bulk(set().union(*needed.values()))
-    return {key: {machine: known[machine] for machine in machines} for key, machines in needed.items()}
+    links = Run.load_generators.through.objects.filter(run__in=representatives.values())
+    for run_id, machine in links.values_list("run_id", "loadgenerator__machine_id"):
+        of_run[run_id].add(machine)
+    return {lane: frozenset(of_cluster[lane[0]] | of_run[run_id]) for lane, run_id in representatives.items()}

@@ -1,7 +1,7 @@
 """The page of one run: what came out, what was asked for, what happened, as plain values for the template."""
 
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -67,6 +67,19 @@ class Client:
     row: ClientRun
     merged: Mapping[str, Any]
     start_offset_s: float | None  # after the first client's first operation
+    neighbours: int = 1  # clients of this run on its load generator, itself included
+
+    @property
+    def driving_cpu_s(self) -> float | None:
+        """CPU seconds of Benchsite's processes in the measured window: its own, and its share of the shared worker."""
+        facts = self.row.facts.get("driving")
+        return facts["client_cpu_s"] + facts["worker_cpu_s"] / self.neighbours if facts else None
+
+    @property
+    def driving_percent(self) -> float | None:
+        """The same, of one core."""
+        cpu_s = self.driving_cpu_s
+        return None if cpu_s is None else 100 * cpu_s / self.row.facts["driving"]["window_s"]
 
     @property
     def command(self) -> str:
@@ -241,8 +254,14 @@ def clients_of(run: Run, cut: MeasurementSet | None = None) -> tuple[Client, ...
     merged = {entry.get("number"): entry for entry in (cut.clients if cut else [])}
     starts = {number: entry["started_s"] for number, entry in merged.items() if entry.get("started_s") is not None}
     first = min(starts.values(), default=0.0)
+    on_generator = Counter(row.load_generator_id for row in rows)
     return tuple(
-        Client(row, merged.get(row.number, {}), starts[row.number] - first if row.number in starts else None)
+        Client(
+            row,
+            merged.get(row.number, {}),
+            starts[row.number] - first if row.number in starts else None,
+            on_generator[row.load_generator_id],
+        )
         for row in rows
     )
 

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from runs.planning.operation_limit import Prediction, predict, split_processes
 from runs.planning.plan import Entry, Plan, PlannedGenerator, PlannedWorkload
 from runs.ycsb.properties import Dataset, check_workload, dataset
 
@@ -45,7 +46,13 @@ class PlannedRun:
     generators: tuple[PlannedGenerator, ...]
     needs: int | None
     expected_s: float
+    processes: int  # clients on each generator
+    prediction: Prediction | None = None  # None: a load
     is_bracket: bool = False
+
+    @property
+    def clients(self) -> int:
+        return len(self.generators) * self.processes
 
     @property
     def phase(self) -> str:
@@ -193,14 +200,30 @@ def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:
             yield load
             position += 1
         needs = loaded[place][1] if place in loaded else None
-        yield PlannedRun(
-            draft.sweep, position, draft.rung, draft.threads, draft.target_ops_s, draft.repeat, draft.properties, data,
-            draft.generators, needs, plan.warmup_s + plan.min_measure_s + TAIL_S + RUN_OVERHEAD_S, draft.is_bracket,
-        )  # fmt: skip
+        yield _measured(plan, draft, data, position, needs)
         position += 1
         # Inserts of a run begin at recordcount: a second run over the same data would meet its predecessor's rows.
         if float(draft.properties.get("insertproportion", "0")) > 0 or plan.resets.get("rung") == "reload":
             loaded[place] = ("", loaded.get(place, ("", 0))[1])
+
+
+def duration_s(plan: Plan) -> int:
+    """How long each client of a measured run works."""
+    return plan.warmup_s + plan.min_measure_s + TAIL_S
+
+
+def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: int | None) -> PlannedRun:
+    seconds, generators = duration_s(plan), draft.generators
+    prediction = predict(
+        plan, draft.sweep.key[1:], threads=draft.threads, target_ops_s=draft.target_ops_s, generators=len(generators)
+    )
+    processes = split_processes(
+        plan, prediction, seconds=seconds, threads=draft.threads, generators=generators, properties=draft.properties
+    )
+    return PlannedRun(
+        draft.sweep, position, draft.rung, draft.threads, draft.target_ops_s, draft.repeat, draft.properties, data,
+        generators, needs, seconds + RUN_OVERHEAD_S, processes, prediction, draft.is_bracket,
+    )  # fmt: skip
 
 
 def _load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun:
@@ -210,5 +233,6 @@ def _load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun
     threads = max(plan.load_threads, len(draft.generators) * plan.processes)
     seconds = LOAD_OVERHEAD_S + data.records / LOAD_RECORDS_S
     return PlannedRun(
-        sweep, position, threads, threads, None, 1, draft.properties, data, draft.generators, None, seconds
-    )
+        sweep, position, threads, threads, None, 1, draft.properties, data, draft.generators, None, seconds,
+        plan.processes,
+    )  # fmt: skip

@@ -1,9 +1,15 @@
 """The plan as plain values: what `expand` and `preview` read, apart from any row."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from runs.models import Database, LoadGenerator, Matrix, Workload
+from django.db.models import Max
+
+from runs.models import Database, LoadGenerator, Matrix, Run, Workload
+from runs.models.run import Phase, Status
+
+# No client does as many operations as YCSB can count in a shorter time, so nothing is predicted for it.
+MIN_PREDICTED_S = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class PlannedDatabase:
     cluster_name: str
     provisioner: str
     machine_ids: tuple[str, ...]
+    address: str = ""  # host:port of an external server; empty where it is not known or there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,8 @@ class Plan:
     min_operations: int
     priming: Mapping[str, object] | None
     bracket: bool = False  # the first measured cell once more at the end
+    # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
+    measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = field(default_factory=dict)
 
     @property
     def clients(self) -> int:
@@ -146,7 +155,28 @@ def plan_of(
         min_operations=matrix.min_operations or 0,
         priming=matrix.priming,
         bracket=matrix.bracket,
+        measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
     )
+
+
+def _measured_ops_s(
+    matrix: Matrix, databases: Sequence[Database], workloads: Sequence[Workload]
+) -> dict[tuple[str, ...], dict[int, float]]:
+    if (matrix.warmup_s or 0) + (matrix.min_measure_s or 0) < MIN_PREDICTED_S or matrix.ladder == Matrix.Ladder.TARGET:
+        return {}
+    rows = (
+        Run.objects.filter(
+            sweep__database__in=databases, sweep__workload__in=workloads, phase=Phase.MEASURE, status=Status.SUCCEEDED,
+            target_ops_s__isnull=True, throughput_ops_s__gt=0,
+        )
+        .values_list("sweep__database_id", "mode", "sweep__workload_id", "threads")
+        .annotate(highest=Max("throughput_ops_s"))
+        .order_by()
+    )  # fmt: skip
+    rates: dict[tuple[str, ...], dict[int, float]] = {}
+    for database, mode, workload, threads, highest in rows:
+        rates.setdefault((str(database), mode, str(workload)), {})[threads] = highest
+    return rates
 
 
 def stored_plan(matrix: Matrix) -> Plan:
@@ -175,6 +205,7 @@ def _database(database: Database) -> PlannedDatabase:
         cluster_name=cluster.name,
         provisioner=cluster.provisioner,
         machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
+        address=cluster.address,
     )
 
 

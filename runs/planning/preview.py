@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, server_settings
-from runs.planning.expansion import Expansion, PlannedRun, expand
+from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
+from runs.planning.operation_limit import limit_message
 from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem
 from runs.planning.sizes import sentences
 
@@ -54,20 +55,21 @@ def preview(plan: Plan) -> Preview:
         except PropertyError as error:
             problems.append(Problem("workloads", str(error)))
     problems += _thread_problems(plan, expansion)
+    problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
     loads = sum(run.phase == "load" for run in expansion.runs)
     if not problems and not measured:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
     return Preview(
         problems=tuple(problems),
-        warnings=tuple(_warnings(plan, measured)),
+        warnings=(*_warnings(plan, measured), *_split_warnings(plan, expansion)),
         cells=tuple(_grid(plan, expansion)),
         runs=len(measured),
         loads=loads,
         brackets=len(expansion.runs) - len(measured) - loads,
         seconds=sum(run.expected_s for run in expansion.runs),
         disk_bytes_per_node=_disk(plan, expansion),
-        result_bytes=sum(_result_bytes(plan, run) for run in expansion.runs),
+        result_bytes=sum(_result_bytes(run) for run in expansion.runs),
         sizes=sentences(measured),
     )
 
@@ -106,13 +108,13 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("priming", "Priming runs are not part of this release: use a longer warm-up.")
     for entry in plan.entries:
         yield from _entry_problems(plan, entry)
-    for generator in plan.generators:
-        if plan.processes > generator.slots:
-            yield Problem(
-                "processes_per_generator",
-                f"{generator.name} runs {generator.slots} client at a time, not {plan.processes}: "
-                "start its worker with more slots or ask for fewer processes.",
-            )
+    smallest = min(plan.generators, key=lambda generator: generator.slots, default=None)
+    if smallest is not None and plan.processes > smallest.slots:
+        yield Problem(
+            "processes_per_generator",
+            f"{plan.processes} clients per generator are too many: {smallest.name} runs {smallest.slots} at a time. "
+            "Use fewer, or restart it with a higher BENCHSITE_GENERATOR_SLOTS.",
+        )
 
 
 def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
@@ -175,12 +177,11 @@ def _container_problems(database: PlannedDatabase, system: System) -> Iterator[P
 def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
     short: dict[int, int] = {}
     for run in expansion.runs:
-        clients = len(run.generators) * plan.processes
         if not run.generators:
             return [Problem("overrides", f"{run.name}: an override leaves it no load generator.")]
-        if run.threads < clients:
-            short[run.threads] = clients
-    together = [run for run in expansion.runs if run.phase == "measure" and len(run.generators) * plan.processes > 1]
+        if run.threads < run.clients:
+            short[run.threads] = run.clients
+    together = [run for run in expansion.runs if run.phase == "measure" and run.clients > 1]
     if any(float(run.properties.get("insertproportion", "0")) > 0 for run in together):
         # YCSB's clients all begin to insert at recordcount, whatever insertstart says.
         return [
@@ -194,6 +195,28 @@ def _thread_problems(plan: Plan, expansion: Expansion) -> list[Problem]:
     ]
 
 
+def _limit_messages(plan: Plan, expansion: Expansion, *, assumed: bool) -> list[str]:
+    """The run that comes furthest over YCSB's count of operations, if any does: by assumption, or by what is known."""
+    over = {
+        run.prediction.ops_s / run.clients: message
+        for run in expansion.runs
+        if run.prediction is not None and run.clients and (run.prediction.source == "assumed") is assumed
+        if (message := limit_message(run.name, run.prediction, seconds=duration_s(plan), clients=run.clients))
+    }
+    return [over[max(over)]] if over else []
+
+
+def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
+    split = [run for run in expansion.runs if run.prediction is not None and run.processes > plan.processes]
+    if split:
+        most = max(split, key=lambda run: run.processes)
+        yield (
+            "YCSB counts a client's operations in 31 bits. Runs split over more clients than the plan says: "
+            f"{len(split)}. {most.name} has {most.processes} clients per generator ({most.prediction})."
+        )
+    yield from _limit_messages(plan, expansion, assumed=True)
+
+
 def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
     if plan.purpose in ("measured", "soak") and plan.repeats < FEWEST_REPEATS_TO_COMPARE:
         yield f"{plan.repeats} repeat gives no interval: three show a difference, five are fit to publish."
@@ -202,12 +225,36 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
         yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
     if len(plan.rungs) < 4 and runs:
         yield f"A ladder of {len(plan.rungs)} rungs shows no knee: four or more do."
+    if runs:
+        yield from _mode_conflicts(plan)
     acks = {load_catalog().system(e.database.system).mode(e.mode).durability.ack for e in plan.entries if runs}
     if len(acks) > 1:
         yield "The modes differ in what a write waits for: the pages say so wherever two of them are compared."
     for data in {run.dataset for run in runs}:
         if data.records < 1000:
             yield f"{data.records} records fit into a processor's cache: use 1,000 or more."
+
+
+def _mode_conflicts(plan: Plan) -> Iterator[str]:
+    """An external server has the settings that its owner gave it: of modes that want different ones, one at most."""
+    modes: dict[str, dict[str, Mode]] = {}
+    for entry in plan.entries:
+        database = entry.database
+        if database.provisioner == "external":
+            mode = load_catalog().system(database.system).mode(entry.mode)
+            modes.setdefault(database.address or f"of {database.cluster_name}", {})[mode.slug] = mode
+    for server, used in modes.items():
+        expected: dict[str, set[str]] = {}
+        for mode in used.values():
+            for readback in mode.readback:
+                expected.setdefault(readback.setting, set()).add(readback.expected)
+        differing = [setting for setting, values in expected.items() if len(values) > 1]
+        if differing:
+            yield (
+                f"The external server {server} is used in the modes {', '.join(used)}, which want different values of "
+                f"{', '.join(differing)}. Runs in a mode that is not in force fail: plan a matrix for each mode, and "
+                "change the server's settings between them."
+            )
 
 
 def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:
@@ -244,7 +291,6 @@ def _disk(plan: Plan, expansion: Expansion) -> int:
     return int(max(per_cluster.values(), default=0))
 
 
-def _result_bytes(plan: Plan, run: PlannedRun) -> int:
-    clients = len(run.generators) * plan.processes
+def _result_bytes(run: PlannedRun) -> int:
     kinds = 2 * (2 if run.target_ops_s else 1)
-    return int(clients * kinds * run.expected_s * LOG_BYTES_PER_INTERVAL)
+    return int(run.clients * kinds * run.expected_s * LOG_BYTES_PER_INTERVAL)

@@ -129,7 +129,7 @@ def spec_of(
             "record_bytes": planned.dataset.record_bytes,
             "fingerprint": planned.dataset.fingerprint,
         },
-        "load": {"threads": planned.threads, "target_ops_s": planned.target_ops_s, "processes": plan.processes},
+        "load": {"threads": planned.threads, "target_ops_s": planned.target_ops_s, "processes": planned.processes},
         "window": {
             "warmup_s": plan.warmup_s if planned.phase == "measure" else 0,
             "min_measure_s": plan.min_measure_s,

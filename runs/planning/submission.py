@@ -7,6 +7,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import User
 from runs.catalog import load_catalog
+from runs.generators import generator_key
 from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run
 from runs.planning import rows
 from runs.planning.expansion import PlannedRun, expand
@@ -17,6 +18,8 @@ from runs.spec import ClusterSpec, GeneratorSpec, MachineSpec, RunSpec
 YCSB_VERSION = "0.17.0"
 # The scheduler listens on this PostgreSQL channel, so that a submitted run need not wait for the next second.
 QUEUE_CHANNEL = "benchsite_queue"
+# Conductors listen on this one, for runs that were dispatched.
+CONDUCTOR_CHANNEL = "benchsite_conductor"
 
 
 def submit(matrix: Matrix, user: User | None) -> None:
@@ -51,7 +54,10 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
         {planned.position: _spec_of(plan, planned, facts) for planned in expansion.runs},
         by=user.get_username() if user else "benchsite",
         of_sweep=lambda one: {"database_id": UUID(one.entry.database.id), "workload_id": UUID(one.workload.id)},
-        of_run=lambda one: {"cluster_id": UUID(one.sweep.entry.database.cluster_id)},
+        of_run=lambda planned: {
+            "cluster_id": UUID(planned.sweep.entry.database.cluster_id),
+            "generator_key": generator_key(generator.id for generator in planned.generators),
+        },
     )
     through = Run.load_generators.through
     through.objects.bulk_create(

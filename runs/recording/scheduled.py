@@ -4,13 +4,14 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import cast
+from typing import Final, cast
 
 from django.db import transaction
+from django.db.models import F, Max
 
 from runs import artifacts, lifecycle
 from runs.models import Artifact, ClientRun, Run
-from runs.models.run import Phase
+from runs.models.run import Phase, Status
 from runs.recording.intervals import FreshIntervals, Gathering, store_intervals
 from runs.recording.rows import write_series, write_set
 from runs.recording.surroundings import summary_of, surroundings_of
@@ -22,6 +23,9 @@ from runs.ycsb.logscan import LogSource
 from runs.ycsb.merge import MergedRun
 from runs.ycsb.series import Series, total_rate
 from runs.ycsb.window import Cut
+
+# The kinds of artifacts without which a client's output is not complete, and their files.
+OUTPUT_FILES: Final = {"summary": "summary.txt", "hdr": "*.hdr"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +61,71 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
 
     Fenced on `claim`: raises ClaimLost where the run was ended meanwhile.
     """
-    spec = cast(RunSpec, run.spec)
-    asked_s = spec["window"]["min_measure_s"] if run.phase == Phase.MEASURE else None
-    merged = collected.merged
-    findings = judge(run, merged, collected.series, collected.clients, rows=rows, asked_s=asked_s)
     with transaction.atomic():
-        run.measurement_sets.filter(number=1).delete()
-        write_set(run, 1, merged, findings)
-        write_series(run, collected.series, merged.reader_version)
-        store_intervals(run, collected.intervals)
-        lifecycle.note(run.pk, claim, verdict=worst(findings), throughput_ops_s=merged.throughput_ops_s)
+        findings = _write(run, collected, rows)
+        lifecycle.note(run.pk, claim, verdict=worst(findings), throughput_ops_s=collected.merged.throughput_ops_s)
+    return findings
+
+
+def complete(run: Run) -> None:
+    """Record a failed run whose output turned out complete after its end, and have it succeed.
+
+    Raises Incomplete with everything that is missing, TransitionRefused where the run was no such run any more, and
+    OSError or YcsbError where the output cannot be read.
+    """
+    if missing := missing_evidence(run):
+        raise Incomplete("; ".join(missing))
+    collected = collect(run)
+    late = Max("client_runs__output_stored_at") - F("finished_at")
+    late_by = Run.objects.annotate(late=late).get(pk=run.pk).late
+    # The previous release did not write down when output was stored.
+    late_s = max(0, round(late_by.total_seconds())) if late_by is not None else 0
+    when = f"stored {late_s} s late" if late_s else "stored in time"
+    with transaction.atomic():
+        findings = _write(run, collected, run.evidence.get("rows"))
+        text = f"Completed from the clients' output, {when}."
+        lifecycle.complete(run.pk, text, verdict=worst(findings), throughput_ops_s=collected.merged.throughput_ops_s)
+
+
+class Incomplete(Exception):
+    """Something that a success needs is missing. The message lists what."""
+
+
+def missing_evidence(run: Run) -> list[str]:
+    """What a run that infrastructure broke lacks, in words; empty where it can be completed."""
+    missing = missing_output(run)
+    if run.status != Status.FAILED or run.reason not in lifecycle.INFRASTRUCTURE:
+        missing.append("it is not a run that infrastructure broke")
+    for when in ("before", "after"):
+        if not run.evidence.get(when, {}).get("in_force"):
+            missing.append(f"the durability mode was not read back {when} the clients ran")
+    if run.phase == Phase.LOAD and run.evidence.get("rows") is None:
+        missing.append("the records were not counted after the load")
+    return missing
+
+
+def missing_output(run: Run) -> list[str]:
+    """For each client whose output is not complete: which client, where it ran, and which files are missing."""
+    clients = clients_of(run)
+    lines = []
+    for client in clients:
+        if client.state != ClientRun.State.FINISHED:
+            kinds = {artifact.kind for artifact in client.artifacts.all()}
+            files = [name for kind, name in OUTPUT_FILES.items() if kind not in kinds] or ["its result"]
+            place = f" on {client.load_generator.name}" if client.load_generator else ""
+            lines.append(f"client {client.number}{place}: {', '.join(files)}")
+    return lines if clients else ["no client was started"]
+
+
+def _write(run: Run, collected: Collected, rows: int | None) -> list[CheckResult]:
+    """The caller holds the transaction."""
+    merged = collected.merged
+    asked_s = cast(RunSpec, run.spec)["window"]["min_measure_s"] if run.phase == Phase.MEASURE else None
+    findings = judge(run, merged, collected.series, collected.clients, rows=rows, asked_s=asked_s)
+    run.measurement_sets.filter(number=1).delete()
+    write_set(run, 1, merged, findings)
+    write_series(run, collected.series, merged.reader_version)
+    store_intervals(run, collected.intervals)
     return findings
 
 

@@ -68,6 +68,7 @@ CLIENT_TONES = {
     "starting": "running",
     "ready": "running",
     "running": "running",
+    "storing": "running",
     "finished": "succeeded",
     "failed": "failed",
 }

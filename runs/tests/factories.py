@@ -20,7 +20,9 @@ from typing import Any
 from django.utils import timezone
 
 from benchsite.teams.models import Membership, Role, Team, User
+from runs import lifecycle
 from runs.copies import config_key, durability_class
+from runs.generators import generator_key
 from runs.models import (
     ClientRun,
     Cluster,
@@ -361,6 +363,7 @@ def make_run(
         "workload_name": sweep.workload.name,
         "purpose": sweep.purpose,
         "expected_s": 17,
+        "generator_key": generator_key(generator.pk for generator in generators),
         "reason": Reason.CLIENT_FAILED if status == Status.FAILED else "",
         "claim": uuid.uuid4() if status == Status.RUNNING else None,
         "heartbeat_at": timezone.now() if status == Status.RUNNING else None,
@@ -483,3 +486,9 @@ def make_client_run(run: Run, *, number: int = 0, generator: LoadGenerator | Non
         finished_at=fields.pop("finished_at", timezone.now() if finished else None),
         **fields,
     )
+
+
+def claim_run(run_id: uuid.UUID, actor: str) -> uuid.UUID | None:
+    """Claim this dispatched run as a conductor does; None where another was first."""
+    claimed = lifecycle.claim_first(Run.objects.filter(pk=run_id), actor)
+    return claimed[1] if claimed else None

@@ -1,10 +1,22 @@
 """The pages on which databases, clusters, machines and workloads are described: nonsense is refused with what to do."""
 
 import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
 from django.urls import reverse
 
-from runs.models import Cluster, Database, Machine, Workload
-from runs.tests.factories import make_cluster, make_database, make_machine, make_team, make_workload
+from runs import lifecycle
+from runs.models import Cluster, Database, Machine, Node, Workload
+from runs.tests.factories import (
+    make_cluster,
+    make_database,
+    make_machine,
+    make_run,
+    make_sweep,
+    make_team,
+    make_user,
+    make_workload,
+)
 from runs.tests.world import browser, make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -40,6 +52,10 @@ def test_it_saves_a_database_with_canonical_settings(operator, cluster, team):
     saved = Database.objects.get()
     assert response["Location"] == reverse("database", args=[saved.pk])
     assert (saved.team, saved.settings) == (team, {"shared_buffers": "512MB", "jit": "off"})
+
+
+def test_form_says_that_an_external_postgresql_needs_its_database(operator, cluster):
+    assert "CREATE DATABASE ycsb OWNER ycsb;" in operator.get(reverse("database-add")).content.decode()
 
 
 def test_it_names_the_nearest_setting_and_keeps_what_was_typed(operator, cluster):
@@ -210,6 +226,36 @@ def test_it_replaces_the_nodes_of_an_edited_cluster(operator, cluster):
     assert [node.machine for node in cluster.nodes.all()] == [other]
 
 
+def test_keeps_nodes_of_cluster_in_use(operator, cluster):
+    run = make_run(make_sweep(database=make_database(cluster=cluster)), status="running")
+    (node,) = cluster.nodes.all()
+    edit = reverse("cluster-edit", args=[cluster.pk])
+    assert run.name in refused(operator.post(edit, cluster_data((make_machine(), ""))))
+    assert operator.post(edit, cluster_data((node.machine, ""), name="renamed")).status_code == 302
+    cluster.refresh_from_db()
+    assert (cluster.name, list(cluster.nodes.all())) == ("renamed", [node])
+    administrator = Client()
+    administrator.force_login(make_user(is_staff=True, is_superuser=True))
+    page = administrator.get(f"/admin/runs/cluster/{cluster.pk}/change/").content.decode()
+    assert 'name="nodes-0-machine"' not in page
+    assert 'name="name"' in page
+
+
+def test_database_keeps_nodes_of_cluster_in_use(cluster):
+    """Whatever program asks, and until the run has ended."""
+    run = make_run(make_sweep(database=make_database(cluster=cluster)), status="dispatched")
+    changes = [
+        lambda: cluster.nodes.update(machine=make_machine()),
+        lambda: cluster.nodes.all().delete(),
+        lambda: Node.objects.create(cluster=cluster, machine=make_machine(), position=7),
+    ]
+    for change in changes:
+        with pytest.raises(IntegrityError, match="a run uses this cluster"), transaction.atomic():
+            change()
+    lifecycle.transition(run.pk, "queued", actor="test")
+    assert cluster.nodes.update(position=3) == 1
+
+
 def test_it_refuses_clusters_that_cannot_be(operator):
     machine, other = make_machine(), make_machine()
     add = reverse("cluster-add")
@@ -229,7 +275,7 @@ def test_it_refuses_clusters_that_cannot_be(operator):
         ("127.0.0.1:6379", "loopback"),
         ("[::1]:6379", "loopback"),
         ("169.254.169.254:80", "link-local"),
-        ("192.0.2.7:6379", "outside the networks the operator allows (10.0.0.0/8)"),
+        ("192.0.2.7:6379", "outside the networks (10.0.0.0/8) that the operator of this site allows"),
         ("http://10.0.0.1:80", "write host:port"),
         ("10.0.0.1:63 79", "write host:port"),
     ],

@@ -1,4 +1,4 @@
-"""External servers lie where the operator allows it, and never on the site's own machine."""
+"""External servers are where the operator allows them; the site's own servers are refused always."""
 
 import ipaddress
 import socket
@@ -61,10 +61,54 @@ def test_it_refuses_the_sites_own_servers():
 
 def test_it_allows_the_operators_networks_only():
     assert refuse_address("192.0.2.7", 5432, ["192.0.2.0/24"]) == "192.0.2.7"
-    with pytest.raises(AddressRefused, match=r"outside the networks the operator allows \(198\.51\.100\.0/24\)"):
+    with pytest.raises(AddressRefused, match=r"outside the networks \(198\.51\.100\.0/24\)"):
         refuse_address("192.0.2.7", 5432, ["198.51.100.0/24"])
     with pytest.raises(AddressRefused, match="none yet"):
         refuse_address("192.0.2.7", 5432, [])
+
+
+@pytest.mark.parametrize(
+    ("host", "network"),
+    [
+        ("127.0.0.1", "127.0.0.0/8"),
+        ("127.8.8.8", "127.8.0.0/16"),
+        ("::1", "::1/128"),
+        ("::ffff:127.0.0.1", "127.0.0.0/8"),
+    ],
+)
+def test_allows_loopback_that_the_setting_names(host, network):
+    assert ipaddress.ip_address(refuse_address(host, 6390, [network])).is_loopback
+
+
+def test_allows_own_address_that_the_setting_names(monkeypatch):
+    monkeypatch.setattr("benchsite.addresses.own_addresses", lambda: frozenset({ipaddress.ip_address("10.1.2.3")}))
+    assert refuse_address("10.1.2.3", 6390, ["10.1.2.3/32"]) == "10.1.2.3"
+    with pytest.raises(AddressRefused, match=r"adding 10\.1\.2\.3/32 to BENCHSITE_EXTERNAL_NETWORKS"):
+        refuse_address("10.1.2.3", 6390, ["10.0.0.0/8"])
+
+
+def test_refusal_says_what_to_add_to_the_setting():
+    with pytest.raises(AddressRefused, match=r"adding 127\.0\.0\.0/8 to BENCHSITE_EXTERNAL_NETWORKS"):
+        refuse_address("127.0.0.1", 6390, [])
+
+
+@pytest.mark.parametrize("own", ["127.0.0.1", "localhost", "::1", "10.1.2.3"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.9.9.9", "localhost", "::1", "0.0.0.0", "::", "::ffff:127.0.0.1", "10.1.2.3"]
+)
+def test_refuses_own_servers_by_every_spelling(monkeypatch, host, own):
+    """A server that listens on one address of this machine may be reached by another."""
+    here = {ipaddress.ip_address(address) for address in ("127.0.0.1", "::1", "10.1.2.3")}
+    monkeypatch.setattr("benchsite.addresses.own_addresses", lambda: frozenset(here))
+    local = ["127.0.0.0/8", "::1/128", "10.1.2.3/32", "0.0.0.0/32", "::/128"]
+    with pytest.raises(AddressRefused, match="BENCHSITE_EXTERNAL_NETWORKS cannot allow it"):
+        refuse_address(host, 5432, local, own_servers=[(own, 5432)])
+
+
+def test_refuses_own_server_by_host_name(monkeypatch):
+    resolving(monkeypatch, "127.0.0.1")
+    with pytest.raises(AddressRefused, match=r"db\.example \(127\.0\.0\.1\) port 5432 is a server of this site"):
+        refuse_address("db.example", 5432, ["127.0.0.0/8"], own_servers=[("127.0.0.1", 5432)])
 
 
 def test_it_refuses_a_name_of_which_one_address_is_bad(monkeypatch):

@@ -7,7 +7,7 @@ from benchsite.teams.models import Notice
 from runs import finishing, lifecycle
 from runs.models import Ending, Run
 from runs.models.run import Status
-from runs.tests.factories import make_run, make_sweep
+from runs.tests.factories import claim_run, make_run, make_sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -22,9 +22,9 @@ def waiting(sweep, **fields):
 
 
 def end(run, to=Status.SUCCEEDED):
-    lifecycle.dispatch(run)
+    lifecycle.dispatch([run])
     reason = "" if to == Status.SUCCEEDED else "client_failed"
-    lifecycle.finish(run, lifecycle.claim(run, "test"), to, reason=reason)
+    lifecycle.finish(run, claim_run(run, "test"), to, reason=reason)
 
 
 def test_it_waits_for_the_last_run(sweep):
@@ -57,9 +57,9 @@ def test_a_load_that_failed_is_counted_and_its_cause_said(sweep):
     loading = make_sweep(team=sweep.team, matrix=sweep.matrix, phase="load", name="load redis")
     load = make_run(loading, status="queued", name="load redis")
     make_run(sweep, status="queued", needs=load)
-    lifecycle.dispatch(load.pk)
+    lifecycle.dispatch([load.pk])
     detail = "There is no image “redis:7.2”.\nPull it on the machine of the worker."
-    claim = lifecycle.claim(load.pk, "test")
+    claim = claim_run(load.pk, "test")
     lifecycle.finish(load.pk, claim, Status.FAILED, reason="server_did_not_start", detail=detail)
     assert finishing.look() == 1
     told = Notice.objects.get()
@@ -78,8 +78,8 @@ def test_a_load_that_failed_is_counted_and_its_cause_said(sweep):
 
 def test_of_several_failures_the_first_is_said_and_what_it_printed_is_cut(sweep):
     first, last = waiting(sweep, threads=1), waiting(sweep, threads=2)
-    lifecycle.dispatch(first)
-    lifecycle.finish(first, lifecycle.claim(first, "test"), Status.FAILED, reason="client_failed", detail="x" * 9000)
+    lifecycle.dispatch([first])
+    lifecycle.finish(first, claim_run(first, "test"), Status.FAILED, reason="client_failed", detail="x" * 9000)
     end(last, Status.FAILED)
     finishing.look()
     told = Notice.objects.get()

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from runs.models import Run
 from runs.pages.matrix import matrix_page
-from runs.pages.queue import queue
+from runs.pages.queue import last_of_lanes, queue
 from runs.tests.factories import (
     make_database,
     make_load_generator,
@@ -35,7 +35,7 @@ def sweep(team):
 
 
 def page_of(matrix):
-    return matrix_page(matrix, queue())
+    return matrix_page(matrix, queue(last_of_lanes(matrix)).rows)
 
 
 def test_a_matrix_that_was_not_submitted_leads_to_the_builder(client_in, team):

@@ -3,7 +3,7 @@
 import pytest
 from django.db.models import Count
 
-from runs.models import Cluster, Database, Run, RunEvent, Sweep
+from runs.models import Cluster, Database, LoadGenerator, Node, Run, RunEvent, Sweep
 from runs.planning import PlanError, expand, preview, stored_plan, submit
 from runs.tests.factories import (
     make_cluster,
@@ -146,7 +146,7 @@ def test_it_names_both_numbers_when_threads_are_too_few(study):
         ({"bindings": {"redis": DIGEST}}, "load_generators", "make bindings"),
         ({"clients": 0}, "load_generators", "at least one load generator"),
         ({"ladder": "target", "rungs": [1000]}, "threads", "number of threads"),
-        ({"processes_per_generator": 3}, "processes_per_generator", "1 client at a time, not 3"),
+        ({"processes_per_generator": 3}, "processes_per_generator", "runs 1 at a time"),
         ({"max_measure_s": 60}, "max_measure_s", "shortest"),
         ({"modes": ("sometimes",)}, "entries", "sometimes"),
         ({"resets": {"repeat": "restart"}}, "resets", "repeats"),
@@ -159,6 +159,16 @@ def test_it_refuses_a_plan_that_cannot_run(study, fields, field, words):
     assert any(problem.field == field and words in problem.message for problem in problems), problems
 
 
+@pytest.mark.parametrize(("slots", "refused"), [((2, 4), False), ((4, 1), True)], ids=["enough", "one too small"])
+def test_the_smallest_generator_limits_the_clients(study, slots, refused):
+    matrix = study(processes_per_generator=2, rungs=[4, 8])
+    for generator, count in zip(LoadGenerator.objects.order_by("name"), slots, strict=True):
+        LoadGenerator.objects.filter(pk=generator.pk).update(slots=count)
+    problems = preview(stored_plan(matrix)).problems
+    assert [problem.field for problem in problems] == ["processes_per_generator"] * refused
+    assert not refused or "runs 1 at a time" in problems[0].message
+
+
 def test_a_docker_cluster_starts_one_server_of_a_tag(study):
     matrix = study(modes=("off-wait-1",))
     Cluster.objects.update(provisioner="docker")
@@ -168,6 +178,20 @@ def test_a_docker_cluster_starts_one_server_of_a_tag(study):
     assert "version '7 beta' is no tag of the image redis" in said
     Database.objects.update(version="7.4")
     assert "tag" not in " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
+
+
+def test_warns_of_two_modes_on_one_external_server(study):
+    """By its address: two clusters may stand for one server."""
+    matrix = study(modes=("always", "everysec"))
+    other = make_cluster(team=matrix.team, provisioner="external")
+    Cluster.objects.filter(team=matrix.team).update(provisioner="external")
+    Node.objects.filter(cluster__team=matrix.team).update(address="10.1.2.3:6379")
+    matrix.entries.filter(database__system="postgresql").delete()
+    matrix.entries.filter(mode="everysec").update(database=make_database(cluster=other))
+    [warning] = [text for text in preview(stored_plan(matrix)).warnings if "10.1.2.3:6379" in text]
+    assert "is used in the modes always, everysec, which want different values of appendfsync." in warning
+    Node.objects.filter(cluster=other).update(address="10.1.2.4:6379")
+    assert not [text for text in preview(stored_plan(matrix)).warnings if "external server" in text]
 
 
 def test_it_refuses_no_records(study):

@@ -207,6 +207,16 @@ def test_it_says_how_many_clients_were_merged(client_in, sweep):
     assert "3 of 4" in page
 
 
+def test_shows_what_driving_cost(client_in, sweep):
+    """Two clients share one worker: each has half of its CPU time."""
+    run, generator = make_run(sweep, clients=0), make_load_generator()
+    driving = {"window_s": 10.0, "client_cpu_s": 0.2, "worker_cpu_s": 0.1}
+    for number in range(2):
+        make_client_run(run, generator=generator, number=number, facts={"driving": driving})
+    page = text_of(client_in.get(url(run)))
+    assert page.count('2.5 <span class="muted small">0.25 s</span>') == 2
+
+
 def test_return_codes_stand_with_their_share(client_in, sweep):
     run = make_run(sweep, measurements=[measurement("READ", 1.0, returns={"OK": 75, "NOT_FOUND": 25})])
     page = text_of(client_in.get(url(run)))

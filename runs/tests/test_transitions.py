@@ -9,9 +9,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from runs import lifecycle
-from runs.models import Run, RunEvent
+from runs.models import Ending, Run, RunEvent
 from runs.models.run import Reason, Status
-from runs.tests.factories import make_run, make_sweep, make_user
+from runs.tests.factories import claim_run, make_run, make_sweep, make_user
 
 pytestmark = pytest.mark.django_db
 ENDS = set(Status.terminal())
@@ -27,7 +27,7 @@ def test_it_allows_exactly_the_listed_transitions(old, new):
     fields = {"reason": Reason.TIMEOUT} if new in (Status.FAILED, Status.CANCELLED) else {}
     if new == Status.RUNNING:
         fields = {"claim": uuid.uuid4(), "heartbeat_at": Now()}
-        move = lambda: lifecycle.claim(run.pk, "test")  # noqa: E731
+        move = lambda: claim_run(run.pk, "test")  # noqa: E731
     else:
         move = lambda: lifecycle.transition(run.pk, new, actor="test", **fields)  # noqa: E731
     events = RunEvent.objects.filter(run=run, kind="status", actor="test")
@@ -52,7 +52,7 @@ def test_it_allows_exactly_the_listed_transitions(old, new):
 
 def test_it_refuses_a_finish_with_another_claim():
     run = run_in(Status.DISPATCHED)
-    mine = lifecycle.claim(run.pk, "first")
+    mine = claim_run(run.pk, "first")
     assert mine
     with pytest.raises(lifecycle.ClaimLost):
         lifecycle.finish(run.pk, uuid.uuid4(), Status.SUCCEEDED)
@@ -63,7 +63,7 @@ def test_it_refuses_a_finish_with_another_claim():
 
 def test_it_tells_a_reaped_conductor_that_its_claim_is_lost():
     run = run_in(Status.DISPATCHED)
-    mine = lifecycle.claim(run.pk, "first")
+    mine = claim_run(run.pk, "first")
     Run.objects.filter(pk=run.pk).update(heartbeat_at=Now() - 2 * lifecycle.CLAIM_SILENT_AFTER)
     assert lifecycle.reap() == [run.pk]
     run.refresh_from_db()
@@ -76,15 +76,16 @@ def test_it_tells_a_reaped_conductor_that_its_claim_is_lost():
 
 def test_it_gives_back_a_run_that_nobody_claimed():
     run = run_in(Status.DISPATCHED)
-    Run.objects.filter(pk=run.pk).update(dispatched_at=Now() - 2 * lifecycle.UNCLAIMED_AFTER)
+    Run.objects.filter(pk=run.pk).update(dispatched_at=Now() - 2 * lifecycle.UNCLAIMED_AFTER, reserved_at=Now())
     lifecycle.reap()
     run.refresh_from_db()
-    assert (run.status, run.dispatched_at) == (Status.QUEUED, None)
+    # With its old reservation it would come before the runs of all other teams.
+    assert (run.status, run.dispatched_at, run.reserved_at) == (Status.QUEUED, None, None)
 
 
 def test_it_leaves_a_living_claim_alone():
     run = run_in(Status.DISPATCHED)
-    lifecycle.claim(run.pk, "first")
+    claim_run(run.pk, "first")
     assert lifecycle.reap() == []
 
 
@@ -98,6 +99,34 @@ def test_it_cancels_at_once_what_waits_and_asks_for_what_runs():
     assert (waiting.status, waiting.reason) == (Status.CANCELLED, Reason.CANCELLED_BY_USER)
     assert running.status == Status.RUNNING
     assert running.cancel_requested_at
+
+
+@pytest.mark.parametrize("dependants", [1, 20])
+def test_cancels_whole_matrix_in_constant_queries(dependants, django_assert_max_num_queries):
+    """A load, the runs that need it, and a run that is being measured on another cluster."""
+    user, sweep = make_user(), make_sweep()
+    load = make_run(make_sweep(matrix=sweep.matrix, phase="load"), status=Status.QUEUED, phase="load")
+    runs = [make_run(sweep, status=Status.QUEUED, needs=load, repeat=n + 1) for n in range(dependants)]
+    active = make_run(make_sweep(matrix=sweep.matrix), status=Status.RUNNING)
+    with django_assert_max_num_queries(20):
+        assert lifecycle.request_cancel_matrix(sweep.matrix, user) == dependants + 2
+    for run in [load, *runs]:
+        run.refresh_from_db()
+        assert (run.status, run.events.last().actor) == (Status.CANCELLED, user.get_username())
+    active.refresh_from_db()
+    assert active.cancel_requested_at
+    assert Ending.objects.filter(matrix=sweep.matrix).count() == 1
+
+
+@pytest.mark.parametrize("dependants", [1, 20])
+def test_ends_dependants_in_constant_queries(dependants, django_assert_max_num_queries):
+    sweep = make_sweep()
+    load = make_run(make_sweep(matrix=sweep.matrix, phase="load"), status=Status.RUNNING, phase="load")
+    for number in range(dependants):
+        make_run(sweep, status=Status.QUEUED, needs=load, repeat=number + 1)
+    with django_assert_max_num_queries(20):
+        lifecycle.transition(load.pk, Status.FAILED, actor="test", reason=Reason.LOAD_FAILED)
+    assert Run.objects.filter(needs=load, status=Status.CANCELLED, reason=Reason.LOAD_FAILED).count() == dependants
 
 
 def test_it_ends_what_needs_a_failed_load():
@@ -130,7 +159,7 @@ def test_one_of_many_conductors_wins_a_claim():
     def race() -> None:
         try:
             start.wait()
-            if lifecycle.claim(run.pk, "racer"):
+            if claim_run(run.pk, "racer"):
                 won.append(1)
         finally:
             connection.close()

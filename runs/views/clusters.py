@@ -5,13 +5,21 @@ import uuid
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, is_operator, owned_or_404, team_of, team_required
+from benchsite.teams.permissions import (
+    has_role,
+    is_operator,
+    owned_or_404,
+    team_of,
+    team_required,
+    user_of,
+)
+from runs.data_confirmations import TargetRow, confirm, target_rows, withdraw
 from runs.forms.clusters import MORE_ROWS, ClusterForm
 from runs.models import Cluster
 from runs.models.plan import Provisioner
@@ -45,6 +53,7 @@ def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
             "cluster": found,
             "nodes": found.nodes.select_related("machine"),
             "databases": found.databases.all(),
+            "targets": target_rows(found),
             "may_edit": may_edit(request, found),
             "may_add_database": has_role(request, Role.RUNNER),
         },
@@ -69,6 +78,41 @@ def cluster_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     found = owned_or_404(Cluster.objects.all(), request, pk)
     refuse_unless_allowed(request, found)
     return delete_page(request, found, kind="cluster", back=reverse("cluster", args=[found.pk]), done="clusters")
+
+
+@require_http_methods(["GET", "POST"])
+@team_required
+def cluster_confirm(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """GET says what Benchsite would write and delete in the target `?target=`, POST confirms it."""
+    cluster, row = _target_or_404(request, pk)
+    if row.system is None:
+        raise Http404
+    if request.method == "POST":
+        confirm(cluster, row.target, user_of(request))
+        messages.success(request, f"Benchsite may write and delete in {row.target}.")
+        return redirect("cluster", pk=cluster.pk)
+    return render(request, "runs/clusters/confirm.html", {"cluster": cluster, "row": row})
+
+
+@require_POST
+@team_required
+def cluster_withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    cluster, row = _target_or_404(request, pk)
+    if row.confirmation is not None:
+        withdraw(row.confirmation, user_of(request))
+        messages.success(request, f"The confirmation for {row.target} was withdrawn.")
+    return redirect("cluster", pk=cluster.pk)
+
+
+def _target_or_404(request: HttpRequest, pk: uuid.UUID) -> tuple[Cluster, TargetRow]:
+    """The cluster, if the person may edit it, and its target that the request names."""
+    cluster = owned_or_404(Cluster.objects.all(), request, pk)
+    refuse_unless_allowed(request, cluster)
+    target = request.POST.get("target") or request.GET.get("target")
+    for row in target_rows(cluster):
+        if row.target == target:
+            return cluster, row
+    raise Http404
 
 
 def may_edit(request: HttpRequest, found: Cluster | None) -> bool:

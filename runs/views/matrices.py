@@ -16,7 +16,7 @@ from benchsite.teams.permissions import has_role, owned_or_404, role_required, t
 from runs.forms.exclusions import Exclusion
 from runs.forms.following import study_asked
 from runs.forms.matrices import MatrixForm
-from runs.models import Matrix
+from runs.models import Matrix, Run
 from runs.pages.building import Grid, grid_of
 from runs.pages.matrices import COUNTED, counted, state_of
 from runs.pages.queue import queue
@@ -159,8 +159,8 @@ def foresee(form: MatrixForm) -> dict[str, object]:
     found = preview(plan)
     now = timezone.now()
     wanted = {g.machine_id for g in plan.generators} | {m for e in plan.entries for m in e.database.machine_ids}
-    before = [row.forecast.ends_at for row in queue(now) if {str(machine.pk) for machine in row.machines} & wanted]
-    start = max([now, *(end for end in before if end)])
+    free_at = queue(Run.objects.none(), now).free_at
+    start = max([now, *(ends_at for machine, ends_at in free_at.items() if str(machine) in wanted)])
     ends_at = start + timedelta(seconds=found.seconds)
     return {
         "foreseen": Foreseen(found, grid_of(plan, found), start, ends_at, start > now),

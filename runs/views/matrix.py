@@ -12,7 +12,7 @@ from benchsite.teams.permissions import has_role, owned_or_404, role_required, t
 from runs import annotating, lifecycle, live
 from runs.models import Matrix
 from runs.pages.matrix import Progress, matrix_page
-from runs.pages.queue import queue
+from runs.pages.queue import last_of_lanes, queue
 from runs.studies.templates import templates
 
 MATRICES = Matrix.objects.select_related("team", "created_by")
@@ -42,7 +42,7 @@ def matrix_live(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 
 
 def _context(request: HttpRequest, found: Matrix) -> dict[str, object]:
-    page = matrix_page(found, queue())
+    page = matrix_page(found, queue(last_of_lanes(found)).rows)
     return {
         "matrix": found,
         "page": page,

@@ -65,7 +65,7 @@ def _context(request: HttpRequest, found: Run) -> dict[str, object]:
     return context | {
         "way": way_of(found),
         # The queue is read for a run that waits in it; while one measures, its page costs the site as little as it can.
-        "place": None if running else next((row for row in queue() if row.run.pk == found.pk), None),
+        "place": None if running else queue(Run.objects.filter(pk=found.pk)).row_of(found),
         "silent": [] if running else waited_for_in_vain([found.pk]).get(found.pk, []),
         "live": live.read(found.pk) if running else None,
         "clients": clients_of(found),

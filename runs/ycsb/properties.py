@@ -265,6 +265,17 @@ def proportions(properties: Mapping[str, str]) -> dict[str, float]:
     return {operation: weight / total for operation, weight in weights.items() if weight > 0}
 
 
+def inserts(properties: Mapping[str, str]) -> bool:
+    """Whether any of the checked workload's operations add records."""
+    return float(properties.get("insertproportion", "0")) > 0
+
+
+def writes(properties: Mapping[str, str]) -> bool:
+    """Whether any of the checked workload's operations add or change records."""
+    changing = ("updateproportion", "insertproportion", "readmodifywriteproportion")
+    return any(float(properties.get(name, "0")) > 0 for name in changing)
+
+
 def _number(properties: Mapping[str, str], name: str) -> float:
     return float(properties.get(name, WORKLOAD_PROPERTIES[name].default or 0))
 

@@ -7,7 +7,7 @@ from workers.provision.administration import (
     AdministrationError,
     administration_for,
 )
-from workers.provision.choosing import container_site, own_servers, provisioner_for, this_site
+from workers.provision.choosing import container_site, provisioner_for, this_site
 from workers.provision.disk import DiskProbe, probe_disk
 from workers.provision.docker import DockerProvisioner
 from workers.provision.engine import ContainerSite, EngineError
@@ -47,7 +47,6 @@ __all__ = [
     "administration_for",
     "container_site",
     "free_port",
-    "own_servers",
     "probe_disk",
     "provisioner_for",
     "read_back",

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from benchsite.addresses import servers_of
+from benchsite.own_servers import own_servers
 from workers.provision.docker import DockerProvisioner
 from workers.provision.engine import ContainerSite
 from workers.provision.external import ExternalProvisioner
@@ -35,10 +35,10 @@ def this_site() -> Site:
 
 
 def container_site() -> ContainerSite:
-    """What the operator has settled about containers. The mark tells nothing of the secret it is made with."""
+    """What the operator has settled about containers."""
     return ContainerSite(
         engine=settings.DOCKER_HOST,
-        mark=salted_hmac("benchsite.containers", str(settings.VAR_DIR)).hexdigest()[:12],
+        mark=site_marks()[0],
         network=settings.DOCKER_NETWORK,
         pull=settings.DOCKER_PULL,
         memory_bytes=settings.DOCKER_MEMORY_MB * 1024**2,
@@ -46,6 +46,9 @@ def container_site() -> ContainerSite:
     )
 
 
-def own_servers() -> list[tuple[str, int]]:
-    """Host and port of the site's own PostgreSQL and Redis, where they listen on TCP."""
-    return servers_of((settings.DATABASE_URL, settings.REDIS_URL))
+def site_marks() -> list[str]:
+    """What tells this site's containers and data sets from another site's: made with today's secret key, then with
+    those of before. A mark tells nothing of its key.
+    """
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    return [salted_hmac("benchsite.containers", str(settings.VAR_DIR), secret=key).hexdigest()[:12] for key in keys]

@@ -20,7 +20,7 @@ class ExternalProvisioner:
         self._server: Server | None = None
 
     def start(self) -> Server:
-        """Connects. Raises ServerDidNotStart for an address nobody may use and where nothing answers."""
+        """Connects. Raises ServerDidNotStart for an address nobody may use and a server that clients could not use."""
         system = self.wanted.system
         default_port = int(system.binding.properties[system.binding.endpoint.port].default or 0)
         # Connected to is the address that was checked, not the name, which might point elsewhere a moment later.
@@ -36,7 +36,7 @@ class ExternalProvisioner:
             administration.ping()
             version = administration.server_version()
         except AdministrationError as error:
-            raise ServerDidNotStart(f"The server at {self.wanted.address} does not answer: {error}") from error
+            raise ServerDidNotStart(f"The server at {self.wanted.address} cannot be used: {error}") from error
         self._server = Server(
             wanted=self.wanted,
             host=host,

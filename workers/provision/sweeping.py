@@ -10,14 +10,17 @@ from docker.errors import NotFound
 from workers.provision.engine import DEPLOYMENT_LABEL, SITE_LABEL, ContainerSite, connected
 
 
-def sweep(site: ContainerSite, keep: Collection[str]) -> list[str]:
-    """Removes all containers of this site, and the volumes of deployments that are not in `keep`; names what it
-    removed. Other sites' are never touched. Raises EngineError.
+def sweep(site: ContainerSite, keep: Collection[str], running: Collection[str] = ()) -> list[str]:
+    """Removes the containers of this site, and the volumes of deployments that are not in `keep`; names what it
+    removed. Containers of deployments in `running` belong to another conductor and stay. Other sites' are never
+    touched. Raises EngineError.
     """
     removed = []
     ours = {"label": f"{SITE_LABEL}={site.mark}"}
     with connected(site.engine) as engine:
         for container in engine.containers.list(all=True, filters=ours, ignore_removed=True):
+            if container.labels.get(DEPLOYMENT_LABEL) in running:
+                continue
             try:
                 container.remove(force=True, v=True)
             except NotFound:

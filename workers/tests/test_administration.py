@@ -1,52 +1,92 @@
-"""Counting and emptying what a load has written, and nothing else."""
+"""Counting and deleting the records with certain keys, and nothing else."""
 
 import psycopg
 import pytest
 import redis
 
-from workers.provision import AdministrationError, administration_for
+from workers.provision import AdministrationError, Server, administration_for
 
 pytestmark = pytest.mark.slow
 
 
-def test_it_counts_redis_records_without_the_index(servers):
+def redis_client(server: Server) -> "redis.Redis":
+    return redis.Redis(server.host, server.port, password=server.password, decode_responses=True)
+
+
+def postgresql_session(server: Server) -> "psycopg.Connection":
+    return psycopg.connect(
+        host=server.host, port=server.port, user="ycsb", password=server.password, dbname="ycsb", autocommit=True
+    )
+
+
+def test_redis_deletes_only_these_keys(servers):
     server = servers("redis", "off").start()
     administration = server.administration
-    with redis.Redis(server.host, server.port, password=server.password) as client:
+    with redis_client(server) as client:
+        assert administration.content("usertable") == ""
         for number in range(7):
             client.hset(f"user{number}", "field0", "x")
-        assert administration.count_rows("usertable") == 7
-        client.zadd("usertable:index", {"user0": 0})
-        assert administration.count_rows("usertable") == 7
-        administration.drop_data("usertable")
+            client.zadd("usertable:index", {f"user{number}": 0})
+        keys = ["user0", "user1", "user9"]
+        assert administration.count_keys("usertable", keys) == 2
+        assert administration.delete_keys("usertable", keys) == 2
+        assert client.dbsize() == 6 and client.zcard("usertable:index") == 5
+        assert administration.delete_keys("usertable", [f"user{number}" for number in range(7)]) == 5
         assert client.dbsize() == 0
 
 
-def test_it_never_empties_a_redis_with_other_keys(servers):
+def test_redis_size_counts_the_index_where_nothing_is_marked(servers):
     server = servers("redis", "off").start()
-    with redis.Redis(server.host, server.port, password=server.password) as client:
-        client.set("orders:1", "x")
-        with pytest.raises(AdministrationError, match=r"'orders:1' among them.*redis\.database"):
-            server.administration.create_schema("usertable", 10)
-        assert client.exists("orders:1")
+    with redis_client(server) as client:
+        client.zadd("usertable:index", {"user0": 0})
+        assert server.administration.size("usertable") == 1
+        assert server.administration.content("usertable") == "the key 'usertable:index'"
+        server.administration.write_marker("usertable", "{}", replaces="")
+        assert server.administration.size("usertable") == 0
 
 
-def test_it_makes_and_drops_its_own_table(servers):
+def test_postgresql_deletes_only_these_rows(servers):
     server = servers("postgresql", "off").start()
     administration = server.administration
-    administration.create_schema("usertable", 3, "f")
-    with psycopg.connect(
-        host=server.host, port=server.port, user="ycsb", password=server.password, dbname="ycsb", autocommit=True
-    ) as session:
-        session.execute("INSERT INTO usertable (ycsb_key, f0, f1, f2) VALUES ('user1', 'a', 'b', 'c')")
-        assert administration.count_rows("usertable") == 1
-        administration.create_schema("usertable", 3)
-        assert administration.count_rows("usertable") == 0
-        administration.drop_data("usertable")
-        administration.drop_data("usertable")
-        session.execute("CREATE TABLE usertable (mine int)")
-    with pytest.raises(AdministrationError, match="that Benchsite did not make"):
-        administration.create_schema("usertable", 3)
+    assert administration.content("usertable") == ""
+    assert administration.create_table("usertable", ["f0", "f1"], "{}")
+    assert not administration.create_table("usertable", ["f0", "f1"], "{}")
+    with postgresql_session(server) as session:
+        session.execute("INSERT INTO usertable SELECT 'user' || n, 'a', 'b' FROM generate_series(1, 5) n")
+        assert administration.content("usertable") == "the rows of table usertable"
+        keys = ["user1", "user2", "user9"]
+        assert administration.count_keys("usertable", keys) == 2
+        assert administration.delete_keys("usertable", keys) == 2
+        assert administration.size("usertable") == 3
+        assert not administration.drop_empty_table("usertable")
+        session.execute("DELETE FROM usertable")
+        assert administration.drop_empty_table("usertable")
+        assert session.execute("SELECT to_regclass('usertable')").fetchone() == (None,)
+
+
+@pytest.mark.parametrize("system", ["redis", "postgresql"])
+def test_marker_is_written_only_over_the_expected_marker(servers, system):
+    administration = servers(system, "off").start().administration
+    if system == "postgresql":
+        administration.create_table("usertable", ["f0"], "")
+    assert administration.write_marker("usertable", '{"n": 1}', replaces="")
+    assert not administration.write_marker("usertable", '{"n": 2}', replaces="")
+    assert not administration.write_marker("usertable", '{"n": 2}', replaces='{"n": 0}')
+    assert administration.read_marker("usertable") == '{"n": 1}'
+    assert administration.write_marker("usertable", '{"n": 2}', replaces='{"n": 1}')
+    assert administration.read_marker("usertable") == '{"n": 2}'
+
+
+def test_postgresql_marker_keeps_the_comment_of_the_owner(servers):
+    server = servers("postgresql", "off").start()
+    with postgresql_session(server) as session:
+        session.execute("CREATE TABLE usertable (ycsb_key text PRIMARY KEY, f0 text)")
+        session.execute("COMMENT ON TABLE usertable IS 'ours: ask Ada'")
+        assert server.administration.write_marker("usertable", "{}", replaces="", fields=["f0"])
+        comment = session.execute("SELECT obj_description('usertable'::regclass)").fetchone()
+        assert comment == ("ours: ask Ada\nBenchsite data set: {}",)
+        with pytest.raises(AdministrationError, match="has no column f1"):
+            server.administration.write_marker("usertable", "{}", replaces="{}", fields=["f0", "f1"])
 
 
 @pytest.mark.parametrize(("system", "mode"), [("redis", "off"), ("postgresql", "off")])

@@ -3,19 +3,23 @@
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
+from benchsite.teams.models import new_id
 from runs import lifecycle
 from runs.models import Deployment, LoadGenerator, Run
-from runs.models.run import Status
+from runs.models.run import Reason, Status
 from runs.planning import submit
 from runs.tests.factories import (
+    claim_run,
     make_cluster,
     make_database,
     make_load_generator,
     make_machine,
     make_matrix,
+    make_run,
+    make_sweep,
     make_team,
     make_workload,
 )
@@ -45,7 +49,7 @@ def runs_of(matrix):
 
 
 def succeed(run):
-    claim = lifecycle.claim(run.pk, "test")
+    claim = claim_run(run.pk, "test")
     lifecycle.finish(run.pk, claim, Status.SUCCEEDED)
     scheduling.release([run.pk])
 
@@ -80,10 +84,39 @@ def test_it_waits_for_a_silent_load_generator(matrix):
     assert scheduling.tick() == []
 
 
+def test_waits_for_active_run_of_cluster_with_other_nodes(matrix):
+    """The node of a running cluster was replaced before that was refused: the queue waits, and nothing is raised."""
+    Run.objects.filter(pk=runs_of(matrix)[1].pk).update(needs=None)
+    scheduling.tick()
+    Lease.objects.update(machine=make_machine())
+    assert scheduling.tick() == []
+
+
+REFUSE_TO_DISPATCH = """
+SET CONSTRAINTS ALL IMMEDIATE;
+CREATE FUNCTION refuse_to_dispatch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'not this run' USING ERRCODE = 'integrity_constraint_violation'; END $$;
+CREATE TRIGGER refuse_to_dispatch BEFORE UPDATE ON runs_run
+    FOR EACH ROW WHEN (NEW.name = 'broken' AND NEW.status = 'dispatched') EXECUTE FUNCTION refuse_to_dispatch();
+"""
+
+
+def test_run_that_cannot_start_fails_alone():
+    """PostgreSQL refuses to dispatch the first run of the queue; the others start in the same tick."""
+    broken, *healthy = (make_run(make_sweep(), status="queued", name=name) for name in ("broken", "second", "third"))
+    with connection.cursor() as cursor:
+        cursor.execute(REFUSE_TO_DISPATCH)
+    assert set(scheduling.tick()) == {run.pk for run in healthy}
+    broken.refresh_from_db()
+    assert (broken.status, broken.reason) == (Status.FAILED, Reason.INTERNAL_ERROR)
+    assert "IntegrityError: not this run" in broken.events.last().text
+    assert not Lease.objects.filter(run=broken).exists()
+
+
 def test_it_frees_the_machines_of_an_ended_run(matrix):
     load, *_ = runs_of(matrix)
     scheduling.tick()
-    claim = lifecycle.claim(load.pk, "test")
+    claim = claim_run(load.pk, "test")
     lifecycle.finish(load.pk, claim, Status.SUCCEEDED)
     scheduling.reap()
     assert not Lease.objects.exists()
@@ -145,3 +178,61 @@ def test_resuming_repeats_only_what_is_missing(matrix, user):
     lifecycle.request_cancel(second, user)
     assert lifecycle.resume(matrix, user) == 1
     assert lifecycle.resume(matrix, user) == 0
+
+
+def test_decision_takes_constant_queries(django_assert_max_num_queries):
+    """Ten clusters with ten runs each, and one that lacks its data set: as many statements as for one cluster."""
+    generator = make_load_generator()
+    for _ in range(10):
+        sweep = make_sweep()
+        for number in range(10):
+            make_run(sweep, status="queued", repeat=number + 1, position=number)
+    make_run(make_sweep(), status="queued", generators=[generator])
+    with django_assert_max_num_queries(21):
+        assert len(scheduling.tick()) == 11
+
+
+def test_finds_run_behind_long_blocked_queue():
+    """Three hundred runs of one cluster wait for a silent load generator; another lane of that cluster does not."""
+    sweep, silent = make_sweep(), make_load_generator(last_seen_at=None)
+    first = make_run(sweep, status="queued", generators=[silent])
+    copies = [
+        Run(**{field.attname: getattr(first, field.attname) for field in Run._meta.concrete_fields}) for _ in range(300)
+    ]
+    for number, copy in enumerate(copies, start=2):
+        copy.pk, copy.repeat, copy.position = new_id(), number, number
+    Run.objects.bulk_create(copies)
+    through = Run.load_generators.through
+    through.objects.bulk_create(through(run=copy, loadgenerator=silent) for copy in copies)
+    behind = make_run(sweep, status="queued", repeat=400, position=400, generators=[make_load_generator()])
+    assert scheduling.tick() == [behind.pk]
+
+
+def test_wide_run_keeps_its_reservation_between_looks():
+    """The reservation stands in the run's row; a run of one machine starts there only when the wide one has started."""
+    near, far = make_machine(), make_machine()
+    team = make_team()
+    clusters = [make_cluster(team=team, machines=machines) for machines in ([near, far], [near], [far])]
+    wide, busy, narrow = [
+        make_run(make_sweep(database=make_database(cluster=cluster)), status="queued", position=n)
+        for n, cluster in enumerate(clusters)
+    ]
+    Lease.objects.create(machine=near, run=busy)
+    Run.objects.filter(pk=busy.pk).update(status="dispatched", expected_s=5)
+    assert scheduling.tick() == []
+    wide.refresh_from_db()
+    assert wide.reserved_at
+    lifecycle.transition(busy.pk, Status.CANCELLED, actor="test", reason=Reason.CANCELLED_BY_USER)
+    scheduling.release([busy.pk])
+    assert scheduling.tick() == [wide.pk]
+    assert scheduling.tick() == []
+    assert Lease.objects.filter(run=wide).count() == 2
+    assert Run.objects.get(pk=narrow.pk).status == Status.QUEUED
+
+
+def test_cluster_of_merging_run_is_idle():
+    """A run that merges its output elsewhere has given its machines back."""
+    sweep = make_sweep()
+    make_run(sweep, status="running", stage="collecting")
+    following = make_run(sweep, status="queued", repeat=2)
+    assert scheduling.tick() == [following.pk]

@@ -1,9 +1,13 @@
 """A server that somebody else runs is checked, connected to and left alone."""
 
+import re
+
+import psycopg
 import pytest
 
+from benchsite.own_servers import own_servers
 from runs.catalog import load_catalog
-from workers.provision import ExternalProvisioner, ServerDidNotStart, Wanted, own_servers, provisioner_for
+from workers.provision import ExternalProvisioner, ServerDidNotStart, Wanted, provisioner_for
 from workers.provision.servers import ProvisionError
 
 REDIS = load_catalog().system("redis")
@@ -21,34 +25,59 @@ def test_it_refuses_this_machine():
 
 
 @pytest.mark.slow
-def test_it_connects_and_leaves_the_server_alone(servers, monkeypatch):
-    """The one server at hand is on loopback, so the check of the address is the only thing left out."""
-    monkeypatch.setattr("workers.provision.external.refuse_address", lambda host, port, *args, **options: host)
+def test_it_connects_and_leaves_the_server_alone(servers):
     running = servers("redis", "off").start()
-    external = ExternalProvisioner(
-        wanted(f"127.0.0.1:{running.port}", **{"redis.password": running.password}), allowed_networks=[]
-    )
-    server = external.start()
+
+    def external(password: str) -> ExternalProvisioner:
+        properties = {"redis.password": password}
+        return ExternalProvisioner(wanted(f"127.0.0.1:{running.port}", **properties), allowed_networks=["127.0.0.0/8"])
+
+    right = external(running.password)
+    server = right.start()
     assert (server.version, server.folder, server.process) == (running.version, "", {})
-    assert external.alive()
-    external.stop()
-    external.remove()
+    assert right.alive()
+    right.stop()
+    right.remove()
     running.administration.ping()
-    wrong = ExternalProvisioner(wanted(f"127.0.0.1:{running.port}", **{"redis.password": "wrong"}), allowed_networks=[])
-    with pytest.raises(ServerDidNotStart, match="does not answer"):
+    wrong = external("wrong")
+    with pytest.raises(ServerDidNotStart, match="cannot be used: Redis at"):
         wrong.start()
     assert not wrong.alive()
 
 
-def test_it_knows_the_sites_own_servers(settings):
+def test_lists_the_sites_own_servers(settings):
     settings.DATABASE_URL = "postgresql://u:p@db.example/benchsite"
     settings.REDIS_URL = "redis://127.0.0.1:6399/4"
-    assert own_servers() == [("db.example", 5432), ("127.0.0.1", 6399)]
+    settings.WEB_PORT, settings.PUBLIC_URL = 8123, "https://bench.example"
+    web = [("127.0.0.1", 8123), ("bench.example", 443)]
+    assert own_servers() == [("db.example", 5432), ("127.0.0.1", 6399), *web]
     settings.DATABASE_URL = "postgresql://benchsite@/benchsite?host=/run/sockets"
     settings.REDIS_URL = "unix:///run/redis.sock?db=0"
-    assert own_servers() == []
+    assert own_servers() == web
 
 
 def test_it_says_which_clusters_it_cannot_start():
     with pytest.raises(ProvisionError, match="no clusters of kind borrowed"):
         provisioner_for("borrowed", wanted("db.example"))
+
+
+@pytest.mark.slow
+def test_explains_a_missing_postgresql_database(servers):
+    running = servers("postgresql", "off").start()
+    record = load_catalog().system("postgresql")
+    properties = {"postgresql.password": running.password, "postgresql.database": "Lab"}
+    missing = Wanted(
+        deployment="one",
+        system=record,
+        mode=record.mode("off"),
+        address=f"127.0.0.1:{running.port}",
+        binding_properties=properties,
+    )
+    with pytest.raises(ServerDidNotStart) as refused:
+        ExternalProvisioner(missing, allowed_networks=["127.0.0.0/8"]).start()
+    assert 'has no database Lab. Create it there: CREATE DATABASE "Lab" OWNER "ycsb";' in str(refused.value)
+    with psycopg.connect(
+        host=running.host, port=running.port, user="ycsb", password=running.password, dbname="ycsb", autocommit=True
+    ) as session:
+        session.execute(re.search("CREATE DATABASE [^;]+", str(refused.value))[0])
+    assert ExternalProvisioner(missing, allowed_networks=["127.0.0.0/8"]).start().version

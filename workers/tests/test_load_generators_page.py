@@ -26,7 +26,7 @@ def states(client):
 def test_without_any_it_says_how_to_start_one(client_in):
     page = text_of(client_in.get(URL))
     assert "No load generator yet" in page
-    assert "celery -A benchsite worker" in page
+    assert "manage.py component generator" in page
 
 
 def test_each_has_its_state(client_in, team):

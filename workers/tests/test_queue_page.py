@@ -95,6 +95,32 @@ def test_a_viewer_cannot_cancel(team, sweep):
     assert "/cancel/" not in text_of(viewer_of(team).get(URL))
 
 
+def test_run_waits_for_machine_that_is_reserved(client_in, team, generator):
+    """The wide run keeps a free machine for itself; the run behind it says so."""
+    wide = make_run(make_sweep(team=team), status="queued", generators=[generator], reserved_at=timezone.now())
+    make_run(make_sweep(team=team, name="narrow"), status="queued", generators=[generator], position=2)
+    first, second = waiting(client_in)
+    assert first.waits_for == "the scheduler"
+    assert second.waits_for == f"machine {generator.machine.name}, reserved for {wide.name}"
+
+
+def test_runs_that_are_not_shown_count(client_in, team, monkeypatch, generator):
+    """The page shows two of five runs; the predicted end and the home page's run follow from all of them."""
+    monkeypatch.setattr("workers.views.MAX_SHOWN", 2)
+    sweep = make_sweep(team=make_team())
+    for position in range(4):
+        make_run(sweep, status="queued", generators=[generator], position=position, repeat=position + 1, expected_s=100)
+    make_run(make_sweep(team=team), status="queued", generators=[generator], position=9, expected_s=100)
+    response = client_in.get(URL)
+    assert [line.row.position for line in response.context["waiting"]] == [1, 2]
+    assert "The first 2 of 5." in text_of(response)
+    home = client_in.get("/").context["home"]
+    (line,) = home.queue
+    assert (line.row.position, home.others_waiting) == (5, 4)
+    for seconds, moment in ((400, line.row.forecast.starts_at), (500, response.context["ends_at"])):
+        assert abs((moment - timezone.now()).total_seconds() - seconds) < 20
+
+
 def test_ugly_text_stays_text(client_in, sweep):
     make_run(sweep, name=UGLY, status="queued")
     assert "<script>alert" not in text_of(client_in.get(URL))

@@ -19,11 +19,10 @@ from runs.models import Upload
 from runs.tests.factories import make_machine, make_run, make_sweep, make_team, make_user
 from runs.tests.importing import answers, bring, import_folder, sent, summary
 from runs.uploading import life
-from workers import uploads
-from workers.management.commands.scheduler import Command
+from workers import conductors, uploads
+from workers.conductor_service import ConductorService
 from workers.models import Lease
 from workers.presence import host_key
-from workers.tasks import read
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -62,41 +61,6 @@ def test_a_second_delivery_does_nothing(waiting):
 
 
 @pytest.fixture
-def scheduler(monkeypatch):
-    """A scheduler that has just been started; what it sends is noted."""
-    command = Command()
-    command.named, command.looked_after, command.expired = {}, -1e9, -1e9
-    named = []
-    monkeypatch.setattr(command, "_send", lambda task, row_id: named.append(row_id) if task is read else None)
-
-    def tick():
-        command.looked_after = -1e9
-        command._tick()
-        return named
-
-    return tick
-
-
-@pytest.mark.django_db
-def test_the_scheduler_names_an_upload_once_and_only_while_no_run_measures(waiting, scheduler):
-    _, upload = waiting
-    lease = measure_here()
-    assert scheduler() == []
-    lease.delete()
-    assert scheduler() == [upload.pk]
-    assert scheduler() == [upload.pk]  # It was named a moment ago.
-
-
-@pytest.mark.django_db
-def test_the_scheduler_takes_up_what_a_lost_worker_left(waiting, scheduler):
-    _, upload = waiting
-    life.begin(upload.pk)
-    assert scheduler() == []
-    Upload.objects.update(heartbeat_at=Now() - timedelta(minutes=2))
-    assert scheduler() == [upload.pk]
-
-
-@pytest.fixture
 def children(settings, import_folder, tmp_path, monkeypatch):
     """Children of this test see its database and its folders."""
     settings.VAR_DIR = tmp_path  # without a folder for logs
@@ -121,6 +85,34 @@ def test_a_child_reads_and_saves(waiting, children):
     upload.refresh_from_db()
     assert upload.state == "saved", upload.error
     assert upload.runs.get().throughput_ops_s == 10_000
+
+
+@pytest.mark.django_db(transaction=True)
+def test_conductor_reads_an_upload_only_while_no_run_measures(waiting, children):
+    _, upload = waiting
+    service = ConductorService(conductors.register(conductors.take_identity(), 1))
+    lease = measure_here()
+    service._look_after()
+    assert service._count("upload") == 0
+    lease.delete()
+    service._look_after()
+    service._look_after()  # It is being read already.
+    assert service._count("upload") == 1
+    for thread in service._jobs.values():
+        thread.join()
+    upload.refresh_from_db()
+    assert upload.state == "recognised"
+
+
+@pytest.mark.django_db
+def test_what_a_lost_worker_left_is_read_again(waiting):
+    _, upload = waiting
+    life.begin(upload.pk)
+    life.reap()
+    assert life.waiting() is None
+    Upload.objects.update(heartbeat_at=Now() - timedelta(minutes=2))
+    life.reap()
+    assert life.waiting() == upload
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 def write_rows(server: Server, rows: int) -> None:
     """As the clients' bindings lay records out."""
-    server.administration.create_schema("usertable", 2)
+    server.administration.create_table("usertable", ["field0", "field1"], "{}")
     if server.wanted.system.slug == "redis":
         with redis.Redis(server.host, server.port, password=server.password) as client:
             for number in range(rows):
@@ -43,7 +43,7 @@ def test_a_planned_stop_keeps_every_row(servers, system, mode):
     assert processes_of(provisioner.folder) == []
     assert not provisioner.alive()
     again = provisioner.start()
-    assert again.administration.count_rows("usertable") == 500
+    assert again.administration.size("usertable") == 500
 
 
 def test_a_hard_stop_loses_what_was_only_in_memory(servers):
@@ -51,14 +51,14 @@ def test_a_hard_stop_loses_what_was_only_in_memory(servers):
     write_rows(provisioner.start(), 20)
     provisioner.stop(planned=False)
     assert processes_of(provisioner.folder) == []
-    assert provisioner.start().administration.count_rows("usertable") == 0
+    assert provisioner.start().administration.size("usertable") == 0
 
 
 def test_a_hard_stop_keeps_what_was_forced_to_disk(servers):
     provisioner = servers("postgresql", "on")
     write_rows(provisioner.start(), 20)
     provisioner.stop(planned=False)
-    assert provisioner.start().administration.count_rows("usertable") == 20
+    assert provisioner.start().administration.size("usertable") == 20
 
 
 def test_removing_deletes_the_data(servers):
@@ -81,7 +81,7 @@ def test_it_sees_a_server_that_died(servers):
         time.sleep(0.05)
     assert not provisioner.alive()
     provisioner.stop()  # Nothing is left to stop.
-    assert provisioner.start().administration.count_rows("usertable") == 0
+    assert provisioner.start().administration.size("usertable") == 0
 
 
 OWNER = """

@@ -1,18 +1,16 @@
 """`manage.py bench`: how fast Benchsite itself is, measured on a private site of its own."""
 
-import os
-import sys
 from argparse import ArgumentParser
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchsite.bench import driver, overhead, pages, queueing, reading, reports, uploads
+from benchsite.bench import driver, fleet_queue, overhead, pages, queueing, reading, reports, uploads
 from benchsite.bench.live import BenchmarkFailed, forget_earlier
 from benchsite.bench.report import Report
+from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import Site, SiteError
 from workers.manifests import ManifestError
 from workers.provision.ports import free_port
@@ -30,6 +28,7 @@ IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "text": reading.measure_text,
     "points": reading.measure_points,
     "pages": pages.measure,
+    "fleet": fleet_queue.measure,
 }
 NAMES = ("driver", *IN_PROCESSES, *ON_A_SITE)
 
@@ -41,7 +40,9 @@ class Command(BaseCommand):
         parser.add_argument("names", nargs="*", choices=[*NAMES, []], default=[], help="only these")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        _move_to_private_site()
+        # What is measured is how many uploads the site can take, and not how many it lets one token make.
+        no_limit = {"BENCHSITE_API_UPLOADS_PER_MINUTE": "0", "BENCHSITE_API_REQUESTS_PER_MINUTE": "0"}
+        restart_with_private_site(SITE_FOLDER, **no_limit)
         wanted = options["names"] or NAMES
         try:
             if "driver" in wanted:
@@ -65,15 +66,3 @@ class Command(BaseCommand):
     def _say(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
-
-
-def _move_to_private_site() -> None:
-    """Starts this program again with a `var/` of its own: no benchmark leaves rows or load on a site in use."""
-    if Path(settings.VAR_DIR) == SITE_FOLDER:
-        return
-    given_away = {"DATABASE_URL", "REDIS_URL", "BENCHSITE_WORK", "BENCHSITE_TARGETS", "BENCHSITE_ARTIFACTS"}
-    environment = {name: value for name, value in os.environ.items() if name not in given_away}
-    environment |= {"BENCHSITE_VAR": str(SITE_FOLDER), "BENCHSITE_YCSB": str(settings.YCSB_DIR)}
-    # What is measured is how many uploads the site can take, and not how many it lets one token make.
-    environment |= {"BENCHSITE_API_UPLOADS_PER_MINUTE": "0", "BENCHSITE_API_REQUESTS_PER_MINUTE": "0"}
-    os.execve(sys.executable, [sys.executable, *sys.argv], environment)

@@ -52,7 +52,12 @@ def component(name: str) -> Component:
         case "conductor":
             return components.conductor()
         case _:
-            return components.load_generator(generator_name() or _free_name(), timezone.now())
+            name = generator_name() or _free_name()
+            environment = {}
+            if not settings.GENERATOR_TOKEN and settings.GENERATOR_SITE_URL:
+                # On the site's own hosts, which reach its database.
+                environment = components.generator_environment(name, settings.GENERATOR_SITE_URL)
+            return components.load_generator(name, timezone.now(), environment)
 
 
 def _free_name() -> str:

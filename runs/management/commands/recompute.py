@@ -8,8 +8,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from runs.lifecycle import TransitionRefused
 from runs.models import Run
+from runs.models.run import Status
 from runs.recording.recompute import RecomputeSkipped, apply, rebuild
+from runs.recording.scheduled import Incomplete, complete, missing_evidence
+from runs.ycsb.errors import YcsbError
 
 AS_STORED, DIFFERS, SKIPPED = 0, 1, 2
 
@@ -17,7 +21,8 @@ AS_STORED, DIFFERS, SKIPPED = 0, 1, 2
 class Command(BaseCommand):
     help = (
         "Rebuild measurements, series, intervals and findings from artifacts, over the same window as now, and list "
-        "what differs from what is stored. The old numbers are kept as a measurement set that is not current. "
+        "what differs from what is stored. The old numbers are kept as a measurement set that is not current. A named "
+        "run that infrastructure broke is completed where its clients' output is complete. "
         f"Exit code {AS_STORED}: all is as computed; {DIFFERS}: --dry-run found differences; {SKIPPED}: a run could "
         "not be recomputed."
     )
@@ -43,6 +48,8 @@ class Command(BaseCommand):
 
     def _recompute(self, run: Run, *, dry: bool) -> int:
         """One run; what became of it."""
+        if run.status == Status.FAILED:
+            return self._complete(run, dry=dry)
         try:
             rebuilt = rebuild(run)
             if not dry:
@@ -55,6 +62,19 @@ class Command(BaseCommand):
         self.stdout.write(f"{run.pk} {run.name}")
         for difference in rebuilt.differences:
             self.stdout.write(f"  {difference}")
+        return DIFFERS
+
+    def _complete(self, run: Run, *, dry: bool) -> int:
+        """A run that failed: it succeeds where its clients' output is complete after all."""
+        try:
+            if dry and (missing := missing_evidence(run)):
+                raise Incomplete("; ".join(missing))
+            if not dry:
+                complete(run)
+        except (Incomplete, TransitionRefused, OSError, YcsbError) as error:
+            self.stderr.write(f"{run.pk} {run.name}: skipped, it failed and cannot be completed: {error}")
+            return SKIPPED
+        self.stdout.write(f"{run.pk} {run.name}: {'its output is complete' if dry else 'completed from its output'}")
         return DIFFERS
 
 

@@ -1,6 +1,6 @@
 """What Benchsite asks of every server under test beside the load itself. No Django."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,14 +49,37 @@ class Administration(Protocol):
     def replicas(self) -> int:
         """Copies that are connected and keep up."""
 
-    def create_schema(self, table: str, fieldcount: int, fieldnameprefix: str = "field") -> None:
-        """Makes what a load writes into, empty. Refuses to touch data that Benchsite did not make."""
+    # --- the data set: what `workers.provision.ownership` needs to know and to do
 
-    def drop_data(self, table: str) -> None:
-        """Removes what a load has written. Refuses to touch data that Benchsite did not make."""
+    key_batch: int  # how many keys one call of `count_keys` or `delete_keys` takes
+    has_tables: bool  # whether each table is a target of its own
 
-    def count_rows(self, table: str) -> int:
-        """The records that are there now."""
+    def content(self, table: str) -> str:
+        """What the target holds, as an example for a message; empty where it holds nothing, not even a marker."""
+
+    def size(self, table: str) -> int:
+        """How many records and other entries the target holds, without the marker and what belongs to its records."""
+
+    def read_marker(self, table: str) -> str:
+        """The JSON text of the target's marker; empty where there is none."""
+
+    def write_marker(self, table: str, marker: str, *, replaces: str, fields: Sequence[str] = ()) -> bool:
+        """Writes the marker into a target that exists, in one step with the check that it still has the marker
+        `replaces` (empty: none). False: another process was first. Raises AdministrationError too where the target
+        lacks one of the record's `fields`.
+        """
+
+    def create_table(self, table: str, fields: Sequence[str], marker: str) -> bool:
+        """Makes the table of a data set with its marker, in one step. False where it exists or none is needed."""
+
+    def drop_empty_table(self, table: str) -> bool:
+        """Drops the table if no row is left in it. Answers whether it did."""
+
+    def count_keys(self, table: str, keys: Sequence[str]) -> int:
+        """How many of the records with these keys are there."""
+
+    def delete_keys(self, table: str, keys: Sequence[str]) -> int:
+        """Deletes the records with these keys and nothing else. Answers how many there were."""
 
     def shut_down(self) -> bool:
         """Tells the server to end and to keep its data. False: the server does so at its stop signal anyway."""

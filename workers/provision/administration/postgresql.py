@@ -1,7 +1,7 @@
-"""PostgreSQL: settings as a client's session sees them, one table per data set, marked as Benchsite's."""
+"""PostgreSQL: settings as a client's session sees them, one table per data set, its marker in the table's comment."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import psycopg
@@ -11,24 +11,32 @@ from workers.provision.administration.base import Address, AdministrationError
 
 ANSWER_TIMEOUT_S = 10
 PING_TIMEOUT_S = 2  # libpq waits no shorter
-# A table with this comment was made by Benchsite; only such a one is ever dropped.
-MARK = "A data set of Benchsite; it is dropped and loaded again without asking."
+KEY_COLUMN = "ycsb_key"
+# The marker of a data set is the last line of its table's comment.
+MARKER_LINE = "Benchsite data set: "
+# The comment of earlier releases, which tells only who made the table.
+EARLIER_COMMENT = "A data set of Benchsite; it is dropped and loaded again without asking."
+EARLIER_MARKER = '{"created": true}'
 MAINTENANCE_DATABASE = "postgres"
+Session = psycopg.Connection[tuple[Any, ...]]
+
+
+class DatabaseMissing(AdministrationError):
+    """The server answers and has no database of the clients' name."""
 
 
 class PostgresqlAdministration:
     """One PostgreSQL server, asked as the clients' role in the clients' database."""
 
+    key_batch = 500_000  # some 20 MB, and few scans of the table
+    has_tables = True
+
     def __init__(self, address: Address) -> None:
         self.address = address
 
     def ping(self) -> None:
-        try:
-            with self._session(timeout_s=PING_TIMEOUT_S) as session:
-                session.execute("SELECT 1")
-        except AdministrationError as error:
-            if f'database "{self.address.database}" does not exist' not in str(error):
-                raise
+        with contextlib.suppress(DatabaseMissing), self._session(timeout_s=PING_TIMEOUT_S) as session:
+            session.execute("SELECT 1")
 
     def prepare(self) -> None:
         """Makes the clients' database where it is not there."""
@@ -58,40 +66,88 @@ class PostgresqlAdministration:
     def replicas(self) -> int:
         return self._number(sql.SQL("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"))
 
-    def create_schema(self, table: str, fieldcount: int, fieldnameprefix: str = "field") -> None:
-        """The key orders by bytes (collation C), as YCSB's scans expect, whatever the database's own collation."""
-        self.drop_data(table)
-        columns = [
-            sql.SQL("{} text").format(sql.Identifier(f"{fieldnameprefix}{number}")) for number in range(fieldcount)
-        ]
+    def content(self, table: str) -> str:
         with self._session() as session:
-            session.execute(
-                sql.SQL('CREATE TABLE {} (ycsb_key text COLLATE "C" PRIMARY KEY, {})').format(
-                    sql.Identifier(table), sql.SQL(", ").join(columns)
-                )
-            )
-            session.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(sql.Identifier(table), sql.Literal(MARK)))
+            if not _exists(session, table):
+                return ""
+            query = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(table))
+            row = session.execute(query).fetchone()
+        return f"the rows of table {table}" if row and row[0] else ""
 
-    def drop_data(self, table: str) -> None:
-        with self._session() as session:
-            found = session.execute(
-                "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE oid = to_regclass(%s)",
-                [sql.Identifier(table).as_string(session)],
-            ).fetchone()
-            if found is None:
-                return
-            if found[0] != MARK:
-                raise AdministrationError(
-                    f"Database {self.address.database} has a table {table} that Benchsite did not make. "
-                    "Drop it yourself, or choose another by postgresql.database."
-                )
-            session.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(table)))
-
-    def count_rows(self, table: str) -> int:
-        """Counts every row: an estimate could not show a lost one."""
+    def size(self, table: str) -> int:
+        """Counts every row: an estimate could not show a single foreign one."""
         return self._number(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table)), timeout_s=None)
 
+    def read_marker(self, table: str) -> str:
+        with self._session() as session:
+            return _comment(session, table)[1]
+
+    def write_marker(self, table: str, marker: str, *, replaces: str, fields: Sequence[str] = ()) -> bool:
+        with self._session() as session, _locked(session, table):
+            text, present = _comment(session, table)
+            if present != replaces or not _exists(session, table):
+                return False
+            missing = [field for field in (KEY_COLUMN, *fields) if field not in _columns(session, table)]
+            if fields and missing:
+                raise AdministrationError(
+                    f"Table {table} of database {self.address.database} has no column {missing[0]}, which the "
+                    "workload's records need. Drop the table, or choose another by the workload's table."
+                )
+            _write_comment(session, table, text, marker)
+        return True
+
+    def create_table(self, table: str, fields: Sequence[str], marker: str) -> bool:
+        """The key orders by bytes (collation C), as YCSB's scans expect, whatever the database's own collation."""
+        columns = sql.SQL(", ").join(sql.SQL("{} text").format(sql.Identifier(field)) for field in fields)
+        with self._session() as session, _locked(session, table):
+            if _exists(session, table):
+                return False
+            session.execute(
+                sql.SQL('CREATE TABLE {} ({} text COLLATE "C" PRIMARY KEY, {})').format(
+                    sql.Identifier(table), sql.Identifier(KEY_COLUMN), columns
+                )
+            )
+            _write_comment(session, table, "", marker)
+        return True
+
+    def drop_empty_table(self, table: str) -> bool:
+        name = sql.Identifier(table)
+        with self._session() as session, session.transaction():
+            session.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(name))
+            if session.execute(sql.SQL("SELECT FROM {} LIMIT 1").format(name)).fetchone() is not None:
+                return False
+            session.execute(sql.SQL("DROP TABLE {}").format(name))
+        return True
+
+    def count_keys(self, table: str, keys: Sequence[str]) -> int:
+        with self._keys(keys) as session:
+            query = "SELECT count(*) FROM {} JOIN benchsite_keys ON {} = key"
+            row = session.execute(_named(query, table, KEY_COLUMN)).fetchone()
+        return int(row[0]) if row else 0
+
+    def delete_keys(self, table: str, keys: Sequence[str]) -> int:
+        with self._keys(keys) as session:
+            return session.execute(
+                _named("DELETE FROM {} USING benchsite_keys WHERE {} = key", table, KEY_COLUMN)
+            ).rowcount
+
+    @contextlib.contextmanager
+    def _keys(self, keys: Sequence[str]) -> Iterator["Session"]:
+        """A transaction with the keys in a temporary table: joining it takes a quarter of the time of an array."""
+        with self._session(timeout_s=None) as session, session.transaction():
+            session.execute('CREATE TEMPORARY TABLE benchsite_keys (key text COLLATE "C") ON COMMIT DROP')
+            with session.cursor() as cursor, cursor.copy("COPY benchsite_keys FROM STDIN") as copy:
+                copy.write("\n".join(keys))
+            yield session
+
     def shut_down(self) -> bool:
+        return False
+
+    def _lacks_database(self) -> bool:
+        """By the server's own list: its messages may be in any language."""
+        with contextlib.suppress(AdministrationError), self._session(MAINTENANCE_DATABASE, PING_TIMEOUT_S) as session:
+            query = "SELECT 1 FROM pg_database WHERE datname = %s"
+            return session.execute(query, [self.address.database]).fetchone() is None
         return False
 
     def _number(self, query: sql.SQL | sql.Composed, timeout_s: int | None = ANSWER_TIMEOUT_S) -> int:
@@ -100,9 +156,7 @@ class PostgresqlAdministration:
         return int(row[0]) if row else 0
 
     @contextlib.contextmanager
-    def _session(
-        self, database: str | None = None, timeout_s: int | None = ANSWER_TIMEOUT_S
-    ) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
+    def _session(self, database: str | None = None, timeout_s: int | None = ANSWER_TIMEOUT_S) -> Iterator["Session"]:
         try:
             with psycopg.connect(
                 host=self.address.host,
@@ -118,4 +172,49 @@ class PostgresqlAdministration:
                 yield session
         except psycopg.Error as error:
             where = f"{self.address.host}:{self.address.port}"
+            if database is None and isinstance(error, psycopg.OperationalError) and self._lacks_database():
+                name, user = (sql.Identifier(text).as_string() for text in (self.address.database, self.address.user))
+                raise DatabaseMissing(
+                    f"PostgreSQL at {where} has no database {self.address.database}. Create it there: "
+                    f"CREATE DATABASE {name} OWNER {user}; or name another one by postgresql.database."
+                ) from error
             raise AdministrationError(f"PostgreSQL at {where}: {str(error).strip() or type(error).__name__}") from error
+
+
+def _named(query: str, *names: str) -> sql.Composed:
+    return sql.SQL(query).format(*(sql.Identifier(name) for name in names))
+
+
+@contextlib.contextmanager
+def _locked(session: Session, table: str) -> Iterator[None]:
+    """A transaction that only one process at a time, of whichever site, is in for this table."""
+    with session.transaction():
+        session.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"benchsite {table}"])
+        yield
+
+
+def _exists(session: Session, table: str) -> bool:
+    row = session.execute("SELECT to_regclass(%s) IS NOT NULL", [sql.Identifier(table).as_string(session)]).fetchone()
+    return bool(row and row[0])
+
+
+def _columns(session: Session, table: str) -> set[str]:
+    query = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
+    return {name for (name,) in session.execute(query, [sql.Identifier(table).as_string(session)])}
+
+
+def _comment(session: Session, table: str) -> tuple[str, str]:
+    """The comment that somebody else wrote, and the marker behind it; empty where there is none."""
+    query = "SELECT obj_description(to_regclass(%s), 'pg_class')"
+    row = session.execute(query, [sql.Identifier(table).as_string(session)]).fetchone()
+    comment = str(row[0]) if row and row[0] else ""
+    if comment == EARLIER_COMMENT:
+        return "", EARLIER_MARKER
+    text, _, last = comment.rpartition("\n")
+    return (text, last.removeprefix(MARKER_LINE)) if last.startswith(MARKER_LINE) else (comment, "")
+
+
+def _write_comment(session: Session, table: str, text: str, marker: str) -> None:
+    comment = f"{text}\n{MARKER_LINE}{marker}" if text else f"{MARKER_LINE}{marker}"
+    query = sql.SQL("COMMENT ON TABLE {} IS {}").format(sql.Identifier(table), sql.Literal(comment))
+    session.execute(query)

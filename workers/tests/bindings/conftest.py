@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import redis
 
@@ -50,7 +51,9 @@ class Target:
     def empty(self) -> None:
         """No records, no settings of an earlier test."""
         if self.manifest.binding == "postgresql":
-            administration(self.server.port).create_schema("usertable", 10)
+            with psycopg.connect(host="127.0.0.1", port=self.server.port, user="ycsb", dbname="ycsb") as session:
+                session.execute("DROP TABLE IF EXISTS usertable")
+            administration(self.server.port).create_table("usertable", [f"field{n}" for n in range(10)], "{}")
         else:
             with redis.Redis(port=self.server.port) as connection:
                 connection.flushall()

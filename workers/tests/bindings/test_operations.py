@@ -86,7 +86,7 @@ def test_a_write_that_too_few_replicas_have_is_an_error(redis_target: Target):
 def test_commits_of_its_own_keep_what_was_written(postgresql_target: Target):
     loaded = postgresql_target.load({"postgresql.autocommit": "false", "postgresql.synchronous_commit": "off"})
     assert loaded.returns == {"INSERT": {"OK": 1000}}
-    assert administration(postgresql_target.server.port).count_rows("usertable") == 1000
+    assert administration(postgresql_target.server.port).size("usertable") == 1000
 
 
 def test_a_table_that_is_not_there_is_a_bad_request(postgresql_target: Target):

@@ -1,0 +1,39 @@
+"""Two conductors of one machine; the one that carries out a run is killed."""
+
+import os
+import signal
+
+import pytest
+
+from benchsite import components
+from benchsite.tests.live_site import site
+from benchsite.tests.test_a_run_from_queue_to_verdict import servers_and_clients
+from runs.models import Conductor, Run
+from runs.models.run import Phase, Reason, Status
+
+__all__ = ["site"]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+
+def test_the_other_conductor_carries_out_what_a_killed_one_left(site):
+    site.parts["conductor-2"] = components.conductor("conductor-2")
+    site.start("conductor-2")
+    numbers = {"conductor": 1, "conductor-2": 2}
+    assert Conductor.objects.count() == 2
+    matrix = site.submit(("redis", "off"), rungs=[2], measure_s=6)
+    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    site.until_stage(run, "measuring")
+    run.refresh_from_db()
+    first = run.conductor
+    name = next(name for name, number in numbers.items() if first.name.endswith(f"-{number}"))
+    os.kill(site.pid(name), signal.SIGKILL)
+
+    site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 20, "the run to be ended")
+    ended = {ended.pk: ended for ended in site.until_ended(matrix)}
+    assert ended[run.pk].reason == Reason.WORKER_LOST
+    again = ended[run.reruns.get().pk]
+    assert (again.is_retry, again.status) == (True, Status.SUCCEEDED), again.reason_detail
+    assert again.conductor != first
+    # Nothing was done twice.
+    assert Run.objects.filter(matrix=matrix).count() == 4  # Load and run, both again: the data went with the server.
+    site.until(lambda: servers_and_clients() == [], 30, "servers and clients to be gone")

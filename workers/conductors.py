@@ -1,0 +1,150 @@
+"""Which conductor this process is, and what the processes of earlier conductors of this host left behind.
+
+Each process holds the lock of one file below `var/conductors`, whose content is its id. The kernel gives the lock back
+with the process, so a file without a lock belongs to a process that is gone: its runs can be ended at once.
+"""
+
+import contextlib
+import fcntl
+import logging
+import os
+import platform
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from runs import lifecycle
+from runs.models import Cluster, Conductor, Deployment, Node, Run
+from runs.models.plan import Provisioner
+from workers import scheduling, standing
+from workers.presence import host_key
+from workers.registry import end_earlier_lives
+
+log = logging.getLogger(__name__)
+MAX_CONDUCTORS = 64  # processes on one host
+LOCAL = (Provisioner.PROCESS, Provisioner.DOCKER)  # servers that a conductor starts itself
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """An id of this host, held by this process until `lock` is closed."""
+
+    id: uuid.UUID
+    number: int  # on this host, from 1
+    lock: int
+
+    def release(self) -> None:
+        os.close(self.lock)
+
+
+def take_identity() -> Identity:
+    """The lowest one that no process holds; a new one where all are held."""
+    folder = _folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(1, MAX_CONDUCTORS + 1):
+        if identity := _take(folder / str(number)):
+            return identity
+    raise RuntimeError(f"{MAX_CONDUCTORS} conductors run on this host already: stop one of them.")
+
+
+def register(identity: Identity, capacity: int) -> Conductor:
+    """Write the row of this process, and end what its earlier life left."""
+    conductor, _ = Conductor.objects.update_or_create(
+        pk=identity.id,
+        defaults={
+            "name": f"{platform.node()}-{identity.number}",
+            "host_key": host_key(),
+            "capacity": capacity,
+            "started_at": Now(),
+            "last_seen_at": Now(),
+        },
+    )
+    end_life(conductor.pk)
+    return conductor
+
+
+def end_lives_of_others() -> None:
+    """What conductors of this host left whose processes are gone."""
+    for identity in _free_identities():
+        try:
+            if Conductor.objects.filter(pk=identity.id).exists():
+                end_life(identity.id)
+                # Once: a process that takes this identity later writes the row anew.
+                Conductor.objects.filter(pk=identity.id).delete()
+        finally:
+            identity.release()
+
+
+def end_life(conductor_id: uuid.UUID) -> None:
+    """End the processes, forget the servers and end the claims of a conductor whose process is gone."""
+    end_earlier_lives(settings.GUARDED_DIR)
+    standing.forget_servers_of(conductor_id)
+    for run_id in scheduling.end_claims_of(conductor_id):
+        log.warning("Run %s was going on when its conductor ended; it is ended now.", run_id)
+
+
+def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:
+    """Claim a dispatched run that this conductor may carry out: the run's id and the claim, or None.
+
+    Servers that Benchsite starts are started by a conductor of their own machine. While one process has a server up
+    there, the other conductors leave the machine's runs to it.
+    """
+    runs = Run.objects.filter(cluster__in=_clusters_for(conductor))
+    held = Node.objects.filter(
+        cluster__provisioner__in=LOCAL,
+        cluster__deployments__state__in=standing.UP,
+        cluster__deployments__conductor__in=_living().exclude(pk=conductor.pk),
+    )
+    elsewhere = Cluster.objects.filter(provisioner__in=LOCAL, nodes__machine__in=held.values("machine"))
+    actor = f"conductor@{platform.node()}"
+    return lifecycle.claim_first(runs.exclude(cluster__in=elsewhere), actor, conductor)
+
+
+def deployments_to_tidy(conductor: Conductor) -> list[uuid.UUID]:
+    """Those that no run will need again, on machines of this conductor and not up in another living process."""
+    rows = Deployment.objects.filter(pk__in=scheduling.tidy_deployments(), cluster__in=_clusters_for(conductor))
+    rows = rows.exclude(conductor__in=_living().exclude(pk=conductor.pk))
+    return list(rows.values_list("pk", flat=True))
+
+
+def _clusters_for(conductor: Conductor) -> QuerySet[Cluster]:
+    here = Q(provisioner__in=LOCAL, nodes__machine__host_key=conductor.host_key)
+    return Cluster.objects.filter(here | Q(provisioner=Provisioner.EXTERNAL))
+
+
+def _living() -> QuerySet[Conductor]:
+    return Conductor.objects.filter(last_seen_at__gt=Now() - Conductor.SILENT_AFTER)
+
+
+def _free_identities() -> Iterator[Identity]:
+    for path in sorted(_folder().glob("[0-9]*")):
+        if identity := _take(path):
+            yield identity
+
+
+def _take(path: Path) -> Identity | None:
+    """The identity of this file, or None where a process holds it."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    # A copied disk must not make two hosts one conductor.
+    id_text, _, key = os.pread(lock, 200, 0).decode().strip().partition(" ")
+    with contextlib.suppress(ValueError):
+        if key == host_key():
+            return Identity(uuid.UUID(id_text), int(path.name), lock)
+    identity = Identity(uuid.uuid4(), int(path.name), lock)
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{identity.id} {host_key()}\n".encode(), 0)
+    return identity
+
+
+def _folder() -> Path:
+    return Path(settings.VAR_DIR) / "conductors"

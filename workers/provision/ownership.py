@@ -1,0 +1,207 @@
+"""Which data Benchsite may write and delete on a server under test: one rule for all systems and clients. No Django.
+
+A data set is written only where its target (a database number, a table) is empty or its owner confirmed it. A marker
+in the target says whose data set lies there and which keys it has. Data is deleted by generating these keys again, and
+only with the site's own marker.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from runs.ycsb.keys import KeyRange
+from runs.ycsb.properties import LARGEST_INT
+from workers.provision.administration import Administration
+
+# Inserts that failed leave gaps behind the loaded keys. Deleting ends where so many keys in a row are absent.
+MAX_GAP_KEYS = 100_000
+
+
+class DataNotOwned(Exception):
+    """The target holds data that Benchsite may not touch. Nothing was changed; the message says what to do."""
+
+
+class DataSetMissing(Exception):
+    """The target does not hold the data set that a run was to measure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """What is written beside a data set, as JSON. Markers of earlier releases lack most of it."""
+
+    site: str = ""
+    cluster: str = ""
+    table: str = ""
+    fingerprint: str = ""  # of the data set, as `runs.ycsb.properties.dataset` computes it
+    first: int = 0
+    end: int = 0
+    hashed: bool = True
+    zeropadding: int = 1
+    inserts: bool = True  # whether workloads may have inserted records from `end` on
+    was_empty: bool = False  # whether the target held nothing else when the data set was loaded
+    created: bool = False  # whether Benchsite made the table
+    at: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Marker":
+        """The marker of a JSON text. What is absent or of another type has its default, so it belongs to no site."""
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError):
+            content = None
+        values: dict[str, Any] = content if isinstance(content, dict) else {}
+        defaults = asdict(cls())
+        marker = cls(**{name: values[name] for name in defaults if type(values.get(name)) is type(defaults[name])})
+        return marker if 0 <= marker.first <= marker.end <= LARGEST_INT else cls()
+
+    def text(self) -> str:
+        return json.dumps(asdict(self))
+
+    @property
+    def keys(self) -> KeyRange:
+        return KeyRange(first=self.first, end=self.end, hashed=self.hashed, zeropadding=self.zeropadding)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataTarget:
+    """Where the data set of a run lies, and what its owner allows.
+
+    `name` and `remedy` are for messages: which target it is, and what the owner can do. `sites` are the marks of this
+    site, today's first. `confirmed`: the owner allows Benchsite to write beside other data and to take over data sets.
+    Every method raises AdministrationError where the server does not do what it is asked.
+    """
+
+    administration: Administration
+    name: str
+    remedy: str
+    sites: Sequence[str]
+    cluster: str
+    table: str
+    fields: Sequence[str]
+    fingerprint: str
+    keys: KeyRange
+    confirmed: bool
+
+    def prepare_load(self) -> str:
+        """Deletes the earlier data set and writes the marker of the new one, whose records a load may then write.
+
+        Answers what remains of other data, as a sentence; empty where the target was empty. Raises DataNotOwned.
+        """
+        text = self.administration.read_marker(self.table)
+        marker, content = Marker.parse(text), text or self.administration.content(self.table)
+        if not self.confirmed:
+            self._refuse_foreign_data(marker, text, content)
+        if not content:
+            self._mark(created=False, was_empty=True, replaces="")
+            return ""
+        marker, text = self._take_over(marker, text)
+        self._for_each_key(marker, self.administration.delete_keys)
+        others = self.administration.size(marker.table)
+        dropped = marker.created and self.administration.drop_empty_table(self.table)
+        new = self._mark(created=marker.created and not dropped, was_empty=not others, replaces="" if dropped else text)
+        if not others:
+            return ""
+        # The confirmation covers other data with keys of the new data set.
+        others -= self._for_each_key(new, self.administration.delete_keys)
+        return f"{others:,} other records remain in {self.name}; they are not part of the data set."
+
+    def require_data_set(self) -> None:
+        """Raises DataSetMissing where the target does not hold the run's data set, loaded by its own cluster."""
+        marker = Marker.parse(self.administration.read_marker(self.table))
+        if not self._owns(marker) or marker.fingerprint != self.fingerprint:
+            raise DataSetMissing(
+                f"{self.name} does not hold the data set of this run any more, or not as this cluster loaded it: "
+                "choose Run again, which loads it first."
+            )
+
+    def prepare_writes(self, *, inserts: bool) -> None:
+        """Before a workload that writes: raises DataNotOwned without the site's own marker or a confirmation.
+
+        `inserts`: the workload adds records, so the marker says that there may be more than were loaded.
+        """
+        text = self.administration.read_marker(self.table)
+        marker = Marker.parse(text)
+        if not self._owns(marker):
+            if not self.confirmed:
+                raise DataNotOwned(
+                    f"The workload writes into {self.name}, whose data Benchsite did not load. "
+                    f"Nothing was changed. {self.remedy}"
+                )
+        elif inserts and not marker.inserts:
+            self._write(replace(marker, inserts=True), text)
+
+    def count(self) -> int:
+        """How many of the data set's own records are there."""
+        batches = self.keys.batches(self.administration.key_batch)
+        return sum(self.administration.count_keys(self.table, batch) for batch in batches)
+
+    def _owns(self, marker: Marker) -> bool:
+        # A table that was renamed took its marker along, and is a data set that somebody wanted to keep.
+        same_table = marker.table == self.table or not self.administration.has_tables
+        return marker.site in self.sites and marker.cluster == self.cluster and same_table
+
+    def _refuse_foreign_data(self, marker: Marker, text: str, content: str) -> None:
+        if self._owns(marker):
+            others = self.administration.size(marker.table)
+            others -= self._for_each_key(marker, self.administration.count_keys)
+            problem = f"holds {others:,} records beside the data set that Benchsite loaded" if others > 0 else ""
+        elif text:
+            source = "another cluster or another Benchsite site" if marker.site else "an earlier release of Benchsite"
+            problem = f"holds a data set of {source}"
+        else:
+            problem = f"holds data that Benchsite did not load, such as {content}" if content else ""
+        if problem:
+            raise DataNotOwned(f"{self.name} {problem}. Nothing was changed. {self.remedy}")
+
+    def _take_over(self, marker: Marker, text: str) -> tuple[Marker, str]:
+        """The own marker of what is about to be deleted, which is written first where there is none."""
+        if self._owns(marker):
+            return marker, text
+        known = marker if marker.end else replace(marker, **asdict(self.keys))
+        table = marker.table if marker.table and not self.administration.has_tables else self.table
+        marker = replace(known, site=self.sites[0], cluster=self.cluster, table=table, was_empty=False)
+        # Its own table is made anew, with other columns where the data set has others.
+        return marker, self._write(marker, text, () if marker.created else self.fields)
+
+    def _mark(self, *, created: bool, was_empty: bool, replaces: str) -> Marker:
+        """Writes the marker of the new data set, with the table where there is none."""
+        marker = Marker(
+            site=self.sites[0],
+            cluster=self.cluster,
+            table=self.table,
+            fingerprint=self.fingerprint,
+            inserts=False,
+            was_empty=was_empty,
+            created=True,
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            **asdict(self.keys),
+        )
+        if replaces or not self.administration.create_table(self.table, self.fields, marker.text()):
+            marker = replace(marker, created=created)
+            self._write(marker, replaces, self.fields)
+        return marker
+
+    def _write(self, marker: Marker, replaces: str, fields: Sequence[str] = ()) -> str:
+        text = marker.text()
+        if not self.administration.write_marker(self.table, text, replaces=replaces, fields=fields):
+            raise DataNotOwned(
+                f"Another run or another Benchsite site marked {self.name} as its own at the same moment. "
+                f"Nothing was loaded. {self.remedy}"
+            )
+        return text
+
+    def _for_each_key(self, marker: Marker, act: Callable[[str, Sequence[str]], int]) -> int:
+        """Acts on all keys of the marked data set, batch by batch; answers the sum of what it says."""
+        size = self.administration.key_batch
+        total = sum(act(marker.table, batch) for batch in marker.keys.batches(size))
+        # Hashes are no keys of anybody else. Plain numbers may be, where the target held other data.
+        if not marker.inserts or not (marker.hashed or marker.was_empty):
+            return total
+        first, absent = marker.end, 0
+        while absent < MAX_GAP_KEYS:
+            more = replace(marker.keys, first=first, end=first + min(size, MAX_GAP_KEYS))
+            number = sum(act(marker.table, batch) for batch in more.batches(size))
+            total, first, absent = total + number, more.end, 0 if number else absent + more.end - more.first
+        return total

@@ -1,0 +1,69 @@
+"""Load generators register with the site: whose name it is, on which machine, with which bindings."""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from runs.models import LoadGenerator, Machine
+
+
+class NameTaken(Exception):
+    """Another host has this load generator's name."""
+
+
+def register_machine(host_key: str, host_name: str, observed: dict[str, Any]) -> Machine:
+    """A host as a machine, with its facts as observed now; facts that people stated stay."""
+    with transaction.atomic():
+        machine, made = Machine.objects.select_for_update().get_or_create(
+            host_key=host_key, defaults={"name": _free_name(host_name), "facts": observed}
+        )
+        if not made:
+            machine.facts = {**machine.facts, **observed}
+            machine.save(update_fields=["facts"])
+    return machine
+
+
+def register_generator(
+    name: str,
+    *,
+    slots: int,
+    bindings: dict[str, str],
+    facts: dict[str, Any],
+    host_key: str,
+    host_name: str,
+    machine_facts: dict[str, Any],
+) -> LoadGenerator:
+    """A worker as a load generator that runs up to `slots` clients at once, with the digests of its bindings.
+
+    Raises NameTaken.
+    """
+    with transaction.atomic():
+        machine = register_machine(host_key, host_name, machine_facts)
+        holder = LoadGenerator.objects.select_for_update(of=("self",)).filter(name=name, may_move=False)
+        other = holder.exclude(machine=machine).select_related("machine").first()
+        if other is not None and other.machine.host_key:
+            raise NameTaken(
+                f"The load generator {name} belongs to the machine {other.machine.name}, and this is {machine.name}. "
+                "Choose another name (BENCHSITE_GENERATOR). If the load generator has moved, an operator presses "
+                '"Allow another host" on the page of load generators.'
+            )
+        generator, _ = LoadGenerator.objects.update_or_create(
+            name=name,
+            defaults={"machine": machine, "slots": slots, "bindings": bindings, "facts": facts, "may_move": False},
+        )
+        note_presence(name)
+    return generator
+
+
+def note_presence(name: str) -> bool:
+    """A sign of life. The moment is PostgreSQL's: liveness never compares two machines' clocks."""
+    return bool(LoadGenerator.objects.filter(name=name).update(last_seen_at=Now()))
+
+
+def _free_name(wanted: str) -> str:
+    """Two hosts may have one name: the second is told apart by a number."""
+    names = set(Machine.objects.filter(name__startswith=wanted).values_list("name", flat=True))
+    if wanted not in names:
+        return wanted
+    return next(f"{wanted}-{n}" for n in range(2, len(names) + 3) if f"{wanted}-{n}" not in names)

@@ -1,0 +1,144 @@
+"""A load generator's side of the site's HTTP API (`workers.generator_api`). No database.
+
+Every call can be repeated. `SiteUnreachable` means that it may succeed later; `SiteRefused` that it will not.
+"""
+
+import hashlib
+import io
+import json
+import time
+import uuid
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, Final
+from urllib.parse import quote, urlencode, urlsplit
+
+import urllib3
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from runs.ycsb.redact import redact
+
+TIMEOUT: Final = urllib3.Timeout(connect=5, read=20)
+# The site writes the whole file into its artifact store before it answers.
+UPLOAD_TIMEOUT: Final = urllib3.Timeout(connect=5, read=120)
+CLOCK_SAMPLES: Final = 7
+MAX_DETAIL: Final = 500  # characters of an answer that is no JSON
+RUN_DELETED: Final = "run_deleted"  # code of the answer (410) about a client run that exists nowhere
+
+
+class SiteUnreachable(Exception):
+    """The site did not answer, cannot do it now, or something else answered in its place (a proxy, another release)."""
+
+
+class SiteRefused(Exception):
+    """The site answered that it will not; `code` is RUN_DELETED or empty."""
+
+    def __init__(self, status: int, detail: str, code: str = "") -> None:
+        super().__init__(detail)
+        self.status, self.code = status, code
+
+
+class SiteClient:
+    """Requests to one site with one credential. Threads may share it."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._path = f"{urlsplit(url).path.rstrip('/')}/generator-api/v1/"
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self._pool = urllib3.connection_from_url(url, maxsize=4, retries=False, timeout=TIMEOUT)
+
+    def close(self) -> None:
+        """Close idle connections."""
+        self._pool.close()
+
+    def register(self, name: str, **fields: Any) -> str:
+        """The name of this host's machine; `name` must be that of the credential."""
+        return str(self._post(f"register?{urlencode({'name': name})}", fields)["machine"])
+
+    def note_presence(self, *, probed: bool) -> bool:
+        """Whether this ended a quarantine."""
+        return bool(self._post("presence", {"probed": probed})["released"])
+
+    def clock_offset_s(self) -> float:
+        """PostgreSQL's clock minus this host's, in seconds: of several answers the one that came fastest."""
+        best_trip, best_offset = float("inf"), 0.0
+        for _ in range(CLOCK_SAMPLES):
+            before = time.time()
+            now = float(self._request("GET", "clock")["now"])
+            after = time.time()
+            if after - before < best_trip:
+                best_trip, best_offset = after - before, now - (before + after) / 2
+        return best_offset
+
+    def claim(self, client_run: uuid.UUID, claim: uuid.UUID) -> dict[str, Any] | None:
+        """The client run's `order`, `window` and `label`; None where it was claimed before, or its run is over."""
+        answer = self._post(f"clients/{client_run}/claim", {"claim": str(claim)})
+        return answer if answer["claimed"] else None
+
+    def report(self, client_run: uuid.UUID, claim: uuid.UUID, **fields: Any) -> tuple[bool, float | None]:
+        """A heartbeat: whether the run goes on, and when its clients begin, in seconds since 1970."""
+        answer = self._post(f"clients/{client_run}/report", {"claim": str(claim), **fields})
+        return bool(answer["goes_on"]), answer["starts_at"]
+
+    def note_stopped(self, client_run: uuid.UUID, claim: uuid.UUID) -> None:
+        self._post(f"clients/{client_run}/stopped", {"claim": str(claim)})
+
+    def store_file(self, client_run: uuid.UUID, claim: uuid.UUID, kind: str, path: Path) -> None:
+        """Upload one file; all but histogram logs are redacted before they leave this host. Raises OSError, too."""
+        with path.open("rb") as file:
+            content: IO[bytes] = file
+            if kind == "hdr":
+                digest, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+                file.seek(0)
+            else:
+                text = redact(file.read().decode("utf-8", errors="replace")).encode()
+                digest, size, content = hashlib.sha256(text).hexdigest(), len(text), io.BytesIO(text)
+            query = urlencode({"claim": claim, "sha256": digest, "size": size})
+            self._request(
+                "PUT",
+                f"clients/{client_run}/files/{kind}/{quote(path.name, safe='')}?{query}",
+                body=content,
+                headers={**self._headers, "Content-Type": "application/octet-stream", "Content-Length": str(size)},
+                timeout=UPLOAD_TIMEOUT,
+            )
+
+    def complete(self, client_run: uuid.UUID, claim: uuid.UUID, result: dict[str, Any]) -> None:
+        self._post(f"clients/{client_run}/complete", {"claim": str(claim), **result})
+
+    def fail(self, client_run: uuid.UUID, claim: uuid.UUID, reason: str, detail: str) -> None:
+        body = {"claim": str(claim), "reason": reason, "reason_detail": detail}
+        self._post(f"clients/{client_run}/fail", body)
+
+    def _post(self, address: str, body: dict[str, Any]) -> Any:
+        return self._request("POST", address, body=json.dumps(body).encode())
+
+    def _request(self, method: str, address: str, **arguments: Any) -> Any:
+        arguments = {"headers": self._headers, **arguments}
+        try:
+            response = self._pool.request(method, self._path + address, **arguments)
+        except urllib3.exceptions.HTTPError as error:
+            raise SiteUnreachable(f"The site does not answer: {error}") from error
+        try:
+            answer = response.json()
+        except ValueError:
+            answer = None
+        if response.status == 200 and isinstance(answer, dict):
+            return answer
+        if not isinstance(answer, dict) or "detail" not in answer:
+            text = response.data[:MAX_DETAIL].decode(errors="replace")
+            raise SiteUnreachable(f"The answer {response.status} is not this API's: {text}")
+        detail = str(answer["detail"])
+        if response.status >= 500 or response.status in (408, 422, 429):
+            raise SiteUnreachable(detail)
+        raise SiteRefused(response.status, detail, str(answer.get("code", "")))
+
+
+@cache
+def site_client() -> SiteClient:
+    """This process's client. Raises ImproperlyConfigured."""
+    if not settings.GENERATOR_SITE_URL or not settings.GENERATOR_TOKEN:
+        raise ImproperlyConfigured(
+            "A load generator needs BENCHSITE_SITE_URL, the address of its site, and BENCHSITE_GENERATOR_TOKEN, the "
+            "credential that an operator makes on the page of load generators."
+        )
+    return SiteClient(settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN)

@@ -1,0 +1,170 @@
+"""The site's API for load generators: each reaches its own client runs alone, and every request can be repeated."""
+
+import hashlib
+import json
+import uuid
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from benchsite.teams.models import User
+from runs import artifacts
+from runs.models import Artifact, ClientRun, LoadGenerator, Run
+from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
+from runs.tests.pages import text_of
+from workers import credentials, presence
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+BASE = "/generator-api/v1"
+
+
+@pytest.fixture
+def client_run():
+    run = make_run(make_sweep(), threads=2, status="running")
+    return make_client_run(run, generator=make_load_generator(name="lab-1"), order={"threads": 2})
+
+
+def generator(name="lab-1", credential=None):
+    return Client(headers={"authorization": f"Bearer {credential or credentials.make(name, None)}"})
+
+
+@pytest.fixture
+def lab():
+    return generator()
+
+
+def post(client, path, **body):
+    return client.post(f"{BASE}/{path}", json.dumps(body), content_type="application/json")
+
+
+@pytest.fixture
+def claim(lab, client_run):
+    claim = str(uuid.uuid4())
+    assert post(lab, f"clients/{client_run.pk}/claim", claim=claim).json()["claimed"]
+    return claim
+
+
+def put(client, client_run, claim, kind, name, content, digest=None):
+    query = f"claim={claim}&size={len(content)}&sha256={digest or hashlib.sha256(content).hexdigest()}"
+    address = f"{BASE}/clients/{client_run.pk}/files/{kind}/{name}?{query}"
+    return client.put(address, content, content_type="application/octet-stream")
+
+
+@pytest.mark.parametrize("credential", ["", "x", "bsg_lab-1_" + "0" * 64, "bsg__", "bs_lab-1_" + "0" * 64, "bsg_\0_0"])
+def test_unknown_credential_is_refused(client_run, lab, credential):
+    answer = post(generator(credential=credential or "-"), "presence", probed=False)
+    assert answer.status_code == 401
+    assert "unknown or was revoked" in answer.json()["detail"]
+
+
+def test_a_new_credential_replaces_the_earlier_one(client_run, capsys):
+    call_command("generator_credential", "lab-1")
+    first = capsys.readouterr().out.strip()
+    assert post(generator(credential=first), "presence", probed=False).status_code == 200
+    call_command("generator_credential", "lab-1")
+    assert post(generator(credential=first), "presence", probed=False).status_code == 401
+    second = capsys.readouterr().out.strip()
+    call_command("generator_credential", "lab-1", "--revoke")
+    assert post(generator(credential=second), "presence", probed=False).status_code == 401
+
+
+def test_operator_makes_and_revokes_credentials(client_in, user, client_run):
+    address = reverse("load-generator-credential")
+    assert client_in.post(address, {"name": "lab-1"}).status_code == 403
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    page = client_in.post(address, {"name": "lab-1"})
+    assert page["Cache-Control"] == "no-store"
+    credential = page.context["credential"]
+    assert credential in text_of(page)
+    assert post(generator(credential=credential), "presence", probed=False).status_code == 200
+    client_in.post(address, {"name": "lab-1", "revoke": "1"})
+    assert post(generator(credential=credential), "presence", probed=False).status_code == 401
+
+
+@pytest.mark.parametrize("action", ["claim", "report", "stopped", "complete", "fail"])
+def test_client_runs_of_others_are_not_there(client_run, claim, action):
+    other = generator("lab-2")
+    body = {"claim": claim, "reason": "", "reason_detail": "", "exit_code": 0, "cpu_percent": None, "facts": {}}
+    assert post(other, f"clients/{client_run.pk}/{action}", **body).status_code == 404
+    assert put(other, client_run, claim, "hdr", "READ.hdr", b"x").status_code == 404
+    client_run.refresh_from_db()
+    assert client_run.state == ClientRun.State.STARTING
+
+
+def test_claim_is_won_once_and_can_be_repeated(lab, client_run, claim):
+    again = post(lab, f"clients/{client_run.pk}/claim", claim=claim).json()
+    assert (again["claimed"], again["order"]) == (True, {"threads": 2})
+    assert post(lab, f"clients/{client_run.pk}/claim", claim=str(uuid.uuid4())).json() == {"claimed": False}
+
+
+def test_report_tells_whether_the_run_goes_on(lab, client_run, claim):
+    report, run = f"clients/{client_run.pk}/report", Run.objects.filter(pk=client_run.run_id)
+    run.update(starts_at=None)
+    answer = post(lab, report, claim=claim, state="ready", clock_offset_s=0.5, facts={"java": "21"})
+    assert answer.json() == {"goes_on": True, "starts_at": None}
+    run.update(starts_at=client_run.created_at)
+    assert post(lab, report, claim=claim).json()["starts_at"] == client_run.created_at.timestamp()
+    client_run.refresh_from_db()
+    assert (client_run.state, client_run.clock_offset_s) == (ClientRun.State.READY, 0.5)
+    assert not post(lab, report, claim=str(uuid.uuid4())).json()["goes_on"]
+    run.update(cancel_requested_at=client_run.created_at)
+    assert not post(lab, report, claim=claim).json()["goes_on"]
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"claim": 7}', b'{"claim": "x"}'])
+def test_malformed_request_is_refused(lab, client_run, body):
+    answer = lab.post(f"{BASE}/clients/{client_run.pk}/report", body, content_type="application/json")
+    assert answer.status_code == 400
+
+
+def test_file_is_stored_once_and_redacted(lab, client_run, claim):
+    """Whatever the load generator did: the site redacts what it stores."""
+    for _ in range(2):
+        assert put(lab, client_run, claim, "hdr", "READ.hdr", b"\0" * 300_000).status_code == 200
+        assert put(lab, client_run, claim, "properties", "p", b"redis.password=geheim\n").status_code == 200
+    stored = {artifact.kind: artifacts.open_artifact(artifact) for artifact in Artifact.objects.all()}
+    assert stored == {"hdr": b"\0" * 300_000, "properties": b"redis.password=[redacted]\n"}
+
+
+def test_damaged_or_foreign_file_is_refused(lab, client_run, claim):
+    assert put(lab, client_run, claim, "hdr", "READ.hdr", b"abc", digest="0" * 64).status_code == 422
+    assert put(lab, client_run, claim, "stdout", "stdout.txt", b"abc", digest="0" * 64).status_code == 422
+    assert put(lab, client_run, claim, "server_log_x", "a", b"abc").status_code == 400
+    assert put(lab, client_run, str(uuid.uuid4()), "hdr", "READ.hdr", b"abc").status_code == 409
+    assert not Artifact.objects.exists()
+
+
+@pytest.mark.parametrize("action", ["claim", "report", "stopped", "complete", "fail"])
+def test_deleted_client_run_has_a_code_of_its_own(lab, client_run, claim, action):
+    body = {"claim": claim, "reason": "", "reason_detail": "", "exit_code": 0, "cpu_percent": None, "facts": {}}
+    refused = post(generator("lab-2"), f"clients/{client_run.pk}/{action}", **body)
+    assert (refused.status_code, "code" in refused.json()) == (404, False)
+    ClientRun.objects.filter(pk=client_run.pk).delete()
+    answer = post(lab, f"clients/{client_run.pk}/{action}", **body)
+    assert (answer.status_code, answer.json()["code"]) == (410, "run_deleted")
+
+
+def test_name_must_be_that_of_the_credential(lab):
+    answer = post(lab, "register?name=lab-2", **presence.description(2))
+    assert answer.status_code == 409
+    assert "called lab-2 (BENCHSITE_GENERATOR)" in answer.json()["detail"]
+    assert not LoadGenerator.objects.exists()
+    assert post(lab, "register?name=lab-1", **presence.description(2)).status_code == 200
+
+
+@pytest.mark.parametrize(("kind", "name"), [("hdr", "READ.hdr"), ("stdout", "stdout.txt")])
+def test_reads_no_more_than_the_declared_size(lab, client_run, claim, kind, name):
+    content = bytes(8 * artifacts.CHUNK)
+    query = f"claim={claim}&size=5&sha256={hashlib.sha256(content).hexdigest()}"
+    answer = lab.put(f"{BASE}/clients/{client_run.pk}/files/{kind}/{name}?{query}", content)
+    assert answer.status_code == 422
+    assert len(answer.wsgi_request.read()) >= 7 * artifacts.CHUNK - 6
+
+
+def test_nothing_is_stored_again_after_the_last_file(lab, client_run, claim):
+    body = {"claim": claim, "reason": "", "reason_detail": "", "exit_code": 0, "cpu_percent": None, "facts": {}}
+    assert post(lab, f"clients/{client_run.pk}/complete", **body).status_code == 200
+    assert put(lab, client_run, claim, "hdr", "READ.hdr", b"abc").status_code == 200
+    assert not Artifact.objects.exists()

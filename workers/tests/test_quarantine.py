@@ -1,0 +1,95 @@
+"""A load generator that does not start a client gets no run until it answers a probe or an operator releases it."""
+
+import pytest
+from django.urls import reverse
+
+from benchsite.teams.models import User
+from runs import generators
+from runs.models import LoadGenerator, Run
+from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep
+from runs.tests.pages import text_of
+from workers import presence, registration, scheduling
+from workers.tests.test_dispatching import matrix
+
+__all__ = ["matrix"]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+
+@pytest.fixture
+def operator(client_in, user):
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    return client_in
+
+
+def quarantine(generator, **fields):
+    run = make_run(make_sweep(), threads=2, status="running")
+    generators.quarantine(make_client_run(run, generator=generator, **fields))
+    generator.refresh_from_db()
+
+
+def test_quarantined_generator_gets_no_run(matrix):
+    generator = LoadGenerator.objects.first()
+    quarantine(generator)
+    assert scheduling.tick() == []
+    waiting = list(Run.objects.filter(matrix=matrix).values_list("pk", flat=True))
+    assert generators.waited_for_in_vain(waiting) == {pk: [generator.name] for pk in waiting}
+
+    assert generators.release(generator.name)
+    assert len(scheduling.tick()) == 1
+    assert not generators.release(generator.name)
+
+
+def test_quarantine_keeps_its_beginning():
+    generator = make_load_generator()
+    quarantine(generator)
+    began = generator.quarantined_at
+    quarantine(generator, state="starting")
+    assert generator.quarantined_at == began
+    assert "gave no sign of life" in generator.quarantine_reason
+
+
+def test_operator_reads_the_reason_and_releases(operator):
+    quarantine(make_load_generator(name="lab-1"))
+    page = text_of(operator.get("/load-generators/"))
+    assert "was not started within 15 s" in page
+    assert "Release" in page
+    answer = operator.post(reverse("load-generator-release"), {"name": "lab-1"}, follow=True)
+    assert "lab-1 is released from quarantine" in text_of(answer)
+    assert LoadGenerator.objects.get().quarantined_at is None
+
+
+@pytest.mark.parametrize("address", ["load-generator-release", "load-generator-allow-move"])
+def test_members_cannot_release(client_in, address):
+    generator = make_load_generator(name="lab-1")
+    quarantine(generator)
+    assert client_in.post(reverse(address), {"name": "lab-1"}).status_code == 403
+    generator.refresh_from_db()
+    assert generator.quarantined_at is not None
+    assert not generator.may_move
+
+
+def register():
+    registration.register_generator("lab-1", **presence.description(2))
+
+
+def test_second_host_is_refused(operator, monkeypatch):
+    """The same host may restart; another one gets the name once an operator allows it."""
+    monkeypatch.setenv("BENCHSITE_MACHINE", "first")
+    register()
+    register()
+    monkeypatch.setenv("BENCHSITE_MACHINE", "second")
+    with pytest.raises(registration.NameTaken, match="belongs to the machine first, and this is second"):
+        register()
+    assert LoadGenerator.objects.get().machine.name == "first"
+
+    operator.post(reverse("load-generator-allow-move"), {"name": "lab-1"})
+    register()
+    assert LoadGenerator.objects.get().machine.name == "second"
+    monkeypatch.setenv("BENCHSITE_MACHINE", "first")
+    with pytest.raises(registration.NameTaken):
+        register()
+
+
+def test_machine_without_host_is_taken_over():
+    make_load_generator(name="lab-1", machine=make_machine(host_key=None))
+    register()
