@@ -7,7 +7,7 @@ reserved machine only if they are predicted to end before the reserved run start
 
 import heapq
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -25,6 +25,7 @@ class Candidate:
     created_at: datetime
     position: int  # within its matrix
     machines: frozenset[UUID]  # of its cluster and of its load generators
+    conductors: frozenset[UUID]  # that may carry it out
     expected_s: float
     reserved_at: datetime | None = None  # since when its machines are reserved
 
@@ -38,16 +39,20 @@ class Choice:
 
 
 def choose(
-    candidates: Iterable[Candidate], busy: Mapping[UUID, datetime], last_served: Mapping[UUID, datetime], now: datetime
+    candidates: Iterable[Candidate],
+    busy: Mapping[UUID, datetime],
+    slots: Mapping[UUID, Sequence[datetime]],
+    last_served: Mapping[UUID, datetime],
+    now: datetime,
 ) -> Choice:
     """The runs to start now, and those whose machines are reserved from now on.
 
-    `busy` maps a machine to the predicted end of its run, `last_served` a team to the last start of one of its runs.
-    No two started runs share a machine, and none is busy. Older reservations come first, then the team that was served
-    longest ago; within a team priority, then age, then the place in the matrix. Only the first candidate of a team has
-    a reservation.
+    `busy` maps a machine to the predicted end of its run, `slots` a conductor to the times from which it can carry out
+    a further run, `last_served` a team to the last start of one of its runs. No two started runs share a machine or a
+    slot, and none of these is busy. Older reservations come first, then the team that was served longest ago; within a
+    team priority, then age, then the place in the matrix. Only the first candidate of a team has a reservation.
     """
-    machines, choice = _Machines(busy, now), Choice()
+    machines, choice = _Machines(busy, slots, now), Choice()
     teams: dict[UUID, deque[Candidate]] = defaultdict(deque)
     for candidate in sorted(candidates, key=_age):
         teams[candidate.team_id].append(candidate)
@@ -82,11 +87,25 @@ def _age(candidate: Candidate) -> tuple[int, datetime, int, UUID]:
     return -candidate.priority, candidate.created_at, candidate.position, candidate.run_id
 
 
-class _Machines:
-    """When each machine is predicted to be free, and from when it is reserved."""
+def take_slot(
+    slots: Mapping[UUID, MutableSequence[datetime]], conductors: Iterable[UUID], now: datetime, ends_at: datetime
+) -> bool:
+    """Take the slot of a run that ends at `ends_at`, of the conductor that has most free ones. False: none has any."""
+    free = {conductor: sum(time <= now for time in slots[conductor]) for conductor in conductors if conductor in slots}
+    conductor = max(sorted(free), key=free.__getitem__, default=None)
+    if conductor is None or not free[conductor]:
+        return False
+    slots[conductor].remove(min(slots[conductor]))
+    slots[conductor].append(ends_at)
+    return True
 
-    def __init__(self, busy: Mapping[UUID, datetime], now: datetime) -> None:
+
+class _Machines:
+    """When each machine and each slot of a conductor is predicted to be free, and from when machines are reserved."""
+
+    def __init__(self, busy: Mapping[UUID, datetime], slots: Mapping[UUID, Sequence[datetime]], now: datetime) -> None:
         self.now = now
+        self.slots = {conductor: list(times) for conductor, times in slots.items()}
         self.taken = set(busy)
         self.free_at = {machine: max(now, ends_at) for machine, ends_at in busy.items()}
         self.reserved_from: dict[UUID, datetime] = {}
@@ -95,14 +114,16 @@ class _Machines:
         """Take the run's machines unless one is taken, or is reserved from a time before the run's predicted end."""
         ends_at = self.now + timedelta(seconds=run.expected_s)
         delays = any(ends_at > self.reserved_from.get(machine, ends_at) for machine in run.machines)
-        if delays or run.machines & self.taken:
+        if delays or run.machines & self.taken or not take_slot(self.slots, run.conductors, self.now, ends_at):
             return False
         self.taken |= run.machines
         self.free_at.update(dict.fromkeys(run.machines, ends_at))
         return True
 
     def reserve(self, run: Candidate) -> None:
-        starts_at = max((self.free_at.get(machine, self.now) for machine in run.machines), default=self.now)
+        slots = (min(self.slots[pk], default=self.now) for pk in run.conductors if pk in self.slots)
+        free_at = (self.free_at.get(machine, self.now) for machine in run.machines)
+        starts_at = max([min(slots, default=self.now), *free_at])
         for machine in run.machines:
             self.reserved_from[machine] = min(starts_at, self.reserved_from.get(machine, starts_at))
             self.free_at[machine] = starts_at + timedelta(seconds=run.expected_s)

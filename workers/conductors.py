@@ -19,15 +19,16 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from runs import lifecycle
-from runs.models import Cluster, Conductor, Deployment, Node, Run
+from runs.conductor_slots import LOCAL, conductors_of
+from runs.models import Cluster, Conductor, Deployment, Run
 from runs.models.plan import Provisioner
+from runs.models.run import Status
 from workers import scheduling, standing
 from workers.presence import host_key
 from workers.registry import end_earlier_lives
 
 log = logging.getLogger(__name__)
 MAX_CONDUCTORS = 64  # processes on one host
-LOCAL = (Provisioner.PROCESS, Provisioner.DOCKER)  # servers that a conductor starts itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,34 +92,24 @@ def end_life(conductor_id: uuid.UUID) -> None:
 def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:
     """Claim a dispatched run that this conductor may carry out: the run's id and the claim, or None.
 
-    Servers that Benchsite starts are started by a conductor of their own machine. While one process has a server up
-    there, the other conductors leave the machine's runs to it.
+    Which those are says `runs.conductor_slots.conductors_of`.
     """
-    runs = Run.objects.filter(cluster__in=_clusters_for(conductor))
-    held = Node.objects.filter(
-        cluster__provisioner__in=LOCAL,
-        cluster__deployments__state__in=standing.UP,
-        cluster__deployments__conductor__in=_living().exclude(pk=conductor.pk),
-    )
-    elsewhere = Cluster.objects.filter(provisioner__in=LOCAL, nodes__machine__in=held.values("machine"))
+    clusters = Run.objects.filter(status=Status.DISPATCHED).order_by().values_list("cluster", flat=True).distinct()
+    allowed = [cluster for cluster, some in conductors_of(list(clusters)).items() if conductor.pk in some]
     actor = f"conductor@{platform.node()}"
-    return lifecycle.claim_first(runs.exclude(cluster__in=elsewhere), actor, conductor)
+    return lifecycle.claim_first(Run.objects.filter(cluster__in=allowed), actor, conductor) if allowed else None
 
 
 def deployments_to_tidy(conductor: Conductor) -> list[uuid.UUID]:
     """Those that no run will need again, on machines of this conductor and not up in another living process."""
     rows = Deployment.objects.filter(pk__in=scheduling.tidy_deployments(), cluster__in=_clusters_for(conductor))
-    rows = rows.exclude(conductor__in=_living().exclude(pk=conductor.pk))
+    rows = rows.exclude(conductor__in=Conductor.living().exclude(pk=conductor.pk))
     return list(rows.values_list("pk", flat=True))
 
 
 def _clusters_for(conductor: Conductor) -> QuerySet[Cluster]:
     here = Q(provisioner__in=LOCAL, nodes__machine__host_key=conductor.host_key)
     return Cluster.objects.filter(here | Q(provisioner=Provisioner.EXTERNAL))
-
-
-def _living() -> QuerySet[Conductor]:
-    return Conductor.objects.filter(last_seen_at__gt=Now() - Conductor.SILENT_AFTER)
 
 
 def _free_identities() -> Iterator[Identity]:

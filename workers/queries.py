@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from benchsite.teams.models import Team
-from runs.generators import waited_for_in_vain
 from runs.models import Machine, Run
 from runs.models.run import Status
-from runs.pages.queue import Queue, QueueRow
+from runs.pages.queue import Queue, QueueRow, silent_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +15,7 @@ class QueueLine:
     row: QueueRow
     mine: bool
     waits_for: str  # in words; empty for what holds its machines
-    in_vain: bool  # a load generator that it needs is silent, so no start can be predicted
+    in_vain: bool  # no conductor or not every load generator of it is alive, so no start can be predicted
 
     @property
     def run(self) -> Run:
@@ -31,7 +30,7 @@ def queue_lines(team: Team, queue: Queue) -> list[QueueLine]:
     """The rows of this queue as `team` may see them, in order."""
     rows = queue.rows
     holders = {machine.pk: row.run for row in rows if row.holds for machine in row.machines}
-    silent = waited_for_in_vain([row.run.pk for row in rows if not row.holds])
+    silent = silent_parts([row.run for row in rows if not row.holds])
     loads = dict(
         Run.objects.filter(pk__in=[row.run.needs_id for row in rows if row.run.needs_id])
         .exclude(status=Status.SUCCEEDED)
@@ -41,8 +40,7 @@ def queue_lines(team: Team, queue: Queue) -> list[QueueLine]:
     def reason(row: QueueRow) -> str:
         """What a waiting run waits for; a run of another team has no name."""
         if row.run.pk in silent:
-            names = silent[row.run.pk]
-            return f"load generator{'s' if len(names) > 1 else ''} {', '.join(names)}: no sign of life"
+            return f"{', '.join(silent[row.run.pk])}: no sign of life"
         if row.run.needs_id in loads:
             return f"its load, {loads[row.run.needs_id]}" if row.run.team_id == team.pk else "its load"
         for machines, verb in ((holders, "held by"), (queue.reserved, "reserved for")):

@@ -13,10 +13,11 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs import client_lifecycle, generators, lifecycle
+from runs.conductor_slots import conductors_of, free_times
 from runs.models import Deployment, LoadGenerator, Node, Run
 from runs.models.run import Reason, Status
 from runs.retry import DATABASE_ERRORS
-from workers.choice import Candidate, choose
+from workers.choice import Candidate, choose, take_slot
 from workers.models import Lease
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,8 @@ def tick() -> list[uuid.UUID]:
         candidates, now = _candidates()
         if not candidates:
             return []
-        choice = choose(candidates, _busy(), _last_served({run.team_id for run in candidates}), now)
+        last_served = _last_served({run.team_id for run in candidates})
+        choice = choose(candidates, _busy(), _free_times(now), last_served, now)
         if choice.reserved:
             Run.objects.filter(pk__in=[run.run_id for run in choice.reserved]).update(reserved_at=now)
         without_data = _load_anew({run.run_id for run in choice.started})
@@ -67,7 +69,9 @@ def tick() -> list[uuid.UUID]:
 
 
 def _candidates() -> tuple[list[Candidate], datetime]:
-    """The first run of each lane whose cluster is idle and whose load generators are alive, and PostgreSQL's time."""
+    """The first run of each lane whose cluster is idle, whose load generators are alive and for which a conductor is,
+    and PostgreSQL's time.
+    """
     with connection.cursor() as cursor:
         cursor.execute(HEADS_OF_LANES)
         heads = cursor.fetchall()
@@ -77,6 +81,7 @@ def _candidates() -> tuple[list[Candidate], datetime]:
     nodes = Node.objects.filter(cluster__in={head[1] for head in heads})
     for cluster_id, machine_id in nodes.values_list("cluster_id", "machine_id"):
         machines[cluster_id].add(machine_id)
+    conductors = conductors_of({head[1] for head in heads})
     unusable = set(_unusable_generators().values_list("pk", flat=True))
     waiting_in_vain = set()
     links = Run.load_generators.through.objects.filter(run__in=[head[0] for head in heads])
@@ -87,10 +92,10 @@ def _candidates() -> tuple[list[Candidate], datetime]:
     return [
         Candidate(
             run_id, team_id, priority, created_at, position,
-            frozenset(machines[cluster_id] | machines[run_id]), expected_s, reserved_at,
+            frozenset(machines[cluster_id] | machines[run_id]), conductors[cluster_id], expected_s, reserved_at,
         )
         for run_id, cluster_id, team_id, priority, created_at, position, expected_s, reserved_at, _ in heads
-        if run_id not in waiting_in_vain
+        if run_id not in waiting_in_vain and cluster_id in conductors
     ], heads[0][-1]  # fmt: skip
 
 
@@ -108,6 +113,17 @@ def _busy() -> dict[uuid.UUID, datetime]:
     """Each leased machine with the predicted end of its run."""
     leases = Lease.objects.values_list("machine_id", "taken_at", "run__expected_s")
     return {machine: taken_at + timedelta(seconds=expected_s) for machine, taken_at, expected_s in leases}
+
+
+def _free_times(now: datetime) -> dict[uuid.UUID, list[datetime]]:
+    """When the slots of each living conductor are free. A dispatched run takes one until its conductor has it."""
+    times = free_times(now)
+    dispatched = Run.objects.filter(status=Status.DISPATCHED).order_by("dispatched_at")
+    waiting = list(dispatched.values_list("cluster", "expected_s"))
+    conductors = conductors_of({cluster for cluster, _ in waiting})
+    for cluster, expected_s in waiting:
+        take_slot(times, conductors.get(cluster, ()), now, now + timedelta(seconds=expected_s))
+    return times
 
 
 def _last_served(team_ids: set[uuid.UUID]) -> dict[uuid.UUID, datetime]:

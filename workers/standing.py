@@ -35,7 +35,6 @@ from workers.trouble import RunFailed
 
 log = logging.getLogger(__name__)
 State = Deployment.State
-UP = (State.STARTING, State.UP, State.STOPPING)
 
 
 class _Servers:
@@ -188,7 +187,8 @@ def stand(run: Run, check: Callable[[], None]) -> Standing:
                 return _came_up(deployment, *known)
         # Nor on another cluster of the same machine: an idle server still takes memory and wakes up.
         machines = run.cluster.nodes.values("machine")
-        for other in Deployment.objects.filter(cluster__nodes__machine__in=machines, state__in=UP).distinct():
+        running = Deployment.objects.filter(cluster__nodes__machine__in=machines, state__in=State.running())
+        for other in running.distinct():
             _stop(other)
         check()
         return _start(run, deployment)
@@ -238,7 +238,7 @@ def forget_servers_of(conductor_id: uuid.UUID) -> None:
     ours = (Provisioner.PROCESS, Provisioner.DOCKER)
     # The release before this one did not write down whose a server is.
     owned = Q(conductor=conductor_id) | Q(conductor=None)
-    killed = Deployment.objects.filter(owned, state__in=UP, cluster__provisioner__in=ours)
+    killed = Deployment.objects.filter(owned, state__in=State.running(), cluster__provisioner__in=ours)
     killed.update(state=State.DOWN, process={}, fingerprint="", rows_loaded=None, conductor=None)
     if Cluster.objects.filter(provisioner=Provisioner.DOCKER).exists():
         _sweep_containers()
@@ -248,7 +248,7 @@ def _sweep_containers() -> None:
     """Containers outlive a conductor that was killed. Volumes of deployments whose matrix goes on are kept."""
     unfinished = Deployment.objects.exclude(state=State.GONE)
     kept = {str(pk) for pk in unfinished.values_list("pk", flat=True)}
-    running = {str(pk) for pk in unfinished.filter(state__in=UP).values_list("pk", flat=True)}
+    running = {str(pk) for pk in unfinished.filter(state__in=State.running()).values_list("pk", flat=True)}
     try:
         removed = sweep(container_site(), kept, running)
     except ProvisionError as error:

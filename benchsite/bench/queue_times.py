@@ -9,6 +9,7 @@ import os
 import statistics
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from typing import Final
 
@@ -31,7 +32,7 @@ from benchsite.places import places  # noqa: E402
 from benchsite.teams.models import Membership, Role, Team, User  # noqa: E402
 from runs import lifecycle  # noqa: E402
 from runs.generators import generator_key  # noqa: E402
-from runs.models import Cluster, LoadGenerator, Machine, Matrix, Node, Run, Sweep  # noqa: E402
+from runs.models import Cluster, Conductor, LoadGenerator, Machine, Matrix, Node, Run, Sweep  # noqa: E402
 from runs.models.run import Status  # noqa: E402
 from workers import scheduling  # noqa: E402
 from workers.models import Lease  # noqa: E402
@@ -52,6 +53,7 @@ def make_equipment() -> list[tuple[Team, Cluster, list[LoadGenerator]]]:
     user = User.objects.create(username="bench")
     teams = [Team.objects.create(name=f"Team {number}", slug=f"team-{number}") for number in range(TEAMS)]
     Membership.objects.bulk_create(Membership(user=user, team=team, role=Role.ADMIN) for team in teams[:1])
+    Conductor.objects.create(pk=uuid.uuid4(), name="bench", host_key="bench", capacity=2 * CLUSTERS)
     equipment = []
     for number in range(CLUSTERS):
         names = [f"bench-{number}-{part}" for part in range(GENERATORS_PER_CLUSTER + 1)]
@@ -119,13 +121,14 @@ def timed(step: Callable[[], object], before: Callable[[], object], rounds: int 
 
 
 def free(clusters: int) -> None:
-    """End so many of the active runs and give their machines back; every load generator is alive."""
+    """End so many of the active runs and give their machines back; every load generator and the conductor are alive."""
     active = list(Run.objects.filter(status__in=Status.unfinished()[1:]).values_list("pk", flat=True)[:clusters])
     lifecycle.transition_all(
         Run.objects.filter(pk__in=active), Status.CANCELLED, actor="bench", reason="cancelled_by_user"
     )
     scheduling.release(active)
     LoadGenerator.objects.update(last_seen_at=Now())
+    Conductor.objects.update(last_seen_at=Now())
 
 
 def check(condition: bool, message: str) -> None:

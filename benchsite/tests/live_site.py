@@ -41,7 +41,6 @@ class LiveSite:
         self.parts = {
             part.name: part for part in (components.web(self.port), components.scheduler(), components.conductor())
         }
-        self.start("web", "scheduler", "conductor", *GENERATORS)
 
     def start(self, *names: str) -> None:
         """Start these parts and wait until they are ready."""
@@ -115,6 +114,7 @@ def site(tmp_path: Path) -> Iterator[LiveSite]:
     build(settings.YCSB_DIR)
     live = LiveSite(tmp_path)
     try:
+        live.start("web", "scheduler", "conductor", *GENERATORS)
         yield live
     finally:
         live.stop()

@@ -234,6 +234,8 @@ def test_a_server_of_its_own_that_is_killed_ends_the_site(place, site, part):
 
 def test_a_port_that_is_taken_is_told_before_anything_starts(place):
     with socket.socket() as taken:
+        # Connections of the site before may still be in TIME_WAIT.
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", place.port))
         taken.listen()
         code, said = place.said("up")

@@ -160,6 +160,10 @@ class Conductor(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @classmethod
+    def living(cls) -> "models.QuerySet[Conductor]":
+        return cls.objects.filter(last_seen_at__gt=Now() - cls.SILENT_AFTER)
+
 
 class Database(models.Model):
     """One configured system on one cluster. Which durability modes it knows is the catalog's business."""

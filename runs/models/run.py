@@ -383,6 +383,11 @@ class Deployment(models.Model):
         STOPPING = "stopping", "stopping"
         GONE = "gone", "gone"  # Its data folder was removed.
 
+        @classmethod
+        def running(cls) -> tuple["Deployment.State", ...]:
+            """Those in which a server's process may exist."""
+            return (cls.STARTING, cls.UP, cls.STOPPING)
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="deployments")
     database = models.ForeignKey(Database, on_delete=models.PROTECT, related_name="deployments")

@@ -9,14 +9,13 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from runs.generators import waited_for_in_vain
 from runs.kits.plan import PlanRefused, planned
 from runs.kits.plan_text import read_plan
 from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Reason, Status, Verdict
 from runs.pages.drift import Drift, drift_of
 from runs.pages.listing import HEAVY
-from runs.pages.queue import QueueRow
+from runs.pages.queue import QueueRow, silent_parts
 from runs.planning.expansion import ExcludedCell, expand
 from runs.planning.plan import stored_plan
 from runs.ycsb.errors import PropertyError
@@ -143,7 +142,7 @@ class MatrixPage:
     loads: tuple[Run, ...]
     failures: tuple[Run, ...]
     retries: tuple[Run, ...]  # queued by Benchsite itself, after infrastructure broke the run before
-    silent: tuple[str, ...]  # load generators for which its runs wait in vain
+    silent: tuple[str, ...]  # parts of the site for which its runs wait in vain
     missing: int  # measured points that did not succeed and have not been run again
     now: tuple[Run, ...]  # those that hold their machines
     progress: Progress
@@ -201,9 +200,8 @@ def _retries(runs: Sequence[Run]) -> tuple[Run, ...]:
 
 
 def _silent(runs: Sequence[Run]) -> tuple[str, ...]:
-    waiting = [run.pk for run in runs if run.status == Status.QUEUED]
-    names = waited_for_in_vain(waiting).values()
-    return tuple(sorted({name for some in names for name in some}))
+    parts = silent_parts([run for run in runs if run.status == Status.QUEUED and run.source == Run.Source.SCHEDULED])
+    return tuple(sorted({name for names in parts.values() for name in names}))
 
 
 def excluded_cells(matrix: Matrix) -> tuple[ExcludedCell, ...]:

@@ -5,6 +5,7 @@ PostgreSQL adds up from an index.
 """
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -15,7 +16,9 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from runs.conductor_slots import conductors_of
 from runs.forecast import Forecast, Queued, predict_starts
+from runs.generators import waited_for_in_vain
 from runs.models import Machine, Matrix, Node, Run
 from runs.models.run import Status
 
@@ -71,6 +74,17 @@ class Queue:
 def waiting_runs() -> QuerySet[Run]:
     """All runs that wait for machines, in order. Runs by hand wait for people."""
     return Run.objects.filter(status=Status.QUEUED, source=Run.Source.SCHEDULED).order_by(*ORDER)
+
+
+def silent_parts(waiting: Collection[Run]) -> dict[UUID, list[str]]:
+    """Run -> the parts of the site without which it cannot start and that give no sign of life, in words."""
+    conductors = conductors_of({run.cluster_id for run in waiting if run.cluster_id})
+    parts = waited_for_in_vain([run.pk for run in waiting])
+    silent = {run: [f"load generator {name}" for name in names] for run, names in parts.items()}
+    for run in waiting:
+        if run.cluster_id not in conductors:
+            silent.setdefault(run.pk, []).append("a conductor that may use its cluster")
+    return silent
 
 
 def last_of_lanes(matrix: Matrix) -> QuerySet[Run]:

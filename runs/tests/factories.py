@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.teams.models import Membership, Role, Team, User
@@ -26,6 +27,7 @@ from runs.generators import generator_key
 from runs.models import (
     ClientRun,
     Cluster,
+    Conductor,
     Database,
     Finding,
     LoadGenerator,
@@ -117,6 +119,26 @@ def make_cluster(
     for position, machine in enumerate(machines if machines is not None else [make_machine()]):
         Node.objects.create(cluster=cluster, machine=machine, position=position)
     return cluster
+
+
+def make_conductor(host_key: str = "", **fields: Any) -> Conductor:
+    """A living one; without `host_key` on a host of its own, where it carries out runs of external servers only."""
+    number = next(_numbers)
+    host_key = host_key or f"conductor-host-{number}"
+    return Conductor.objects.create(
+        id=uuid.UUID(int=number),
+        name=fields.pop("name", f"{host_key}-1"),
+        host_key=host_key,
+        last_seen_at=fields.pop("last_seen_at", Now()),
+        **fields,
+    )
+
+
+def make_conductors() -> None:
+    """A living conductor with room for many runs on each host that has a machine and no conductor."""
+    machines = Machine.objects.exclude(host_key=None).exclude(host_key__in=Conductor.objects.values("host_key"))
+    for machine in machines:
+        make_conductor(str(machine.host_key), capacity=99)
 
 
 def make_load_generator(*, name: str = "", machine: Machine | None = None, **fields: Any) -> LoadGenerator:

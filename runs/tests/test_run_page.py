@@ -13,6 +13,7 @@ from runs.remedies import REMEDIES, remedy
 from runs.tests.factories import (
     finding,
     make_client_run,
+    make_conductors,
     make_load_generator,
     make_measurement_set,
     make_run,
@@ -159,6 +160,7 @@ def test_a_queued_one_shows_its_place_and_predicted_start(client_in, sweep, team
     make_run(make_sweep(team=team), status="running")
     make_run(sweep, threads=2, status="queued", position=1)
     behind = make_run(sweep, threads=4, status="queued", position=2)
+    make_conductors()
     page = text_of(client_in.get(url(behind)))
     assert "Number 2 in the queue" in page
     assert "Predicted to start" in page
@@ -415,7 +417,7 @@ def test_the_number_of_queries_does_not_grow_with_clients_and_findings(client_in
 def test_a_waiting_one_says_which_load_generator_is_silent(client_in, sweep):
     silent = make_load_generator(name="load-9", last_seen_at=None)
     page = text_of(client_in.get(url(make_run(sweep, status="queued", generators=[silent]))))
-    assert "It waits for load-9" in page
+    assert "It waits for load generator load-9" in page
     assert "Predicted to start" not in page
 
 

@@ -13,10 +13,9 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_required, user_of
 from runs import annotating, lifecycle, live
 from runs.artifacts import chunks
-from runs.generators import waited_for_in_vain
 from runs.models import Artifact, Run
 from runs.models.run import Status
-from runs.pages.queue import queue
+from runs.pages.queue import queue, silent_parts
 from runs.pages.run import clients_of, moments_of, run_page, way_of
 from runs.recording.recut import RecutRefused, choose_set, recut
 
@@ -66,7 +65,7 @@ def _context(request: HttpRequest, found: Run) -> dict[str, object]:
         "way": way_of(found),
         # The queue is read for a run that waits in it; while one measures, its page costs the site as little as it can.
         "place": None if running else queue(Run.objects.filter(pk=found.pk)).row_of(found),
-        "silent": [] if running else waited_for_in_vain([found.pk]).get(found.pk, []),
+        "silent": silent_parts([found]).get(found.pk, []) if found.status == Status.QUEUED else [],
         "live": live.read(found.pk) if running else None,
         "clients": clients_of(found),
         "moments": moments_of(found),

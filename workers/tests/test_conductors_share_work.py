@@ -1,7 +1,6 @@
 """Several conductors take dispatched runs from the rows: each run once, and servers where they are started."""
 
 import threading
-import uuid
 from datetime import timedelta
 
 import pytest
@@ -10,16 +9,8 @@ from django.db.models.functions import Now
 
 from runs.models import Conductor, Deployment, Run
 from runs.models.run import Status
-from runs.tests.factories import make_cluster, make_database, make_machine, make_run, make_sweep
+from runs.tests.factories import make_cluster, make_conductor, make_database, make_machine, make_run, make_sweep
 from workers import conductors
-
-HOSTS = ("lab-1", "lab-2")
-
-
-def make_conductor(host, number=1):
-    return Conductor.objects.create(
-        pk=uuid.UUID(int=100 * HOSTS.index(host) + number), name=f"{host}-{number}", host_key=host
-    )
 
 
 def dispatched(host, provisioner="process"):
@@ -54,7 +45,7 @@ def test_external_servers_are_for_any_conductor():
 @pytest.mark.django_db
 def test_machine_stays_with_the_process_whose_server_is_up():
     run = dispatched("lab-1")
-    first, second = make_conductor("lab-1", 1), make_conductor("lab-1", 2)
+    first, second = make_conductor("lab-1"), make_conductor("lab-1")
     Deployment.objects.create(
         cluster=run.cluster, database=run.sweep.database, matrix=run.matrix, mode="off", state="up", conductor=first
     )
@@ -67,7 +58,7 @@ def test_machine_stays_with_the_process_whose_server_is_up():
 @pytest.mark.django_db
 def test_servers_are_removed_by_their_own_conductor():
     run = dispatched("lab-1")
-    first, second, elsewhere = make_conductor("lab-1", 1), make_conductor("lab-1", 2), make_conductor("lab-2")
+    first, second, elsewhere = make_conductor("lab-1"), make_conductor("lab-1"), make_conductor("lab-2")
     deployment = Deployment.objects.create(
         cluster=run.cluster, database=run.sweep.database, matrix=run.matrix, mode="off", state="up", conductor=first
     )

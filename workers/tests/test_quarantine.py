@@ -8,8 +8,8 @@ from runs import generators
 from runs.models import LoadGenerator, Run
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep
 from runs.tests.pages import text_of
-from workers import presence, registration, scheduling
-from workers.tests.test_dispatching import matrix
+from workers import presence, registration
+from workers.tests.test_dispatching import matrix, tick
 
 __all__ = ["matrix"]
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -30,12 +30,12 @@ def quarantine(generator, **fields):
 def test_quarantined_generator_gets_no_run(matrix):
     generator = LoadGenerator.objects.first()
     quarantine(generator)
-    assert scheduling.tick() == []
+    assert tick() == []
     waiting = list(Run.objects.filter(matrix=matrix).values_list("pk", flat=True))
     assert generators.waited_for_in_vain(waiting) == {pk: [generator.name] for pk in waiting}
 
     assert generators.release(generator.name)
-    assert len(scheduling.tick()) == 1
+    assert len(tick()) == 1
     assert not generators.release(generator.name)
 
 

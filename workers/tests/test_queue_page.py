@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from runs.tests.factories import (
     make_cluster,
+    make_conductors,
     make_database,
     make_load_generator,
     make_machine,
@@ -31,6 +32,7 @@ def sweep(team):
 
 
 def waiting(client):
+    make_conductors()
     return client.get(URL).context["waiting"]
 
 
@@ -68,6 +70,7 @@ def test_runs_on_other_machines_do_not_wait_for_each_other(client_in, team, gene
 def test_a_silent_load_generator_makes_the_start_unknown(client_in, sweep):
     silent = make_load_generator(name="load-9", last_seen_at=timezone.now() - dt.timedelta(minutes=2))
     make_run(sweep, status="queued", generators=[silent])
+    make_conductors()
     page = text_of(client_in.get(URL))
     assert "load generator load-9: no sign of life" in page
     assert "unknown" in page

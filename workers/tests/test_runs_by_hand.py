@@ -7,6 +7,7 @@ from runs.kits.plan_file import plan_file_of
 from runs.models.run import Status
 from runs.pages.queue import queue, waiting_runs
 from runs.planning import submit
+from runs.tests.factories import make_conductors
 from runs.tests.planning_world import a_matrix
 from workers import scheduling
 
@@ -19,6 +20,7 @@ def test_it_never_starts_a_run_by_hand():
     matrix = plan_by_hand(scheduled.team, plan_file_of(scheduled), Place(), None)
     assert scheduling.tick() == [] and queue(waiting_runs()).rows == ()
     submit(scheduled, None)
+    make_conductors()
     (started,) = scheduling.tick()
     assert scheduled.runs.filter(pk=started).exists()
     assert set(matrix.runs.values_list("status", flat=True)) == {Status.QUEUED}
