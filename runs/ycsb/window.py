@@ -4,8 +4,10 @@ The common window is W = [latest start of a client + warm-up, earliest end of a 
 long. Of every client the intervals whose middle lies in W are taken; the length L_k that they cover is the client's
 own, a little more or less than W.
 
-A client's operations all end their intervals at the same status line, some milliseconds apart. Therefore one of them,
-the one that was measured first, decides which part of the client lies in W, and the others follow it.
+All operations of a client are cut at the same instants. The client ends the intervals of all operations at each status
+line, usually some milliseconds apart, but seconds apart where it stalls in the middle of the line. The edges are taken
+from the operation that was measured first, and only at status lines where the borders of all operations lie together;
+from any other status line an edge moves inward to the next one where they do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +26,11 @@ from runs.ycsb.names import LatencyKind
 
 # The logs' times have three decimals: nothing is shorter.
 SHORTEST_S: Final = 0.001
+# Borders of different operations that are no further apart count as one instant.
+BORDER_TOLERANCE_S: Final = 0.1
+
+
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +44,21 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Where a client's run can be cut: the borders of the intervals of the operation that it measured first."""
+
+    start_s: Floats  # of every interval
+    end_s: Floats
+    starts_together: Mask  # where all operations of the client have a border
+    ends_together: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """When one client worked, by the log of the operation that it measured first."""
+    """When one client worked."""
 
     number: int
-    start_s: Floats  # of every interval of that log
-    end_s: Floats
+    edges: Edges
     started_s: float
     ended_s: float
 
@@ -67,7 +83,7 @@ class Windowed:
     missing: tuple[MissingClient, ...]
     ranges: Mapping[int, Range]  # by client number
 
-    def inside(self, entry: Timeline) -> npt.NDArray[np.bool_]:
+    def inside(self, entry: Timeline) -> Mask:
         """Which intervals of one measurement lie in their own client's range."""
         middle = entry.midpoint_s
         inside = np.zeros(len(entry), dtype=np.bool_)
@@ -95,10 +111,7 @@ def windowed(timelines: Sequence[Timeline], numbers: Sequence[int], cut: Cut) ->
 def regrouped(found: Windowed, timelines: Sequence[Timeline]) -> Windowed:
     """The same window of intervals that were put together to longer ones."""
     reference = references(timelines)
-    spans = tuple(
-        replace(span, start_s=reference[span.number].start_s, end_s=reference[span.number].end_s)
-        for span in found.spans
-    )
+    spans = tuple(replace(span, edges=_edges(timelines, reference[span.number], span.ended_s)) for span in found.spans)
     ranges = {span.number: _range(span, found.window, found.cut.phase) for span in spans}
     return replace(found, spans=spans, ranges=ranges)
 
@@ -122,8 +135,7 @@ def _spans(timelines: Sequence[Timeline], numbers: Sequence[int]) -> tuple[list[
         raise MergeError("Two clients of the run have the same number.")
     kind = workload_kind(timelines)
     reference = references(timelines)
-    counting = [entry for entry in timelines if entry.parsed.is_operation and entry.parsed.kind == kind]
-    spans = [_span(number, counting, reference.get(number)) for number in sorted(numbers)]
+    spans = [_span(number, timelines, kind, reference.get(number)) for number in sorted(numbers)]
     found = [span for span in spans if isinstance(span, Span)]
     missing = tuple(span for span in spans if isinstance(span, MissingClient))
     if not found:
@@ -132,16 +144,44 @@ def _spans(timelines: Sequence[Timeline], numbers: Sequence[int]) -> tuple[list[
     return found, missing
 
 
-def _span(number: int, counting: Sequence[Timeline], reference: Timeline | None) -> Span | MissingClient:
+def _span(
+    number: int, timelines: Sequence[Timeline], kind: LatencyKind, reference: Timeline | None
+) -> Span | MissingClient:
     """The client's own start and end; a client without an operation in its logs is missing, with the reason."""
     if reference is None:
         return MissingClient(number, "it left no log of any operation")
+    counting = [entry for entry in timelines if entry.parsed.is_operation and entry.parsed.kind == kind]
     ended_s = max((_last_tick(entry, number, reference) for entry in counting), default=-np.inf)
     if not np.isfinite(ended_s):
         return MissingClient(number, "its logs do not count a single operation")
     if not (np.minimum(reference.end_s, ended_s) > reference.start_s).any():
         return MissingClient(number, "no interval of its logs has a length")
-    return Span(number, reference.start_s, reference.end_s, float(reference.start_s.min()), ended_s)
+    return Span(number, _edges(timelines, reference, ended_s), float(reference.start_s.min()), ended_s)
+
+
+def _edges(timelines: Sequence[Timeline], reference: Timeline, ended_s: float) -> Edges:
+    """The edges of the client whose reference this is; `ended_s` is when its last operation ended."""
+    start_s, end_s = reference.start_s, reference.end_s
+    gaps = np.zeros(start_s.size + end_s.size)
+    at = np.concatenate([start_s, end_s])
+    for entry in timelines:
+        mine = entry.client == reference.client[0]
+        if entry.parsed.is_operation and entry.name != reference.name and mine.any():
+            gaps = np.maximum(gaps, _gaps(at, np.concatenate([entry.start_s[mine], entry.end_s[mine]])))
+    # Before its first operation and after its last one a client counts nothing that could be cut in two.
+    gaps[(at <= start_s.min()) | (at >= ended_s)] = 0.0
+    together = gaps <= max(BORDER_TOLERANCE_S, 2 * float(np.median(gaps)))
+    return Edges(start_s, end_s, together[: start_s.size], together[start_s.size :])
+
+
+def _gaps(at: Floats, borders: Floats) -> Floats:
+    """How far each instant lies from the nearest border; 0 before the first and after the last border."""
+    borders = np.sort(borders)
+    after = np.searchsorted(borders, at)
+    outside = (after == 0) | (after == borders.size)
+    after = np.clip(after, 1, borders.size - 1)
+    nearest: Floats = np.minimum(np.abs(at - borders[after - 1]), np.abs(borders[after] - at))
+    return np.where(outside, 0.0, nearest)
 
 
 def _last_tick(entry: Timeline, number: int, reference: Timeline) -> float:
@@ -184,13 +224,24 @@ def _range(span: Span, window: Window, phase: Phase) -> Range:
     if phase == "load":
         # Everything counts, so nothing is left out at the edges; the idle end of the log is no part of the length.
         covered_s = max(round(span.ended_s - span.started_s, 6), SHORTEST_S)
-        return Range(-np.inf, np.inf, span.start_s.size, covered_s)
-    middle = (span.start_s + span.end_s) / 2
+        return Range(-np.inf, np.inf, span.edges.start_s.size, covered_s)
+    middle = (span.edges.start_s + span.edges.end_s) / 2
     inside = (middle >= window.from_s) & (middle < window.to_s)
     if not inside.any():
+        length_s = float(np.median(span.edges.end_s - span.edges.start_s))
         raise MergeError(
             f"Client {span.number} has no interval in the window of {window.length_s:.1f} s: its intervals are "
-            f"{float(np.median(span.end_s - span.start_s)):.1f} s long. Use a longer window or status.interval=1."
+            f"{length_s:.1f} s long. Use a longer window or status.interval=1."
         )
-    from_s, to_s = float(span.start_s[inside].min()), float(span.end_s[inside].max())
-    return Range(from_s, to_s, int(inside.sum()), max(round(to_s - from_s, 6), SHORTEST_S))
+    from_s, to_s = _edges_in(span.edges, inside)
+    taken = (middle >= from_s) & (middle < to_s)
+    return Range(from_s, to_s, int(taken.sum()), max(round(to_s - from_s, 6), SHORTEST_S))
+
+
+def _edges_in(edges: Edges, inside: Mask) -> tuple[float, float]:
+    """The first and the last instant of these intervals that all operations share; of the intervals where none are."""
+    starts = edges.start_s[inside & edges.starts_together]
+    ends = edges.end_s[inside & edges.ends_together]
+    if starts.size and ends.size and ends.max() > starts.min():
+        return float(starts.min()), float(ends.max())
+    return float(edges.start_s[inside].min()), float(edges.end_s[inside].max())

@@ -287,3 +287,46 @@ def test_it_adds_all_intervals_of_all_clients_when_nothing_is_cut():
         assert operation is not None
         assert operation.histogram == Histogram.merged(log.histogram() for log in logs)
         assert operation.count == int(np.sum([log.total for log in logs]))
+
+
+def made_logs_with_stalls(stalls):
+    """READ and UPDATE at 100 operations a second each, over 60 s, with a status line each second.
+
+    `stalls` maps the second of a status line to how long the client stalls between READ's and UPDATE's interval.
+    """
+    done_s = np.arange(0, 60, 0.01)
+    reads = [second + 0.0 for second in range(61)]
+    updates = [second + 0.005 + stalls.get(second, 0.0) for second in range(61)]
+    for second, stall_s in stalls.items():
+        # The next status lines come late, too, and then in quick succession.
+        reads = [
+            second + stall_s + 0.006 + i / 1e4 if second < i <= second + stall_s else at for i, at in enumerate(reads)
+        ]
+        updates = [
+            second + stall_s + 0.0065 + i / 1e4 if second < i <= second + stall_s else at
+            for i, at in enumerate(updates)
+        ]
+    logs = []
+    for name, borders in (("READ", reads), ("UPDATE", updates)):
+        counts = np.histogram(done_s, [-1.0, *borders[1:]])[0]
+        starts = [borders[0], *borders[1:-1]]
+        parts = zip(starts, np.diff([starts[0], *borders[1:]]), counts, strict=True)
+        logs.append(made_log(name, [(start, length, [500] * int(count)) for start, length, count in parts]))
+    return logs
+
+
+@pytest.mark.parametrize("stalls", [{}, {9: 4.0}, {8: 3.0}, {39: 4.0}, {38: 5.0}, {9: 4.0, 39: 4.0}], ids=str)
+def test_cuts_all_operations_at_the_same_instants(stalls):
+    merged = merge([ClientOutput(0, made_logs_with_stalls(stalls))], warmup_s=10, measure_s=30)
+    read, update = merged.operation("READ"), merged.operation("UPDATE")
+    assert read.count / merged.total_operations == pytest.approx(0.5, abs=0.001)
+    assert update.count == pytest.approx(100 * merged.clients[0].covered_s, rel=0.001)
+    assert merged.throughput_ops_s == pytest.approx(200, rel=0.001)
+    # An edge moves inward past the stall and no further.
+    assert 30 - 6 * len(stalls) <= merged.clients[0].covered_s <= 34
+
+
+def test_keeps_the_edges_where_no_borders_lie_together():
+    reads, updates = steady_log("READ", 30, 10), steady_log("UPDATE", 30, 10, first_s=0.45)
+    merged = merge([ClientOutput(0, [reads, updates])], warmup_s=10, measure_s=10)
+    assert merged.operation("READ").count == merged.operation("UPDATE").count == 100
