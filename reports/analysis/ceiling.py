@@ -75,6 +75,7 @@ class Ceiling:
     notes: tuple[str, ...] = ()
     marginal: tuple[float, ...] = ()  # targets that were missed by 2 to 5 %
     threads_needed: int | None = None  # for the first target that lacked threads
+    headroom: float = 1.0  # how many times higher it may lie by what the ladder shows; infinite: no upper bound
 
     @property
     def is_lower_bound(self) -> bool:
@@ -227,6 +228,37 @@ def within_ceiling(rung: Rung, stated: Ceiling | None) -> bool:
 
 def ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     """The ceiling of either kind of ladder: of targets where every rung has one."""
-    if rungs and all(rung.target_ops_s for rung in rungs):
-        return target_ceiling(rungs)
-    return thread_ceiling(rungs)
+    targets = bool(rungs) and all(rung.target_ops_s for rung in rungs)
+    found = target_ceiling(rungs) if targets else thread_ceiling(rungs)
+    return found and replace(found, headroom=headroom(found, rungs))
+
+
+def headroom(found: Ceiling, rungs: Sequence[Rung]) -> float:
+    """How many times higher the true ceiling may lie than the rung that shows it, the noise of the runs aside.
+
+    Of a lower bound it is infinite. Of targets it reaches up to the first that failed. Of threads the peak may lie
+    between the rungs: at the peak of the Universal Scalability Law through the highest rung and its neighbours, by
+    which N / X is a parabola a + b·N + c·N² and the peak 1 / (b + 2·sqrt(a·c)). Where the last rung is the highest and
+    gained g per doubling, gains that halve with each further doubling bring 1 / (1 - g) at most.
+    """
+    if found.is_lower_bound:
+        return math.inf
+    if found.bracket and found.bracket[1]:
+        return max(found.bracket[1] / found.throughput_ops_s, 1.0)
+    ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0), key=lambda rung: rung.threads)
+    at = next((i for i, rung in enumerate(ladder) if rung.threads == found.threads), 0)
+    if at == len(ladder) - 1:
+        return 1 / (1 - min(max(found.last_gain or 0.0, 0.0), LEAST_GAIN_PER_DOUBLING))
+    if at == 0:
+        return 1.0 if found.threads == 1 else math.inf
+    n = [float(rung.threads) for rung in ladder[at - 1 : at + 2]]
+    r = [rung.threads / rung.throughput_ops_s for rung in ladder[at - 1 : at + 2]]
+    if not n[0] < n[1] < n[2]:
+        return 1.0
+    rises = [(r[i + 1] - r[i]) / (n[i + 1] - n[i]) for i in (0, 1)]
+    c = (rises[1] - rises[0]) / (n[2] - n[0])
+    b = rises[0] - c * (n[0] + n[1])
+    a = r[0] - b * n[0] - c * n[0] ** 2
+    if a <= 0 or c <= 0 or not n[0] < math.sqrt(a / c) < n[2]:
+        return 1.0
+    return max(1 / (b + 2 * math.sqrt(a * c)) / found.throughput_ops_s, 1.0)

@@ -7,9 +7,10 @@ the machines. Whether the sides may be compared at all is said elsewhere: `repor
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from enum import StrEnum
 from statistics import fmean
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from reports.analysis.ratios import (
     CONFIDENCE,
     LEAST_REPEATS,
     MOST_REPEATS,
+    TIMES,
     RatioInterval,
     half_up,
     log_welch,
     ratio_of,
+    ratio_text,
     repeats_needed,
     unusable,
 )
@@ -72,6 +75,21 @@ class Comparison:
     sds: tuple[float, float] | None = None  # of the logarithms of each side; None: one of them is a single run
     cv: float | None = None  # of the repeats on both sides, pooled, on logarithms
     adjusted_p: float | None = None  # among the other comparisons of its table
+    # By which factors the ratio may be lower or higher than the values tell: `widen`. The interval includes them.
+    below: float = 1.0  # 0: without bound
+    above: float = 1.0  # infinite: without bound
+
+    @property
+    def bound(self) -> Literal["", "at least", "at most"]:
+        """In which direction the ratio is known, where it is in one only."""
+        if self.below > 0:
+            return "" if math.isfinite(self.above) else "at least"
+        return "at most"
+
+    @property
+    def shown(self) -> float | None:
+        """The ratio; known in one direction only, its bound: the end of the interval, else the ratio of the runs."""
+        return {"at least": self.low, "at most": self.high}.get(self.bound) or self.ratio
 
     @property
     def low_n(self) -> bool:
@@ -129,6 +147,28 @@ def not_comparable(comparison: Comparison, stops: Sequence[str]) -> Comparison:
     return replace(comparison, outcome=Outcome.NOT_COMPARABLE, reason=" ".join(stops), needs_more=None)
 
 
+def widen(found: Comparison, below: float, above: float) -> Comparison:
+    """The comparison where the ratio may be `below` to `above` times what the measured values tell.
+
+    For what no repeat shows: a ceiling above the last rung, a load between two rungs. 0 <= `below` <= 1 <= `above`.
+    The ends of the interval move out by these factors; p is that of the end nearest to 1. At most one of the factors
+    is without bound (0, infinite): the ratio is then known in one direction.
+    """
+    if below == above == 1:
+        return found
+    widened = replace(found, below=found.below * below, above=found.above * above)
+    if found.ratio is None or not found.low or found.high is None or found.df is None:
+        return widened
+    from scipy.special import stdtr, stdtrit
+
+    nearest = 1.0
+    if found.ratio * below > 1 or found.ratio * above < 1:
+        nearest = found.ratio * (below if found.ratio > 1 else above)
+    error = math.log(found.ratio / found.low) / float(stdtrit(found.df, (1 + CONFIDENCE) / 2))
+    p = float(2 * stdtr(found.df, -abs(math.log(nearest)) / error))
+    return judged(replace(widened, low=found.low * below, high=found.high * above, p=p))
+
+
 def judged(found: Comparison) -> Comparison:
     """The outcome of a comparison with an interval; of its adjusted p where it stands among others.
 
@@ -167,6 +207,9 @@ def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
     else:
         why = f"The interval {shown} holds 1, and differences of {_percent(found.threshold)} or more"
     more = _more(found)
+    if more is None and (found.below, found.above) != (1.0, 1.0):
+        reason = f"{why}. More runs do not decide it, rungs nearer to what is compared may."
+        return replace(found, outcome=Outcome.INCONCLUSIVE, reason=reason, needs_more=None)
     return replace(
         found, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {_advice(found, more)}", needs_more=more
     )  # fmt: skip
@@ -195,11 +238,13 @@ def _more(found: Comparison) -> int | None:
     error = np.sqrt(part_a + part_b)
     distance = math.log(found.ratio)
     reach = stdtrit(df, (1 + CONFIDENCE) / 2) * error
-    decided = (distance - reach >= math.log(1 - found.threshold)) & (distance + reach <= math.log(1 + found.threshold))
+    lowest = distance + math.log(found.below) if found.below else -math.inf
+    highest = distance + math.log(found.above)
+    decided = (lowest - reach >= math.log(1 - found.threshold)) & (highest + reach <= math.log(1 + found.threshold))
     if abs(found.ratio - 1) >= found.effect - _ROUNDING:
         # Among others its p counts as many times as now.
         times = max(found.adjusted_p / found.p, 1.0) if found.adjusted_p and found.p else 1.0
-        decided |= stdtrit(df, 1 - ALPHA / 2 / times) * error < abs(distance)
+        decided |= stdtrit(df, 1 - ALPHA / 2 / times) * error < max(lowest, -highest)
     return int(n[np.argmax(decided)]) - have if decided.any() else None
 
 
@@ -218,6 +263,15 @@ def _without_interval(found: Comparison) -> Comparison:
     needed = repeats_needed(cv, found.threshold) or LEAST_REPEATS
     sides = "1 run each" if found.n_a == found.n_b else f"{_runs(found.n_a)} against {_runs(found.n_b)}"
     return replace(found, reason=f"{sides}: no interval.", needs_more=max(needed - have, 1))
+
+
+def times_text(found: Comparison) -> str:
+    """ "1.25" or "≥ 1.7" times; a bound is rounded to the side on which it stays true."""
+    value = found.shown
+    if not found.bound or value is None or not math.isfinite(value):
+        return ratio_text(value, None)
+    rounding, sign = (ROUND_FLOOR, "≥") if found.bound == "at least" else (ROUND_CEILING, "≤")
+    return f"{sign} {half_up(value, 3 if 0.8 < value < 1.25 else 2, rounding)}{TIMES}"
 
 
 def interval_text(found: Comparison) -> str:

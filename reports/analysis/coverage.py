@@ -60,9 +60,9 @@ CASES: Final = tuple(
 )  # fmt: skip
 
 
-def coverages(pairs: int = PAIRS, seed: int = SEED) -> Iterator[Coverage]:
+def rows(pairs: int = PAIRS, seed: int = SEED) -> Iterator[str]:
     """Every case, each from a generator of its own, so that one does not depend on those before it."""
-    return (coverage(case, pairs, seed) for case in CASES)
+    return (row(coverage(case, pairs, seed)) for case in CASES)
 
 
 def coverage(case: Case, pairs: int = PAIRS, seed: int = SEED) -> Coverage:

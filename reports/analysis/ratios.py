@@ -67,22 +67,28 @@ def ratio_of(a: float, b: float, *, higher_is_better: bool) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def ratio_text(ratio: float | None, digits: int = SHOWN_DIGITS) -> str:
-    """Two significant digits, halves upwards, and a sign: 3.6283 is 3.6 times, 72.87 is 73 times (analysis 4.1)."""
+def ratio_text(ratio: float | None, digits: int | None = SHOWN_DIGITS) -> str:
+    """Two significant digits, halves upwards, and a sign: 3.6283 is 3.6 times, 72.87 is 73 times (analysis 4.1).
+
+    Without a number of digits two, but three near 1, where two would say nothing.
+    """
     if ratio is None or not math.isfinite(ratio):
         return NOTHING
-    return half_up(ratio, digits) + TIMES
+    return half_up(ratio, digits or (3 if 0.8 < ratio < 1.25 else SHOWN_DIGITS)) + TIMES
 
 
-def half_up(value: float, digits: int = SHOWN_DIGITS) -> str:
-    """Significant digits of the value as it is written, halves away from zero; whole digits beyond them stay."""
+def half_up(value: float, digits: int = SHOWN_DIGITS, rounding: str = ROUND_HALF_UP) -> str:
+    """Significant digits of the value as it is written, halves away from zero; whole digits beyond them stay.
+
+    A bound is rounded to the side on which it stays true: `ROUND_FLOOR` or `ROUND_CEILING`.
+    """
     exact = Decimal(repr(float(value)))
     if not exact:
         return "0"
     step = Decimal(1).scaleb(min(exact.adjusted() - digits + 1, 0))
-    rounded = exact.quantize(step, ROUND_HALF_UP)
+    rounded = exact.quantize(step, rounding)
     if rounded.adjusted() > exact.adjusted():  # 0.996 becomes 1.0 and not 1.00.
-        rounded = rounded.quantize(Decimal(1).scaleb(min(rounded.adjusted() - digits + 1, 0)), ROUND_HALF_UP)
+        rounded = rounded.quantize(Decimal(1).scaleb(min(rounded.adjusted() - digits + 1, 0)), rounding)
     return f"{rounded:f}".replace("-", MINUS)
 
 

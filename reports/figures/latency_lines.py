@@ -36,13 +36,13 @@ def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame
         layout["annotations"].append(
             _name(f"at {formatting.throughput(load)}", frame, x=x, y=0, yref="paper", xanchor="left", yanchor="bottom")
         )
-        found += [trace for one in drawn if (trace := _at_load(one, load, choice, frame))]
+        found += [trace for one in drawn if (trace := _at_load(one, load, choice, layout, frame))]
     if limit is not None:
         shapes.append(_line("y", "x", limit, frame))
         said = f"{STATISTICS[choice.statistic]} ≤ {formatting.latency(limit * 1e3)}"
         y = coordinate(layout["yaxis"], limit)
         layout["annotations"].append(_name(said, frame, x=0, y=y, xref="paper", xanchor="left", yanchor="bottom"))
-        found += [trace for one in drawn if (trace := _within(one, limit, choice, frame))]
+        found += [trace for one in drawn if (trace := _within(one, limit, choice, layout, frame))]
     return found
 
 
@@ -63,17 +63,33 @@ def _name(text: str, frame: Frame, **place: Any) -> dict[str, Any]:
     return {"text": escaped(text), "showarrow": False, "xshift": 4, "font": {"color": frame.theme.muted}, **place}
 
 
-def _at_load(one: DrawnCurve, load: float, choice: Choice, frame: Frame) -> Trace | None:
+def _at_load(one: DrawnCurve, load: float, choice: Choice, layout: Layout, frame: Frame) -> Trace | None:
     found = latency_at(one.load_points(), load)
     if found.latency_us is None or one.look.faded:
         return None
-    between = " and ".join(point.label for point in found.between)
-    how = f"interpolated between {between}" if found.how is How.INTERPOLATED else f"measured at {between}"
     said = f"{one.operation} {STATISTICS[choice.statistic]} {formatting.latency(found.latency_us)}"
-    return _cross(one, load, found.latency_us / 1e3, [f"at {formatting.throughput(load)}: {said}", how], frame)
+    lines = [f"at {formatting.throughput(load)}: {said}"]
+    if found.how is How.MEASURED:
+        rung = found.between[0]
+        lines.append(f"measured at {rung.label}")
+        return _cross(one, rung.throughput_ops_s, rung.latency_us / 1e3, lines, frame)
+    low, high = found.between
+    lines.append(f"interpolated between {low.label} and {high.label}")
+    lines.append(
+        f"from {formatting.latency(found.low_us)} to {formatting.latency(found.high_us)} by the rungs beside it"
+    )
+    ends = [(end.throughput_ops_s, end.latency_us / 1e3) for end in (low, high)]
+    return _cross(one, load, _on_line(load, ends, layout["xaxis"], layout["yaxis"]), lines, frame)
 
 
-def _within(one: DrawnCurve, limit_ms: float, choice: Choice, frame: Frame) -> Trace | None:
+def _on_line(value: float, ends: Sequence[tuple[float, float]], along: Layout, across: Layout) -> float:
+    """Where the straight line that the figure draws between two points passes a value of the axis `along`."""
+    (a, b), (c, d) = ((coordinate(along, x), coordinate(across, y)) for x, y in ends)
+    place = b + (coordinate(along, value) - a) / (c - a) * (d - b)
+    return float(10**place) if across.get("type") == "log" else place
+
+
+def _within(one: DrawnCurve, limit_ms: float, choice: Choice, layout: Layout, frame: Frame) -> Trace | None:
     """Only where the curve goes through the limit: a ceiling that is fast enough meets no line."""
     found = throughput_within(one.load_points(), limit_ms * 1e3)
     if found.throughput_ops_s is None or found.how is not How.INTERPOLATED or one.look.faded:
@@ -84,7 +100,8 @@ def _within(one: DrawnCurve, limit_ms: float, choice: Choice, frame: Frame) -> T
     between = " and ".join(point.label for point in found.between)
     said = f"{one.operation} {STATISTICS[choice.statistic]} within {formatting.latency(limit_ms * 1e3)}"
     lines = [f"{said} up to {formatting.throughput(found.throughput_ops_s)}", f"interpolated between {between}"]
-    return _cross(one, found.throughput_ops_s, limit_ms, lines, frame)
+    ends = [(end.latency_us / 1e3, end.throughput_ops_s) for end in found.between]
+    return _cross(one, _on_line(limit_ms, ends, layout["yaxis"], layout["xaxis"]), limit_ms, lines, frame)
 
 
 def _cross(one: DrawnCurve, x: float, y: float, lines: Sequence[str], frame: Frame) -> Trace:

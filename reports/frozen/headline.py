@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from benchsite import formatting
-from reports.analysis.comparing import Comparison, Outcome, interval_text
-from reports.analysis.ratios import half_up
+from reports.analysis.comparing import Comparison, Outcome, interval_text, times_text
+from reports.analysis.ratios import TIMES
 from reports.curves import Curve
 from reports.pages.against import Against, Ratio, Row
 
@@ -25,9 +25,9 @@ def proposed(curves: Sequence[Curve], found: Against | None, labels: Labels) -> 
     known = [(row, one, one.comparison) for row, one in ratios if one.comparison and one.comparison.ratio]
     if not known:
         return f"{_demonstration(standing)}{_incomparable(standing, labels)}"
-    row, ratio, comparison = max(known, key=lambda one: one[2].ratio or 0.0)
+    row, ratio, comparison = max(known, key=lambda one: (not one[1].at, one[2].shown or 0.0))
     said = f"{_demonstration(standing)}{_against(row, ratio, comparison, found, labels)}"
-    return said[0].upper() + said[1:] if said.startswith("in ") else said
+    return said[0].upper() + said[1:] if said.startswith(("in ", "at ")) else said
 
 
 def _demonstration(curves: Sequence[Curve]) -> str:
@@ -71,7 +71,9 @@ def _incomparable(curves: Sequence[Curve], labels: Labels) -> str:
 
 def _against(row: Row, ratio: Ratio, found: Comparison, against: Against, labels: Labels) -> str:
     side, base = _name(row.curve, labels), _name(against.baseline, labels)
-    times = f"{_bounded(ratio)}{_times(found)}"
+    if ratio.at:
+        return _at_common_load(side, base, ratio, found)
+    times = _times(found)
     mine, theirs = _sustains(row.curve), _sustains(against.baseline)
     if found.low is None:
         runs = "in one run each" if found.n_a == found.n_b == 1 else f"in {found.n_a} and {found.n_b} runs"
@@ -102,17 +104,19 @@ def _identical(found: Comparison) -> bool:
     return min(found.n_a, found.n_b) > 1
 
 
+def _at_common_load(side: str, base: str, ratio: Ratio, found: Comparison) -> str:
+    """Where a ladder is too short for a ratio of ceilings: no side "sustains" more than the other."""
+    result = {
+        Outcome.FASTER: f"{side} does {_times(found)} times {interval_text(found)} what {base} does",
+        Outcome.SLOWER: f"{side} does {_times(found)} times {interval_text(found)} what {base} does",
+        Outcome.EQUIVALENT: f"{side} and {base} do the same within {formatting.percent(found.threshold)}",
+    }.get(found.outcome, f"{side} did {_times(found)} times what {base} did, which may be chance")
+    return f"at {ratio.at} {result}{_few(found)}; {ratio.why}."
+
+
 def _times(found: Comparison) -> str:
-    value = found.ratio or 0.0
-    return half_up(value, 3 if 0.8 < value < 1.25 else 2)
-
-
-def _bounded(ratio: Ratio) -> str:
-    """ "at least " or "at most " where one of the ladders was too short."""
-    for words in ("at least", "at most"):
-        if ratio.why.startswith(words):
-            return f"{words} "
-    return "about " if ratio.why.startswith("both ladders") else ""
+    """ "1.25", "at least 1.7"."""
+    return times_text(found).removesuffix(TIMES).replace("≥", "at least").replace("≤", "at most")
 
 
 def _few(found: Comparison) -> str:

@@ -238,13 +238,16 @@ def abreast(cells: Cells) -> list[Cells]:
 
 def _judged(one: dict[str, Any]) -> Judged:
     low, high = one.get("low"), one.get("high")
+    interval = f"{_times(low)} to {_times(high)}" if _is_number(low) and _is_number(high) else formatting.NOTHING
+    if one.get("bound") == "at least" and _is_number(low):
+        interval = f"at least {_times(low)}"
     outcome = str(one.get("outcome", ""))
     return Judged(
         side=str(one.get("side", "")),
         baseline=str(one.get("baseline", "")),
         metric=str(one.get("metric", "")),
         ratio=_times(one.get("ratio")),
-        interval=f"{_times(low)} to {_times(high)}" if _is_number(low) and _is_number(high) else formatting.NOTHING,
+        interval=interval,
         outcome=outcome,
         tone=OUTCOMES.get(outcome, ""),
         reason=str(one.get("reason", "")),

@@ -1,5 +1,6 @@
 """The tables of a report: the compare page's, with whole numbers and units in the names of the columns. Pure."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
@@ -79,12 +80,19 @@ def _against(row: Row, found: Against, width: int) -> list[Cell]:
 def _ratio(one: Ratio) -> tuple[Cell, Cell, Cell]:
     if one.comparison is None:
         return None, None, one.why
-    said = "; ".join(part for part in (one.outcome, one.counts, one.why) if part)
-    return _rounded(one.comparison.ratio), one.interval, said
+    at = f"at {one.at}" if one.at else ""
+    said = "; ".join(part for part in (one.outcome, at, one.counts, one.why) if part)
+    return _rounded(one.comparison.shown), one.interval, said
 
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{DIGITS}g}")
+
+
+def _metric(one: Ratio, equal: EqualLoad | None) -> str:
+    if one.what != "throughput":
+        return f"{one.what} {_at(equal)}"
+    return f"throughput at {one.at}" if one.at else "throughput"
 
 
 def verdicts_of(found: Against | None, equal: EqualLoad | None, labels: Labels) -> list[dict[str, Any]]:
@@ -96,7 +104,7 @@ def verdicts_of(found: Against | None, equal: EqualLoad | None, labels: Labels) 
         {
             "side": labels.get(row.curve.sweep_id, row.curve.label),
             "baseline": baseline,
-            "metric": one.what if one.what == "throughput" else f"{one.what} {_at(equal)}",
+            "metric": _metric(one, equal),
             **_verdict(one.comparison, one.why, refused=row.refused),
         }
         for row in found.rows
@@ -114,8 +122,9 @@ def _verdict(found: Comparison | None, why: str, *, refused: bool) -> dict[str, 
         }  # fmt: skip
     return {
         "ratio": found.ratio,
-        "low": found.low,
-        "high": found.high,
+        "low": _finite(found.low),
+        "high": _finite(found.high),
+        "bound": found.bound,
         "outcome": found.outcome.value,
         "reason": " ".join(part for part in (found.reason, f"{why[0].upper()}{why[1:]}." if why else "") if part),
         "algorithm": ALGORITHM,
@@ -127,6 +136,11 @@ def _verdict(found: Comparison | None, why: str, *, refused: bool) -> dict[str, 
         "noise_floor": found.noise_floor,
         "runs_lacking": found.needs_more,
     }
+
+
+def _finite(value: float | None) -> float | None:
+    """None for the end of an interval without bound, which JSON does not have."""
+    return None if value is None or math.isinf(value) else value
 
 
 def equal_table(equal: EqualLoad, labels: Labels) -> Table:

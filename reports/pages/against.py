@@ -1,5 +1,6 @@
 """Every side against one baseline: how many times faster, how sure, and where that may not be asked at all."""
 
+import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +14,15 @@ from reports.analysis.comparing import (
     compare_values,
     interval_text,
     not_comparable,
+    times_text,
+    widen,
 )
 from reports.analysis.gate import Gate, gate, implied_axes
 from reports.analysis.multiple import adjusted
 from reports.analysis.noise import NoiseFloor, largest_floor
 from reports.curves import Curve, Point, durability_key
 from reports.pages.choosing import AXIS_SAYS
-from reports.pages.equal import EqualLoad, latencies_at
+from reports.pages.equal import EqualLoad, latencies_at, rung_label
 from runs.validity import Profile, SideFacts, judge_pair
 
 # Statistics that vary more from run to run than a mean or a throughput.
@@ -33,6 +36,7 @@ class Ratio:
     what: str  # "throughput", or the operation whose latency it is
     comparison: Comparison | None
     why: str  # there is none, or what has to be known beside it
+    at: str = ""  # the rung that both sides are compared at, in place of their ceilings: "4 threads"
 
     @property
     def tone(self) -> str:
@@ -43,6 +47,11 @@ class Ratio:
     @property
     def arrow(self) -> str:
         return {"better": "▲ ", "worse": "▼ "}.get(self.tone, "")
+
+    @property
+    def times(self) -> str:
+        """ "3.6" or "≥ 1.7" times."""
+        return times_text(self.comparison) if self.comparison else ""
 
     @property
     def interval(self) -> str:
@@ -73,7 +82,7 @@ class Ratio:
     @property
     def change(self) -> str:
         """The ratio as signed per cent; above two times the factor alone says more."""
-        ratio = self.comparison.ratio if self.comparison else None
+        ratio = self.comparison.ratio if self.comparison and not self.comparison.bound else None
         return formatting.signed_percent(ratio - 1) if ratio and ratio <= 2 else ""
 
 
@@ -118,6 +127,11 @@ class Against:
     @property
     def axes(self) -> str:
         return ", ".join(AXIS_SAYS[axis] for axis in self.varying) or "nothing but chance"
+
+    @property
+    def short(self) -> bool:
+        """Whether a ladder ends below its ceiling, so that some ratio is a bound or none of ceilings."""
+        return any(one.at or (one.comparison and one.comparison.bound) for row in self.rows for one in row.ratios)
 
     @property
     def refused(self) -> int:
@@ -222,9 +236,9 @@ def _adjusted(rows: Sequence[Row]) -> list[Row]:
 
 def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | None) -> tuple[Ratio, ...]:
     floor = noise_floor_of((curve, baseline), judging.floors)
-    found = [_throughput(curve, baseline, floor)]
+    found = [throughput_ratio(curve, baseline, floor)]
     if equal:
-        found += [_latency(curve, baseline, floor, equal, judging.kind, name) for name in equal.operations]
+        found += [latency_ratio(curve, baseline, floor, equal, judging.kind, name) for name in equal.operations]
     return tuple(found)
 
 
@@ -234,24 +248,63 @@ def noise_floor_of(curves: Sequence[Curve], floors: Mapping[str, NoiseFloor]) ->
     return found.relative if found else None
 
 
-def _throughput(curve: Curve, baseline: Curve, floor: float | None) -> Ratio:
+def throughput_ratio(curve: Curve, baseline: Curve, floor: float | None) -> Ratio:
+    """The ratio of the ceilings, where the ladders show it; else that at the highest rung that both measured.
+
+    A ceiling that is a lower bound leaves the ratio open on one side. It is "at least" so much where the slower side's
+    ceiling is bracketed, and its repeats decide that; where they do not, ceilings are not compared.
+    """
     a, b = ceiling_point(curve), ceiling_point(baseline)
-    if a is None or b is None:
+    if a is None or b is None or curve.ceiling is None or baseline.ceiling is None:
         return Ratio("throughput", None, "no point counts")
-    values = [_values(point) for point in (a, b)]
-    comparison = compare_values(values[0], values[1], higher_is_better=True, noise_floor=floor)
-    short = [one for one in (curve, baseline) if one.ceiling and one.ceiling.is_lower_bound]
-    why = ""
-    if len(short) == 2:
-        why = "both ladders are too short"
-    elif short:
-        why = (
-            "at least, its ladder is too short" if short[0] is curve else "at most, the baseline's ladder is too short"
-        )
-    return Ratio("throughput", comparison, why)
+    above, below = curve.ceiling.headroom, 1 / baseline.ceiling.headroom
+    short = [one for one in (curve, baseline) if one.ceiling and math.isinf(one.ceiling.headroom)]
+    if len(short) < 2:
+        comparison = widen(compare_points(a, b, floor), below, above)
+        if not comparison.bound or _decides(comparison):
+            return Ratio("throughput", comparison, _bound_says(comparison))
+    who = (
+        "both ladders are" if len(short) == 2 else "its ladder is" if short[0] is curve else "the baseline's ladder is"
+    )
+    why = f"ceilings are not compared: {who} too short"
+    common = common_rung(curve, baseline)
+    if common is None:
+        return Ratio("throughput", None, f"{why}, and they have no number of threads in common")
+    return Ratio("throughput", compare_points(*common, floor), why, at=rung_label(common[0]))
 
 
-def _latency(curve: Curve, baseline: Curve, floor: float | None, equal: EqualLoad, kind: str, operation: str) -> Ratio:
+def _decides(found: Comparison) -> bool:
+    """Whether the side that is known to be the faster is so by its repeats; of single runs, by their ratio."""
+    if found.low is None:
+        return found.ratio is not None and (found.ratio >= 1) == (found.bound == "at least")
+    return found.outcome in (Outcome.FASTER, Outcome.SLOWER)
+
+
+def _bound_says(found: Comparison) -> str:
+    return {
+        "at least": "at least: its ladder ends below its ceiling",
+        "at most": "at most: the baseline's ladder ends below its ceiling",
+    }.get(found.bound, "")
+
+
+def compare_points(a: Point, b: Point, floor: float | None) -> Comparison:
+    return compare_values(_values(a), _values(b), higher_is_better=True, noise_floor=floor)
+
+
+def common_rung(a: Curve, b: Curve) -> tuple[Point, Point] | None:
+    """The points of both sides at the highest number of threads that both measured without a target.
+
+    A target that both sustained compares nothing: both do what they are asked to.
+    """
+    points = [{point.threads: point for point in one.counted if not point.target_ops_s} for one in (a, b)]
+    threads = max(points[0].keys() & points[1].keys(), default=None)
+    return None if threads is None else (points[0][threads], points[1][threads])
+
+
+def latency_ratio(
+    curve: Curve, baseline: Curve, floor: float | None, equal: EqualLoad, kind: str, operation: str
+) -> Ratio:
+    """The ratio of both latencies at the load, with the error of interpolating each between its own rungs."""
     sides = [latencies_at(one, operation, equal.statistic, kind, equal.load_ops_s) for one in (curve, baseline)]
     for found, who in zip(sides, ("", "the baseline: "), strict=True):
         if not found.values:
@@ -260,6 +313,8 @@ def _latency(curve: Curve, baseline: Curve, floor: float | None, equal: EqualLoa
     comparison = compare_values(
         sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, noise_floor=floor
     )
+    own, other = (found.interpolation for found in sides)
+    comparison = widen(comparison, other[0] / own[1], other[1] / own[0])
     if why := next((found.why for found in sides if found.why), ""):
         comparison = replace(comparison, reason=why, needs_more=None)  # Of medians: more runs are not what it lacks.
     return Ratio(operation, comparison, "")

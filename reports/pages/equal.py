@@ -267,6 +267,7 @@ class Latencies:
 
     values: tuple[float, ...]
     why: str = ""  # there is none, or only that of the medians
+    interpolation: tuple[float, float] = (1.0, 1.0)  # by which factors it may be lower or higher: 0.9, 1.05
 
 
 def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_ops_s: float) -> Latencies:
@@ -276,14 +277,22 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
     if found.latency_us is None:
         return Latencies((), said(found))
     passes = repeated_points(curve, operation, statistic, kind)
+    error = interpolation_error(found)
     if not passes:
         repeated = any(point.throughput_ops_s.n > 1 for point in curve.counted)
-        return Latencies((found.latency_us,), REPEATS_DIFFER if repeated else "")
+        return Latencies((found.latency_us,), REPEATS_DIFFER if repeated else "", error)
     values = [latency_at(one, load_ops_s).latency_us for one in passes]
     known = tuple(value for value in values if value is not None)
     if len(known) < len(values):
         return Latencies((), f"only {len(known)} of {len(values)} repeats have a latency at this load")
-    return Latencies(known)
+    return Latencies(known, "", error)
+
+
+def interpolation_error(found: AtLoad) -> tuple[float, float]:
+    """The bounds of a latency as shares of it; where it is not interpolated, or 0, there is no error."""
+    if not found.latency_us or not found.low_us or found.high_us is None:
+        return 1.0, 1.0
+    return found.low_us / found.latency_us, found.high_us / found.latency_us
 
 
 def rung_label(point: Point) -> str:

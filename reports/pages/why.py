@@ -11,6 +11,7 @@ from reports.analysis.gate import gate, implied_axes
 from reports.analysis.noise import NoiseFloor, largest_floor
 from reports.analysis.run_sides import Group, MachinePair, RunSide
 from reports.curves import Curve, Operation, Point
+from reports.pages.against import Ratio, throughput_ratio
 from runs.validity import CheckResult, Profile, judge_pair
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
@@ -97,9 +98,13 @@ def why_page(
     """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
     at_ceilings = ceilings is not None
     floor = largest_floor((side.spec["cluster"]["name"] for side in (a, b)), floors)
-    comparison = compare_values(
-        b.repeats_ops_s, a.repeats_ops_s, higher_is_better=True, noise_floor=floor.relative if floor else None
-    )
+    noise = floor.relative if floor else None
+    if ceilings:
+        ratio = throughput_ratio(ceilings[1], ceilings[0], noise)
+        comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
+    else:
+        ratio = None
+        comparison = compare_values(b.repeats_ops_s, a.repeats_ops_s, higher_is_better=True, noise_floor=noise)
     if stops := _stops(a, b, profile, ceilings):
         comparison = not_comparable(comparison, stops)
     sides = both(a, b, at_ceilings=at_ceilings)
@@ -108,7 +113,7 @@ def why_page(
     return WhyPage(
         a=a,
         b=b,
-        sentences=tuple(_sentences(sides, comparison, floor, found)),
+        sentences=tuple(_sentences(sides, comparison, ratio, floor, found)),
         comparison=comparison,
         metrics=tuple(_metrics(a.point, b.point)),
         kinds=" and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
@@ -148,7 +153,9 @@ def _change(a: float | None, b: float | None) -> float | None:
     return b / a - 1 if a and b is not None and a > 0 else None
 
 
-def _sentences(sides: Both, comparison: Comparison, floor: NoiseFloor | None, found: Sequence[Cause]) -> Iterator[str]:
+def _sentences(
+    sides: Both, comparison: Comparison, ratio: Ratio | None, floor: NoiseFloor | None, found: Sequence[Cause]
+) -> Iterator[str]:
     x, y = _throughput(sides.a), _throughput(sides.b)
     if x is None or y is None:
         missing = "neither" if x is None and y is None else "A" if x is None else "B"
@@ -159,6 +166,9 @@ def _sentences(sides: Both, comparison: Comparison, floor: NoiseFloor | None, fo
         amount = formatting.percent(abs(change))
         yield f"B did {amount} {did} than A: {formatting.throughput(y)} against {formatting.throughput(x)}."
         yield _verdict(sides, comparison)
+        if ratio and ratio.comparison and ratio.why:
+            what = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
+            yield f"{what}: {ratio.why}."
         yield _noise(abs(change), floor)
     else:
         yield f"Both did {formatting.throughput(x)}."

@@ -9,7 +9,6 @@ from django.utils.safestring import SafeString
 
 from benchsite.templatetags.units import latency, latency_between
 from reports.analysis.ceiling import NON_MONOTONE, Ceiling
-from reports.analysis.ratios import ratio_text
 from reports.curves import Curve, Operation
 from reports.words import bracket_says, ceiling_sentence, ladder_says
 
@@ -29,12 +28,6 @@ def load_heading(rows: Iterable[Any]) -> str:
     """What the column of loads holds, of the rows of a table that have a curve each."""
     targets = {bool(found.bracket) for row in rows if (found := row.curve.ceiling)}
     return "at threads or target" if len(targets) > 1 else "at target" if True in targets else "at threads"
-
-
-@register.filter
-def ratio_words(ratio: float) -> str:
-    """How many times, "3.6" and the sign; near 1, where two digits would say nothing, three."""
-    return ratio_text(ratio, 3 if 0.8 < ratio < 1.25 else 2)
 
 
 @register.filter

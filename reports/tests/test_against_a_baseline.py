@@ -154,7 +154,7 @@ def test_short_ladders_make_bounds():
     short = side(2, "off")
     short = curve(mode="off", points=short.points[:3])
     ratio = row_of(against([short, side(1)], NOBODY_KNOWS, None), short).ratios[0]
-    assert ratio.why == "at least, its ladder is too short"
+    assert ratio.why == "at least: its ladder ends below its ceiling"
 
 
 def test_all_comparisons_of_a_table_are_judged_together():

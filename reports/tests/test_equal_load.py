@@ -60,7 +60,33 @@ def test_the_slower_way_to_a_load_is_not_taken():
     # 32 threads fell back to a load that 16 reach at half the latency.
     plateau = [*LADDER[:2], LoadPoint(3000, 5000, "16", 16), LoadPoint(2950, 9000, "32", 32), LoadPoint(3100, 9900, "64", 64)]  # fmt: skip  # noqa: E501
     assert latency_at(plateau, 2950).latency_us == pytest.approx(5000, rel=0.03)
-    assert [point.label for point in rising_branch(plateau)][-2:] == ["16", "64"]
+    assert [point.label for point in rising_branch(plateau)][-3:] == ["16", "32", "64"]
+
+
+def test_interpolation_skips_no_measured_rung():
+    """4 to 16 threads without 8 would be a line that the figure does not draw."""
+    dip = [LADDER[1], LoadPoint(1900, 9000, "8", 8), LoadPoint(3000, 12_000, "16", 16)]
+    assert [point.label for point in latency_at(dip, 2500).between] == ["8", "16"]
+
+
+def test_a_convex_curve_through_the_rungs_lies_within_the_bounds():
+    """R = 1 / (1 - X / 100): the rungs tell more than that it rises."""
+    points = [LoadPoint(x, 1e3 / (1 - x / 100), order=x) for x in (10, 40, 60, 80, 90)]
+    found = latency_at(points, 70)
+    assert found.low_us < 1e3 / 0.3 < found.high_us
+    assert (found.low_us, found.high_us) == pytest.approx((2500 + 10 * (2500 - 5000 / 3) / 20, 3750))
+    assert latency_at(points[2:4], 70).low_us == 2500  # nothing is known of the rungs beside them
+    rung = latency_at(points, 60)
+    assert rung.low_us == rung.high_us == rung.latency_us
+    near = latency_at(points, 80.5)
+    assert near.how is How.MEASURED and near.low_us == near.latency_us < near.high_us
+
+
+def test_a_lower_rung_above_the_limit_is_named():
+    dip = [LADDER[0], LoadPoint(2000, 9000, "4", 4), LoadPoint(3000, 5000, "8", 8), LoadPoint(3500, 9000, "16", 16)]
+    found = throughput_within(dip, 6000.0)
+    assert [point.label for point in found.violated] == ["4"] and found.throughput_ops_s > 3000
+    assert throughput_within(LADDER, 4000.0).violated == ()
 
 
 def test_a_noisy_first_rung_stays():

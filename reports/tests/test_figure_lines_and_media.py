@@ -9,7 +9,7 @@ from reports.analysis.points import Spread
 from reports.curves import LeftOut, Standing
 from reports.figures.bars import placed
 from reports.figures.ceilings import bars_of, ceilings_figure, unclaimed_said
-from reports.figures.latency import Choice, latency_figure
+from reports.figures.latency import Choice, coordinate, latency_figure
 from reports.figures.layout import Frame
 from reports.figures.medium import scaled
 from reports.figures.overlay import NAMED, Published
@@ -40,6 +40,21 @@ def test_a_limit_is_a_line_and_a_ceiling_that_is_fast_enough_meets_none():
     (cross,) = crossings(figure)
     assert cross["y"] == [8.0] and "up to" in cross["text"][0]
     assert not crossings(latency_figure([curve()], FRAME, Choice(limit_us=100_000.0)))
+
+
+@pytest.mark.parametrize("scale", ["linear", "log", "loglog"])
+def test_the_marks_lie_on_the_drawn_curve(scale):
+    """8 threads did less than 4: the line goes through that rung, and so does what is read off it."""
+    dip = curve(points=[point(2, 1000.0), point(4, 1900.0), point(8, 1800.0), point(16, 3900.0)])
+    figure = latency_figure([dip], FRAME, Choice(scale=scale, load_ops_s=2500.0, limit_us=9000.0))
+    line = next(trace for trace in figure["data"] if trace["mode"] == "lines+markers")
+    xs, ys = ([coordinate(figure["layout"][axis], v) for v in line[axis[0]]] for axis in ("xaxis", "yaxis"))
+    for cross in crossings(figure):
+        x, y = (coordinate(figure["layout"][axis], cross[axis[0]][0]) for axis in ("xaxis", "yaxis"))
+        assert xs[2] < x < xs[3]
+        assert (y - ys[2]) / (ys[3] - ys[2]) == pytest.approx((x - xs[2]) / (xs[3] - xs[2]), abs=1e-3)
+    (near,) = crossings(latency_figure([dip], FRAME, Choice(scale=scale, load_ops_s=1895.0)))
+    assert (near["x"], near["y"]) == ([1900.0], [line["y"][1]])
 
 
 def test_a_load_far_beyond_everything_is_said_and_not_drawn():

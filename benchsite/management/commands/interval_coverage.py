@@ -1,10 +1,11 @@
-"""`manage.py interval_coverage`: how often the interval of a ratio holds the true one, on made-up repeats."""
+"""`manage.py interval_coverage`: how often intervals and verdicts are right, on made-up repeats and made-up ladders."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from reports.analysis.coverage import HEADER, PAIRS, SEED, coverages, row
+from reports import simulated_ladders
+from reports.analysis import coverage
 
 
 class Command(BaseCommand):
@@ -12,10 +13,12 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--pairs", type=int, default=PAIRS, help=f"pairs of sides of each kind ({PAIRS})")
-        parser.add_argument("--seed", type=int, default=SEED)
+        parser.add_argument("of", nargs="?", choices=("repeats", "ladders"), default="repeats")
+        parser.add_argument("--pairs", type=int, help="pairs of sides of each kind (20000 of repeats, 1000 of ladders)")
+        parser.add_argument("--seed", type=int, help="of the generator of random numbers")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(HEADER)
-        for found in coverages(options["pairs"], options["seed"]):
-            self.stdout.write(row(found))
+        simulation = coverage if options["of"] == "repeats" else simulated_ladders
+        self.stdout.write(simulation.HEADER)
+        for row in simulation.rows(options["pairs"] or simulation.PAIRS, options["seed"] or simulation.SEED):
+            self.stdout.write(row)

@@ -1,0 +1,142 @@
+"""Ladders that end below their ceiling: what is compared then, and that bounds keep their direction everywhere."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from reports.analysis.ceiling import Rung, ceiling
+from reports.analysis.comparing import Outcome, compare_values, times_text, widen
+from reports.analysis.ratios import TIMES
+from reports.frozen.headline import proposed
+from reports.frozen.tables import against_table, verdicts_of
+from reports.pages.against import Judging, against, throughput_ratio
+from reports.pages.equal import equal_load
+from reports.tests.curves import curve, operation, point
+from reports.tests.test_against_a_baseline import repeated, with_latencies
+from runs.validity import profile
+
+SCATTER = (1.0, 1.01, 0.99)
+FULL = ((1, 1000.0), (2, 1900.0), (4, 3300.0), (8, 3900.0), (16, 3850.0))
+
+
+def side(mode, *rungs, times=1.0):
+    points = [point(n, x * times, throughput_ops_s=repeated(x * times, SCATTER)) for n, x in rungs]
+    return with_latencies(curve(mode=mode, points=points), SCATTER)
+
+
+def table(*sides):
+    return against(sides, Judging({}, profile("measured", {}), {}), None, baseline=sides[-1].sweep_id)
+
+
+def test_two_short_ladders_are_compared_at_their_common_rung():
+    """Rungs 4, 8 against 1, 2, 4: the highest rungs are 2.4 times apart, the common rung 1.25 times."""
+    fast, slow = side("off", (4, 5000.0), (8, 9600.0)), side("always", (1, 1000.0), (2, 2000.0), (4, 4000.0))
+    found = table(fast, slow)
+    ratio = found.rows[0].ratios[0]
+    assert ratio.comparison.ratio == pytest.approx(1.25) and ratio.comparison.outcome is Outcome.FASTER
+    assert (ratio.at, ratio.why) == ("4 threads", "ceilings are not compared: both ladders are too short")
+    assert found.short
+    headline = proposed((fast, slow), found, {})
+    assert headline.startswith("At 4 threads Redis 7.0 · off does 1.25 times [") and "sustains" not in headline
+    assert "ceilings are not compared" in headline
+
+
+def test_without_a_common_rung_there_is_no_ratio():
+    ratio = throughput_ratio(side("off", (8, 5000.0)), side("always", (2, 4000.0)), None)
+    assert ratio.comparison is None and ratio.why.endswith("and they have no number of threads in common")
+
+
+def test_a_bracketed_slower_side_makes_a_lower_bound():
+    fast, slow = side("off", *FULL[:3], times=3.0), side("always", *FULL)
+    ratio = throughput_ratio(fast, slow, None)
+    assert ratio.comparison.outcome is Outcome.FASTER and ratio.comparison.bound == "at least"
+    assert ratio.comparison.high == math.inf and ratio.comparison.low < 9900 / 3900
+    assert ratio.times == "≥ 2.4" + TIMES and ratio.change == ""
+    other = throughput_ratio(slow, fast, None)
+    assert other.comparison.outcome is Outcome.SLOWER and other.times == "≤ 0.41" + TIMES and other.comparison.low == 0
+
+
+def test_a_short_slower_side_may_be_the_faster_one():
+    """A ceiling of 3.9k against "at least 3.3k": whether it is 1.18 times as much is not known."""
+    ratio = throughput_ratio(side("off", *FULL), side("always", *FULL[:3]), None)
+    assert ratio.at == "4 threads" and ratio.comparison.outcome is Outcome.EQUIVALENT
+    assert ratio.why == "ceilings are not compared: the baseline's ladder is too short"
+
+
+def test_a_bound_that_decides_nothing_gives_way_to_the_common_rung():
+    ratio = throughput_ratio(side("off", (4, 3300.0), (8, 3950.0)), side("always", *FULL), None)
+    assert ratio.at == "8 threads" and ratio.why.endswith("its ladder is too short")
+
+
+def test_single_runs_have_a_bound_without_a_verdict():
+    ratio = throughput_ratio(curve(points=[point(1, 9000.0)]), curve(), None)
+    assert ratio.times == "≥ 2.3" + TIMES and ratio.outcome.startswith("inconclusive")
+
+
+def test_bounds_are_rounded_to_the_side_on_which_they_are_true():
+    found = compare_values([176.9, 177.0, 177.1], [100.0, 100.1, 99.9], higher_is_better=True)
+    assert times_text(widen(found, 1.0, math.inf)) == "≥ 1.7" + TIMES
+    assert times_text(widen(found, 0.0, 1.0)) == "≤ 1.8" + TIMES
+    assert times_text(found) == "1.8" + TIMES
+
+
+def test_targets_leave_the_ratio_open_up_to_the_first_that_failed():
+    """The same database with targets 50k, 75k, 100k and 60k, 80k, 120k: no side is faster."""
+    sides = []
+    for targets in ((50_000, 75_000, 100_000), (60_000, 80_000, 120_000)):
+        rungs = [(target, min(target, 82_000)) for target in targets]
+        points = [
+            point(64, x, target_ops_s=t, operations=(operation("READ", 100.0),), throughput_ops_s=repeated(x, SCATTER))
+            for t, x in rungs
+        ]
+        sides.append(curve(points=points, ladder="target", rungs=targets))
+    found = throughput_ratio(*sides, None).comparison
+    assert found.outcome is Outcome.INCONCLUSIVE and found.low < 75 / 82 and found.high > 100 / 80
+    assert found.needs_more is None and "rungs nearer" in found.reason
+
+
+def test_the_peak_may_lie_between_two_rungs():
+    """By the Universal Scalability Law the peak through three rungs is exact; of a first rung nothing is known."""
+    law = [Rung(n, n * 1000 / (1 + 0.001 * n * (n - 1))) for n in (8, 32, 128)]
+    found = ceiling(law)
+    assert found.throughput_ops_s * found.headroom == pytest.approx(1000 / (2 * math.sqrt(0.001) - 0.001), rel=1e-3)
+    assert math.isinf(ceiling([Rung(8, 1000), Rung(16, 900)]).headroom)
+    assert ceiling([Rung(1, 1000), Rung(2, 900)]).headroom == 1
+    assert ceiling([Rung(1, 1000), Rung(2, 1040)]).headroom == pytest.approx(1 / 0.96)
+    assert math.isinf(ceiling([Rung(1, 1000), Rung(2, 1900)]).headroom)
+
+
+def test_widening_moves_the_ends_and_the_p_of_the_nearest_one():
+    found = compare_values([120.0, 121.0, 119.0], [100.0, 101.0, 99.0], higher_is_better=True)
+    wide = widen(found, 0.9, 1.1)
+    assert (wide.low, wide.high) == (pytest.approx(found.low * 0.9), pytest.approx(found.high * 1.1))
+    assert wide.ratio == found.ratio and found.p < wide.p < 0.05 and wide.outcome is Outcome.FASTER
+    lost = widen(found, 0.8, 1.1)
+    assert lost.p == 1 and lost.outcome is Outcome.INCONCLUSIVE and lost.needs_more is None
+    assert widen(found, 1.0, 1.0) == found
+    single = widen(compare_values([2.0], [1.0], higher_is_better=True), 1.0, math.inf)
+    assert single.low is None and single.bound == "at least"
+
+
+def test_identical_databases_on_other_rungs_are_not_called_faster():
+    """Latency at equal load is interpolated on each side between other rungs: 1.37 times apart by the rungs alone."""
+    law = {n: n * 1000 / (1 + 0.001 * n * (n - 1)) for n in (2, 4, 8, 16, 24, 32, 48)}
+    a = side("off", *((n, law[n]) for n in (2, 24, 48)))
+    b = side("always", *((n, law[n]) for n in (4, 8, 16, 32)))
+    equal = equal_load((a, b), ["READ"], load_ops_s=9000.0)
+    ratio = against((a, b), Judging({}, profile("measured", {}), {}), equal).rows[0].ratios[1]
+    assert abs(math.log(ratio.comparison.ratio)) > 0.1
+    assert ratio.comparison.outcome is Outcome.INCONCLUSIVE and ratio.comparison.low < 1 < ratio.comparison.high
+
+
+def test_frozen_tables_name_bounds_and_are_json():
+    bounded, base = side("off", *FULL[:3], times=3.0), side("always", *FULL)
+    short = side("mid", (4, 5000.0), (8, 9600.0))
+    found = table(bounded, replace(base, name="other"), short, base)
+    verdicts = verdicts_of(found, None, {})
+    assert json.loads(json.dumps(verdicts, allow_nan=False))[0]["bound"] == "at least"
+    assert verdicts[0]["high"] is None and verdicts[0]["low"] > 2
+    cells = against_table(found, None, {}).rows[0]
+    assert cells[1] == pytest.approx(verdicts[0]["low"], rel=1e-3) and cells[2].endswith("∞]")
