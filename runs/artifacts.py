@@ -27,7 +27,7 @@ CHUNK = 256 * 1024  # bytes
 _IN_MEMORY = 1 << 20  # bytes; more goes to disk
 _AT_ONCE = 1 << 18  # bytes; more is compressed while it comes
 _OF_THREAD = threading.local()
-TEXT_KINDS = frozenset({"summary", "stdout", "stderr", "properties", "server_config", "server_log"})
+TEXT_KINDS = frozenset({"summary", "stdout", "stderr", "properties", "server_config", "server_log", "host"})
 
 
 def storage() -> Storage:

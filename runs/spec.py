@@ -124,3 +124,4 @@ class ClientOrder(TypedDict):
     duration_s: int | None  # None: until all its records are loaded
     deadline_s: int
     properties: dict[str, str]  # the whole property file
+    samples_host: NotRequired[bool]  # this client samples the host that it runs on

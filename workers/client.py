@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import os
 import platform
 import time
 import uuid
@@ -14,7 +15,7 @@ from django.conf import settings
 from runs import live
 from runs.models.run import Reason
 from runs.retry import retry
-from runs.spec import ClientOrder, WindowSpec
+from runs.spec import ClientOrder
 from runs.ycsb.command import java_command
 from runs.ycsb.names import parse_name
 from runs.ycsb.properties import render_properties
@@ -22,7 +23,7 @@ from runs.ycsb.redact import redact
 from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.symptoms import describe, find_symptoms
 from workers.client_reporter import ClientReporter
-from workers.driving_cost import DrivingCost
+from workers.host_sampler import FILE_NAME, HostSampler
 from workers.manifests import ManifestError, java_executable, verify
 from workers.outbox import store_output
 from workers.presence import generator_name
@@ -71,14 +72,13 @@ class Client:
     def __init__(self, site: SiteClient, claimed: dict[str, Any], folder: WorkFolder, reporter: ClientReporter) -> None:
         self.site, self.folder, self.reporter = site, folder, reporter
         self.order: ClientOrder = claimed["order"]
-        self.window: WindowSpec = claimed["window"]
         self.label: str = claimed["label"]
         self.offset_s = 0.0
         self.begun = False
         self.started_epoch_s: float | None = None
         self.running: Running | None = None
         self.cpu: list[tuple[float, float]] = []  # (seconds, CPU seconds so far)
-        self.driving: DrivingCost | None = None
+        self.sampler: HostSampler | None = None
 
     def carry_out(self) -> ClientResult:
         """Prepare and run; the process's exit code is kept but proves nothing."""
@@ -142,10 +142,14 @@ class Client:
 
     def _started(self, running: Running) -> None:
         self.running = running
-        window, load = self.window, self.order["phase"] == "load"
-        begin_s = 0 if load else window["warmup_s"]
-        end_s = None if load else begin_s + (window["min_measure_s"] or 0)
-        self.driving = DrivingCost(running.guarded.guardian_pid, begin_s, end_s)
+        if self.order.get("samples_host"):
+            # The parent is the Celery worker, which all clients of the generator share.
+            self.sampler = HostSampler(
+                service=os.getppid(),
+                registry=settings.GUARDED_DIR,
+                duration_s=self.order["duration_s"],
+                clock_offset_s=self.offset_s,
+            )
 
     def _line(self, line: str) -> None:
         """One line of standard error: the words of `benchsite.Start`, or YCSB's status once a second."""
@@ -155,11 +159,11 @@ class Client:
             self.reporter.await_start()
         elif line.startswith(STARTED):
             self.started_epoch_s = int(line.removeprefix(STARTED).strip()) / 1000
-            self._measure_cpu(0.0)
+            self._measure_cpu()
         else:
             status = parse_status(line)
             if status is not None:
-                self._measure_cpu(status.elapsed_s)
+                self._measure_cpu()
                 self._add_status(status, line)
 
     def _report(self, **fields: Any) -> None:
@@ -183,7 +187,9 @@ class Client:
         )
 
     def _tick(self) -> None:
-        """Between lines: hand on the agreed instant."""
+        """Between lines: sample the host, and hand on the agreed instant."""
+        if self.sampler is not None and self.begun:
+            self.sampler.tick()
         instant = self.reporter.starts_at
         if instant is not None and not self.begun and self.running is not None:
             self.running.write_line(f"START {round((instant - self.offset_s) * 1000)}")
@@ -193,10 +199,8 @@ class Client:
     def _should_stop(self) -> StopReason | bool:
         return self.reporter.run_ended
 
-    def _measure_cpu(self, elapsed_s: float) -> None:
-        """CPU seconds so far of the process and of what drives it, `elapsed_s` after its start."""
-        if self.driving is not None:
-            self.driving.sample(elapsed_s)
+    def _measure_cpu(self) -> None:
+        """CPU seconds so far of the process."""
         if self.running is not None:
             try:
                 times = psutil.Process(self.running.pid).cpu_times()
@@ -214,6 +218,8 @@ class Client:
     def _conclude(self, result: ProcessResult) -> ClientResult:
         """Success where the process ran to its own end and left a summary; else a reason, with what its output says."""
         reason, detail = Reason.NONE, ""
+        if self.sampler is not None and self.sampler.text:
+            (self.folder.path / FILE_NAME).write_text(self.sampler.text)
         symptoms = self._symptoms()
         if result.stopped_because == "deadline":
             reason = Reason.TIMEOUT
@@ -227,8 +233,7 @@ class Client:
             reason = Reason.CLIENT_FAILED
             when = "and left no summary" if self.begun else "before it was told to start"
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
-        driving = self.driving.facts() if self.driving is not None else {}
-        facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, "driving": driving}
+        facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s}
         return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
 
     def _symptoms(self) -> str:

@@ -5,29 +5,35 @@ codes, rows counted, the window complete; an exit code proves nothing.
 """
 
 import logging
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import cast
 
 from celery import current_app
+from django.conf import settings
 from django.db import connection
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 
-from runs import client_lifecycle, generators, lifecycle, recording
+from runs import artifacts, client_lifecycle, generators, lifecycle, recording
 from runs.lifecycle import ClaimLost, TransitionRefused
+from runs.measures.host import KIND
 from runs.models import ClientRun, Run
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.submission import wake_scheduler
 from runs.retry import STORAGE_ERRORS, is_transient, retry
+from runs.schedules.keeping import database_now
 from runs.spec import RunSpec
 from runs.ycsb.errors import YcsbError
 from workers import scheduling
 from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
+from workers.host_sampler import FILE_NAME, HostSampler
 from workers.orders import check_slots, client_orders
 from workers.provision.administration import AdministrationError
 from workers.standing import Standing, stand
@@ -134,6 +140,7 @@ class Conductor:
         self._collected: recording.Collected | None = None
         self._expected_end = 0.0  # of the clients, on this process's clock
         self._hinted_at = 0.0
+        self._sampler: HostSampler | None = None
         self._grace = OutageGrace()
 
     def carry_out(self) -> None:
@@ -245,7 +252,8 @@ class Conductor:
         if self._clients().exists():
             return  # An earlier attempt was committed although its answer was lost.
         generators = {str(g.pk): g for g in self.run.load_generators.all()}
-        orders = client_orders(self.spec, self.standing.client_properties(self.run))
+        properties = self.standing.client_properties(self.run)
+        orders = client_orders(self.spec, properties, nodes_are_sampled=self.standing.process_id is not None)
         ClientRun.objects.bulk_create(
             ClientRun(
                 run=self.run,
@@ -271,8 +279,20 @@ class Conductor:
             lifecycle.note(self.run.pk, self.claim, starts_at=Now() + START_LEAD)
             self.run.refresh_from_db(fields=["starts_at"])
             self._expected_end = time.monotonic() + (clients[0].order["duration_s"] or 0)
+        self._sample_host()
         if self.run.phase == Phase.MEASURE:
             self._note(Stage.MEASURING)
+
+    def _sample_host(self) -> None:
+        """Sample this host from now on, where it runs the server."""
+        if self._sampler is None and (process_id := self.standing.process_id) is not None:
+            self._sampler = HostSampler(
+                service=os.getpid(),
+                registry=settings.GUARDED_DIR,
+                servers=[process_id],
+                duration_s=self._expected_end - time.monotonic(),
+                clock_offset_s=database_now().timestamp() - time.time(),
+            )
 
     def _are_ready(self, expected: int) -> bool:
         """Whether all clients are connected. Clients that no generator has claimed get another message now and then."""
@@ -308,6 +328,8 @@ class Conductor:
 
     def _notice(self) -> None:
         self.heartbeat.check()
+        if self._sampler is not None:
+            self._sampler.tick()
         if Run.objects.filter(pk=self.run.pk, cancel_requested_at__isnull=False).exists():
             raise RunCancelled
         client = client_lifecycle.troubled(self.run.pk)
@@ -364,12 +386,17 @@ class Conductor:
             time.sleep(READY_POLL_S)
 
     def _keep_server_files(self) -> None:
-        """The server's configuration and log. What was measured is worth more: without them the run goes on."""
+        """The server's configuration and log, and its host's samples. What was measured is worth more: without them the
+        run goes on.
+        """
         try:
             retry(lambda: self.standing.keep_evidence(self.run), errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
+            if self._sampler is not None and (samples := self._sampler.text):
+                store = partial(artifacts.store, self.run, KIND, FILE_NAME, samples.encode())
+                retry(store, errors=STORAGE_ERRORS, timeout_s=KEEP_FILES_TIMEOUT_S)
         except Exception as error:
             log.exception("The server's files of run %s could not be stored.", self.run.pk)
-            text = f"The server's configuration and log could not be stored: {error}."
+            text = f"The server's configuration and log, or its host's samples, could not be stored: {error}."
             retry(lambda: lifecycle.note(self.run.pk, self.claim, text=text))
 
 

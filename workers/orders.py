@@ -38,8 +38,13 @@ class Order:
     order: ClientOrder
 
 
-def client_orders(spec: RunSpec, binding_properties: Mapping[str, str]) -> list[Order]:
-    """One order per load generator and process; shares differ by at most one thread, op/s or record."""
+def client_orders(
+    spec: RunSpec, binding_properties: Mapping[str, str], *, nodes_are_sampled: bool = False
+) -> list[Order]:
+    """One order per load generator and process; shares differ by at most one thread, op/s or record.
+
+    Each machine is sampled by its first client, unless the conductor samples it as a node of the cluster.
+    """
     places = [
         (generator["id"], process) for generator in spec["generators"] for process in range(spec["load"]["processes"])
     ]
@@ -51,6 +56,8 @@ def client_orders(spec: RunSpec, binding_properties: Mapping[str, str]) -> list[
     assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
     duration = spec["window"]["warmup_s"] + measure_s + TAIL_S if spec["phase"] == "measure" else None
     deadline = duration + RUN_GRACE_S if duration else RUN_GRACE_S + records // SLOWEST_LOAD_RECORDS_S
+    sampled = {machine["id"] for machine in spec["cluster"]["machines"]} if nodes_are_sampled else set()
+    machine_ids = {generator["id"]: generator["machine"]["id"] for generator in spec["generators"]}
     orders = []
     for number, (generator_id, process) in enumerate(places):
         properties = client_properties_for_run(
@@ -78,7 +85,9 @@ def client_orders(spec: RunSpec, binding_properties: Mapping[str, str]) -> list[
                     "duration_s": duration,
                     "deadline_s": deadline,
                     "properties": dict(properties),
+                    "samples_host": machine_ids[generator_id] not in sampled,
                 },
             )
         )
+        sampled.add(machine_ids[generator_id])
     return orders

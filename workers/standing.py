@@ -66,6 +66,11 @@ class Standing:
         return self.server.version
 
     @property
+    def process_id(self) -> int | None:
+        """Its main process, where that runs on this host."""
+        return cast("int | None", self.server.process.get("pid"))
+
+    @property
     def container(self) -> dict[str, object]:
         """The image that ran, by its digest, and its limits; empty for a server in no container."""
         return self.server.container

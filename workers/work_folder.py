@@ -15,7 +15,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from runs.measures.host import KIND
 from runs.ycsb.redact import redact
+from workers.host_sampler import FILE_NAME
 
 RECORD: Final = "client.json"
 PROPERTIES: Final = "ycsb.properties"
@@ -25,6 +27,7 @@ STORED_FILES: Final = (
     ("stdout", "stdout.txt"),
     ("stderr", "stderr.txt"),
     ("properties", PROPERTIES),
+    (KIND, FILE_NAME),
 )
 
 

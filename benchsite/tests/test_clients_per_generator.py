@@ -28,7 +28,3 @@ def test_merges_two_clients_of_each_generator(site):
     measured = Run.objects.get(phase=Phase.MEASURE)
     assert [client.order["threads"] for client in measured.client_runs.all()] == [2, 2, 2, 2]
     assert measured.evidence["rows"] == 10_000
-    for client in measured.client_runs.all():
-        driving = client.facts["driving"]
-        assert 0 < driving["window_s"] <= 2.5  # of 1 s warm-up, 2 s measured and 2 s tail
-        assert 0 <= driving["client_cpu_s"] < driving["window_s"]

@@ -25,7 +25,9 @@ from runs.models import Artifact, RunEvent
 class ArtifactAnswer(Schema):
     """One file of a run, redacted before it was stored."""
 
-    kind: str = Field(description="hdr, summary, stdout, stderr, properties, server_config, server_log, intervals.")
+    kind: str = Field(
+        description="hdr, summary, stdout, stderr, properties, server_config, server_log, host, intervals."
+    )
     name: str
     client: int | None = Field(description="Which client left it; null: the run itself.")
     sha256: str

@@ -139,7 +139,7 @@ class Artifact(models.Model):
     client_run = models.ForeignKey(ClientRun, null=True, blank=True, on_delete=models.CASCADE, related_name="artifacts")
     kind = models.CharField(
         max_length=24
-    )  # hdr, summary, stdout, stderr, properties, server_config, server_log, intervals
+    )  # hdr, summary, stdout, stderr, properties, server_config, server_log, host, intervals
     name = models.CharField(max_length=200)
     sha256 = models.CharField(max_length=64, db_index=True)
     size = models.PositiveBigIntegerField()
@@ -168,7 +168,7 @@ class Finding(models.Model):
         NOT_ASSESSED = "not_assessed", "not assessed"  # Never counts as a pass.
 
     measurement_set = models.ForeignKey(MeasurementSet, on_delete=models.CASCADE, related_name="findings")
-    check_id = models.CharField(max_length=8)  # V01 .. V24
+    check_id = models.CharField(max_length=8)  # V01 .. V26, E01
     severity = models.CharField(max_length=12, choices=Severity)
     title = models.CharField(max_length=80)
     measured = models.CharField(max_length=120, blank=True)

@@ -1,26 +1,30 @@
 """The page of one run: what came out, what was asked for, what happened, as plain values for the template."""
 
 import shlex
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 from django.utils import timezone
 
 from runs.artifacts import open_artifact
 from runs.catalog import Durability
+from runs.measures.host import KIND, OWN, HostSamples
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.pages.container import RanInContainer, container_of
 from runs.pages.window import WindowPanel, window_panel
 from runs.recording.intervals import INTERVALS
+from runs.recording.surroundings import hosts_of
 from runs.remedies import remedy
 from runs.ycsb.redact import is_secret
 
 LAST_LINES = 24
+HOST_COLUMNS = (*OWN, "other_cores", "steal_cores", "io_wait_cores")
 STATISTICS = ("mean", "min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max")
 SERVER_REASONS = frozenset({Reason.SERVER_DID_NOT_START, Reason.SERVER_LOST, Reason.MODE_NOT_IN_FORCE})
 NOT_SHOWN = "(not shown)"
@@ -67,19 +71,6 @@ class Client:
     row: ClientRun
     merged: Mapping[str, Any]
     start_offset_s: float | None  # after the first client's first operation
-    neighbours: int = 1  # clients of this run on its load generator, itself included
-
-    @property
-    def driving_cpu_s(self) -> float | None:
-        """CPU seconds of Benchsite's processes in the measured window: its own, and its share of the shared worker."""
-        facts = self.row.facts.get("driving")
-        return facts["client_cpu_s"] + facts["worker_cpu_s"] / self.neighbours if facts else None
-
-    @property
-    def driving_percent(self) -> float | None:
-        """The same, of one core."""
-        cpu_s = self.driving_cpu_s
-        return None if cpu_s is None else 100 * cpu_s / self.row.facts["driving"]["window_s"]
 
     @property
     def command(self) -> str:
@@ -94,6 +85,18 @@ class Client:
         """The whole property file; what is secret is named and not shown."""
         properties = self.row.order.get("properties", {})
         return [(k, NOT_SHOWN if is_secret(k) else str(v)) for k, v in sorted(properties.items())]
+
+
+@dataclass(frozen=True, slots=True)
+class HostUse:
+    """What one machine did within the window, on average; CPU in cores."""
+
+    machine: str
+    cores: int
+    cpu: tuple[float, ...]  # in all, then by HOST_COLUMNS
+    other_cores: list[float]  # over time
+    cpu_pressure: float | None  # share of the time that some process waited for a core
+    memory_available_bytes: float | None  # the least
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,7 @@ class RunPage:
     returns: tuple[ReturnCode, ...]
     findings: tuple[Finding, ...]
     clients: tuple[Client, ...]
+    hosts: tuple[HostUse, ...]
     readback: tuple[Readback, ...]
     moments: tuple[Moment, ...]
     artifacts: tuple[Artifact, ...]
@@ -231,7 +235,9 @@ def run_page(run: Run) -> RunPage:
     sets = list(run.measurement_sets.select_related("created_by"))
     cut = next((one for one in sets if one.is_current), None)
     measurements = list(cut.measurements.all()) if cut else []
-    artifacts = tuple(run.artifacts.select_related("client_run__load_generator").order_by("client_run__number", "kind"))
+    artifacts = tuple(
+        run.artifacts.select_related("client_run__load_generator__machine").order_by("client_run__number", "kind")
+    )
     has_intervals = any(artifact.kind == INTERVALS for artifact in artifacts)
     clients = clients_of(run, cut)
     return RunPage(
@@ -242,6 +248,7 @@ def run_page(run: Run) -> RunPage:
         returns=_returns(measurements),
         findings=_findings(cut),
         clients=clients,
+        hosts=_hosts(run, cut, artifacts),
         readback=_readback(run.evidence),
         moments=moments_of(run),
         artifacts=artifacts,
@@ -254,15 +261,37 @@ def clients_of(run: Run, cut: MeasurementSet | None = None) -> tuple[Client, ...
     merged = {entry.get("number"): entry for entry in (cut.clients if cut else [])}
     starts = {number: entry["started_s"] for number, entry in merged.items() if entry.get("started_s") is not None}
     first = min(starts.values(), default=0.0)
-    on_generator = Counter(row.load_generator_id for row in rows)
     return tuple(
         Client(
             row,
             merged.get(row.number, {}),
             starts[row.number] - first if row.number in starts else None,
-            on_generator[row.load_generator_id],
         )
         for row in rows
+    )
+
+
+def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) -> tuple[HostUse, ...]:
+    if cut is None or cut.window_from is None or cut.window_to is None:
+        return ()
+    try:
+        hosts = hosts_of(run.spec, [artifact for artifact in artifacts if artifact.kind == KIND])
+    except OSError:
+        return ()  # The list of artifacts names the files.
+    begin_s, end_s = cut.window_from.timestamp(), cut.window_to.timestamp()
+    return tuple(_host_use(host) for host in (host.within(begin_s, end_s) for host in hosts) if len(host))
+
+
+def _host_use(host: HostSamples) -> HostUse:
+    return HostUse(
+        machine=host.machine,
+        cores=host.cores,
+        cpu=tuple(host.mean(*names) for names in (HOST_COLUMNS[:-2], *((name,) for name in HOST_COLUMNS))),
+        other_cores=[float(part.max()) for part in np.array_split(host.columns["other_cores"], min(len(host), 90))],
+        cpu_pressure=host.mean("cpu_pressure") if "cpu_pressure" in host.columns else None,
+        memory_available_bytes=(
+            float(host.columns["memory_available_bytes"].min()) if "memory_available_bytes" in host.columns else None
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from benchsite.teams.models import Role
 from runs import artifacts, live
+from runs.measures.host import OWN
 from runs.models import Run, RunEvent
 from runs.pages.run import LAST_LINES
 from runs.remedies import REMEDIES, remedy
@@ -209,14 +210,19 @@ def test_it_says_how_many_clients_were_merged(client_in, sweep):
     assert "3 of 4" in page
 
 
-def test_shows_what_driving_cost(client_in, sweep):
-    """Two clients share one worker: each has half of its CPU time."""
-    run, generator = make_run(sweep, clients=0), make_load_generator()
-    driving = {"window_s": 10.0, "client_cpu_s": 0.2, "worker_cpu_s": 0.1}
-    for number in range(2):
-        make_client_run(run, generator=generator, number=number, facts={"driving": driving})
+def test_shows_what_the_machines_did_in_the_window(client_in, sweep, artifact_folder):
+    """Other processes are busy from the beginning of the window on, and not before."""
+    run = make_run(sweep, clients=0)
+    begin_s = run.measurement_sets.get().window_from.timestamp()
+    names = ("at_s", "interval_s", *OWN, "other_cores", "steal_cores", "io_wait_cores", "core0_busy", "core1_busy")
+    rows = [(begin_s + i + 1, 1, 0.5, 0.25, 0.125, 0, 0.75 * (i >= 0), 0, 0, 1, 1) for i in range(-10, 10)]
+    text = "\n".join(",".join(map(str, row)) for row in [names, *rows])
+    client = make_client_run(run, generator=make_load_generator())
+    artifacts.store(run, "host", "host.csv", text.encode(), client)
     page = text_of(client_in.get(url(run)))
-    assert page.count('2.5 <span class="muted small">0.25 s</span>') == 2
+    panel = page[page.index('id="hosts"') :]
+    for value in ("1.63", "0.50", "0.25", "0.13", "0.75"):
+        assert f'<td class="num">{value}</td>' in panel
 
 
 def test_return_codes_stand_with_their_share(client_in, sweep):

@@ -58,6 +58,7 @@ _MEASURE: Final[tuple[Check, ...]] = (
     arithmetic.measurement,
     arithmetic.arithmetic,
     environment.environment,
+    environment.interference,
 )
 # A load is as long as its records take, has one kind of operation and no window to be cut: the rest says nothing.
 _LOAD: Final[tuple[Check, ...]] = (
@@ -72,6 +73,7 @@ _LOAD: Final[tuple[Check, ...]] = (
     arithmetic.measurement,
     arithmetic.arithmetic,
     environment.environment,
+    environment.interference,
 )
 
 

@@ -1,8 +1,13 @@
-"""Could it be so, where it ran? V20 writes nobody acknowledged, V21 physical plausibility, V24 environment."""
+"""Could it be so, where it ran? V20 writes nobody acknowledged, V21 physical plausibility, V24 environment,
+V25 interference.
+"""
 
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+
+from runs.measures.host import FOREIGN, HostSamples
 from runs.validity.facts import ClusterFacts, RunFacts, fact, number_of
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, Severity, not_assessed
@@ -22,6 +27,8 @@ _BURSTABLE: Final = (
     "e2-small",
     "e2-medium",
 )
+# Fewer cores taken by the hypervisor are not worth words.
+_STEAL_SHOWN: Final = 0.02
 _WRITES: Final = frozenset({"UPDATE", "INSERT", "READ-MODIFY-WRITE", "DELETE"})
 
 
@@ -96,6 +103,58 @@ def environment(facts: RunFacts, profile: Profile) -> CheckResult:
         if complaints
         else "",
     )  # fmt: skip
+
+
+def interference(facts: RunFacts, profile: Profile) -> CheckResult:
+    """V25: CPU that other processes of the machines used within the window, with what the hypervisor took away."""
+    title = TITLES["V25"]
+    limits = (
+        f"above {percent(profile.interference_level)} of the cores in {percent(profile.interference_warn)} of the "
+        f"window warn, above {percent(profile.interference_reject)} on average reject"
+    )
+    hosts = [host for host in facts.hosts if len(host) and not _unseen(host)]
+    unknown = _not_sampled(facts)
+    if not hosts:
+        return not_assessed("V25", title, limits, unknown)
+    host = max(hosts, key=lambda host: host.mean(*FOREIGN) / host.cores)
+    foreign = host.columns["other_cores"] + host.columns["steal_cores"]
+    disturbed = foreign > profile.interference_level * host.cores
+    share = float(np.average(disturbed, weights=host.columns["interval_s"]))
+    severity: Severity = "warn" if share > profile.interference_warn else "pass"
+    if host.mean(*FOREIGN) > profile.interference_reject * host.cores:
+        severity = "reject"
+    if severity == "pass" and unknown:
+        return not_assessed("V25", title, limits, unknown)
+    used = f"{float(foreign[disturbed].mean()) if share else host.mean(*FOREIGN):.2g} of {host.cores} cores"
+    when = f"during {percent(share)} of the window" if share else "on average"
+    steal = host.mean("steal_cores")
+    stolen = f" ({steal:.2g} on average by the hypervisor's other guests)" if steal >= _STEAL_SHOWN else ""
+    return CheckResult(
+        "V25", severity, title, f"{used} {when}", limits,
+        f"On {host.machine} other processes used {used} {when}{stolen}.",
+        "" if severity == "pass" else "Stop what else runs on the machine, or reserve it, and run this again.",
+    )  # fmt: skip
+
+
+def _unseen(host: HostSamples) -> list[str]:
+    """Whose processes ran on the host and were not seen there: their CPU cannot be told from that of others."""
+    return [owner.removesuffix("_cores") for owner in host.owners if host.mean(owner) == 0]
+
+
+def _not_sampled(facts: RunFacts) -> str:
+    """Of which machine nothing is known, as a sentence; empty where every one was sampled."""
+    hosts = [host for host in facts.hosts if len(host)]
+    for host in hosts:
+        if unseen := _unseen(host):
+            return (
+                f"The sampler on {host.machine} did not see the {' and '.join(unseen)}, so their CPU cannot be told "
+                "from that of other processes. It sees no servers of external clusters, and of containers only those "
+                "of its own PID namespace."
+            )
+    unsampled = sorted({client.machine for client in facts.clients} - {host.machine for host in hosts})
+    if unsampled or not hosts:
+        return f"Nothing was sampled on {unsampled[0] if any(unsampled) else 'the machines of the clients'}."
+    return ""
 
 
 def complaints_about(cluster: ClusterFacts) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from runs.measures.host import HostSamples
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import LatencyKind
 
@@ -152,6 +153,7 @@ class RunFacts:
     durability: Mapping[str, object] = field(default_factory=dict)  # the mode's record; empty: unknown
     whole_runs: bool = False  # the numbers are of whole runs, as the clients printed them
     made_elsewhere: bool = False  # it was uploaded: nobody here saw its clients end
+    hosts: tuple[HostSamples, ...] = ()  # within the window
 
     @property
     def service(self) -> tuple[OperationFacts, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from runs.measures.host import HostSamples
 from runs.measures.omission import corrected
 from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
 from runs.validity.over_time import over_time
@@ -29,6 +30,7 @@ class Surroundings:
     cluster: ClusterFacts = field(default_factory=ClusterFacts)
     durability: Mapping[str, object] = field(default_factory=dict)
     made_elsewhere: bool = False
+    hosts: tuple[HostSamples, ...] = ()  # of the whole run
 
 
 def facts_of(
@@ -66,6 +68,7 @@ def facts_of(
         rows_loaded=rows_loaded,
         rate_ops_s=rate_ops_s,
         over_time=over_time(series, merged.window, merged.warmup_s),
+        hosts=tuple(host.within(merged.window.from_s, merged.window.to_s) for host in known.hosts),
         **_stated(workload, merged.phase),
         **_around(known),
     )

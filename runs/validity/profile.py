@@ -79,6 +79,11 @@ class Profile:
     network_usable: float = _threshold("V21", "share", 0.94, "of a network's rate can carry payload", most=1)
     resolution_warn_s: float = _threshold("V22", "s", 0.001, "wide buckets, or wider, warn")
     arithmetic_reject: float = _threshold("V23", "share", 0.001, "between printed and computed throughput rejects")
+    interference_level: float = _threshold("V25", "share", 0.10, "of a machine's cores used by others disturb", most=1)
+    interference_warn: float = _threshold("V25", "share", 0.10, "of the window disturbed so warns", most=1)
+    interference_reject: float = _threshold(
+        "V25", "share", 0.25, "of the cores used by others on average rejects", most=1
+    )
 
     window_short: Severity = "reject"  # what E01 says of a shorter window
     # How severe a check may become at most under this purpose.
@@ -129,7 +134,13 @@ _MEASURED: Final = Profile(purpose="measured")
 # What comes of a short run or of a machine that is shared: said, but no reason to throw the point away, because these
 # purposes never claim what the checks protect. Impossible arithmetic, errors and a wrong key space reject everywhere.
 _LENIENT: Final[Mapping[str, Severity]] = {"V03": "warn", "V05": "warn", "V06": "warn", "V14": "warn", "V24": "warn"}
-_SHARED_MACHINE: Final[Mapping[str, Severity]] = {"V05": "info", "V06": "info", "V15": "warn", "V24": "info"}
+_SHARED_MACHINE: Final[Mapping[str, Severity]] = {
+    "V05": "info",
+    "V06": "info",
+    "V15": "warn",
+    "V24": "info",
+    "V25": "warn",
+}
 _SHOWN: Final = replace(
     _MEASURED,
     purpose="demo",

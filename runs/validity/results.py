@@ -34,6 +34,8 @@ TITLES: Final[Mapping[str, str]] = {
     "V22": "Latencies",
     "V23": "Arithmetic",
     "V24": "Environment",
+    "V25": "Interference",
+    "V26": "Shape of the ladder",
 }
 _ORDER: Final[tuple[Severity, ...]] = ("not_assessed", "pass", "info", "warn", "reject")
 
@@ -42,7 +44,7 @@ _ORDER: Final[tuple[Severity, ...]] = ("not_assessed", "pass", "info", "warn", "
 class CheckResult:
     """One finding. `measured` and `threshold` are short texts with units; `message` is one sentence in plain words."""
 
-    check_id: str  # V01 .. V24 or E01
+    check_id: str  # V01 .. V26 or E01
     severity: Severity
     title: str
     measured: str

@@ -4,8 +4,10 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from runs.measures.host import HostSamples
 from runs.validity import (
     CheckResult,
     ClientFacts,
@@ -48,6 +50,16 @@ def client(number: int, **changes: Any) -> ClientFacts:
         clock_offset_s=0.002,
     )
     return replace(good, **changes)
+
+
+def host(machine: str, other: Any = 0.05, **changes: Any) -> HostSamples:
+    """A load generator of four cores, 300 s; `other` is the CPU of other processes, in cores, for each second."""
+    seconds = np.ones(300)
+    columns: dict[str, Any] = {"at_s": 1001.0 + np.arange(300), "interval_s": seconds, "clients_cores": 1.2 * seconds}
+    columns |= dict.fromkeys(("servers_cores", "benchsite_cores", "kernel_cores", "steal_cores"), 0.0 * seconds)
+    columns["other_cores"] = seconds * other
+    columns |= {name: seconds * value for name, value in changes.items()}
+    return HostSamples(machine, 4, ("clients_cores",), columns)
 
 
 def over_time(warmup_s: int = 5, **changes: Any) -> OverTime:
@@ -93,6 +105,7 @@ def facts(**changes: Any) -> RunFacts:
         record_bytes=1000.0,
         cluster=ClusterFacts(nodes=1, replication_factor=1, machines=({"nic_bits_per_s": 10**10, "swap_bytes": 0},)),
         client_on_database_host=False,
+        hosts=(host("machine 0"), host("machine 1")),
     )
     return replace(good, **changes)
 
@@ -111,7 +124,7 @@ def test_it_passes_a_good_run():
     assert {found.check_id: found.severity for found in results if found.severity != "pass"} == {}
     assert worst(results) == "pass"
     ids = [found.check_id for found in results]
-    always = "E01 V01 V03 V05 V06 V07 V08 V11 V12 V13 V14 V15 V16 V19 V21 V22 V23 V24"
+    always = "E01 V01 V03 V05 V06 V07 V08 V11 V12 V13 V14 V15 V16 V19 V21 V22 V23 V24 V25"
     assert ids == sorted(ids) == always.split()
 
 
