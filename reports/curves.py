@@ -38,7 +38,7 @@ BACKLOG = "V10"
 # The checks of which a rejection says that the target was too much: errors, shortfall, backlog.
 OVERLOADED = frozenset({"V07", "V09", BACKLOG})
 # Where these reject, throughput itself is not to be trusted, so reaching less than the target says nothing of it.
-UNTRUSTED = frozenset({"E01", "V01", "V03", "V05", "V14", "V15", "V21", "V23"})
+UNTRUSTED = frozenset({"E01", "V01", "V03", "V05", "V14", "V15", "V21", "V23", "V25"})
 PUBLISHABLE = frozenset({"measured", "soak"})
 
 
