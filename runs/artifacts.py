@@ -57,6 +57,10 @@ def check_storage() -> None:
         )
 
 
+class UploadDamaged(Exception):
+    """What arrived is not what was announced: its size or its hash differs."""
+
+
 def store(run: Run, kind: str, name: str, content: bytes, client_run: ClientRun | None = None) -> Artifact:
     """Keep one file of a run; storing the same name again replaces the row, never the content of another run."""
     if kind in TEXT_KINDS:
@@ -64,10 +68,6 @@ def store(run: Run, kind: str, name: str, content: bytes, client_run: ClientRun 
     digest = hashlib.sha256(content).hexdigest()
     keep_compressed(digest, ContentFile(_compressed(content)))
     return attach(run, kind, name, digest, len(content), client_run)
-
-
-class UploadDamaged(Exception):
-    """What arrived is not what was announced: its size or its hash differs."""
 
 
 def store_pieces(
@@ -80,7 +80,7 @@ def store_pieces(
     size: int,
     digest: str,
 ) -> Artifact:
-    """The same for content that is no text and may be large: `size` bytes with the SHA-256 `digest`, piece by piece.
+    """Keep one file that is no text and may be large: `size` bytes with the SHA-256 `digest`, read piece by piece.
 
     Raises UploadDamaged where `read` answers something else; nothing is stored then.
     """

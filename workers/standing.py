@@ -251,11 +251,13 @@ def forget_servers_of(conductor_id: uuid.UUID) -> None:
 
 def _sweep_containers() -> None:
     """Containers outlive a conductor that was killed. Volumes of deployments whose matrix goes on are kept."""
-    unfinished = Deployment.objects.exclude(state=State.GONE)
-    kept = {str(pk) for pk in unfinished.values_list("pk", flat=True)}
-    running = {str(pk) for pk in unfinished.filter(state__in=State.running()).values_list("pk", flat=True)}
+
+    def read_deployments() -> tuple[set[str], set[str]]:
+        states = dict(Deployment.objects.exclude(state=State.GONE).values_list("pk", "state"))
+        return {str(pk) for pk in states}, {str(pk) for pk, state in states.items() if state in State.running()}
+
     try:
-        removed = sweep(container_site(), kept, running)
+        removed = sweep(container_site(), read_deployments)
     except ProvisionError as error:
         log.warning("Nobody looked for containers of an earlier life: %s", error)
         return

@@ -195,11 +195,11 @@ def test_it_sweeps_what_earlier_lives_left(engine, place, servers):
     neighbour = servers("redis", "off", replace(place, mark="neighbour"))
     for provisioner in (going_on, finished, neighbour):
         provisioner.start()
-    removed = sweep(place, keep={going_on.wanted.deployment})
+    removed = sweep(place, lambda: ({going_on.wanted.deployment}, ()))
     assert sorted(removed) == sorted([going_on.name, finished.name, f"volume {finished.name}"])
     assert not going_on.alive() and not finished.alive()
     assert neighbour.alive()
-    assert sweep(place, keep={going_on.wanted.deployment}) == []
+    assert sweep(place, lambda: ({going_on.wanted.deployment}, ())) == []
     assert going_on.start().version  # Over the volume that was kept.
 
 
@@ -210,7 +210,7 @@ def test_it_names_the_socket_of_an_engine_that_is_away(tmp_path, servers, place)
     with pytest.raises(EngineError, match="conductor's own machine"):
         servers("redis", "off", replace(place, engine="tcp://10.0.0.1:2375")).start()
     with pytest.raises(EngineError, match="does not answer"):
-        sweep(away, keep=())
+        sweep(away, lambda: ((), ()))
 
 
 def test_an_engine_that_goes_away_is_told_apart_from_its_server(servers, place):
