@@ -35,9 +35,9 @@ class PivotRow:
     others: int  # sweeps of sizes that another sweep did more on: not shown
 
     @property
-    def lower_bound(self) -> bool:
-        """Whether a ceiling of the row may lie higher, so that its score may be anything."""
-        return any(cell.lower_bound for cell in self.cells if cell)
+    def gains(self) -> list[tuple[int, str | None, float]]:
+        """Nodes, sign and gain of each size; the sign is None where the gain may be anything."""
+        return [(n, self.score.gain_sign(n), gain) for n, gain in self.score.gains.items()] if self.score else []
 
     @property
     def disputed(self) -> str:
@@ -78,7 +78,7 @@ def _row(names: tuple[str, ...], by_size: dict[int, list[Measured]], sizes: Sequ
     return PivotRow(
         names=names,
         cells=tuple(best.get(nodes) for nodes in sizes),
-        score=score(ceilings),
+        score=score(ceilings, lower_bounds=[nodes for nodes, one in best.items() if one.lower_bound]),
         interval=score_interval({nodes: best[nodes].repeats_ops_s for nodes in ceilings}),
         others=sum(len(found) - 1 for found in by_size.values()),
     )

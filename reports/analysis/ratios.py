@@ -67,6 +67,13 @@ def ratio_of(a: float, b: float, *, higher_is_better: bool) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def bound_sign(numerator_is_bound: bool, denominator_is_bound: bool) -> str | None:
+    """What stands before a quotient of two values that may be lower bounds; None: nothing is known of it."""
+    if numerator_is_bound and denominator_is_bound:
+        return None
+    return "≥ " if numerator_is_bound else "≤ " if denominator_is_bound else ""
+
+
 def ratio_text(ratio: float | None, digits: int | None = SHOWN_DIGITS) -> str:
     """Two significant digits, halves upwards, and a sign: 3.6283 is 3.6 times, 72.87 is 73 times (analysis 4.1).
 

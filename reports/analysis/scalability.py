@@ -1,9 +1,11 @@
 """How much of an ideal gain a larger cluster brings: the score of the study of 2014 (analysis 3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from reports.analysis.ratios import bound_sign
 
 # More than this share of the ideal gain is no scaling: something else changed with the number of nodes.
 SUPER_LINEAR = 1.05
@@ -21,19 +23,33 @@ class Scalability:
     ideals: Mapping[int, float]  # n_i / n_0 - 1
     score: float  # E, the mean of s_i / ideal_i: 1 is linear, 0 no gain; may be negative
     speedup_efficiency: Mapping[int, float]  # (T_i / T_0) / (n_i / n_0), the milder measure
+    lower_bounds: frozenset[int] = frozenset()  # the sizes that reach as much at least
 
     @property
     def shares(self) -> Mapping[int, float]:
         """E_i = s_i / ideal_i of each size."""
         return {nodes: gain / self.ideals[nodes] for nodes, gain in self.gains.items()}
 
+    def gain_sign(self, nodes: int) -> str | None:
+        """Before the gain of a size; None: the gain may be anything, for both throughputs are lower bounds."""
+        return bound_sign(nodes in self.lower_bounds, self.base in self.lower_bounds)
+
+    @property
+    def sign(self) -> str | None:
+        """Before the score; None: it may be anything."""
+        return bound_sign(bool(self.lower_bounds & self.gains.keys()), self.base in self.lower_bounds)
+
     @property
     def super_linear(self) -> tuple[int, ...]:
-        """The sizes that gained more than the nodes account for: look for what else differs."""
+        """The sizes that gained more than the nodes account for: look for what else differs. None of an open base."""
+        if self.base in self.lower_bounds:
+            return ()
         return tuple(nodes for nodes, share in self.shares.items() if share > SUPER_LINEAR)
 
 
-def score(throughputs: Mapping[int, float], base: int | None = None) -> Scalability | None:
+def score(
+    throughputs: Mapping[int, float], base: int | None = None, lower_bounds: Collection[int] = ()
+) -> Scalability | None:
     """E = mean over sizes of (T_i / T_0 - 1) / (n_i / n_0 - 1) (analysis 3), from nodes -> ops/s.
 
     The base is the smallest size unless named; smaller sizes are left out. None where the base is missing or did
@@ -52,6 +68,7 @@ def score(throughputs: Mapping[int, float], base: int | None = None) -> Scalabil
         ideals=ideals,
         score=sum(gains[nodes] / ideals[nodes] for nodes in larger) / len(larger),
         speedup_efficiency={nodes: (gains[nodes] + 1) / (nodes / start) for nodes in larger},
+        lower_bounds=frozenset(lower_bounds),
     )
 
 

@@ -1,7 +1,7 @@
 """How many nodes a need takes, and which resource decides it (analysis 9)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,14 +60,20 @@ class ByMeasurement:
 
     nodes: int
     extrapolated: bool  # beyond the largest cluster that was measured
+    bound: Literal["", "at most", "open"] = ""  # what is known of the nodes; "open": they may be more or fewer
 
 
-def nodes_by_measurement(throughputs: Mapping[int, float], required_ops_s: float) -> ByMeasurement | None:
+def nodes_by_measurement(
+    throughputs: Mapping[int, float], required_ops_s: float, lower_bounds: Collection[int] = ()
+) -> ByMeasurement | None:
     """The fewest nodes for a throughput, from nodes -> ops/s of at least two sizes.
 
     Between two measured sizes throughput is taken as a straight line, below the smallest as its share per node, beyond
     the largest with the gain per node of the last step. None with fewer sizes, and where the last step gained nothing
     and the need lies above what was measured.
+
+    `lower_bounds` are the sizes that do as much at least. More of any of them takes fewer nodes, but for the last but
+    one where the need lies beyond the largest: then the last step gains less.
     """
     sizes = sorted(nodes for nodes, value in throughputs.items() if nodes > 0 and value > 0)
     if len(sizes) < 2:
@@ -76,7 +82,8 @@ def nodes_by_measurement(throughputs: Mapping[int, float], required_ops_s: float
     for nodes in sizes:
         if required_ops_s <= throughputs[nodes]:
             share = (required_ops_s - reached) / (throughputs[nodes] - reached)
-            return ByMeasurement(max(_up(at + share * (nodes - at)), 1), False)
+            bound: Literal["", "at most"] = "at most" if {at, nodes} & {*lower_bounds} else ""
+            return ByMeasurement(max(_up(at + share * (nodes - at)), 1), False, bound)
         # A size that brought less than a smaller one is no step towards more.
         if throughputs[nodes] > reached:
             at, reached = nodes, throughputs[nodes]
@@ -84,7 +91,8 @@ def nodes_by_measurement(throughputs: Mapping[int, float], required_ops_s: float
     gain = (throughputs[last] - throughputs[before]) / (last - before)
     if gain <= 0:
         return None
-    return ByMeasurement(_up(last + (required_ops_s - throughputs[last]) / gain), True)
+    beyond = _up(last + (required_ops_s - throughputs[last]) / gain)
+    return ByMeasurement(beyond, True, "open" if before in lower_bounds else "at most" if last in lower_bounds else "")
 
 
 def _up(value: float) -> int:

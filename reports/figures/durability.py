@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchsite import formatting
+from reports.analysis.ratios import bound_sign
 from reports.curves import Curve, durability_key, in_order, promise_of
 from reports.figures import points as marks
 from reports.figures.ends import MOST_LABELS, End, label_ends
@@ -27,6 +28,12 @@ class Step:
     curve: Curve
     throughput_ops_s: float
     change: float | None  # -0.4: two fifths lower; None for the weakest
+    sign: str | None = ""  # before the change; None: both ceilings are lower bounds, so it may be anything
+
+    @property
+    def change_text(self) -> str:
+        """ "≥ +40 %"; empty for the weakest promise, and where nothing is known."""
+        return "" if self.change is None or self.sign is None else f"{self.sign}{cost_said(self.change)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +81,21 @@ def _trade(label: str, curves: Sequence[Curve], places: Mapping[Key, int]) -> Tr
         at.setdefault(places[durability_key(curve.durability)], []).append(curve)
     for same in at.values():
         same.sort(key=_ops_s, reverse=True)
-    base = _ops_s(at[min(at)][0])
+    weakest = at[min(at)][0]
 
     def step(place: int, curve: Curve) -> Step:
-        return Step(place, curve, _ops_s(curve), _ops_s(curve) / base - 1 if place > min(at) else None)
+        change = _ops_s(curve) / _ops_s(weakest) - 1 if place > min(at) else None
+        return Step(place, curve, _ops_s(curve), change, bound_sign(_is_bound(curve), _is_bound(weakest)))
 
     return Trade(
         label,
         tuple(step(place, at[place][0]) for place in sorted(at)),
         tuple(step(place, curve) for place in sorted(at) for curve in at[place][1:]),
     )
+
+
+def _is_bound(curve: Curve) -> bool:
+    return curve.ceiling is not None and curve.ceiling.is_lower_bound
 
 
 def _ops_s(curve: Curve) -> float:
@@ -177,10 +189,10 @@ def _lines(one: Trade, look: Look, number: int) -> list[Trace]:
 def _hover(step: Step) -> str:
     curve = step.curve
     lines = [f"<b>{escaped(curve.label)}</b>", escaped(curve.promise), formatting.throughput(step.throughput_ops_s)]
-    if curve.ceiling and curve.ceiling.is_lower_bound:
+    if _is_bound(curve):
         lines.append("at least: the ladder is too short")
-    if step.change is not None:
-        lines.append(f"{formatting.signed_percent(step.change)} against its weakest promise")
+    if step.change is not None and step.sign is not None:
+        lines.append(f"{step.sign}{formatting.signed_percent(step.change)} against its weakest promise")
     return "<br>".join(lines)
 
 
@@ -192,7 +204,7 @@ def _annotate(layout: Layout, clear: Sequence[tuple[Trade, Look]], frame: Frame)
         for step in one.steps[1:]:
             layout["annotations"].append(
                 {
-                    "text": cost_said(step.change or 0.0),
+                    "text": step.change_text,
                     "x": step.place,
                     "y": rounded(step.throughput_ops_s),
                     "xanchor": "left",

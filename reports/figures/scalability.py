@@ -33,8 +33,16 @@ class Scaling:
     score: Scalability | None
 
     @property
+    def score_text(self) -> str:
+        """ "≥ 85 %"; empty where there is none, or it may be anything."""
+        sign = self.score.sign if self.score else None
+        return "" if sign is None or self.score is None else f"{sign}{formatting.percent(self.score.score)}"
+
+    @property
     def score_label(self) -> str:
-        return f"{formatting.percent(self.score.score)} of the ideal gain" if self.score else "one size"
+        if self.score_text:
+            return f"{self.score_text} of the ideal gain"
+        return "gain not known" if self.score else "one size"
 
     def ideal_ops_s(self, nodes: int) -> float:
         return self.sizes[0].ceiling.throughput_ops_s * nodes / self.sizes[0].nodes
@@ -61,7 +69,9 @@ def _scaling(label: str, curves: Sequence[Curve]) -> Scaling:
         if nodes and found and (nodes not in best or best[nodes].ceiling.throughput_ops_s < found.throughput_ops_s):
             best[nodes] = Size(nodes, curve, found)
     sizes = tuple(best[nodes] for nodes in sorted(best))
-    return Scaling(label, sizes, score({size.nodes: size.ceiling.throughput_ops_s for size in sizes}))
+    short = [size.nodes for size in sizes if size.ceiling.is_lower_bound]
+    reached = {size.nodes: size.ceiling.throughput_ops_s for size in sizes}
+    return Scaling(label, sizes, score(reached, lower_bounds=short))
 
 
 def looks_of(scalings: Sequence[Scaling], frame: Frame, highlight: str = "") -> Mapping[str, Look]:
@@ -105,7 +115,7 @@ def scalability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str 
 
 
 def _end_label(one: Scaling) -> str:
-    return f"{one.label}, {formatting.percent(one.score.score)}" if one.score else one.label
+    return f"{one.label}, {one.score_text}" if one.score_text else one.label
 
 
 def _line(one: Scaling, look: Look) -> Trace:
@@ -126,10 +136,12 @@ def _hover(one: Scaling, size: Size) -> str:
     ]
     if size.ceiling.is_lower_bound:
         lines.append("at least: the ladder is too short")
-    if one.score and size.nodes in one.score.gains:
+    sign = one.score.gain_sign(size.nodes) if one.score else None
+    if one.score and size.nodes in one.score.gains and sign is not None:
         gain, ideal = one.score.gains[size.nodes], one.score.ideals[size.nodes]
         lines.append(
-            f"{formatting.signed_percent(gain)} over {one.score.base} nodes; ideal {formatting.signed_percent(ideal)}"
+            f"{sign}{formatting.signed_percent(gain)} over {one.score.base} nodes; "
+            f"ideal {formatting.signed_percent(ideal)}"
         )
         if size.nodes in one.score.super_linear:
             lines.append(f"{SUPER_LINEAR}: look for what else differs")

@@ -62,10 +62,10 @@ def scalability_table(scalings: Sequence[Scaling]) -> Table:
                     size.nodes,
                     ops_s,
                     per_node(ops_s, size.nodes),
-                    _percent(gains.get(size.nodes)),
+                    _bounded(gains.get(size.nodes), one.score.gain_sign(size.nodes) if one.score else ""),
                     _percent(one.score.ideals.get(size.nodes)) if one.score else None,
-                    _percent(efficiency.get(size.nodes)),
-                    _percent(one.score.score) if one.score else None,
+                    _bounded(efficiency.get(size.nodes), one.score.gain_sign(size.nodes) if one.score else ""),
+                    _bounded(one.score.score, one.score.sign) if one.score else None,
                     "yes" if one.score and size.nodes in one.score.super_linear else "",
                 )
             )
@@ -90,6 +90,13 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else share * 100
 
 
+def _bounded(share: float | None, sign: str | None) -> Cell:
+    """Per cent as a number; with its sign as a text where it is a bound, nothing where it may be anything."""
+    if share is None or sign is None:
+        return None
+    return f"{sign}{share * 100:.4g}" if sign else share * 100
+
+
 def durability_table(promises: Promises) -> Table:
     """A row per mode, the weakest promise of each database first."""
     rows = [
@@ -100,7 +107,7 @@ def durability_table(promises: Promises) -> Table:
             promises.names[step.place],
             step.place,
             step.throughput_ops_s,
-            _percent(step.change),
+            _bounded(step.change, step.sign),
         )
         for one in promises.trades
         for step in sorted((*one.steps, *one.others), key=lambda step: (step.place, -step.throughput_ops_s))

@@ -211,10 +211,13 @@ def most_within(curve: Curve, operation: str, statistic: str, kind: str, limit_u
         if (found := _point_of(curve, point, operation, statistic, kind))
     ]
     within = throughput_within([found for found, _ in every], limit_us)
-    if all(inside for _, inside in every):
-        return within
-    capped = throughput_within([found for found, inside in every if inside], limit_us)
-    return replace(capped, capped=(within.throughput_ops_s or 0.0) > (capped.throughput_ops_s or 0.0))
+    if not all(inside for _, inside in every):
+        covered_only = throughput_within([found for found, inside in every if inside], limit_us)
+        capped = (within.throughput_ops_s or 0.0) > (covered_only.throughput_ops_s or 0.0)
+        within = replace(covered_only, capped=capped)
+    highest = max((found.throughput_ops_s for found, inside in every if inside), default=None)
+    short = curve.ceiling is not None and curve.ceiling.is_lower_bound
+    return replace(within, at_least=short and within.throughput_ops_s == highest)
 
 
 def load_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[LoadPoint]:
@@ -307,7 +310,12 @@ def said(found: AtLoad) -> str:
 
 
 def said_within(found: Within) -> str:
-    """Where a throughput within a limit comes from."""
+    """Where a throughput within a limit comes from, and which lower rungs are above the limit."""
+    above = " and ".join(f"{point.label} ({formatting.latency(point.latency_us)})" for point in found.violated)
+    return _said_within(found) + (f", but the lower rung of {above} is above the limit" if above else "")
+
+
+def _said_within(found: Within) -> str:
     if found.how is How.BELOW:
         return "not even the lowest rung"
     if found.capped:

@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from benchsite import formatting
 from reports.analysis.cost import dollars_per_million, operations_per_dollar, per_node
 from reports.analysis.equal_load import How, Within
+from reports.analysis.ratios import bound_sign
 from reports.analysis.sizing import (
     Need,
     Resource,
@@ -39,6 +40,12 @@ class Reached:
     throughput_ops_s: float
     how: str  # "measured at 16 threads"
     operation: str  # that binds; empty without a limit
+    at_least: bool = False  # the ladder ends within the limit and below its ceiling
+
+    @property
+    def sign(self) -> str:
+        """Before its throughput, and what a dollar buys."""
+        return "≥ " if self.at_least else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,19 @@ class Answer:
     scaling: str  # what is assumed or known of more nodes
     notes: tuple[str, ...]
     price: float | None  # per node and hour
+    bound: Literal["", "at most", "open"] = ""  # of the nodes that the throughput takes
+
+    @property
+    def sign(self) -> str:
+        """Before the nodes and what they cost: exact where another resource needs more of them in any case."""
+        if self.sizing.binding != "throughput":
+            return "" if self.bound != "open" else "≈ "
+        return {"at most": "≤ ", "open": "≈ "}.get(self.bound, "")
+
+    @property
+    def cost_sign(self) -> str:
+        """Before US$ per million operations of the measured cluster."""
+        return "≤ " if self.reached.at_least else ""
 
     @property
     def curve(self) -> Curve:
@@ -104,6 +124,7 @@ class Against:
     curve: Curve
     throughput_ratio: float
     storage_ratio: float
+    sign: str | None = ""  # of the ratio of throughputs; None: both are lower bounds
 
     @property
     def product(self) -> float:
@@ -137,6 +158,7 @@ class Answers:
                 one.curve,
                 first.node_ops_s / one.node_ops_s,
                 one.sizing.parts["storage"] / first.sizing.parts["storage"],
+                bound_sign(first.reached.at_least, one.reached.at_least),
             )
             for one in self.answers[1:]
         )
@@ -186,7 +208,9 @@ def reached(curve: Curve, question: Question) -> Reached | str:
         if curve.ceiling is None:
             return "No operation ended on any of its rungs."
         at = f"its ceiling, at {load_text(curve.ceiling)}"
-        return Reached(curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "")
+        return Reached(
+            curve, curve.setup.nodes, curve.ceiling.throughput_ops_s, at, "", at_least=curve.ceiling.is_lower_bound
+        )
     kind = curve.latency_kind
     names = [question.operation] if question.operation else measured_operations(curve, kind)
     within = [(name, most_within(curve, name, question.statistic, kind, question.limit_us)) for name in names]
@@ -196,7 +220,7 @@ def reached(curve: Curve, question: Question) -> Reached | str:
     name, worst = min(within, key=lambda pair: pair[1].throughput_ops_s or 0.0)
     if worst.throughput_ops_s is None:
         return too_slow(name, worst, question)
-    return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, said_within(worst), name)
+    return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, said_within(worst), name, worst.at_least)
 
 
 def too_slow(operation: str, found: Within, question: Question) -> str:
@@ -226,22 +250,26 @@ def not_survived(curve: Curve, events: Sequence[str]) -> str:
 def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
     largest = sizes[max(sizes)]
     need = need_of(largest.curve, question)
+    bound: Literal["", "at most", "open"] = "at most" if largest.at_least else ""
     if len(sizes) == 1:
         sizing = nodes_needed(need, largest.throughput_ops_s / largest.nodes)
         scaling = f"linear scaling assumed from {largest.nodes} node{'' if largest.nodes == 1 else 's'}"
     else:
         measured = {nodes: one.throughput_ops_s for nodes, one in sizes.items()}
-        found = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom)
+        short = [nodes for nodes, one in sizes.items() if one.at_least]
+        found = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
+        if found is None and largest.at_least:
+            return f"{_listed(sizes)} nodes were measured, and the ladder on {largest.nodes} ended below its ceiling."
         if found is None:
             return f"More nodes brought no more: {_listed(sizes)} nodes were measured, and none reaches the need."
-        sizing = sizing_of(need, found.nodes)
+        sizing, bound = sizing_of(need, found.nodes), found.bound
         scaling = f"scaling measured on {_listed(sizes)} nodes{', extrapolated beyond' if found.extrapolated else ''}"
     if sizing is None:
         return "It did nothing within the limit."
     price = question.price
     if price is None and largest.curve.setup.price_per_hour:
         price = largest.curve.setup.price_per_hour / largest.nodes
-    return Answer(largest, sizing, scaling, notes_of(largest, sizing, question), price)
+    return Answer(largest, sizing, scaling, notes_of(largest, sizing, bound, question), price, bound)
 
 
 def need_of(curve: Curve, question: Question) -> Need:
@@ -256,7 +284,7 @@ def need_of(curve: Curve, question: Question) -> Need:
     )
 
 
-def notes_of(found: Reached, sizing: Sizing, question: Question) -> tuple[str, ...]:
+def notes_of(found: Reached, sizing: Sizing, bound: str, question: Question) -> tuple[str, ...]:
     """What the measurement does not cover of the need."""
     notes, setup = [], found.curve.setup
     measured = setup.replication_factor or 1
@@ -269,8 +297,10 @@ def notes_of(found: Reached, sizing: Sizing, question: Question) -> tuple[str, .
             notes.append(f"measured with {formatting.size(held)} on a node, not {formatting.size(asked)}")
     if not found.curve.publishable:
         notes.append(f"measured for {found.curve.purpose}: too short to rely on")
-    if question.limit_us is None and found.curve.ceiling and found.curve.ceiling.is_lower_bound:
-        notes.append("its ceiling is a lower bound")
+    if found.at_least:
+        notes.append("its ladder ended below its ceiling: its throughput is a lower bound")
+    if bound == "open":
+        notes.append("a smaller cluster's ladder ended below its ceiling: the nodes may be more or fewer")
     return tuple(notes)
 
 

@@ -5,14 +5,21 @@ import math
 from dataclasses import replace
 
 import pytest
+from django.http import QueryDict
 
 from reports.analysis.ceiling import Rung, ceiling
 from reports.analysis.comparing import Outcome, compare_values, times_text, widen
-from reports.analysis.ratios import TIMES
+from reports.analysis.ratios import TIMES, bound_sign
+from reports.analysis.scalability import score
+from reports.analysis.sizing import nodes_by_measurement
+from reports.curves import Setup
+from reports.figures.durability import promises_of
 from reports.frozen.headline import proposed
 from reports.frozen.tables import against_table, verdicts_of
 from reports.pages.against import Judging, against, throughput_ratio
 from reports.pages.equal import equal_load
+from reports.pages.question import read_question
+from reports.pages.sizing import answer
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_against_a_baseline import repeated, with_latencies
 from runs.validity import profile
@@ -140,3 +147,54 @@ def test_frozen_tables_name_bounds_and_are_json():
     assert verdicts[0]["high"] is None and verdicts[0]["low"] > 2
     cells = against_table(found, None, {}).rows[0]
     assert cells[1] == pytest.approx(verdicts[0]["low"], rel=1e-3) and cells[2].endswith("∞]")
+
+
+NODES = Setup(nodes=3, price_per_hour=6.0)
+SHORT = FULL[:3]
+
+
+def answered(*curves, query="throughput=5k"):
+    return answer(curves, read_question(QueryDict(query)))
+
+
+def test_a_short_ladder_takes_at_most_so_many_nodes_and_dollars():
+    exact, bounded = (replace(side("off", *rungs), setup=NODES) for rungs in (FULL, SHORT))
+    (one,) = answered(exact).answers
+    assert (one.sign, one.reached.sign, one.cost_sign) == ("", "", "")
+    (one,) = answered(bounded).answers
+    assert (one.sign, one.reached.sign, one.cost_sign) == ("≤ ", "≥ ", "≤ ")
+    assert "a lower bound" in " ".join(one.notes)
+    (stored,) = answered(bounded, query="throughput=1&data=9000&copies=2&node=1000").answers
+    assert stored.binding == "storage" and stored.sign == ""
+
+
+def test_a_limit_that_the_last_rung_keeps_is_a_bound_too():
+    bounded = replace(side("off", *SHORT), setup=NODES)
+    (one,) = answered(bounded, query="throughput=5k&within=100").answers
+    assert one.reached.at_least and one.sign == "≤ "
+    (one,) = answered(bounded, query="throughput=5k&within=2.7&op=READ").answers
+    assert not one.reached.at_least
+
+
+def test_nodes_keep_the_direction_of_the_sizes_that_are_bounds():
+    measured = {2: 400.0, 4: 600.0}
+    assert nodes_by_measurement(measured, 500).bound == ""
+    assert nodes_by_measurement(measured, 500, [2]).bound == "at most"
+    assert nodes_by_measurement(measured, 900, [4]).bound == "at most"
+    assert nodes_by_measurement(measured, 900, [2]).bound == "open"  # the last step may have gained less
+
+
+def test_ratios_of_bounds_have_a_direction_or_none():
+    assert [bound_sign(*pair) for pair in ((0, 0), (1, 0), (0, 1), (1, 1))] == ["", "≥ ", "≤ ", None]
+    scores = [score({1: 100.0, 2: 220.0, 4: 300.0}, lower_bounds=bounds) for bounds in ((), (4,), (1,), (1, 4))]
+    assert [one.sign for one in scores] == ["", "≥ ", "≤ ", None]
+    assert [one.gain_sign(2) for one in scores] == ["", "", "≤ ", "≤ "]
+    assert [one.super_linear for one in scores] == [(2,), (2,), (), ()]
+
+
+def test_the_price_of_a_promise_is_a_bound_where_a_ladder_is_short():
+    weak, strong = side("off", *FULL, times=2.0), side("always", *SHORT)
+    (step,) = promises_of((weak, strong)).trades[0].steps[1:]
+    assert step.change_text.startswith("≥ ") and step.sign == "≥ "
+    (step,) = promises_of((side("off", *SHORT), strong)).trades[0].steps[1:]
+    assert step.sign is None and step.change_text == ""

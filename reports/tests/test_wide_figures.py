@@ -38,7 +38,7 @@ HOSTILE = '<b onclick="x">A & B</b>'
 def sized(nodes, ops_s, **changes):
     return curve(
         f"Redis n{nodes}",
-        points=[point(2, ops_s * 0.9), point(4, ops_s)],
+        points=[point(2, ops_s * 0.9), point(4, ops_s), point(8, ops_s * 0.9)],
         setup=Setup(version="7", nodes=nodes, price_per_hour=0.5 * nodes),
         **changes,
     )
@@ -147,8 +147,8 @@ def test_scaling_is_scored_against_the_ideal_and_super_linear_sizes_are_marked()
 
 
 def test_what_a_guarantee_costs_is_said_against_the_weakest_promise():
-    slow = curve(mode="always", durability=DISK, points=[point(2, 400.0)])
-    fast = curve(mode="off", durability=MEMORY, points=[point(2, 1000.0)])
+    slow = curve(mode="always", durability=DISK, points=[point(1, 200.0), point(2, 400.0), point(4, 300.0)])
+    fast = curve(mode="off", durability=MEMORY, points=[point(1, 500.0), point(2, 1000.0), point(4, 900.0)])
     unknown = curve(mode="strange", durability={})
     promises = promises_of([slow, fast, unknown])
     assert promises.names == ("memory, may lose any", "disk, loses none")
