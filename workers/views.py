@@ -98,7 +98,8 @@ def queue(request: HttpRequest) -> HttpResponse:
         "holding": [line for line in lines if line.row.holds],
         "waiting": [line for line in lines if not line.row.holds],
         "waiting_total": stand.waiting,
-        "ends_at": max(stand.free_at.values(), default=None),
+        # No end can be predicted while a run waits for what gives no sign of life.
+        "ends_at": None if any(line.in_vain for line in lines) else max(stand.free_at.values(), default=None),
         "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, _whole_or_part(request, "workers/queue"), context)

@@ -83,7 +83,7 @@ def silent_parts(waiting: Collection[Run]) -> dict[UUID, list[str]]:
     silent = {run: [f"load generator {name}" for name in names] for run, names in parts.items()}
     for run in waiting:
         if run.cluster_id not in conductors:
-            silent.setdefault(run.pk, []).append("a conductor that may use its cluster")
+            silent.setdefault(run.pk, []).append("a conductor for its cluster")
     return silent
 
 

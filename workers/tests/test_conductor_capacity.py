@@ -101,7 +101,7 @@ def test_machine_with_a_server_up_waits_for_its_own_conductor(submitted):
 
 def test_pages_say_that_no_conductor_runs(client_in, submitted, django_assert_max_num_queries):
     run = submitted("lab-1")
-    text = "a conductor that may use its cluster"
+    text = "a conductor for its cluster"
     with django_assert_max_num_queries(30):
         assert f"{text}: no sign of life" in text_of(client_in.get(reverse("queue")))
     assert text in text_of(client_in.get(reverse("run", args=[run.pk])))

@@ -73,6 +73,7 @@ def test_a_silent_load_generator_makes_the_start_unknown(client_in, sweep):
     make_conductors()
     page = text_of(client_in.get(URL))
     assert "load generator load-9: no sign of life" in page
+    assert "all done about" not in page
     assert "unknown" in page
 
 
@@ -114,6 +115,7 @@ def test_runs_that_are_not_shown_count(client_in, team, monkeypatch, generator):
     for position in range(4):
         make_run(sweep, status="queued", generators=[generator], position=position, repeat=position + 1, expected_s=100)
     make_run(make_sweep(team=team), status="queued", generators=[generator], position=9, expected_s=100)
+    make_conductors()
     response = client_in.get(URL)
     assert [line.row.position for line in response.context["waiting"]] == [1, 2]
     assert "The first 2 of 5." in text_of(response)
