@@ -19,6 +19,7 @@ import psutil
 import psycopg
 import redis
 
+from benchsite.formatting import grouped
 from benchsite.places import Account, Places, make_folders, make_log_folder, reachable
 from workers.executables import ExecutableNotFound, PostgreSQLBinaries, choose_postgresql, choose_redis
 from workers.guarded import Guarded, StartError, start_guarded
@@ -279,7 +280,7 @@ def wait_until_ready(server: Guarded, name: str, log: Path, answers: Callable[[]
             raise EmbeddedError(f"{name} ended as it started. The end of {log}:\n{log_tail(log)}")
         if time.monotonic() > end:
             raise EmbeddedError(
-                f"{name} did not answer in {READY_PATIENCE_S:.0f} s. The end of {log}:\n{log_tail(log)}"
+                f"{name} did not answer in {grouped(READY_PATIENCE_S)} s. The end of {log}:\n{log_tail(log)}"
             )
         time.sleep(READY_CHECK_S)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from benchsite.formatting import exact
+
 
 def env_str(name: str, default: str) -> str:
     """The variable's text, or `default` where it is not set or empty."""
@@ -46,7 +48,7 @@ def env_float(name: str, default: float, *, least: float, most: float) -> float:
     except ValueError:
         raise ImproperlyConfigured(f"{name}={raw!r}: write a number.") from None
     if not least <= value <= most:  # Neither is true of NaN.
-        raise ImproperlyConfigured(f"{name}={raw}: it must lie between {least:g} and {most:g}.")
+        raise ImproperlyConfigured(f"{name}={raw}: it must lie between {exact(least)} and {exact(most)}.")
     return value
 
 

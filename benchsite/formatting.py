@@ -1,11 +1,17 @@
-"""Numbers as people read them: three significant digits, a unit, a true minus sign. No Django here."""
+"""The one number formatter of the project: pages, figures, findings, reports, messages and e-mail. No Django here.
+
+A measured value has three significant digits, trailing zeros included (1.20 ms, 41.2k ops/s); a configured one has the
+digits that it was entered with (`exact`). Shares have at most three digits. Thousands are set apart by commas, and a
+narrow no-break space stands before the unit. `benchsite/tests/test_one_number_formatter.py` refuses any other way.
+"""
 
 import math
 from decimal import ROUND_HALF_UP, Decimal
 
 NOTHING = "\N{EN DASH}"  # what stands where there is no number
 MINUS = "\N{MINUS SIGN}"
-THIN = "\N{NARROW NO-BREAK SPACE}"  # between a number and its unit, and between thousands
+THIN = "\N{NARROW NO-BREAK SPACE}"  # between a number and its unit
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 THROUGHPUT_STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 LATENCY_STEPS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))  # from microseconds
@@ -19,26 +25,46 @@ def is_missing(value: Number) -> bool:
     return value is None or not math.isfinite(value)
 
 
-def significant(value: float, digits: int = 3) -> str:
+def significant(value: float, digits: int = 3, rounding: str = ROUND_HALF_UP) -> str:
     """`value` with `digits` significant digits and never an exponent: 41.2, 0.00123, 1240 (more whole digits stay).
 
-    A half is rounded away from zero, as people do it: 1.25 with two digits is 1.3.
+    A half is rounded away from zero, as people do it: 1.25 with two digits is 1.3. A bound is rounded to the side on
+    which it stays true: `ROUND_FLOOR` or `ROUND_CEILING` of `decimal`.
     """
     if value == 0:
         return "0"
     # Rounding first makes 99.96 "100" rather than "100.0".
     exact = Decimal(repr(float(value)))
-    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP)
+    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding)
     decimals = max(0, digits - 1 - rounded.adjusted())
-    text = f"{rounded:.{decimals}f}" if decimals else f"{exact.to_integral_value(ROUND_HALF_UP):f}"
+    text = f"{rounded:.{decimals}f}" if decimals else f"{exact.to_integral_value(rounding):f}"
     return text.replace("-", MINUS)
 
 
 def grouped(value: Number, decimals: int = 0) -> str:
-    """The whole number with its thousands apart: 1 234 567."""
+    """The whole number with its thousands apart, or with as many `decimals`: 1,234,567."""
     if value is None or is_missing(value):
         return NOTHING
-    return f"{value:,.{decimals}f}".replace(",", THIN).replace("-", MINUS)
+    return f"{value:,.{decimals}f}".replace("-", MINUS)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 client", "1,204 clients"."""
+    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def exact(value: Number) -> str:
+    """A configured number as it was entered: 5, 0.05, 99.99; never an exponent, no trailing zeros, thousands apart."""
+    if value is None or is_missing(value):
+        return NOTHING
+    return f"{Decimal(f'{value:.15g}').normalize():,f}".replace("-", MINUS)
+
+
+def cell(value: Number) -> str:
+    """A number in the table of a figure, as charts.js writes it: six digits, at most three of them decimals."""
+    if value is None or is_missing(value):
+        return NOTHING
+    return exact(round(float(f"{value:.6g}"), 3))
 
 
 def short(value: Number) -> str:
@@ -81,6 +107,18 @@ def latency_between(low_us: Number, high_us: Number) -> str:
     return f"{significant(low_us / per_unit)}\N{EN DASH}{number}{THIN}{unit}"
 
 
+def ratio(value: Number, rounding: str = ROUND_HALF_UP) -> str:
+    """A ratio of measured values: 3.6283 is "3.6"; near 1, where two digits would say nothing, three: "1.08"."""
+    if value is None or is_missing(value):
+        return NOTHING
+    return significant(value, 3 if 0.8 < value < 1.25 else 2, rounding)
+
+
+def times(value: Number) -> str:
+    """A ratio with its sign: "3.6\N{MULTIPLICATION SIGN}"."""
+    return NOTHING if is_missing(value) else ratio(value) + TIMES
+
+
 def size(number_of_bytes: Number) -> str:
     """A size in binary units: "1.50 GiB"."""
     if number_of_bytes is None or is_missing(number_of_bytes):
@@ -92,12 +130,14 @@ def size(number_of_bytes: Number) -> str:
 
 
 def duration(seconds: Number) -> str:
-    """A length of time by its two largest parts: "0.4 s", "45 s", "4 min 12 s", "3 h 5 min", "2 d 4 h"."""
+    """A length of time by its two largest parts: "12.0 ms", "0.40 s", "2 s", "45 s", "4 min 12 s", "3 h 5 min"."""
     if seconds is None or is_missing(seconds):
         return NOTHING
     sign, seconds = (MINUS, -seconds) if seconds < 0 else ("", seconds)
-    if seconds < 9.95:
-        return f"{sign}{significant(round(seconds, 1), 2)}{THIN}s"
+    if 0 < seconds < 0.0995:
+        return f"{sign}{latency(seconds * 1e6)}"
+    if seconds < 9.95 and seconds != round(seconds):
+        return f"{sign}{significant(seconds, 2)}{THIN}s"
     whole = round(seconds)
     for upper, upper_unit, lower, lower_unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
         if whole >= upper:
@@ -119,8 +159,9 @@ def signed_percent(fraction: Number) -> str:
 
 
 def percent(fraction: Number) -> str:
-    """A share: 0.5 is "50 %", a third is "33.3 %"."""
+    """A share: 0.5 is "50 %", a third is "33.3 %", and what is not all is never "100 %": 0.9996 is "99.96 %"."""
     if fraction is None or is_missing(fraction):
         return NOTHING
-    text = significant(fraction * 100)
+    digits = next((digits for digits in (3, 4, 5) if significant(fraction * 100, digits) != "100"), 3)
+    text = significant(fraction * 100, digits)
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text}{THIN}%"

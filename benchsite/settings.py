@@ -137,7 +137,6 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "django.contrib.humanize",
     "django_htmx",
     "allauth",
     "allauth.account",

@@ -20,7 +20,7 @@ from django.core.management import call_command
 from django.db import Error as DatabaseFailure
 from django.db import connection, connections
 
-from benchsite import components
+from benchsite import components, formatting
 from benchsite.components import HOST, Component
 from benchsite.embedded import EmbeddedError, EmbeddedServers, log_tail
 from benchsite.places import make_folders, make_log_folder
@@ -211,7 +211,8 @@ class Site:
             if time.monotonic() > end:
                 tail = log_tail(component.log)
                 raise SiteError(
-                    f"{component.name} was not ready in {READY_PATIENCE_S:.0f} s. The end of {component.log}:\n{tail}"
+                    f"{component.name} was not ready in {formatting.duration(READY_PATIENCE_S)}. "
+                    f"The end of {component.log}:\n{tail}"
                 )
             time.sleep(READY_CHECK_S)
 
@@ -219,7 +220,7 @@ class Site:
     def _step(self, what: str) -> Iterator[None]:
         began = time.monotonic()
         yield
-        self.say(f"{what}: done in {time.monotonic() - began:.1f} s")
+        self.say(f"{what}: done in {formatting.grouped(time.monotonic() - began, 1)} s")
 
     # --- while it is up
 

@@ -8,6 +8,7 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
+from benchsite.formatting import exact
 from benchsite.teams import audit
 from benchsite.teams.models import Team, User
 from reports.models import Baseline, BaselineRun
@@ -96,7 +97,6 @@ def _check(name: str, runs: Sequence[Run], thresholds: Mapping[str, float] | Non
             message = f"“{metric[:70]}” is no metric: use throughput, mean, p99, or an operation's, as in READ p99."
             raise BaselineRefused("thresholds", message)
         if not (math.isfinite(share) and LEAST_THRESHOLD <= share <= LARGEST_THRESHOLD):
-            message = (
-                f"The threshold of {metric} is a share from {LEAST_THRESHOLD} to {LARGEST_THRESHOLD:g}, as in 0.05."
-            )
+            ends = f"{LEAST_THRESHOLD} to {exact(LARGEST_THRESHOLD)}"
+            message = f"The threshold of {metric} is a share from {ends}, as in 0.05."
             raise BaselineRefused("thresholds", message)

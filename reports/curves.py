@@ -12,6 +12,7 @@ from functools import cached_property
 from statistics import median
 from typing import Literal
 
+from benchsite.formatting import exact
 from reports.analysis.ceiling import Ceiling, Rung, ceiling, judged_rung, within_ceiling
 from reports.analysis.knee import Knee, power_knee
 from reports.analysis.points import Spread
@@ -362,7 +363,7 @@ def promise_of(record: Mapping[str, object]) -> str:
     if window is None:
         loss = "may lose any"
     else:
-        loss = f"may lose {window:g} s" if isinstance(window, int | float) and window else "loses none"
+        loss = f"may lose {exact(window)} s" if isinstance(window, int | float) and window else "loses none"
     return f"{ACK_SAYS.get(str(record.get('ack')), 'unknown')}{others}, {loss}"
 
 

@@ -21,6 +21,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 
+from benchsite.formatting import grouped
 from runs import artifacts, client_lifecycle, generators, lifecycle, recording
 from runs.lifecycle import ClaimLost, TransitionRefused
 from runs.measures.host import KIND
@@ -353,7 +354,7 @@ class Conductor:
                     f"client {client.number} on {client.load_generator}: {client.get_state_display()}"
                     for client in self._clients()[:MAX_NAMED_CLIENTS]
                 )
-                raise RunFailed(reason, f"The clients took longer than {deadline_s:.0f} s {what} ({states}).")
+                raise RunFailed(reason, f"The clients took longer than {grouped(deadline_s)} s {what} ({states}).")
             time.sleep(poll_s)
 
     def _end(self, to: Status, reason: Reason, detail: str) -> None:

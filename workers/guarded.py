@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from benchsite.formatting import grouped
 from benchsite.places import Account
 from workers import guardian
 
@@ -160,7 +161,7 @@ class Guarded:
         if not self._known.wait(START_PATIENCE_S):
             self._popen.kill()
             self._ended.wait(END_PATIENCE_S)
-            self._failure = f"{self.label}: its guardian did not answer within {START_PATIENCE_S:.0f} s"
+            self._failure = f"{self.label}: its guardian did not answer within {grouped(START_PATIENCE_S)} s"
         if not self.pid:
             for stream in (self.stdin, self.stdout, self.stderr):
                 if stream is not None:

@@ -11,6 +11,7 @@ from typing import Final
 
 from django.conf import settings
 
+from benchsite.formatting import grouped
 from runs.models.run import Reason
 from runs.retry import retry
 from workers.registry import end_earlier_lives
@@ -46,7 +47,7 @@ def store_output(site: SiteClient, folder: WorkFolder, check: Callable[[], None]
     except STORE_ERRORS as error:
         log.error("%s: not stored within %.0f s (%s).", folder.path, STORE_TIMEOUT_S, error)
         detail = (
-            f"The output could not be stored within {STORE_TIMEOUT_S:.0f} s: {_first_line(error)}. It is kept in "
+            f"The output could not be stored within {grouped(STORE_TIMEOUT_S)} s: {_first_line(error)}. It is kept in "
             f"{folder.path} on {platform.node()} and stored as soon as that is possible."
         )
         with contextlib.suppress(RunEnded, SiteRefused):

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from benchsite.formatting import throughput
 from runs.models import Matrix, Run
 from runs.models.run import Status
 
@@ -41,7 +42,7 @@ class Progress:
     def _tell(self, run: Run) -> None:
         """One line for each ended run; a failed one says why and what to do."""
         if run.status == Status.SUCCEEDED:
-            text = f"  {run.name:<28} {run.throughput_ops_s or 0:>10,.0f} ops/s   {run.verdict}"
+            text = f"  {run.name:<28} {throughput(run.throughput_ops_s):>12}   {run.verdict}"
         else:
             text = f"  {run.name:<28} {run.status}: {run.get_reason_display()}. {run.reason_detail}"
         self.out.write(("\r\033[K" if self.out.isatty() else "") + text + "\n")

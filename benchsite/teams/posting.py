@@ -15,6 +15,8 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
+from benchsite.formatting import exact
+
 DEADLINE_S: Final = 5.0
 MOST_READ: Final = 1024  # of the answer's body; it is thrown away
 
@@ -74,7 +76,7 @@ def post(
         return _judged(answer.status)
     except (OSError, http.client.HTTPException, ValueError) as error:
         if made.was_cut_off or isinstance(error, TimeoutError):
-            raise PostFailed(f"No answer within {deadline_s:g} s.") from None
+            raise PostFailed(f"No answer within {exact(deadline_s)} s.") from None
         raise PostFailed(_said(error)) from None
     finally:
         clock.cancel()

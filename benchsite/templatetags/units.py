@@ -51,16 +51,46 @@ def short(value: object) -> SafeString:
 
 
 @register.filter
+def count(value: object) -> str:
+    """A whole number with its thousands apart: 41,234."""
+    return formatting.grouped(as_number(value))
+
+
+@register.filter
+def decimals(value: object, places: int) -> str:
+    """A number of a column whose header names its unit, with so many decimals: 12.50."""
+    return formatting.grouped(as_number(value), places)
+
+
+@register.filter
+def exact(value: object) -> str:
+    """A configured number as it was entered: 2.5."""
+    return formatting.exact(as_number(value))
+
+
+@register.filter
+def times(value: object) -> str:
+    """A ratio with its sign: 3.6 times; near 1 with three digits."""
+    return formatting.times(as_number(value))
+
+
+@register.filter
 def latency(value: object) -> SafeString:
     """Microseconds: 1.20 ms."""
     return with_full_value(value, formatting.latency, "µs")
 
 
 @register.filter
-def latency_between(bounds: Sequence[float | None]) -> SafeString:
-    """Bounds in microseconds, the upper one None where there is none: from 10.0 to 100 ms."""
-    low, high = bounds
-    full = f"{formatting.grouped(low)}{formatting.THIN}µs to {formatting.grouped(high)}{formatting.THIN}µs"
+def latency_between(bounds: Sequence[float | None] | None) -> SafeString:
+    """Bounds in microseconds, the upper one None where there is none: "10.0-100 ms"; a latency where both are equal."""
+    low, high = bounds or (None, None)
+    if low is None or low == high:
+        return latency(low)
+    full = (
+        f"at least {formatting.exact(low)} µs"
+        if high is None
+        else f"{formatting.exact(low)} to {formatting.exact(high)} µs"
+    )
     return format_html('<span class="nowrap" title="{}">{}</span>', full, formatting.latency_between(low, high))
 
 

@@ -60,7 +60,10 @@ def test_it_gives_sizes_in_binary_units(size, shown):
     ("seconds", "shown"),
     [
         (0, "0 s"),
-        (0.42, "0.40 s"),
+        (0.0123, "12.3 ms"),
+        (0.42, "0.42 s"),
+        (2.0, "2 s"),
+        (2.04, "2.0 s"),
         (17, "17 s"),
         (59.6, "1 min"),
         (252, "4 min 12 s"),
@@ -82,7 +85,9 @@ def test_it_signs_changes(fraction, shown):
     assert f.signed_percent(fraction) == shown.replace(" ", SPACE)
 
 
-@pytest.mark.parametrize(("fraction", "shown"), [(0.5, "50 %"), (0.05, "5 %"), (1 / 3, "33.3 %"), (1, "100 %")])
+@pytest.mark.parametrize(
+    ("fraction", "shown"), [(0.5, "50 %"), (0.05, "5 %"), (1 / 3, "33.3 %"), (1, "100 %"), (0.99961, "99.96 %")]
+)
 def test_it_gives_shares_without_empty_digits(fraction, shown):
     assert f.percent(fraction) == shown.replace(" ", SPACE)
 
@@ -101,7 +106,40 @@ def test_it_never_writes_a_hyphen_for_a_minus():
 
 
 def test_it_groups_thousands():
-    assert f.grouped(1_234_567) == f"1{SPACE}234{SPACE}567"
+    assert f.grouped(1_234_567) == "1,234,567"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (5, "5"),
+        (5.0, "5"),
+        (0.05, "0.05"),
+        (0.9999 * 100, "99.99"),
+        (12_000, "12,000"),
+        (1e-7, "0.0000001"),
+        (100.0, "100"),
+    ],
+)
+def test_shows_configured_numbers_as_entered(value, shown):
+    assert f.exact(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(41_234.5678, "41,234.6"), (1.23456, "1.235"), (3, "3"), (-0.5, f"{f.MINUS}0.5"), (None, f.NOTHING)],
+)
+def test_shows_cells_of_figures_with_six_digits(value, shown):
+    assert f.cell(value) == shown
+
+
+@pytest.mark.parametrize(("ratio", "shown"), [(3.6283, "3.6"), (72.87, "73"), (1.0791, "1.08"), (0.56, "0.56")])
+def test_shows_ratios_with_three_digits_near_unity(ratio, shown):
+    assert (f.ratio(ratio), f.times(ratio)) == (shown, shown + f.TIMES)
+
+
+def test_counts_things():
+    assert (f.counted(1, "client"), f.counted(1204, "client")) == ("1 client", "1,204 clients")
 
 
 @pytest.mark.parametrize(

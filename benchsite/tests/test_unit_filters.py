@@ -15,7 +15,7 @@ def render(text, **context):
 def test_it_keeps_the_full_value_for_a_look_on_hover():
     html = render("{{ value|ops }}", value=41_237.5)
     assert "41.2k" in html
-    assert 'title="41\N{NARROW NO-BREAK SPACE}237.500 ops/s"' in html
+    assert 'title="41,237.500 ops/s"' in html
 
 
 @pytest.mark.parametrize("name", ["ops", "short", "latency", "bytes", "duration", "percent", "signed_percent"])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from benchsite.formatting import THIN, percent
+from benchsite.formatting import THIN, percent, significant
 from reports.analysis.gate import NO_MIX
 from reports.analysis.run_sides import OF_THE_PROMISE, Group, Line, MachinePair, RunSide, groups, machine_pairs
 from reports.curves import durability_key
@@ -217,8 +217,8 @@ def _data(sides: Both) -> Iterator[Cause]:
     ):
         yield Cause(
             "Data set against memory",
-            f"{said}The data set is {ratios[0]:.2g} times the nodes' memory in A and {ratios[1]:.2g} times in B: what "
-            "does not fit is read from disk.",
+            f"{said}The data set is {significant(ratios[0], 2)} times the nodes' memory in A and "
+            f"{significant(ratios[1], 2)} times in B: what does not fit is read from disk.",
             favours=1 if ratios[1] < ratios[0] else -1,
         )
     elif lines:

@@ -129,7 +129,7 @@ def _flat(what: str, make: Callable[[Random, int], Floats], rule: Rule, expected
 def _drop(share: float, expected: Sequence[str]) -> list[Case]:
     return [
         Case(
-            f"throughput falls by {share:.0%}, CV {VARIATION:.0%}".replace("%", " %"),
+            f"throughput falls by {formatting.percent(share)}, CV {formatting.percent(VARIATION)}",
             f"{BEFORE} + {after}",
             lambda random, after=after: _dropped(random, after, share),  # type: ignore[misc]
             THROUGHPUT,

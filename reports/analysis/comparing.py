@@ -14,18 +14,15 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.formatting import THIN, percent
+from benchsite.formatting import THIN, TIMES, percent, ratio, significant, times
 from reports.analysis.effects import cliffs_delta, hedges_g, mann_whitney_p
 from reports.analysis.ratios import (
     CONFIDENCE,
     LEAST_REPEATS,
     MOST_REPEATS,
-    TIMES,
     RatioInterval,
-    half_up,
     log_welch,
     ratio_of,
-    ratio_text,
     repeats_needed,
     unusable,
 )
@@ -194,7 +191,7 @@ def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
     if excludes and away >= found.effect - _ROUNDING:
         why = (
             f"Alone the interval {shown} would exclude 1, but among the comparisons of this table one as clear is "
-            f"to be expected by chance (adjusted p {half_up(found.adjusted_p or 0.0)})"
+            f"to be expected by chance (adjusted p {significant(found.adjusted_p or 0.0, 2)})"
         )
     elif excludes and away >= found.threshold - _ROUNDING:
         reason = (
@@ -269,9 +266,9 @@ def times_text(found: Comparison) -> str:
     """ "1.25" or "≥ 1.7" times; a bound is rounded to the side on which it stays true."""
     value = found.shown
     if not found.bound or value is None or not math.isfinite(value):
-        return ratio_text(value, None)
+        return times(value)
     rounding, sign = (ROUND_FLOOR, "≥") if found.bound == "at least" else (ROUND_CEILING, "≤")
-    return f"{sign} {half_up(value, 3 if 0.8 < value < 1.25 else 2, rounding)}{TIMES}"
+    return f"{sign} {ratio(value, rounding)}{TIMES}"
 
 
 def interval_text(found: Comparison) -> str:
@@ -279,7 +276,7 @@ def interval_text(found: Comparison) -> str:
     if found.low is None or found.high is None:
         return ""
     digits = 4 if any(0 < abs(end - 1) < 0.005 for end in (found.low, found.high)) else 3
-    ends = [half_up(end, digits) if math.isfinite(end) else "∞" for end in (found.low, found.high)]
+    ends = [significant(end, digits) if math.isfinite(end) else "∞" for end in (found.low, found.high)]
     return f"[{ends[0]}, {ends[1]}]"
 
 

@@ -89,5 +89,5 @@ def _logs(random: np.random.Generator, size: tuple[int, int], cv: float, shape: 
 
 def row(found: Coverage) -> str:
     case = found.case
-    shares = " | ".join(f"{share:.1%}".replace("%", " %") for share in (found.held, found.wrong))
+    shares = " | ".join(percent(share) for share in (found.held, found.wrong))
     return f"| {case.runs} | {case.variation} | {case.shape} | {shares} |"

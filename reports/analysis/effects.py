@@ -9,6 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from benchsite.formatting import significant
+
 LEAST_FOR_RANKS: Final = 4  # of each side: three of each can never have a p below 0.1
 MOST_EXACT: Final = 60  # values on both sides together; beyond, the normal approximation is as good
 IDENTICAL: Final = 1e-9
@@ -58,7 +60,7 @@ def ranks_sentence(n_a: int, n_b: int) -> str:
         return "A test of ranks needs runs on both sides."
     smallest = smallest_p(n_a, n_b)
     return (
-        f"A test of ranks cannot speak with {n_a} and {n_b} runs: the smallest possible p is {smallest:.3g}. "
+        f"A test of ranks cannot speak with {n_a} and {n_b} runs: the smallest possible p is {significant(smallest)}. "
         f"Measure at least {LEAST_FOR_RANKS} runs of each side."
     )
 

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from benchsite.formatting import exact
 from reports.curves import Curve
 from runs.validity import CheckResult
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
@@ -116,7 +117,7 @@ def _mix(curve: Curve) -> dict[str, str]:
 
 def _plain(value: str) -> str:
     try:
-        return f"{float(value):g}"
+        return f"{exact(float(value))}"
     except ValueError:
         return value.strip().lower()
 

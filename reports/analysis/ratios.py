@@ -7,7 +7,6 @@ should start fast.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from statistics import fmean, stdev
 from typing import Final
@@ -15,11 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchsite.formatting import MINUS, NOTHING
-
 CONFIDENCE: Final = 0.95
-SHOWN_DIGITS: Final = 2
-TIMES: Final = "\N{MULTIPLICATION SIGN}"
 # Below this the spread of repeats is that of rounding: identical values, which tell nothing of their noise.
 IDENTICAL: Final = 1e-9
 # A percentile bootstrap of fewer values covers too rarely: 74 % for 3, 82 % for 5, 90 % for 10 (analysis 5).
@@ -72,31 +67,6 @@ def bound_sign(numerator_is_bound: bool, denominator_is_bound: bool) -> str | No
     if numerator_is_bound and denominator_is_bound:
         return None
     return "≥ " if numerator_is_bound else "≤ " if denominator_is_bound else ""
-
-
-def ratio_text(ratio: float | None, digits: int | None = SHOWN_DIGITS) -> str:
-    """Two significant digits, halves upwards, and a sign: 3.6283 is 3.6 times, 72.87 is 73 times (analysis 4.1).
-
-    Without a number of digits two, but three near 1, where two would say nothing.
-    """
-    if ratio is None or not math.isfinite(ratio):
-        return NOTHING
-    return half_up(ratio, digits or (3 if 0.8 < ratio < 1.25 else SHOWN_DIGITS)) + TIMES
-
-
-def half_up(value: float, digits: int = SHOWN_DIGITS, rounding: str = ROUND_HALF_UP) -> str:
-    """Significant digits of the value as it is written, halves away from zero; whole digits beyond them stay.
-
-    A bound is rounded to the side on which it stays true: `ROUND_FLOOR` or `ROUND_CEILING`.
-    """
-    exact = Decimal(repr(float(value)))
-    if not exact:
-        return "0"
-    step = Decimal(1).scaleb(min(exact.adjusted() - digits + 1, 0))
-    rounded = exact.quantize(step, rounding)
-    if rounded.adjusted() > exact.adjusted():  # 0.996 becomes 1.0 and not 1.00.
-        rounded = rounded.quantize(Decimal(1).scaleb(min(rounded.adjusted() - digits + 1, 0)), rounding)
-    return f"{rounded:f}".replace("-", MINUS)
 
 
 def unusable(values: Sequence[float]) -> str:

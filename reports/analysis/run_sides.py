@@ -263,7 +263,7 @@ def _count(value: int | None) -> str | None:
 
 
 def _ratio(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2g}"
+    return None if value is None else f"{formatting.significant(value, 2)}"
 
 
 def _load(a: RunSide, b: RunSide) -> tuple[Line, ...]:

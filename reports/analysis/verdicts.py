@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from benchsite.formatting import THIN, percent
+from benchsite.formatting import THIN, percent, significant
 from reports.analysis import comparing
 from reports.analysis.comparing import Comparison, Outcome, compare_values, interval_text, not_comparable
 from reports.analysis.multiple import adjusted
-from reports.analysis.ratios import half_up
 
 ALGORITHM: Final = f"three keys, {comparing.ALGORITHM}, Holm"
 VERSION: Final = 1  # changes with any rule that could change a verdict
@@ -197,7 +196,7 @@ def _reason(metric: Metric, found: Comparison, state: State) -> str:
     change = found.ratio - 1 if metric.higher_is_better else 1 / found.ratio - 1
     # What rounds to nothing went nowhere.
     moved = f"{_percent(abs(change))} {'higher' if change > 0 else 'lower'}" if abs(change) >= 5e-5 else "the same"
-    ratio = half_up(found.ratio, 3)
+    ratio = significant(found.ratio, 3)
     if found.low is None:
         single = min(found.n_a, found.n_b) == 1
         runs = (

@@ -1,10 +1,12 @@
 """Latency over time as a heat map: how many of the operations of each moment took how long."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from benchsite.formatting import exact, latency_between
 from reports.analysis.heat import Heat
 from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded
 from reports.figures.run_series import Window, mark_window
@@ -71,6 +73,7 @@ def _map(heat: Heat, yaxis: str, low: float, frame: Frame, *, bar: bool) -> Trac
         "y": [rounded(float(edge) / 1e3) for edge in heat.edges_us],
         "z": [[None if not np.isfinite(v) else round(float(v), 2) for v in row] for row in z],
         "customdata": [[int(count) for count in row] for row in heat.counts],
+        "text": [[latency_between(*ends)] * heat.counts.shape[1] for ends in itertools.pairwise(heat.edges_us)],
         "yaxis": yaxis,
         "name": escaped(f"{heat.operation} {heat.kind}"),
         "colorscale": CIVIDIS,
@@ -78,11 +81,11 @@ def _map(heat: Heat, yaxis: str, low: float, frame: Frame, *, bar: bool) -> Trac
         "zmax": 0,
         "showscale": bar,
         "hoverongaps": False,
-        "hovertemplate": "second %{x}, about %{y:.2~g} ms: %{customdata} operations<extra></extra>",
+        "hovertemplate": "second %{x}, %{text}: %{customdata:,} operations<extra></extra>",
         "colorbar": {
             "title": {"text": "" if frame.narrow else BAR, "side": "right", "font": {"color": frame.theme.muted}},
             "tickvals": list(ticks),
-            "ticktext": [f"{10.0 ** (tick + 2):g} %" for tick in ticks],
+            "ticktext": [f"{exact(10.0 ** (tick + 2))} %" for tick in ticks],
             "tickfont": {"color": frame.theme.muted},
             "outlinewidth": 0,
             "thickness": 10,

@@ -20,8 +20,7 @@ MOST_MARKERS: Final = 400  # of more points only the line is drawn
 MOST_NAMED: Final = 12  # changes with their per cent in the picture; the others say it where one points
 MOST_TICKS: Final = 10
 US_PER_MS: Final = 1e3
-MEASURED_HOVER = "<b>%{text}</b><br>%{y:.4s} ops/s<extra></extra>"
-LATENCY_HOVER = "<b>%{text}</b><br>%{y:.4~g} ms<extra></extra>"
+HOVER = "%{text}<extra></extra>"
 
 Place = Callable[[int], Any]  # index among all points -> coordinate
 
@@ -67,13 +66,9 @@ def _scaled(history: History, value: float) -> float:
     return rounded(value / US_PER_MS if history.metric.operation else value)
 
 
-def _hover(history: History) -> str:
-    return LATENCY_HOVER if history.metric.operation else MEASURED_HOVER
-
-
-def _about(point: HistoryPoint) -> str:
+def _about(history: History, point: HistoryPoint, value: float | None) -> str:
     name = f"{point.label}, {point.at:%Y-%m-%d}" if point.commit else point.label
-    return escaped(f"{name} · n = {point.n}")
+    return f"<b>{escaped(f'{name} · n = {point.n}')}</b><br>{history.metric.text(value)}"
 
 
 def _line(history: History, place: Place, frame: Frame) -> Trace:
@@ -91,8 +86,8 @@ def _line(history: History, place: Place, frame: Frame) -> Trace:
         "name": f"{escaped(history.metric.label)}, median",
         "line": {"color": rgba(frame.theme.ink, 0.55), "width": 1},
         "marker": {"color": frame.theme.ink, "size": 6},
-        "text": [_about(point) for point in points],
-        "hovertemplate": _hover(history),
+        "text": [_about(history, point, point.value) for point in points],
+        "hovertemplate": HOVER,
     }
     if not crowded and any(point.n > 1 for point in points):
         up = [rounded(_scaled(history, point.high or 0.0) - at) for point, at in zip(points, y, strict=True)]
@@ -141,15 +136,16 @@ def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
     if not out:
         return []
     text = [
-        f"{_about(history.points[index])}<br>{shortened(f'{run.standing}: {run.reason}'.rstrip(': '), 90)}"
-        for index, _, run in out
+        f"{_about(history, history.points[index], value)}<br>"
+        f"{shortened(f'{run.standing}: {run.reason}'.rstrip(': '), 90)}"
+        for index, value, run in out
     ]
     return [
         {
             "type": "scatter", "mode": "markers", "name": "does not count",
             "x": [place(index) for index, _, _ in out], "y": [_scaled(history, value) for _, value, _ in out],
             "marker": {"symbol": "circle-open", "size": 8, "color": frame.theme.muted, "line": {"width": 1.5}},
-            "text": text, "hovertemplate": _hover(history),
+            "text": text, "hovertemplate": HOVER,
         }
     ]  # fmt: skip
 
@@ -208,13 +204,16 @@ def _change_markers(history: History, some: Sequence[Said], name: str, place: Pl
             "color": change_colour(some[0].change, frame.theme), "line": {"width": 1.5 if not counts else 0},
         },
         "text": [_change_hover(said) for said in some],
-        "hovertemplate": "%{text}<extra></extra>",
+        "hovertemplate": HOVER,
     }  # fmt: skip
 
 
 def _change_hover(said: Said) -> str:
     change = said.change
-    lines = [f"<b>{change_text(change)}</b> from {escaped(said.point.label)}", f"p = {change.p:.2g}"]
+    lines = [
+        f"<b>{change_text(change)}</b> from {escaped(said.point.label)}",
+        f"p = {formatting.significant(change.p, 2)}",
+    ]
     if change.weak:
         lines.append("too uncertain or too small to count")
     elif said.triage:
@@ -260,5 +259,5 @@ def _mark(some: Sequence[tuple[Any, str]], name: str, symbol: str, height: float
         "type": "scatter", "mode": "markers", "name": name, "yaxis": "y2",
         "x": [x for x, _ in some], "y": [height] * len(some),
         "marker": {"symbol": symbol, "size": 10, "color": frame.theme.muted, "line": {"width": 1.5}},
-        "text": [text for _, text in some], "hovertemplate": "%{text}<extra></extra>",
+        "text": [text for _, text in some], "hovertemplate": HOVER,
     }  # fmt: skip

@@ -86,7 +86,7 @@ def drawn_percentiles(drawings: Sequence[Drawing], frame: Frame, title: str = "l
         frame,
         "percentile of the operations (%)",
         tickvals=[rounded(_place(tick)) for tick in ticks],
-        ticktext=[f"{tick * 100:.6g}" for tick in ticks],
+        ticktext=[f"{formatting.exact(tick * 100)}" for tick in ticks],
         tickangle=0,
         range=[0, _place(tail) * 1.04],
     )
@@ -138,7 +138,7 @@ def _trace(drawing: Drawing) -> Trace:
         "marker": {"color": colour, "size": 3 if drawing.faded else 6, "symbol": drawing.symbol},
         "opacity": 0.75 if drawing.faded else 1.0,
         "showlegend": True,
-        "text": [f"{share * 100:.6g} %: {formatting.latency(value)}" for share, value in steps],
+        "text": [f"{formatting.exact(share * 100)} %: {formatting.latency(value)}" for share, value in steps],
         "hovertemplate": f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
     }
 
@@ -151,7 +151,9 @@ def _bars(drawing: Drawing) -> Trace:
     texts: list[str] = []
     for share, low, high in one.bounds:
         top = high if high is not None else max(one.max_us or low, low)
-        said = f"{share * 100:.6g} %: {formatting.latency_between(low, high)} (bounds, histograms missing)"
+        said = (
+            f"{formatting.exact(share * 100)} %: {formatting.latency_between(low, high)} (bounds, histograms missing)"
+        )
         xs += [rounded(_place(share))] * 2 + [None]
         ys += [rounded(max(low, 1.0) / 1e3), rounded(max(top, 1.0) / 1e3), None]
         texts += [said, said, ""]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchsite import formatting
 from reports.analysis.downsample import thinned
 from reports.curves import COMPOSITE
 from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, shortened
@@ -127,7 +128,8 @@ def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
             "line": {"color": frame.theme.ink, "width": 2, "shape": "hv" if kept.size <= 120 else "linear"},
             "marker": {"color": frame.theme.ink},
             "connectgaps": False,
-            "hovertemplate": "%{y:.3s} ops/s<extra>all operations</extra>",
+            "text": [formatting.throughput(value) for value in rate[kept]],
+            "hovertemplate": "%{text}<extra>all operations</extra>",
         }
     ]
 
@@ -166,7 +168,8 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
                 "line": {"color": colours[one.operation], "dash": "solid" if one.kind == "service" else "dash"},
                 "marker": {"color": colours[one.operation]},
                 "connectgaps": False,
-                "hovertemplate": f"%{{y:.3~g}} ms<extra>{escaped(label)} p99</extra>",
+                "text": [formatting.latency(value) for value in one.p99_us[kept]],
+                "hovertemplate": f"%{{text}}<extra>{escaped(label)} p99</extra>",
             }
         )
     return found
@@ -180,7 +183,7 @@ def _target(seconds: Array, target_ops_s: int, frame: Frame) -> Trace:
         "y": [target_ops_s, target_ops_s],
         "name": "target",
         "line": {"color": frame.theme.muted, "width": 1.5, "dash": "dash"},
-        "hovertemplate": "%{y:.3s} ops/s<extra>target</extra>",
+        "hovertemplate": f"{formatting.throughput(target_ops_s)}<extra>target</extra>",
     }
 
 

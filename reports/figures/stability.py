@@ -153,17 +153,16 @@ def _traces(row: int, ridge: Ridge, one: Stability, frame: Frame, most: int) -> 
     share = ridge.rate_ops_s[kept] / one.median
     y = [None if not np.isfinite(s) else rounded(-row + RIDGE * min(float(s), HIGHEST)) for s in share]
     x = [rounded(float(second)) for second in ridge.seconds[kept] + (ridge.interval_s - 1) / 2]
-    hover = f"%{{customdata:.3s}} ops/s<extra>{shortened(ridge.label)}</extra>"
     line = {
         "type": "scatter",
         "mode": "lines" if kept.size > 1 else "markers",
         "x": x,
         "y": y,
-        "customdata": [None if not np.isfinite(v) else rounded(float(v)) for v in ridge.rate_ops_s[kept]],
+        "text": [formatting.throughput(float(rate)) for rate in ridge.rate_ops_s[kept]],
         "name": escaped(ridge.label),
         "line": {"color": frame.theme.muted, "width": 1.25},
         "connectgaps": False,
-        "hovertemplate": hover,
+        "hovertemplate": f"%{{text}}<extra>{shortened(ridge.label)}</extra>",
     }
     slow, cut = np.flatnonzero(share < SLOW), np.flatnonzero(share > HIGHEST)
     found = [line]

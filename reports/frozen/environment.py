@@ -56,14 +56,14 @@ def _bytes(value: Any) -> str:
 
 
 def _bits(value: Any) -> str:
-    return f"{value / 1e9:g} Gbit/s" if isinstance(value, int | float) else str(value)
+    return f"{formatting.exact(value / 1e9)} Gbit/s" if isinstance(value, int | float) else str(value)
 
 
 def _loss(side: Side) -> str:
     if "loss_window_s" not in side.record:
         return UNKNOWN
     window = side.record["loss_window_s"]
-    return "without bound" if window is None else f"{window:g} s"
+    return "without bound" if window is None else f"{formatting.exact(window)} s"
 
 
 def _window(side: Side) -> str:

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from benchsite import formatting
 from reports.analysis.comparing import Comparison, Outcome, interval_text, times_text
-from reports.analysis.ratios import TIMES
 from reports.curves import Curve
 from reports.pages.against import Against, Ratio, Row
 
@@ -116,7 +115,7 @@ def _at_common_load(side: str, base: str, ratio: Ratio, found: Comparison) -> st
 
 def _times(found: Comparison) -> str:
     """ "1.25", "at least 1.7"."""
-    return times_text(found).removesuffix(TIMES).replace("≥", "at least").replace("≤", "at most")
+    return times_text(found).removesuffix(formatting.TIMES).replace("≥", "at least").replace("≤", "at most")
 
 
 def _few(found: Comparison) -> str:

@@ -206,9 +206,7 @@ def shown(cell: Cell, signs: tuple[int, ...] = ()) -> Shown:
         text = formatting.NOTHING if cell is None or cell == "" else str(cell)
         return Shown(text, signs=signs, verdict=text if text in VERDICTS else "")
     assert isinstance(cell, int | float)
-    number = float(f"{cell:.{DIGITS}g}")
-    text = f"{number:,.3f}".rstrip("0").rstrip(".").replace("-", formatting.MINUS)
-    return Shown(text, repr(cell), signs)
+    return Shown(formatting.cell(cell), repr(cell), signs)
 
 
 def _is_number(cell: object) -> bool:

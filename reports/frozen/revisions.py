@@ -8,6 +8,7 @@ import zstandard
 from django.db import transaction
 from django.db.models import Max
 
+from benchsite import formatting
 from benchsite.teams.models import User
 from reports.frozen.content import FORMAT, Content, canonical, digest
 from reports.models import Report, ReportRevision
@@ -35,7 +36,7 @@ def write_revision(report: Report, content: Content, user: User | None) -> Repor
     raw = canonical(content)
     if len(raw) > LARGEST_BYTES:
         raise ContentRefused(
-            f"The report has {len(raw) / 2**20:.0f} MB, and at most {LARGEST_BYTES // 2**20} MB can be published. "
+            f"The report has {formatting.size(len(raw))}, and at most {LARGEST_BYTES // 2**20} MB can be published. "
             "Leave figures or tables out, or compare fewer sweeps."
         )
     with transaction.atomic():

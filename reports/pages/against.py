@@ -77,7 +77,8 @@ class Ratio:
         found = self.comparison
         if found is None or found.hedges_g is None or found.cliffs_delta is None:
             return ""
-        return f"Hedges' g {found.hedges_g:.2f}, Cliff's delta {found.cliffs_delta:.2f}"
+        g, delta = (formatting.grouped(value, 2) for value in (found.hedges_g, found.cliffs_delta))
+        return f"Hedges' g {g}, Cliff's delta {delta}"
 
     @property
     def change(self) -> str:

@@ -99,15 +99,15 @@ def _usl_row(law: Usl | None) -> OpinionRow:
     rule = "Universal Scalability Law, its peak"
     if law is None:
         return OpinionRow(rule, "", None, f"needs {FEWEST_RUNGS} rungs")
-    fit = f"R² {law.r2:.3f}, contention {formatting.percent(law.sigma)}"
+    fit = f"R² {formatting.grouped(law.r2, 3)}, contention {formatting.percent(law.sigma)}"
     if law.r2 < LEAST_R2:
         return OpinionRow(rule, "", None, f"the ladder does not follow the law ({fit})")
     if law.kappa == 0 or law.peak_threads > 1e6:
         return OpinionRow(rule, "", None, f"no peak: nothing but contention is seen ({fit})")
-    threads = f"{law.peak_threads:.0f} threads"
+    threads = f"{formatting.grouped(law.peak_threads)} threads"
     if law.accepted:
         return OpinionRow(rule, threads, law.peak_ops_s, f"the highest throughput that is predicted ({fit})")
-    beyond = f"{REACH:g} times the {law.most_threads} threads measured"
+    beyond = f"{formatting.exact(REACH)} times the {law.most_threads} threads measured"
     return OpinionRow(rule, threads, law.peak_ops_s, f"extrapolated: it lies beyond {beyond} ({fit})")
 
 

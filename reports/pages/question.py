@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchsite.formatting import exact
 from reports.analysis.sizing import FILL, HEADROOM
 from reports.curves import COMPOSITE, STATISTICS
 from reports.selection import Parameters
@@ -113,7 +114,7 @@ def _number(
     found = _NUMBER.fullmatch(re.sub(r"(?<=\d)[\s,_'](?=\d{3}\b)", "", text))
     value = float(found[1]) * 10.0 ** int(found[2] or 0) * _LETTERS[found[3].lower()] if found else math.nan
     if not 0 < value <= most:
-        limit = f" of at most {most:g}" if most < MOST else ""
+        limit = f" of at most {exact(most)}" if most < MOST else ""
         problems[name] = f"“{text[:40]}” is no number above 0{limit}. Write it like 200000, 200k or 1.5."
         return default
     return value

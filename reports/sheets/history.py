@@ -38,7 +38,8 @@ def caption(history: History) -> str:
         f"commit, or of one matrix or day where no commit is known; n = {low if low == high else f'{low} to {high}'}",
         f"{out} run{'s do' if out != 1 else ' does'} not count and {'are' if out != 1 else 'is'} hollow" if out else "",
         f"{silent} run{'s' if silent != 1 else ''} did not measure this" if silent else "",
-        f"Changes: E-divisive means, p below {rule.max_p:g}, at least {formatting.percent(rule.min_magnitude)}",
+        f"Changes: E-divisive means, p below {formatting.exact(rule.max_p)}, "
+        f"at least {formatting.percent(rule.min_magnitude)}",
         f"Fewer than {rule.least_history} points since the baseline: too few to say anything of changes"
         if history.course.too_short
         else "",

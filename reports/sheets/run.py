@@ -28,7 +28,11 @@ def run_series_sheet(
 ) -> Sheet:
     interval_s = max((one.interval_s for one in series), default=1)
     every = "second" if interval_s == 1 else f"{interval_s} s"
-    measured = f"Measured from second {window.begin_s:.0f} to {window.end_s:.0f}" if window.end_s else ""
+    measured = (
+        f"Measured from second {formatting.grouped(window.begin_s)} to {formatting.grouped(window.end_s)}"
+        if window.end_s
+        else ""
+    )
     return Sheet(
         name=name,
         draw=lambda frame: run_series_figure(series, window, frame, band, events),
@@ -37,7 +41,8 @@ def run_series_sheet(
             measured,
             f"p99 of each {every} by itself: their mean would mean nothing",
             "The band reaches from the least to the greatest second of each interval" if band is not None else "",
-            "Happened meanwhile: " + "; ".join(f"second {e.second:.0f}: {e.text}" for e in events[:MOST_EVENTS])
+            "Happened meanwhile: "
+            + "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in events[:MOST_EVENTS])
             if events
             else "",
         ),

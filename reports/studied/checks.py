@@ -49,8 +49,9 @@ def rounds_to(value: float, printed: str, decimals: int) -> bool:
 
 
 def _check(fact: Fact, formula: str, value: float, decimals: int) -> Check:
-    shown = f"{value:,.{decimals + 2}f}"
-    return Check(fact, formula, shown, value, rounds_to(value, fact.printed, decimals))
+    return Check(
+        fact, formula, formatting.grouped(value, decimals + 2), value, rounds_to(value, fact.printed, decimals)
+    )
 
 
 def _scaling_checks(study: Study) -> Iterator[Check]:
@@ -129,7 +130,7 @@ def _ratio_checks(study: Study) -> Iterator[Check]:
 
 
 def _digits(fact: Fact) -> str:
-    return f"{fact.value:,g}" if fact.value < 1000 else f"{fact.value:,.0f}"
+    return formatting.exact(fact.value) if fact.value < 1000 else formatting.grouped(fact.value)
 
 
 _SHARES: Mapping[str, tuple[str, float]] = {
@@ -177,4 +178,4 @@ def _load_checks(study: Study) -> Iterator[Check]:
 
 
 def _exact(fact: Fact, formula: str, value: float) -> Check:
-    return Check(fact, formula, f"{value:,.15g}", value, abs(value - fact.value) <= 1e-12 * abs(fact.value))
+    return Check(fact, formula, f"{formatting.exact(value)}", value, abs(value - fact.value) <= 1e-12 * abs(fact.value))

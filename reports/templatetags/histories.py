@@ -26,4 +26,9 @@ def signed_change(said: Said) -> SafeString:
     """Arrow, sign and per cent, blue for better and orange for worse; grey where it does not count."""
     change = said.change
     tone = ("better" if change.better else "worse") if change.counts else "muted"
-    return format_html('<span class="{} nowrap" title="p = {}">{}</span>', tone, f"{change.p:.2g}", change_text(change))
+    return format_html(
+        '<span class="{} nowrap" title="p = {}">{}</span>',
+        tone,
+        f"{formatting.significant(change.p, 2)}",
+        change_text(change),
+    )

@@ -7,7 +7,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from reports.analysis.ratios import half_up, ratio_text
+from benchsite.formatting import NOTHING, TIMES, significant
 from reports.verdicts.answers import MetricAnswer
 
 register = template.Library()
@@ -30,6 +30,8 @@ def named_run(names: Mapping[UUID, str], pk: UUID) -> str:
 @register.filter
 def ratio_interval(one: MetricAnswer) -> str:
     """ "0.880 times [0.876, 0.884]"; the ratio alone where there is no interval."""
+    if one.ratio is None:
+        return NOTHING
     if one.low is None or one.high is None:
-        return ratio_text(one.ratio, 3)
-    return f"{ratio_text(one.ratio, 3)} [{half_up(one.low, 3)}, {half_up(one.high, 3)}]"
+        return significant(one.ratio, 3) + TIMES
+    return f"{significant(one.ratio, 3)}{TIMES} [{significant(one.low, 3)}, {significant(one.high, 3)}]"

@@ -32,7 +32,7 @@ def test_only_measured_and_soak_are_no_demonstration():
 
 def test_the_caption_says_n_window_kind_clients_mode_and_exclusions():
     text = caption([curve()], kind="service")
-    for part in ("n = 1 run per point", "10\u202fs measured after 2.0\u202fs", "service time (from the call)"):
+    for part in ("n = 1 run per point", "10\u202fs measured after 2\u202fs", "service time (from the call)"):
         assert part in text
     for part in (
         "2 of 2 clients merged",

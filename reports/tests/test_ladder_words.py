@@ -32,7 +32,7 @@ def test_a_bracket_in_words():
         "and 100k ops/s was not. Overloaded, it did 94.2k ops/s."
     )
     assert plain(next_step(found, None)) == (
-        "Measure a target of 86 603 ops/s next: it narrows the bracket, now 75.0k to 100k ops/s."
+        "Measure a target of 86,603 ops/s next: it narrows the bracket, now 75.0k to 100k ops/s."
     )
 
 
@@ -43,7 +43,7 @@ def test_nothing_sustained_in_words():
 
 
 def test_everything_sustained_asks_for_more():
-    assert "2 500 ops/s next: every target so far" in plain(next_step(targets((1000, 1000), (2000, 2000)), None))
+    assert "2,500 ops/s next: every target so far" in plain(next_step(targets((1000, 1000), (2000, 2000)), None))
 
 
 def test_a_narrow_bracket_asks_for_a_longer_run():
@@ -149,7 +149,7 @@ def test_the_page_of_a_ladder_of_targets_says_the_next_target(client_in, team):
         measurements = [measurement("READ", mean_us)]
         make_run(sweep, threads=8, target_ops_s=target, throughput=reached, measurements=measurements)
     html = plain(client_in.get(reverse("sweep", args=[sweep.pk])).content.decode())
-    assert "Measure a target of 2 828 ops/s next" in html and "4.00k ops/s was not" in html
+    assert "Measure a target of 2,828 ops/s next" in html and "4.00k ops/s was not" in html
 
 
 @pytest.mark.django_db

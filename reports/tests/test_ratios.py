@@ -5,7 +5,7 @@ import math
 import pytest
 from django.conf import settings
 
-from benchsite.formatting import NOTHING
+from benchsite.formatting import NOTHING, significant, times
 from reports.analysis.effects import (
     cliffs_delta,
     cohens_d,
@@ -15,14 +15,11 @@ from reports.analysis.effects import (
     smallest_p,
 )
 from reports.analysis.ratios import (
-    TIMES,
     bootstrap_interval,
-    half_up,
     half_width_in_cv,
     log_welch,
     mean_interval,
     ratio_of,
-    ratio_text,
     repeats_needed,
     unusable,
 )
@@ -53,14 +50,14 @@ B2 = [101.8, 99.9, 103.0, 100.6, 102.2]
 )
 def test_the_printed_ratios_reproduce_or_do_not(better, worse, higher, printed, reproduces):
     ratio = ratio_of(better, worse, higher_is_better=higher)
-    assert (ratio_text(ratio) == printed + TIMES) is reproduces
+    assert (significant(ratio, 2) == printed) is reproduces
 
 
 def test_truncated_ratios_show_their_digits():
-    assert half_up(410_000 / 113_000, 3) == "3.63" and half_up(21.86 / 0.3) == "73"
-    assert half_up(208 / 410_000) == "0.00051" and half_up(210 / 410_000) == "0.00051"
-    assert (300 - 202) == 98 and half_up(1_000_000_000 / 215_000_000, 4) == "4.651"
-    assert half_up((1_000_000_000 / 215_000_000) * (410_000 / 113_000), 4) == "16.88"
+    assert significant(410_000 / 113_000, 3) == "3.63" and significant(21.86 / 0.3, 2) == "73"
+    assert significant(208 / 410_000, 2) == "0.00051" and significant(210 / 410_000, 2) == "0.00051"
+    assert (300 - 202) == 98 and significant(1_000_000_000 / 215_000_000, 4) == "4.651"
+    assert significant((1_000_000_000 / 215_000_000) * (410_000 / 113_000), 4) == "16.88"
 
 
 @pytest.mark.parametrize(
@@ -68,13 +65,13 @@ def test_truncated_ratios_show_their_digits():
     [(0.125, "0.13"), (0.135, "0.14"), (2.5, "2.5"), (2.25, "2.3"), (99.6, "100"), (0.996, "1.0"), (123.4, "123")],
 )
 def test_halves_go_upwards(value, text):
-    assert half_up(value) == text
+    assert significant(value, 2) == text
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 0), (1, -1), (math.nan, 1), (1, math.nan), (math.inf, 1), (1e300, 1e-300)])
 def test_there_is_no_ratio_to_nothing(a, b):
     assert ratio_of(a, b, higher_is_better=True) is None and ratio_of(b, a, higher_is_better=False) is None
-    assert ratio_text(ratio_of(a, b, higher_is_better=True)) == NOTHING
+    assert times(ratio_of(a, b, higher_is_better=True)) == NOTHING
 
 
 def test_the_first_worked_example():

@@ -170,7 +170,7 @@ def test_slow_seconds_are_coloured_and_gaps_stay_gaps():
     rate[40:45] = [20.0] * 5
     rate[70] = math.nan
     line, slow = stability_figure([ridge(rate)], FRAMES[0])["data"]
-    assert line["y"][70] is None and line["customdata"][40] == 20.0
+    assert line["y"][70] is None and line["text"][40] == "20.0\N{NARROW NO-BREAK SPACE}ops/s"
     assert slow["line"]["color"] != line["line"]["color"] and len(slow["x"]) == 15
     (row,) = stability_sheet([], [ridge(rate)]).table.rows
     assert dict(zip(stability_sheet([], [ridge(rate)]).table.columns, row, strict=True))["longest dip (s)"] == 5
@@ -200,7 +200,7 @@ def test_twelve_hours_have_at_most_two_thousand_points_a_trace_and_keep_their_di
     rate[12_345] = 1.0
     figure = stability_figure([ridge(rate) for _ in range(3)], FRAMES[0])
     assert max(len(trace["x"]) for trace in figure["data"]) <= 2_000
-    assert any(1.0 in trace.get("customdata", ()) for trace in figure["data"])
+    assert any("1.00\N{NARROW NO-BREAK SPACE}ops/s" in trace.get("text", ()) for trace in figure["data"])
 
 
 def test_heat_adds_counts_and_has_few_cells():

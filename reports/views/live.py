@@ -8,6 +8,7 @@ import numpy.typing as npt
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_GET
 
+from benchsite import formatting
 from benchsite.teams.permissions import owned_or_404, team_required
 from reports.analysis.downsample import lttb
 from reports.figures.layout import Figure, Frame, Trace
@@ -94,7 +95,8 @@ def _client_line(client: ClientSeries, frame: Frame) -> Trace:
         "name": f"client {client.number}",
         "line": {"color": frame.theme.muted, "width": 1},
         "opacity": 0.7,
-        "hovertemplate": f"%{{y:.3s}} ops/s<extra>client {client.number}</extra>",
+        "text": [formatting.throughput(float(rates[at])) for at in kept],
+        "hovertemplate": f"%{{text}}<extra>client {client.number}</extra>",
     }
 
 

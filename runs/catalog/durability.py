@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, cast, get_args
 
+from benchsite.formatting import exact
+
 Ack = Literal["none", "memory", "os_buffer", "disk"]
 Reads = Literal["any_copy", "primary", "quorum", "linearizable"]
 Replicas = int | Literal["quorum", "all"]
@@ -137,7 +139,7 @@ class Durability:
             return "A power failure of one node may lose any number of acknowledged writes."
         if self.loss_window_s == 0:
             return "A power failure of one node loses no acknowledged write."
-        return f"A power failure of one node may lose the last {self.loss_window_s:g} s of acknowledged writes."
+        return f"A power failure of one node may lose the last {exact(self.loss_window_s)} s of acknowledged writes."
 
 
 def same_class(a: Durability | None, b: Durability | None) -> bool | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from benchsite.formatting import exact, size
 from runs.catalog import UnknownSystem, load_catalog
 from runs.declared import PropertyError
 from runs.kits.plan import PlanFile, planned, twice_the_same
@@ -118,7 +119,7 @@ def _started(provisioner: str) -> str:
 def _weaker(role: str, name: str, facts: Mapping[str, int], machine: Machine) -> Iterator[Misfit]:
     cores = machine.facts.get("cores", {}).get("value")
     if facts.get("cores") and cores and cores != facts["cores"]:
-        yield Misfit("note", role, f"{name} has {cores:g} cores, the plan's had {facts['cores']}.")
+        yield Misfit("note", role, f"{name} has {exact(cores)} cores, the plan's had {facts['cores']}.")
 
 
 def _memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfit]:
@@ -133,7 +134,7 @@ def _memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfit]:
     if held > there and not (meant and held > meant):
         yield Misfit(
             "note", role,
-            f"The data set takes about {held / MIB:,.0f} MiB and {cluster.name} has {there / MIB:,.0f} MiB of memory: "
+            f"The data set takes about {size(held)} and {cluster.name} has {size(there)} of memory: "
             "where the plan read from memory, this will read from disk or fail.",
         )  # fmt: skip
 
@@ -179,5 +180,5 @@ def _site(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
             yield Misfit(
                 "note",
                 "",
-                f"Check {what} ({name}) had the limit {theirs:g} there, and has {getattr(mine, name):g} here.",
+                f"Check {what} ({name}) had the limit {exact(theirs)} there, and {exact(getattr(mine, name))} here.",
             )

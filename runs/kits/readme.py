@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from benchsite.formatting import size
 from runs.kits.cells import Station
 from runs.kits.plan import PlanFile
 
@@ -141,7 +142,7 @@ def _machines(file: PlanFile) -> str:
 def _facts(facts: object) -> str:
     says = dict(facts) if isinstance(facts, dict) else {}
     cores, memory = says.get("cores"), says.get("memory_bytes")
-    known = [f"{cores} cores" if cores else "", f"{memory / 1024**3:.1f} GiB of memory" if memory else ""]
+    known = [f"{cores} cores" if cores else "", f"{size(memory)} of memory" if memory else ""]
     return ", ".join(one for one in known if one) or "facts not stated"
 
 

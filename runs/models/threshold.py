@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
+from benchsite.formatting import exact
 from benchsite.teams.models import Team, User, new_id
 from runs.models.plan import Purpose
 
@@ -27,4 +28,4 @@ class ThresholdOverride(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.threshold} = {self.value:g} of {self.team}"
+        return f"{self.threshold} = {exact(self.value)} of {self.team}"

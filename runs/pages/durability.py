@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from benchsite import formatting
 from runs.catalog import Durability, Mode, System, client_properties, secret_properties, server_settings
 from runs.declared import PropertyError
 
@@ -60,7 +61,7 @@ class ModeRow:
     @property
     def window(self) -> str:
         seconds = self.durability.loss_window_s
-        return "unbounded" if seconds is None else "0 s" if seconds == 0 else f"{seconds:g} s"
+        return "unbounded" if seconds is None else "0 s" if seconds == 0 else f"{formatting.exact(seconds)} s"
 
 
 def mode_rows(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from benchsite import formatting
 from benchsite.formatting import short, throughput
 from runs.planning.plan import Plan, PlannedGenerator
 from runs.ycsb.properties import LARGEST_INT
@@ -76,7 +77,11 @@ def limit_message(name: str, prediction: Prediction, *, seconds: float, clients:
     if per_client <= MAX_PREDICTED_OPERATIONS:
         return ""
     ends_s = LARGEST_INT / (prediction.ops_s / clients)
-    ends = f"would end after {ends_s / 3600:.1f} h of {seconds / 3600:.1f} h" if ends_s < seconds else "might end early"
+    ends = (
+        f"would end after {formatting.duration(ends_s)} of {formatting.duration(seconds)}"
+        if ends_s < seconds
+        else "might end early"
+    )
     return (
         f"{name}: {short(per_client)} operations per client are predicted ({prediction}), and YCSB counts to "
         f"{LARGEST_INT:,}: the run {ends}. It needs {math.ceil(per_client * clients / MAX_PREDICTED_OPERATIONS)} "

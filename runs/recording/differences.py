@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from django.db.models import Model
 
+from benchsite.formatting import exact
 from runs.models import Artifact, Finding, Measurement, MeasurementSet
 from runs.models import Series as StoredSeries
 from runs.recording.intervals import FreshIntervals, read_artifact
@@ -139,4 +140,4 @@ def _points_differing(old: Series, new: Series) -> int:
 def _said(value: object) -> str:
     if value is None:
         return "nothing"
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    return exact(value) if isinstance(value, float) else str(value)

@@ -12,6 +12,7 @@ from typing import Any, cast
 from django.db import transaction
 from django.db.models import Max
 
+from benchsite.formatting import exact, grouped
 from benchsite.teams.models import User
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Status
@@ -184,7 +185,7 @@ def adopt(run: Run, kept: MeasurementSet, before: frozenset[str]) -> None:
 
 def note(run: Run, kept: MeasurementSet, actor: str, reason: str) -> None:
     """What the timeline says of a new current set."""
-    cut = f"Cut {kept.number}: {kept.warmup_s:g} s of warm-up, {kept.tail_s:g} s at the end left out."
+    cut = f"Cut {kept.number}: {exact(kept.warmup_s)} s of warm-up, {exact(kept.tail_s)} s at the end left out."
     text = f"{cut} {reason}".strip()
     RunEvent.objects.create(run=run, kind="cut", new=str(kept.number), actor=actor[:80], text=text)
 
@@ -203,8 +204,8 @@ def _cuttable(run: Run, warmup_s: float, tail_s: float) -> WholeRun:
         raise RecutRefused("Warm-up and tail are seconds, from 0 on.")
     if warmup_s + tail_s >= whole.length_s:
         raise RecutRefused(
-            f"The clients have {whole.length_s:.1f} s in common: {warmup_s:g} s of warm-up and {tail_s:g} s at the end "
-            f"leave nothing of it. Cut less."
+            f"The clients have {grouped(whole.length_s, 1)} s in common: {exact(warmup_s)} s of warm-up and "
+            f"{exact(tail_s)} s at the end leave nothing of it. Cut less."
         )
     return whole
 

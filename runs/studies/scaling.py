@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from benchsite.formatting import grouped
+from benchsite.formatting import exact, grouped, times
 from runs.studies.templates import Scenario, StudyTemplate, StudyWorkload
 from runs.ycsb.properties import dataset
 
@@ -62,7 +62,7 @@ def scaled(template: StudyTemplate, scale: Scale, scenario: str = "", machine: M
         raise ValueError(f"The scale is {scale}; write a number above 0.")
     rungs = _unique(max(1, round(rung * scale)) for rung in found.rungs)
     fitted = replace(found, workloads=_with_records(found, scale), rungs=rungs)
-    return Scaled(template, found, fitted, f"{scale:g}", _changes(found, fitted))
+    return Scaled(template, found, fitted, exact(scale), _changes(found, fitted))
 
 
 def _small(scenario: Scenario, machine: Machine) -> Scenario:
@@ -134,7 +134,7 @@ def _changes(study: Scenario, here: Scenario) -> tuple[str, ...]:
         (f"records {grouped(study.records)} → {grouped(here.records)}", study.records != here.records),
         (
             f"rungs: {len(study.rungs)} up to {grouped(study.rungs[-1])} {unit} → {len(here.rungs)} up to "
-            f"{grouped(here.rungs[-1])} {unit} (\N{MULTIPLICATION SIGN} {here.rungs[-1] / study.rungs[-1]:.2g})",
+            f"{grouped(here.rungs[-1])} {unit} ({times(here.rungs[-1] / study.rungs[-1])})",
             study.rungs != here.rungs,
         ),
         (f"threads {study.threads} → {here.threads}", study.threads != here.threads),

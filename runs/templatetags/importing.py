@@ -1,10 +1,8 @@
 """What the import pages need beside the units: percentiles that may be bounds, and what there is in many files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from django import template
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from benchsite import formatting
 from runs.ycsb.merged import Phase
@@ -37,19 +35,6 @@ def format_name(slug: str | None) -> str:
 @register.filter
 def phase_name(phase: Phase | None) -> str:
     return PHASES[phase]
-
-
-@register.filter
-def between(bounds: Sequence[float | None] | None) -> SafeString:
-    """A latency in µs that is known, or known to lie between two values: 1.20 ms; 1.20 to 3.40 ms; over 1.20 ms."""
-    if not bounds or bounds[0] is None:
-        return format_html('<span class="muted">{}</span>', formatting.NOTHING)
-    low, high = bounds
-    if low == high:
-        return format_html('<span class="nowrap" title="{} µs">{}</span>', low, formatting.latency(low))
-    text = f"{formatting.latency(low)} to {formatting.latency(high)}" if high else f"over {formatting.latency(low)}"
-    full = f"between {low} and {high} µs" if high else f"at least {low} µs"
-    return format_html('<span class="nowrap" title="{}">{}</span>', full, text)
 
 
 @register.filter

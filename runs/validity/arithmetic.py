@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
+from benchsite.formatting import exact, grouped, latency, percent
 from runs.validity.facts import ClientFacts, OperationFacts, RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, not_assessed
-from runs.validity.words import count, latency, percent
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import parse_name
 
@@ -86,9 +86,9 @@ def _disorder(entry: OperationFacts) -> str:
     known = [(name, value) for name, value in sorted((entry.percentiles_us or {}).items()) if value is not None]
     for (lower, below), (upper, above) in pairwise(known):
         if above < below:
-            return f"p{upper:g} is below p{lower:g}"
+            return f"p{exact(upper)} is below p{exact(lower)}"
     if known and entry.max_us is not None and known[-1][1] > entry.max_us + (entry.resolution_us or 0.0):
-        return f"p{known[-1][0]:g} is above the maximum"
+        return f"p{exact(known[-1][0])} is above the maximum"
     if entry.mean_us is not None and entry.min_us is not None and entry.min_us > entry.mean_us:
         return "the minimum is above the mean"
     if entry.mean_us is not None and entry.max_us is not None and entry.mean_us > entry.max_us:
@@ -139,11 +139,11 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
             break
         logged = client.log_counts.get(name)
         if logged is not None and logged != number:
-            return f"{name} has {count(number)} operations in the summary and {count(logged)} in the log"
+            return f"{name} has {grouped(number)} operations in the summary and {grouped(logged)} in the log"
         if logged is None and number:
-            return f"{name} has {count(number)} operations in the summary and no log"
+            return f"{name} has {grouped(number)} operations in the summary and no log"
     if client.runtime_ms is not None and client.runtime_ms < 0:
-        return f"the run time is {client.runtime_ms:,.0f} ms: its clock was set back"
+        return f"the run time is {grouped(client.runtime_ms)} ms: its clock was set back"
     if not client.runtime_ms or client.printed_throughput_ops_s is None:
         return ""
     stated = client.printed_throughput_ops_s
@@ -152,7 +152,7 @@ def _contradiction(client: ClientFacts, printed: Mapping[str, int], phase: Phase
     # Where one decimal was printed the rest was rounded away.
     rounded = 0.05 if (stated * 10).is_integer() else 0.0
     if abs(stated - nearest) > profile.arithmetic_reject * max(nearest, stated) + rounded:
-        return f"{stated:,.1f} ops/s are printed, and operations by run time are {nearest:,.1f}"
+        return f"{grouped(stated, 1)} ops/s are printed, and operations by run time are {grouped(nearest, 1)}"
     return ""
 
 

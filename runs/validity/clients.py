@@ -3,10 +3,10 @@
 import math
 from collections.abc import Mapping
 
+from benchsite.formatting import counted, duration, exact, grouped, percent, significant, throughput
 from runs.validity.facts import ClientFacts, RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed, worst_of
-from runs.validity.words import clients, count, percent, rate, seconds
 
 
 def client_cpu(facts: RunFacts, profile: Profile) -> CheckResult:
@@ -62,9 +62,9 @@ def client_count(facts: RunFacts, profile: Profile) -> CheckResult | None:
     bound = gain > profile.probe_gain
     return CheckResult(
         "V04", "warn" if bound else "pass", TITLES["V04"],
-        f"{rate(facts.throughput_ops_s)} by {clients(facts.clients_expected)}, "
-        f"{rate(probe.throughput_ops_s)} by {probe.clients}",
-        f"{percent(profile.probe_gain)} more with {profile.probe_clients:g} x the clients",
+        f"{throughput(facts.throughput_ops_s)} by {counted(facts.clients_expected, 'client')}, "
+        f"{throughput(probe.throughput_ops_s)} by {probe.clients}",
+        f"{percent(profile.probe_gain)} more with {exact(profile.probe_clients)} x the clients",
         f"More clients with the same threads did {percent(gain)} more: the clients are the limit and not the database."
         if bound
         else "More clients with the same threads did no more: the clients are not the limit.",
@@ -78,7 +78,7 @@ def start_skew(facts: RunFacts, profile: Profile) -> CheckResult | None:
         return None
     title = TITLES["V14"]
     limits = (
-        f"{seconds(profile.skew_warn_s)} apart and {percent(profile.overlap_warn)} in common warn; "
+        f"{duration(profile.skew_warn_s)} apart and {percent(profile.overlap_warn)} in common warn; "
         f"{percent(profile.skew_reject_share)} of the window reject"
     )
     starts = [client.started_s for client in facts.clients if client.started_s is not None]
@@ -97,7 +97,7 @@ def start_skew(facts: RunFacts, profile: Profile) -> CheckResult | None:
     overlap = f", {percent(facts.overlap)} in common" if facts.overlap is not None else ""
     return CheckResult(
         "V14", severity, title,
-        f"starts {max(starts) - min(starts):.2f} s apart, ends {max(ends) - min(ends):.2f} s{overlap}", limits,
+        f"starts {duration(max(starts) - min(starts))} apart, ends {duration(max(ends) - min(ends))}{overlap}", limits,
         "The clients began and ended together."
         if severity == "pass"
         else "The clients did not all load the database at the same time.",
@@ -110,7 +110,7 @@ def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
     if len(facts.clients) < 2:
         return None
     title = TITLES["V15"]
-    limits = f"above {profile.imbalance_warn:g} warn, above {profile.imbalance_reject:g} reject"
+    limits = f"above {exact(profile.imbalance_warn)} warn, above {exact(profile.imbalance_reject)} reject"
     speeds = {
         client.number: client.throughput_ops_s / (client.threads or 1)
         for client in facts.clients
@@ -122,11 +122,12 @@ def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
     slowest, fastest = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
     ratio = speeds[fastest] / speeds[slowest] if speeds[slowest] > 0 else math.inf
     severity = graded(ratio, profile.imbalance_warn, profile.imbalance_reject)
+    factor = grouped(ratio, 2) if math.isfinite(ratio) else "\N{INFINITY}"
     return CheckResult(
-        "V15", severity, title, f"fastest / slowest {ratio:.2f}", limits,
+        "V15", severity, title, f"fastest / slowest {factor}", limits,
         "All clients did about the same."
         if severity == "pass"
-        else f"Client {fastest} did {ratio:.2f} times as much per thread as client {slowest}: "
+        else f"Client {fastest} did {factor} times as much per thread as client {slowest}: "
         "something beside the database held one of them back.",
         "" if severity == "pass" else "Compare the load generators' machines and their way to the database.",
     )  # fmt: skip
@@ -134,7 +135,7 @@ def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
 
 def clocks(facts: RunFacts, profile: Profile) -> CheckResult:
     """V16: intervals of several clients are laid upon each other by their clocks, set right by the offsets measured."""
-    title, limits = TITLES["V16"], f"{count(profile.clock_warn_s * 1000)} ms off"
+    title, limits = TITLES["V16"], f"{grouped(profile.clock_warn_s * 1000)} ms off"
     unknown = [client.number for client in facts.clients if client.clock_offset_s is None]
     if unknown or not facts.clients:
         who = f"client {unknown[0]}" if unknown else "any client"
@@ -144,9 +145,9 @@ def clocks(facts: RunFacts, profile: Profile) -> CheckResult:
     bad = offset_ms > profile.clock_warn_s * 1000
     where = worst.machine or f"client {worst.number}"
     return CheckResult(
-        "V16", "warn" if bad else "pass", title, f"{offset_ms:,.3g} ms at {where}"[:120], limits,
-        f"The clock of {where} was {offset_ms:,.3g} ms off. Its intervals were moved by that, but a clock that is off "
-        "also runs unevenly: sharp edges of the window are blurred."
+        "V16", "warn" if bad else "pass", title, f"{significant(offset_ms)} ms at {where}"[:120], limits,
+        f"The clock of {where} was {significant(offset_ms)} ms off. Its intervals were moved by that, but a clock that "
+        "is off also runs unevenly: sharp edges of the window are blurred."
         if bad
         else "The load generators' clocks agree with the reference clock.",
         "Let an NTP service keep the clocks of the load generators." if bad else "",

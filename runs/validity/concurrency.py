@@ -1,10 +1,10 @@
 """Did the threads wait for the database, or something else for the threads? V01 Little's law, V02 thread limit."""
 
+from benchsite.formatting import exact, grouped, latency, percent
 from runs.measures.little import edge_allowance, explained_share
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, Severity, at_most, not_assessed
-from runs.validity.words import count, latency, percent
 
 
 def busy_share(facts: RunFacts) -> float | None:
@@ -27,11 +27,11 @@ def little(facts: RunFacts, profile: Profile) -> CheckResult:
     limits = f"at most {percent(most)}" if throttled else f"{percent(profile.little_warn_below)} to {percent(most)}"
     if share is None or facts.threads is None:
         return not_assessed("V01", title, limits, _unknown(facts))
-    shown = f"{percent(share)} of {count(facts.threads)} threads' time"
+    shown = f"{percent(share)} of {grouped(facts.threads)} threads' time"
     if share > most:
         return CheckResult(
             "V01", "reject", title, shown, limits,
-            f"The operations took {percent(share)} of the time that {count(facts.threads)} threads have: that is "
+            f"The operations took {percent(share)} of the time that {grouped(facts.threads)} threads have: that is "
             "impossible, so a thread count, a unit or a label is wrong.",
             "Find out how many threads really ran, and in which unit their latencies are.",
         )  # fmt: skip
@@ -64,7 +64,7 @@ def thread_limit(facts: RunFacts, profile: Profile) -> CheckResult | None:
     if not facts.target_ops_s:
         return None
     title = TITLES["V02"]
-    limits = f"{percent(profile.threads_busy)} busy, latency under {profile.latency_risen:g} x the lowest rung's"
+    limits = f"{percent(profile.threads_busy)} busy, latency under {exact(profile.latency_risen)} x the lowest rung's"
     share, mean_us = busy_share(facts), mean_service_us(facts)
     if share is None or mean_us is None or facts.throughput_ops_s is None:
         return not_assessed("V02", title, limits, _unknown(facts))
@@ -94,7 +94,7 @@ def _advice(facts: RunFacts) -> str:
     """1.5 x target x p99: enough threads that one in a hundred slow operations does not hold the others up."""
     longest = max(((entry.percentiles_us or {}).get(99.0) or 0.0 for entry in facts.service), default=0.0)
     threads = 1.5 * (facts.target_ops_s or 0.0) * longest / 1e6
-    return count(max(threads, 1.5 * (facts.threads or 1)))
+    return grouped(max(threads, 1.5 * (facts.threads or 1)))
 
 
 def mean_service_us(facts: RunFacts) -> float | None:

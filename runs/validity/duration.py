@@ -1,33 +1,35 @@
 """Was it long enough? V05 duration, V06 set-up and clean-up."""
 
+from benchsite import formatting
+from benchsite.formatting import exact, grouped, percent
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed
-from runs.validity.words import count, percent, seconds
 
 
 def duration(facts: RunFacts, profile: Profile) -> CheckResult:
     """V05: a window that is long enough, and enough operations for the percentiles that are shown."""
     title = TITLES["V05"]
     limits = (
-        f"{seconds(profile.duration_warn_s)} and {count(profile.operations_least)} operations; "
-        f"under {seconds(profile.duration_reject_s)} reject"
+        f"{formatting.duration(profile.duration_warn_s)} and {grouped(profile.operations_least)} operations; "
+        f"under {formatting.duration(profile.duration_reject_s)} reject"
     )
     if facts.window_s is None or facts.total_operations is None:
         unknown = "How long it lasted" if facts.window_s is None else "How many operations were done"
         return not_assessed("V05", title, limits, f"{unknown} is not known.")
     complaints: list[str] = []
     if facts.window_s < profile.duration_warn_s:
-        complaints.append(f"it lasted {seconds(facts.window_s)}")
+        complaints.append(f"it lasted {formatting.duration(facts.window_s)}")
     if facts.total_operations < profile.operations_least:
-        complaints.append(f"it did {count(facts.total_operations)} operations")
+        complaints.append(f"it did {grouped(facts.total_operations)} operations")
     if few := _too_few_values(facts, profile):
         complaints.append(few)
     severity: Severity = "pass"
     if complaints:
         severity = "reject" if facts.window_s < profile.duration_reject_s else "warn"
+    shown = f"{formatting.duration(facts.window_s)}, {grouped(facts.total_operations)} operations"
     return CheckResult(
-        "V05", severity, title, f"{seconds(facts.window_s)}, {count(facts.total_operations)} operations", limits,
+        "V05", severity, title, shown, limits,
         f"This run is too short to publish: {', '.join(complaints)}. Its shape may be right, its digits are not."
         if complaints
         else "The window is long enough for its percentiles.",
@@ -39,11 +41,11 @@ def _too_few_values(facts: RunFacts, profile: Profile) -> str:
     """The operations that were done too rarely for the percentile that is shown."""
     least = round(profile.values_beyond_percentile / (1 - profile.percentile_shown / 100))
     short = [
-        f"{entry.operation} has {count(entry.ok)} values"
+        f"{entry.operation} has {grouped(entry.ok)} values"
         for entry in facts.service
         if entry.ok is not None and 0 < entry.ok < least
     ]
-    return f"{' and '.join(short)}, and p{profile.percentile_shown:g} wants {count(least)}" if short else ""
+    return f"{' and '.join(short)}, and p{exact(profile.percentile_shown)} wants {grouped(least)}" if short else ""
 
 
 def set_up(facts: RunFacts, profile: Profile) -> CheckResult | None:

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
+from benchsite.formatting import exact, grouped, percent, significant, throughput
 from runs.measures.host import FOREIGN, HostSamples
 from runs.validity.facts import ClusterFacts, RunFacts, fact, number_of
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, Severity, not_assessed
-from runs.validity.words import percent, rate
 
 # Families of virtual machines whose CPU is rationed: what they do in the first minutes they do not do for long.
 _BURSTABLE: Final = (
@@ -58,15 +58,15 @@ def plausibility(facts: RunFacts, profile: Profile) -> CheckResult | None:
         )  # fmt: skip
         return not_assessed("V21", title, limits, f"It is not known {missing}.")
     carried, capacity = reads_ops_s * read_bytes * 8, nodes * link
-    shown = f"{carried / 1e9:.3g} Gbit/s of payload, {capacity / 1e9:.3g} Gbit/s of network"
+    shown = f"{significant(carried / 1e9)} Gbit/s of payload, {exact(capacity / 1e9)} Gbit/s of network"
     if carried <= profile.network_usable * capacity:
         return CheckResult("V21", "pass", title, shown, limits, "The network can carry what was read.")
     # YCSB reads all fields unless it is told not to; of a single field the size is only a mean.
     severity: Severity = "warn" if facts.properties.get("readallfields") == "false" else "reject"
     return CheckResult(
         "V21", severity, title, shown, limits,
-        f"{rate(reads_ops_s)} of {read_bytes:,.0f} B each are {carried / 1e9:.3g} Gbit/s, more than the nodes' network "
-        "carries: reads return less than whole records, or a number is wrong.",
+        f"{throughput(reads_ops_s)} of {grouped(read_bytes)} B each are {significant(carried / 1e9)} Gbit/s, more than "
+        "the nodes' network carries: reads return less than whole records, or a number is wrong.",
         "Find out whether reads fetch all fields and find their records, and how fast the network really is.",
     )  # fmt: skip
 
@@ -125,10 +125,10 @@ def interference(facts: RunFacts, profile: Profile) -> CheckResult:
         severity = "reject"
     if severity == "pass" and unknown:
         return not_assessed("V25", title, limits, unknown)
-    used = f"{float(foreign[disturbed].mean()) if share else host.mean(*FOREIGN):.2g} of {host.cores} cores"
+    used = f"{significant(float(foreign[disturbed].mean()) if share else host.mean(*FOREIGN), 2)} of {host.cores} cores"
     when = f"during {percent(share)} of the window" if share else "on average"
     steal = host.mean("steal_cores")
-    stolen = f" ({steal:.2g} on average by the hypervisor's other guests)" if steal >= _STEAL_SHOWN else ""
+    stolen = f" ({significant(steal, 2)} on average by the hypervisor's other guests)" if steal >= _STEAL_SHOWN else ""
     return CheckResult(
         "V25", severity, title, f"{used} {when}", limits,
         f"On {host.machine} other processes used {used} {when}{stolen}.",

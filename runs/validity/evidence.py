@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from benchsite.formatting import counted, duration, grouped, percent
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed, worst_of
-from runs.validity.words import clients, count, percent, seconds
 from runs.ycsb.stated import SUCCESSES
 
 NOT_FOUND = "NOT_FOUND"
@@ -17,12 +17,12 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> CheckResult:
     complaints = list(_gaps(facts))
     short = []
     if facts.window_asked_s and (facts.window_s or 0.0) < facts.window_asked_s * profile.window_least:
-        lasted = "of unknown length" if facts.window_s is None else seconds(facts.window_s)
-        short.append(f"the window is {lasted}, and {seconds(facts.window_asked_s)} were planned")
+        lasted = "of unknown length" if facts.window_s is None else duration(facts.window_s)
+        short.append(f"the window is {lasted}, and {duration(facts.window_asked_s)} were planned")
     severity: Severity = "reject" if complaints else profile.window_short if short else "pass"
     said = [*complaints, *short]
-    succeeded = "unknown" if facts.ok_operations is None else count(facts.ok_operations)
-    shown = f"{len(facts.clients)} of {clients(facts.clients_expected)}, {succeeded} operations"
+    succeeded = "unknown" if facts.ok_operations is None else grouped(facts.ok_operations)
+    shown = f"{len(facts.clients)} of {counted(facts.clients_expected, 'client')}, {succeeded} operations"
     if not said and not _tells_success(facts):
         if facts.ok_operations is None:
             return not_assessed("E01", title, limits, "Nothing tells whether an operation succeeded.", shown)
@@ -41,7 +41,7 @@ def _gaps(facts: RunFacts) -> Iterator[str]:
     """What is missing for the run to have happened at all."""
     if facts.missing or len(facts.clients) < facts.clients_expected:
         named = "; ".join(facts.missing)
-        yield f"only {len(facts.clients)} of {clients(facts.clients_expected)} could be merged ({named})"
+        yield f"only {len(facts.clients)} of {counted(facts.clients_expected, 'client')} could be merged ({named})"
     if facts.ok_operations == 0 or facts.throughput_ops_s == 0:
         yield "not a single operation succeeded"
     # Formats without return codes exist; here a client that ended in order always prints them.
@@ -51,7 +51,7 @@ def _gaps(facts: RunFacts) -> Iterator[str]:
     if broken:
         yield f"the output of client {', '.join(map(str, broken))} breaks off"
     if facts.phase == "load" and facts.recordcount is not None and (facts.ok_operations or 0) < facts.recordcount:
-        yield f"{count(facts.ok_operations or 0)} of {count(facts.recordcount)} records were inserted"
+        yield f"{grouped(facts.ok_operations or 0)} of {grouped(facts.recordcount)} records were inserted"
 
 
 def _tells_success(facts: RunFacts) -> bool:
@@ -74,7 +74,9 @@ def errors(facts: RunFacts, profile: Profile) -> CheckResult:
     others = ratio - not_found
     severity = worst_of(graded(part, profile.errors_warn, profile.errors_reject) for part in (others, not_found))
     shown = f"{percent(others)} errors, {percent(not_found)} not found"
-    named = ", ".join(f"{code} {count(number)}" for code, number in sorted(failures.items(), key=lambda item: -item[1]))
+    named = ", ".join(
+        f"{code} {grouped(number)}" for code, number in sorted(failures.items(), key=lambda item: -item[1])
+    )
     if not facts.failed_operations:
         return CheckResult("V07", "pass", title, shown, limits, "No operation of the window failed.")
     remedy = (
@@ -84,7 +86,7 @@ def errors(facts: RunFacts, profile: Profile) -> CheckResult:
     )
     return CheckResult(
         "V07", severity, title, shown, limits,
-        f"{count(facts.failed_operations)} of {count(facts.total_operations)} operations failed"
+        f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
         + (f" (return codes of the whole run: {named})." if named else ".")
         + " A failed operation is often faster than a good one, so it flatters the throughput.",
         "" if severity == "pass" else remedy,
@@ -104,12 +106,12 @@ def key_space(facts: RunFacts, profile: Profile) -> CheckResult:
     good = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
     return CheckResult(
         "V19", "pass" if good else "reject", title,
-        f"{count(facts.rows_loaded)} rows for {count(facts.recordcount)} records",
+        f"{grouped(facts.rows_loaded)} rows for {grouped(facts.recordcount)} records",
         limits + (", or more: the workload inserts" if inserts else ""),
         "The clients asked for keys that the database has."
         if good
-        else f"The workload asks for {count(facts.recordcount)} records and the database holds "
-        f"{count(facts.rows_loaded)}: reads miss, or hit a smaller and hotter set than stated.",
+        else f"The workload asks for {grouped(facts.recordcount)} records and the database holds "
+        f"{grouped(facts.rows_loaded)}: reads miss, or hit a smaller and hotter set than stated.",
         "" if good else "Load the data set anew with this workload's record count.",
     )  # fmt: skip
 

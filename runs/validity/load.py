@@ -2,10 +2,10 @@
 
 import math
 
+from benchsite.formatting import exact, percent, throughput
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, Severity, not_assessed
-from runs.validity.words import percent, rate
 
 
 def mix(facts: RunFacts, profile: Profile) -> CheckResult | None:
@@ -13,7 +13,10 @@ def mix(facts: RunFacts, profile: Profile) -> CheckResult | None:
 
     A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more.
     """
-    title, limits = TITLES["V08"], f"{profile.mix_points * 100:g} points or {profile.mix_sigmas:g} sigma"
+    title, limits = (
+        TITLES["V08"],
+        f"{exact(profile.mix_points * 100)} points or {exact(profile.mix_sigmas)} sigma",
+    )
     if facts.proportions is None:
         if facts.made_elsewhere and facts.phase != "load":
             return not_assessed("V08", title, limits, "The workload's proportions are not known.")
@@ -71,7 +74,7 @@ def target(facts: RunFacts, profile: Profile) -> CheckResult | None:
         severity = "warn" if ratio < profile.target_warn else "info"
     words = {"pass": "was sustained", "info": "was nearly sustained", "warn": "was not sustained"}[severity]
     return CheckResult(
-        "V09", severity, title, f"{rate(facts.throughput_ops_s)} of {rate(facts.target_ops_s)}", limits,
-        f"The target of {rate(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
+        "V09", severity, title, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}", limits,
+        f"The target of {throughput(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
         "" if severity == "pass" else "Take this rung as beyond the ceiling, or give it more threads and run it again.",
     )  # fmt: skip

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal
 
+from benchsite.formatting import exact, percent, significant
 from runs.catalog.durability import Durability, same_class
 from runs.validity.environment import complaints_about
 from runs.validity.facts import ClusterFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, not_assessed
-from runs.validity.words import percent
 
 # What subtracting two shares leaves of their last digits.
 _ROUNDING: Final = 1e-9
@@ -85,7 +85,8 @@ def fit_of(ratio: float, profile: Profile) -> Fit:
 def memory(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     """V17: a data set in memory is not compared with one on disk."""
     title = TITLES["V17"]
-    limits = f"both under {profile.fits_memory:g}, both between, or both over {profile.exceeds_memory:g} of the memory"
+    least, most = exact(profile.fits_memory), exact(profile.exceeds_memory)
+    limits = f"both under {least}, both between, or both over {most} of the memory"
     ratios = [side.memory_ratio for side in (a, b)]
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < 2:
@@ -93,7 +94,7 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
         what = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
         return not_assessed("V17", title, limits, f"Of {_labels(unknown)} the {what} are not known.")
     fits = [fit_of(ratio, profile) for ratio in known]
-    shown = " and ".join(f"{ratio:.2g} x the memory" for ratio in known)
+    shown = " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in known)
     if fits[0] == fits[1]:
         return CheckResult("V17", "pass", title, shown, limits, f"On both sides the data set {fits[0]}.")
     said = (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, Literal
 
+from benchsite.formatting import exact
 from runs.validity.results import TITLES, CheckResult, Severity, at_most
 
 TEAM_THRESHOLD: Final = "(team threshold)"
@@ -176,8 +177,8 @@ def shown(name: str, value: float) -> str:
     """A threshold's value in its unit."""
     unit = THRESHOLDS[name].unit
     if unit == "share":
-        return f"{value * 100:,.4g} %"
-    return f"{value:,.6g}" if unit in ("count", "factor") else f"{value:,.4g} {unit}"
+        return f"{exact(value * 100)} %"
+    return exact(value) if unit in ("count", "factor") else f"{exact(value)} {unit}"
 
 
 def refusal(name: str, value: float, thresholds: Profile) -> str:

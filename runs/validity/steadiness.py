@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from benchsite.formatting import duration, exact, latency, percent, throughput
 from runs.measures.stability import longest_run, stability
 from runs.measures.steady import drift_of, mser5
 from runs.measures.sustained import backlog_growth
 from runs.validity.facts import OverTime, RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, not_assessed
-from runs.validity.words import latency, percent, rate, seconds
 
 
 def backlog(facts: RunFacts, profile: Profile) -> CheckResult | None:
@@ -87,7 +87,7 @@ def _warmed_late(known: OverTime, profile: Profile) -> str:
 def _too_short(known: OverTime | None, length: int, least: float) -> str:
     if known is None:
         return "Nothing tells how much was done in each second."
-    return f"{length} seconds are too few to judge by: {least:g} are needed."
+    return f"{length} seconds are too few to judge by: {exact(least)} are needed."
 
 
 def instability(facts: RunFacts, profile: Profile) -> CheckResult:
@@ -100,7 +100,7 @@ def instability(facts: RunFacts, profile: Profile) -> CheckResult:
         missing = (
             _too_short(facts.over_time, 0, 0)
             if facts.rate_ops_s is None and facts.over_time is None
-            else f"{len(series)} seconds are too few to judge by: {profile.stability_least_s:g} are needed."
+            else f"{len(series)} seconds are too few to judge by: {exact(profile.stability_least_s)} are needed."
         )
         return not_assessed("V12", title, limits, missing, f"{len(series)} s" if series else "")
     bad = found.cv > profile.cv_warn or found.slow_share > profile.slow_seconds_warn
@@ -121,7 +121,7 @@ def instability(facts: RunFacts, profile: Profile) -> CheckResult:
 def stalls(facts: RunFacts, profile: Profile) -> CheckResult:
     """V13: seconds in a row in which nothing was done at all, or one operation that took far too long."""
     title = TITLES["V13"]
-    limits = f"{seconds(profile.stall_s)} without operations, {seconds(profile.stall_latency_s)} for one"
+    limits = f"{duration(profile.stall_s)} without operations, {duration(profile.stall_latency_s)} for one"
     series = facts.rate_ops_s or ()
     longest_us = max((entry.max_us for entry in facts.service if entry.max_us is not None), default=None)
     slow = longest_us is not None and longest_us > profile.stall_latency_s * 1e6
@@ -152,5 +152,5 @@ def stalls(facts: RunFacts, profile: Profile) -> CheckResult:
 
 def _stalls_unknown(facts: RunFacts, profile: Profile) -> str:
     if facts.rate_ops_s:
-        return f"Below {rate(profile.stall_rate_least)} seconds without any operation come by chance."
+        return f"Below {throughput(profile.stall_rate_least)} seconds without any operation come by chance."
     return "Nothing tells how much was done in each second."

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from benchsite.formatting import exact
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.histogram import MAX_INDEX, SIGNIFICANT_DIGITS, Ints, indices_of
 
@@ -107,7 +108,7 @@ def inflate(encoded: bytes, line_number: int) -> Payload:
     if kinds not in (_V1, _V2):
         raise HistogramError(f"the histogram has an unknown encoding (cookie {cookie & 0xFFFFFFFF:#x})", line_number)
     if ratio != 1.0:
-        raise HistogramError(f"the histogram's values are scaled by {ratio:g}: not read", line_number)
+        raise HistogramError(f"the histogram's values are scaled by {exact(ratio)}: not read", line_number)
     if size < 0 or len(inner) - _INNER.size < size:
         raise HistogramError(f"the histogram holds {len(inner) - _INNER.size} of its {size} bytes", line_number)
     word_size = 0 if kinds == _V2 else (inner_cookie & _WORD_SIZE_BITS) >> 4

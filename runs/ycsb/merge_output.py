@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from benchsite.formatting import percent
 from runs.ycsb.clients import RunFiles, merge_run
 from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Histogram
@@ -53,8 +54,8 @@ def _apart(merged: MergedRun | SummarisedRun) -> list[str]:
     if merged.overlap is None or merged.overlap >= LITTLE_OVERLAP or len(merged.clients) < 2:
         return []
     return [
-        f"The clients were at work together for {merged.overlap:.0%} of the time only: throughputs of different times "
-        "were added."
+        f"The clients were at work together for {percent(merged.overlap)} of the time only: throughputs of different "
+        "times were added."
     ]
 
 

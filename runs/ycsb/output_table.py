@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from benchsite.formatting import grouped
+
 _PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
 _MOST_PERCENTILES: Final = 6
 _NONE: Final = "-"
@@ -69,7 +71,7 @@ def _number(value: float | None) -> str:
     """At most one decimal, thousands apart."""
     if value is None:
         return _NONE
-    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 10_000 else f"{value:,.1f}"
+    return grouped(value, 0 if float(value).is_integer() or abs(value) >= 10_000 else 1)
 
 
 def _operations(operations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from benchsite.formatting import exact
 from runs import declared
 from runs.declared import Property, nearest, unknown_name
 from runs.ycsb.errors import PropertyError
@@ -252,7 +253,7 @@ def workload_warnings(properties: Mapping[str, str]) -> tuple[str, ...]:
     warnings: list[str] = []
     total = sum(float(properties[name]) for name in PROPORTIONS)
     if abs(total - 1) > 1e-9:
-        warnings.append(f"The proportions add up to {total:g}, not 1; YCSB takes them as weights.")
+        warnings.append(f"The proportions add up to {exact(total)}, not 1; YCSB takes them as weights.")
     if float(properties["insertproportion"]) > 0:
         warnings.append("Every client inserts the same new keys, so with several clients they overwrite each other's.")
     return tuple(warnings)

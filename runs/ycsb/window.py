@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from benchsite.formatting import exact, grouped
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import references
 from runs.ycsb.histogram import Floats
@@ -207,12 +208,12 @@ def _window(spans: Sequence[Span], cut: Cut) -> Window:
         return Window(from_s, to_s if cut.measure_s is None else min(to_s, from_s + cut.measure_s))
     if earliest.ended_s <= from_s:
         raise MergeError(
-            f"The clients have no common window: client {latest.number} began last, and {cut.warmup_s:g} s of "
-            f"warm-up later client {earliest.number} had already ended ({from_s - earliest.ended_s:.1f} s before)."
+            f"The clients have no common window: client {latest.number} began last, and {exact(cut.warmup_s)} s "
+            f"of warm-up later client {earliest.number} had ended ({grouped(from_s - earliest.ended_s, 1)} s before)."
         )
     raise MergeError(
-        f"Nothing is left to measure: {cut.warmup_s:g} s of warm-up and {cut.tail_s:g} s at the end are more than the "
-        f"{earliest.ended_s - latest.started_s:.1f} s that the clients have in common."
+        f"Nothing is left to measure: {exact(cut.warmup_s)} s of warm-up and {exact(cut.tail_s)} s at the end are more "
+        f"than the {grouped(earliest.ended_s - latest.started_s, 1)} s that the clients have in common."
     )
 
 
@@ -230,8 +231,8 @@ def _range(span: Span, window: Window, phase: Phase) -> Range:
     if not inside.any():
         length_s = float(np.median(span.edges.end_s - span.edges.start_s))
         raise MergeError(
-            f"Client {span.number} has no interval in the window of {window.length_s:.1f} s: its intervals are "
-            f"{length_s:.1f} s long. Use a longer window or status.interval=1."
+            f"Client {span.number} has no interval in the window of {grouped(window.length_s, 1)} s: its intervals are "
+            f"{grouped(length_s, 1)} s long. Use a longer window, or status.interval=1."
         )
     from_s, to_s = _edges_in(span.edges, inside)
     taken = (middle >= from_s) & (middle < to_s)

@@ -11,6 +11,7 @@ from typing import Any
 
 from docker.errors import APIError, NotFound
 
+from benchsite.formatting import grouped
 from runs.catalog import BadTag, ImageRecipe, RenderedServer, client_properties
 from workers.provision.administration import Administration, AdministrationError, administration_for
 from workers.provision.container_files import account_in, put_files, read_file
@@ -254,7 +255,7 @@ class DockerProvisioner:
                 return administration.ping()
             except AdministrationError as error:
                 if time.monotonic() > end:
-                    why = f"it did not answer within {START_DEADLINE_S:.0f} s: {error}"
+                    why = f"it did not answer within {grouped(START_DEADLINE_S)} s: {error}"
                     raise self._did_not_start(engine, why) from error
             pause_s = min(pause_s * 1.5, 0.5)
 
@@ -283,7 +284,7 @@ class DockerProvisioner:
                 container.kill(signal=f"SIG{self.recipe.process.stop_signal}")
             if wait_for_end(container, PLANNED_STOP_S):
                 return
-            problem = f"it did not end within {PLANNED_STOP_S:.0f} s"
+            problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
         log_tail = self._log(engine, self._id, 30)
         self._kill(engine)
         raise had_to_be_killed(self.wanted, problem, log_tail)

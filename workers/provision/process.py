@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchsite.formatting import grouped
 from benchsite.places import Account
 from runs.catalog import RenderedServer, client_properties
 from workers.executables import ExecutableNotFound, choose_postgresql, choose_redis
@@ -229,7 +230,9 @@ class ProcessProvisioner:
                 return administration.ping()
             except AdministrationError as error:
                 if time.monotonic() > end:
-                    raise self._did_not_start(f"it did not answer within {START_DEADLINE_S:.0f} s: {error}") from error
+                    raise self._did_not_start(
+                        f"it did not answer within {grouped(START_DEADLINE_S)} s: {error}"
+                    ) from error
             guarded.wait_for_exit(pause_s)
             pause_s = min(pause_s * 1.5, 0.5)
 
@@ -253,7 +256,7 @@ class ProcessProvisioner:
             guarded.wait(PLANNED_STOP_S)
             if guarded.ended:
                 return
-            problem = f"it did not end within {PLANNED_STOP_S:.0f} s"
+            problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
         log_tail = self.log_tail()
         self._kill()
         raise had_to_be_killed(self.wanted, problem, log_tail)

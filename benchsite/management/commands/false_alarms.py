@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from benchsite.formatting import percent
 from runs.validity.simulation import SEED, rates
-from runs.validity.words import percent
 
 
 class Command(BaseCommand):

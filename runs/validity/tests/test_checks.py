@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from runs.measures.host import HostSamples
+from benchsite.formatting import THIN
 from runs.validity import (
     CheckResult,
     ClientFacts,
@@ -304,7 +305,7 @@ def test_it_says_what_was_measured_against_what_and_what_to_do():
 def test_it_keeps_not_found_apart_from_errors():
     found = result("V07", facts(failed_operations=5_801, returns={"OK": 600_000, "NOT_FOUND": 5_900}))
     assert found is not None
-    assert found.measured == "0 % errors, 1 % not found"
+    assert found.measured == f"0{THIN}% errors, 1{THIN}% not found"
     assert "NOT_FOUND 5,900" in found.message
     assert "load the data set" in found.remedy
 
@@ -319,7 +320,7 @@ def test_it_counts_read_modify_writes_once_in_the_mix():
     mixed = facts(operations=operations, total_operations=100_000, proportions={"READ": 0.5, "READ-MODIFY-WRITE": 0.5})
     found = result("V08", mixed)
     assert found is not None
-    assert (found.severity, found.measured) == ("pass", "READ 50 %, READ-MODIFY-WRITE 50 %")
+    assert (found.severity, found.measured) == ("pass", f"READ 50{THIN}%, READ-MODIFY-WRITE 50{THIN}%")
 
 
 def test_it_does_not_miss_what_was_hardly_expected():
@@ -336,5 +337,5 @@ def test_it_never_lets_what_is_unknown_count_as_a_pass():
 def test_it_is_not_confused_by_infinite_imbalance():
     found = result("V15", facts(clients=(client(0), client(1, throughput_ops_s=0.0))))
     assert found is not None
-    assert "inf" in found.measured
+    assert "\N{INFINITY}" in found.measured
     assert math.isinf(float(found.measured.rpartition(" ")[2]))

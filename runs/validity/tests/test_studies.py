@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from benchsite.formatting import THIN
 from runs.measures.little import explained_share_of_operations
 from runs.validity import ClusterFacts, RunFacts, Surroundings, facts_of, facts_of_summary, judge_run, profile, worst
 from runs.ycsb.clients import group, merge_run
@@ -63,7 +64,7 @@ VARI = study_run(
 def test_a_headline_of_one_client_explains_three_times_its_threads():
     found = judged(VARI, threads=8)
     assert found["V01"].severity == "reject"
-    assert found["V01"].measured == "335 % of 8 threads' time"
+    assert found["V01"].measured == f"335{THIN}% of 8 threads' time"
     assert explained_share_of_operations([(66_648.894, 401.87)], 1) == pytest.approx(
         golden("vari_histogram")["little_implied_threads"], abs=1e-3
     )
@@ -75,7 +76,7 @@ def test_the_headline_of_all_its_clients_is_possible():
 
 def test_its_errors_warn_and_its_buckets_contradict_it():
     found = judged(VARI, threads=160)
-    assert (found["V07"].severity, found["V07"].measured) == ("warn", "0.55 % errors, 0 % not found")
+    assert (found["V07"].severity, found["V07"].measured) == ("warn", f"0.546{THIN}% errors, 0{THIN}% not found")
     assert found["V22"].severity == "reject"
     assert "its buckets hold 2,000,032 values of 2,000,000" in found["V22"].message
     assert found["V23"].severity == "pass"
@@ -103,20 +104,24 @@ MONGODB = columbia(75_675.0, 13_214.403700033035, 1_000_000, 72.372719, 1883.0)
 
 @pytest.mark.parametrize(
     ("run", "share", "shown", "severity"),
-    [(CASSANDRA, 0.34, "34 %", "warn"), (HBASE, 0.65, "65 %", "warn"), (MONGODB, 0.956, "96 %", "pass")],
+    [
+        (CASSANDRA, 0.34, "34", "warn"),
+        (HBASE, 0.65, "65", "warn"),
+        (MONGODB, 0.956, "95.6", "pass"),
+    ],
 )
 def test_threads_of_a_smoke_test_are_hardly_busy(run, share, shown, severity):
     insert = run.operations["INSERT"]
     assert explained_share_of_operations([(run.throughput_ops_s, insert.mean_us)], 1) == pytest.approx(share, abs=0.003)
     found = judged(run, threads=1)
-    assert (found["V01"].severity, found["V01"].measured) == (severity, f"{shown} of 1 threads' time")
+    assert (found["V01"].severity, found["V01"].measured) == (severity, f"{shown}{THIN}% of 1 threads' time")
     assert found["V23"].severity == "pass"
 
 
 def test_half_of_a_load_was_cleaning_up():
     assert pytest.approx(0.499, abs=5e-4) == 2_223_104.0 / 4_452_000
     found = judged(CASSANDRA)
-    assert (found["V06"].severity, found["V06"].measured) == ("reject", "50 % of the run time")
+    assert (found["V06"].severity, found["V06"].measured) == ("reject", f"49.9{THIN}% of the run time")
     assert judged(MONGODB)["V06"].severity == "not_assessed"  # How long connecting took is not known.
 
 

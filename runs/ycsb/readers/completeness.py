@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from benchsite.formatting import grouped
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.metric import MetricDraft
 from runs.ycsb.names import COMPOSITE, KNOWN_OPERATIONS, parse_name
@@ -87,7 +88,7 @@ class Sums:
 
     def __str__(self) -> str:
         return (
-            f"Throughput and run time tell of {self.expected:,.0f} operations, the metrics of {self.total:,}: "
+            f"Throughput and run time tell of {grouped(self.expected)} operations, the metrics of {self.total:,}: "
             "some of them are missing, or the file was edited."
         )
 

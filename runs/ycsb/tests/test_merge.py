@@ -188,7 +188,7 @@ def test_it_merges_a_killed_client_as_far_as_it_came():
 
 def test_it_says_when_there_is_no_common_window():
     clients = [ClientOutput(0, [steady_log("READ", 5, 5)]), ClientOutput(1, [steady_log("READ", 5, 5, first_s=8)])]
-    with pytest.raises(MergeError, match="client 1 began last, and 2 s of warm-up later client 0 had already ended"):
+    with pytest.raises(MergeError, match="client 1 began last, and 2 s of warm-up later client 0 had ended"):
         merge(clients, warmup_s=2)
     coarse = [ClientOutput(0, [made_log("READ", [(0, 100, [1])])])]
     with pytest.raises(MergeError, match=r"no interval in the window of 10\.0 s: its intervals are 100\.0 s long"):
