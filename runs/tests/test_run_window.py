@@ -50,7 +50,7 @@ def test_the_current_cut_is_drawn_with_what_it_leaves_out(client_in, run):
     assert (window.bar.warmup + window.bar.measured + window.bar.tail) == pytest.approx(100)
     assert window.bar.warmup == pytest.approx(100 * 1 / window.common_s)
     page = text_of(client_in.get(url(run)))
-    assert "1.0 s</span> of warm-up left out" in page.replace("\u202f", " ")
+    assert "1 s</span> of warm-up left out" in page.replace("\u202f", " ")
     assert 'data-fills="#cut"' in page
     assert 'id="cut"' in page
 
