@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from benchsite.formatting import exact, grouped
 from reports.analysis.comparing import Outcome
 from reports.analysis.points import spread
 from reports.curves import Curve, Operation, Point, Standing
@@ -38,8 +39,8 @@ class Case:
 
     @property
     def label(self) -> str:
-        same = {1.0: "the same database"}.get(self.ratio, f"{self.ratio:g} times as fast")
-        return f"{same if self.same_law else 'another database'} | {self.runs} | {100 * self.cv:.0f} %"
+        same = {1.0: "the same database"}.get(self.ratio, f"{exact(self.ratio)} times as fast")
+        return f"{same if self.same_law else 'another database'} | {self.runs} | {grouped(100 * self.cv)} %"
 
 
 CASES: Final = tuple(
@@ -186,5 +187,5 @@ def rows(pairs: int = PAIRS, seed: int = SEED) -> Iterator[str]:
     for case in CASES:
         for quantity, found in sorted(tallies(case, pairs, seed).items()):
             shares = (found.pairs / pairs, found.decided / pairs, found.false / pairs, found.held / found.pairs)
-            cells = " | ".join(f"{share:.1%}".replace("%", " %") for share in shares)
+            cells = " | ".join(f"{grouped(100 * share, 1)} %" for share in shares)
             yield f"| {case.label} | {quantity} | {cells} |"

@@ -25,6 +25,7 @@ ALLOWED = {
     "runs/recording/rows.py": "keys of percentiles",
     "runs/ycsb/clients.py": "keys of percentiles",
     "runs/ycsb/command.py": "values of properties, which YCSB reads",
+    "workers/host_sampler.py": "rows of a file, which programs read",
 }
 # Thousands apart ("{count:,}") are those of the formatter. The other presentation types round or pad.
 SPECIFICATION = re.compile(r"[eEfFgGn%]$|\.\d")

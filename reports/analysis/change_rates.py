@@ -129,7 +129,7 @@ def _flat(what: str, make: Callable[[Random, int], Floats], rule: Rule, expected
 def _drop(share: float, expected: Sequence[str]) -> list[Case]:
     return [
         Case(
-            f"throughput falls by {formatting.percent(share)}, CV {formatting.percent(VARIATION)}",
+            f"throughput falls by {formatting.grouped(100 * share)} %, CV {formatting.grouped(100 * VARIATION)} %",
             f"{BEFORE} + {after}",
             lambda random, after=after: _dropped(random, after, share),  # type: ignore[misc]
             THROUGHPUT,

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.formatting import THIN, percent
+from benchsite.formatting import THIN, grouped, percent
 from reports.analysis.comparing import THRESHOLD
 from reports.analysis.ratios import CONFIDENCE, Floats, welch
 
@@ -89,5 +89,5 @@ def _logs(random: np.random.Generator, size: tuple[int, int], cv: float, shape: 
 
 def row(found: Coverage) -> str:
     case = found.case
-    shares = " | ".join(percent(share) for share in (found.held, found.wrong))
+    shares = " | ".join(f"{grouped(100 * share, 1)} %" for share in (found.held, found.wrong))
     return f"| {case.runs} | {case.variation} | {case.shape} | {shares} |"

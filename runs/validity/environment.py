@@ -125,10 +125,12 @@ def interference(facts: RunFacts, profile: Profile) -> CheckResult:
         severity = "reject"
     if severity == "pass" and unknown:
         return not_assessed("V25", title, limits, unknown)
-    used = f"{significant(float(foreign[disturbed].mean()) if share else host.mean(*FOREIGN), 2)} of {host.cores} cores"
+    used = (
+        f"{exact(round(float(foreign[disturbed].mean()) if share else host.mean(*FOREIGN), 2))} of {host.cores} cores"
+    )
     when = f"during {percent(share)} of the window" if share else "on average"
     steal = host.mean("steal_cores")
-    stolen = f" ({significant(steal, 2)} on average by the hypervisor's other guests)" if steal >= _STEAL_SHOWN else ""
+    stolen = f" ({exact(round(steal, 2))} on average by the hypervisor's other guests)" if steal >= _STEAL_SHOWN else ""
     return CheckResult(
         "V25", severity, title, f"{used} {when}", limits,
         f"On {host.machine} other processes used {used} {when}{stolen}.",

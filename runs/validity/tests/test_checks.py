@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runs.measures.host import HostSamples
 from benchsite.formatting import THIN
+from runs.measures.host import HostSamples
 from runs.validity import (
     CheckResult,
     ClientFacts,

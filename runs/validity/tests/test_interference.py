@@ -33,7 +33,10 @@ def test_judges_other_processes_by_cores_and_time(other, expected):
 def test_names_cores_time_and_machine():
     two = HostSamples("lab", 2, ("clients_cores",), host("lab", for_part(0.8, 0.4)).columns)
     finding = result("V25", facts(clients=both(machine="lab"), hosts=(two,)))
-    assert finding.message == "On lab other processes used 0.8 of 2 cores during 40 % of the window."
+    assert (
+        finding.message
+        == "On lab other processes used 0.8 of 2 cores during 40\N{NARROW NO-BREAK SPACE}% of the window."
+    )
     assert finding.severity == "warn"
 
 
