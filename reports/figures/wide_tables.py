@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from benchsite.formatting import significant
 from reports.analysis.cost import dollars_per_million, per_node
 from reports.analysis.heat import Heat
 from reports.curves import Curve
@@ -94,7 +95,7 @@ def _bounded(share: float | None, sign: str | None) -> Cell:
     """Per cent as a number; with its sign as a text where it is a bound, nothing where it may be anything."""
     if share is None or sign is None:
         return None
-    return f"{sign}{share * 100:.4g}" if sign else share * 100
+    return f"{sign}{significant(share * 100, 4)}" if sign else share * 100
 
 
 def durability_table(promises: Promises) -> Table:

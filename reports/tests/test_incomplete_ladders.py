@@ -10,7 +10,7 @@ from django.http import QueryDict
 from benchsite.formatting import TIMES
 from reports.analysis.ceiling import Rung, ceiling
 from reports.analysis.comparing import Outcome, compare_values, times_text, widen
-from benchsite.formatting import TIMES, bound_sign
+from reports.analysis.ratios import bound_sign
 from reports.analysis.scalability import score
 from reports.analysis.sizing import nodes_by_measurement
 from reports.curves import Setup
