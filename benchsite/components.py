@@ -137,9 +137,14 @@ def conductor(name: str = "conductor") -> Component:
 
 
 def generator_environment(name: str, site_url: str) -> dict[str, str]:
-    """Where a load generator finds its site, with a fresh credential."""
+    """Where a load generator finds its site, with a fresh credential.
+
+    Its earlier life is over: it gets no run before it registers with this credential.
+    """
+    from runs.models import LoadGenerator
     from workers import credentials
 
+    LoadGenerator.objects.filter(name=name).update(last_seen_at=None)
     return {"BENCHSITE_SITE_URL": site_url, "BENCHSITE_GENERATOR_TOKEN": credentials.make(name, None)}
 
 
