@@ -59,6 +59,13 @@ def test_the_inverse_is_the_highest_throughput_within_a_limit():
     assert slow.within.throughput_ops_s is None and slow.within_how == "not even the lowest rung"
 
 
+def test_a_lower_rung_above_the_limit_is_named():
+    dip = curve(points=[point(2, 1000.0), point(4, 1200.0), point(8, 3300.0), point(16, 3900.0)])
+    one = equal_load([dip], ["READ"], limit_us=7000.0).sides[0].operations[0]
+    assert one.within.throughput_ops_s > 3300 and one.within_how.startswith("≈ between 8 and 16 threads, but the lower")
+    assert "rung of 4 threads (8.00" in one.within_how and one.within_how.endswith("is above the limit")
+
+
 def test_another_statistic_is_added_to_the_usual_ones():
     assert percentiles_of("p99") == ["p50", "p95", "p99"]
     found = equal_load([ladder(1)], ["READ"], statistic="p999")
