@@ -13,7 +13,7 @@ from django.urls import reverse
 from benchsite.formatting import short
 from benchsite.teams import notices
 from runs.models import Ending, Matrix, Run, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models.run import Phase, Reason, Status, Verdict
 
 MOST_AT_ONCE: Final = 1000
 MOST_SWEEPS: Final = 20
@@ -29,7 +29,9 @@ def look() -> int:
             .select_for_update(skip_locked=True)
             .values_list("pk", "matrix_id")[:MOST_AT_ONCE]
         )
-        unfinished = Run.objects.filter(matrix=OuterRef("pk"), status__in=Status.unfinished())
+        # A run whose output came late may still be completed, or be retried.
+        to_come = Q(status__in=Status.unfinished()) | Q(status=Status.FAILED, late_output_at__isnull=False)
+        unfinished = Run.objects.filter(to_come, matrix=OuterRef("pk"))
         ended = Matrix.objects.filter(pk__in=set(endings.values())).exclude(Exists(unfinished))
         told = [note_finished(matrix) for matrix in ended.select_related("team")]
         Ending.objects.filter(pk__in=endings).delete()
@@ -37,7 +39,7 @@ def look() -> int:
 
 
 def note_finished(matrix: Matrix) -> bool:
-    """Tell of a finished matrix; again only when runs were added to it since."""
+    """Tell of a finished matrix; again when runs were added since, or late output completed one that had failed."""
     numbers = _numbers(matrix)
     first = _first_failure(matrix)
     data = {
@@ -55,7 +57,7 @@ def note_finished(matrix: Matrix) -> bool:
         text="\n".join([*([_cause(first)] if first else []), _text(data["highest"])]),  # type: ignore[arg-type]
         path=reverse("matrix", args=[matrix.pk]),
         data=data,
-        key=f"matrix_finished:{matrix.pk}:{last}",
+        key=f"matrix_finished:{matrix.pk}:{last}:{numbers['failed'] + numbers['loads_failed']}",
     )
     return made is not None
 
@@ -66,7 +68,7 @@ def _numbers(matrix: Matrix) -> dict[str, int]:
     return Run.objects.filter(matrix=matrix).aggregate(
         succeeded=Count("pk", filter=measured & Q(status=Status.SUCCEEDED)),
         failed=Count("pk", filter=measured & Q(status=Status.FAILED)),
-        cancelled=Count("pk", filter=measured & Q(status=Status.CANCELLED)),
+        cancelled=Count("pk", filter=measured & Q(status=Status.CANCELLED) & ~Q(reason=Reason.NOT_NEEDED)),
         rejected=Count("pk", filter=measured & Q(status=Status.SUCCEEDED, verdict=Verdict.REJECT)),
         loads_failed=Count("pk", filter=Q(phase=Phase.LOAD, status=Status.FAILED)),
     )

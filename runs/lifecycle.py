@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -284,13 +284,16 @@ def complete(run_id: uuid.UUID, text: str, **fields: Any) -> None:
     RunEvent.objects.create(
         run_id=run_id, kind="status", old=Status.FAILED, new=Status.SUCCEEDED, actor="lifecycle", text=text
     )
+    waits_for_data = Run.objects.filter(needs=OuterRef("pk"), status=Status.QUEUED)
     transition_all(
-        Run.objects.filter(rerun_of=run_id, is_retry=True, status=Status.QUEUED, phase=Phase.MEASURE),
+        Run.objects.filter(~Exists(waits_for_data), rerun_of=run_id, is_retry=True, status=Status.QUEUED),
         Status.CANCELLED,
         actor="lifecycle",
         reason=Reason.NOT_NEEDED,
         reason_detail="The run that it was to repeat was completed from late output.",
     )
+    if matrix_id := Run.objects.values_list("matrix_id", flat=True).get(pk=run_id):
+        Ending.objects.create(matrix_id=matrix_id)
     wake_scheduler()
 
 

@@ -25,7 +25,7 @@ from benchsite.formatting import grouped
 from runs import artifacts, client_lifecycle, generators, lifecycle, recording
 from runs.lifecycle import ClaimLost, TransitionRefused
 from runs.measures.host import KIND
-from runs.models import ClientRun, Run
+from runs.models import ClientRun, Ending, Run
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.submission import wake_scheduler
 from runs.retry import STORAGE_ERRORS, is_transient, retry
@@ -121,7 +121,9 @@ def _complete_locked(run_id: uuid.UUID) -> None:
         log.info("Run %s is not completed: %s.", run_id, error)
         lifecycle.queue_retry(run)
     # Unless more output came meanwhile.
-    Run.objects.filter(pk=run_id, late_output_at=run.late_output_at).update(late_output_at=None)
+    is_over = Run.objects.filter(pk=run_id, late_output_at=run.late_output_at).update(late_output_at=None)
+    if is_over and run.matrix_id:
+        Ending.objects.create(matrix_id=run.matrix_id)
 
 
 def _clean_up(run_id: uuid.UUID) -> None:

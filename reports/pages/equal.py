@@ -50,12 +50,12 @@ class OperationAt:
 
     @property
     def known(self) -> bool:
-        return self.at[-1].latency_us is not None
+        return any(one.latency_us is not None for one in self.at)
 
     @property
     def how(self) -> str:
-        """Where the numbers come from; one rung pair tells every percentile."""
-        return said(self.at[-1])
+        """Where the numbers come from; one rung pair tells every percentile that was measured."""
+        return said(next((one for one in self.at if one.latency_us is not None), self.at[-1]))
 
     @property
     def within_how(self) -> str:
@@ -110,9 +110,11 @@ class EqualLoad:
     @property
     def sentence(self) -> str:
         """What the table shows, for those who do not see it change."""
-        hows = [side.operations[0].at[0].how for side in self.sides]
-        more, less = hows.count(How.BELOW), hows.count(How.NOT_REACHED)
-        parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(len(hows) - more - less)} a latency"]
+        unknown = [side for side in self.sides if not any(one.known for one in side.operations)]
+        more = sum(any(at.how is How.BELOW for one in side.operations for at in one.at) for side in unknown)
+        less = len(unknown) - more
+        known = len(self.sides) - len(unknown)
+        parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(known)} a latency"]
         if more:
             parts.append(f"{_sides(more)} only rungs that do more")
         if less:

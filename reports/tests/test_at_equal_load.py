@@ -1,5 +1,7 @@
 """The table at equal load: which load, whose numbers, and what is said where a side has none."""
 
+from dataclasses import replace
+
 import pytest
 
 from reports.analysis.equal_load import How
@@ -44,6 +46,16 @@ def test_nothing_is_extrapolated():
     assert found.sentence == (
         "At 5.00k\u202fops/s 0 sides have a latency; 1 side has only rungs that do more; 1 side has not reached it."
     )
+
+
+def test_sentence_counts_sides_that_lack_the_median():
+    """Imports state some percentiles only: a side whose p95 is known at the load has a latency."""
+    stated = operation("READ", 1000.0)
+    only_p95 = replace(stated, latencies_us={"p95": stated.latencies_us["p95"]})
+    side = curve(points=[point(threads, threads * 1000.0, operations=(only_p95,)) for threads in (1, 2, 4)])
+    found = equal_load([side], ["READ"], load_ops_s=2000.0, statistic="p95")
+    assert found.sentence == "At 2.00k\u202fops/s 1 side has a latency."
+    assert found.sides[0].how == "measured at 2 threads"
 
 
 def test_the_falling_end_of_a_ladder_is_not_read():

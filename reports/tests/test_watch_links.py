@@ -38,7 +38,7 @@ def test_it_shows_a_matrix_to_somebody_without_an_account(client_in, team, anybo
     path = link_to(client_in, matrix=matrix.pk)
     response = anybody.get(path)
     html = response.content.decode()
-    assert response.status_code == 200 and matrix.name in html and "8 of 8 runs done" in html
+    assert response.status_code == 200 and matrix.name in html and "8 of 8 runs succeeded" in html
     assert response["X-Robots-Tag"] == "noindex" and "no-store" in response["Cache-Control"]
     # Nothing on it leads to where one has to sign in, and no form asks for anything.
     inside = html[html.index("<main") :]

@@ -238,7 +238,8 @@ class Matrix(models.Model):
 
     class Order(models.TextChoices):
         AS_LISTED = "as_listed", "as listed"
-        INTERLEAVED = "interleaved", "interleaved"  # Repeat by repeat, and within it rung by rung over all sweeps.
+        # Data set by data set, then repeat by repeat, and within it rung by rung over all sweeps.
+        INTERLEAVED = "interleaved", "interleaved"
         RANDOMISED = "randomised", "randomised"  # Cells of a repeat in random order, from `seed`.
 
     class LoadPolicy(models.TextChoices):

@@ -62,8 +62,12 @@ class GridCell:
 
     @property
     def word(self) -> str:
-        """The badge's word, or for several repeats how many are done."""
-        return mark_of(self.runs[0]).word if len(self.runs) == 1 else f"{self.done} of {len(self.runs)}"
+        """The badge's word, or for several repeats how many succeeded of those that no later run replaced."""
+        if len(self.runs) == 1:
+            return mark_of(self.runs[0]).word
+        replaced = {run.rerun_of_id for run in self.runs}
+        wanted = sum(run.status == Status.SUCCEEDED or run.pk not in replaced for run in self.runs)
+        return f"{sum(run.status == Status.SUCCEEDED for run in self.runs)} of {wanted}"
 
     @property
     def marks(self) -> list[Mark]:
@@ -72,10 +76,6 @@ class GridCell:
     @property
     def only(self) -> Run | None:
         return self.runs[0] if len(self.runs) == 1 else None
-
-    @property
-    def done(self) -> int:
-        return sum(run.status in Status.terminal() for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,15 +163,22 @@ def _draft(plan: Plan, sweep: PlannedSweep, cell: dict[str, object], rung: int, 
 
 
 def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
-    """As listed: sweep by sweep. Interleaved: repeat by repeat, rung by rung over all sweeps. Randomised: by seed."""
+    """As listed: sweep by sweep. Interleaved: repeat by repeat, rung by rung over all sweeps. Randomised: by seed.
+
+    Both stay within a data set: a server holds one at a time, and runs that alternate load before each of them.
+    """
     if plan.order == "as_listed":
         return drafts
-    by_rung = sorted(drafts, key=lambda draft: (draft.repeat, draft.rung))
+    data_sets = dict.fromkeys(dataset(draft.properties).fingerprint for draft in drafts)
+    place = {fingerprint: number for number, fingerprint in enumerate(data_sets)}
+    by_rung = sorted(drafts, key=lambda draft: (place[dataset(draft.properties).fingerprint], draft.repeat, draft.rung))
     if plan.order == "interleaved":
         return by_rung
     # Shuffled within each repeat, so that a drift of the machine meets every sweep alike.
     dice = random.Random(plan.seed)
-    return sorted(by_rung, key=lambda draft: (draft.repeat, dice.random()))
+    return sorted(
+        by_rung, key=lambda draft: (place[dataset(draft.properties).fingerprint], draft.repeat, dice.random())
+    )
 
 
 def _bracket(plan: Plan, ordered: list[_Draft]) -> list[_Draft]:

@@ -39,6 +39,34 @@ def test_it_waits_for_the_last_run(sweep):
     assert Notice.objects.count() == 1
 
 
+def test_waits_for_late_output_and_counts_what_it_completed(sweep):
+    good, late = waiting(sweep, threads=1), waiting(sweep, threads=2)
+    end(good)
+    lifecycle.dispatch([late])
+    claim = claim_run(late, "test")
+    lifecycle.finish(late, claim, Status.FAILED, reason="worker_lost")
+    Run.objects.filter(rerun_of=late, is_retry=True).delete()
+    assert Run.objects.get(pk=late).late_output_at is not None
+    assert finishing.look() == 0
+    lifecycle.complete(late, "Completed.")
+    assert finishing.look() == 1
+    assert Notice.objects.get().subject == f"{sweep.matrix.name}: 2 runs succeeded"
+
+
+@pytest.mark.parametrize("is_needed", [True, False])
+def test_completed_load_keeps_its_retry_for_runs_that_wait_for_it(sweep, is_needed):
+    loading = make_sweep(team=sweep.team, matrix=sweep.matrix, phase="load", name="load redis")
+    load = waiting(loading, name="load redis")
+    if is_needed:
+        make_run(sweep, status="queued", needs_id=load)
+    lifecycle.dispatch([load])
+    lifecycle.finish(load, claim_run(load, "test"), Status.FAILED, reason="worker_lost")
+    retry = Run.objects.get(rerun_of=load, is_retry=True)
+    lifecycle.complete(load, "Completed.")
+    retry.refresh_from_db()
+    assert retry.status == (Status.QUEUED if is_needed else Status.CANCELLED)
+
+
 def test_it_says_how_the_runs_ended_and_what_they_reached(sweep):
     good, bad = waiting(sweep, threads=1), waiting(sweep, threads=2)
     Run.objects.filter(pk=good).update(throughput_ops_s=12345.6, verdict="pass")

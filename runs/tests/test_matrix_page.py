@@ -79,6 +79,15 @@ def test_a_cell_of_repeats_shows_the_median_of_those_that_count(sweep):
     assert cell.word == "4 of 4"
 
 
+def test_cell_counts_the_repeats_that_succeeded(sweep):
+    make_run(sweep, repeat=1, throughput=100.0)
+    failed = make_run(sweep, repeat=2, status="failed")
+    make_run(sweep, repeat=3, status="cancelled")
+    make_run(sweep, repeat=4, status="cancelled", rerun_of=failed)
+    (cell,) = page_of(sweep.matrix).rows[0].cells
+    assert cell.word == "1 of 3"
+
+
 def test_the_rung_of_a_target_ladder_is_its_target(team):
     matrix = make_matrix(team=team, ladder="target")
     sweep = make_sweep(team=team, matrix=matrix)

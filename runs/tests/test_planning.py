@@ -117,18 +117,32 @@ def test_a_workload_that_inserts_gets_its_data_anew_for_every_run(study):
     assert kinds == ["load", "run"] * 4
 
 
-def test_two_data_sets_in_one_mode_are_loaded_in_turn(study):
+@pytest.mark.parametrize("order", ["interleaved", "randomised"])
+def test_orders_stay_within_a_data_set(study, order):
     team = make_team()
     small = make_workload(
         team=team, short_name="S", properties={"recordcount": "1000", "readproportion": "1", "updateproportion": "0"}
     )
-    matrix = study(workloads=[make_workload(team=team), small], modes=("off",), rungs=[2, 4], order="interleaved")
+    matrix = study(workloads=[make_workload(team=team), small], modes=("off",), rungs=[2, 4], repeats=3, order=order)
     redis = [run for run in expand(stored_plan(matrix)).runs if run.sweep.entry.database.system == "redis"]
     runs = {run.position: run for run in expand(stored_plan(matrix)).runs}
     for run in redis:
         if run.needs is not None:
             assert runs[run.needs].dataset.fingerprint == run.dataset.fingerprint
-    assert sum(run.phase == "load" for run in redis) == 4
+    assert sum(run.phase == "load" for run in redis) == 2
+    measured = [(run.dataset.records, run.repeat) for run in runs.values() if run.phase == "measure"]
+    assert [repeat for records, repeat in measured if records == 1000] == sorted([1, 2, 3] * 6)
+
+
+def test_preview_states_the_cost_of_other_orders(study):
+    reads = {"recordcount": "1000", "readproportion": "1", "updateproportion": "0"}
+    small = make_workload(team=make_team(), short_name="S", properties=reads)
+    found = preview(stored_plan(study(order="interleaved", workloads=[make_workload(team=make_team()), small])))
+    assert (found.loads, found.orders[:26]) == (10, "Every order needs 10 loads")
+    mix = {"recordcount": "10000", "readproportion": "0.95", "updateproportion": "0", "insertproportion": "0.05"}
+    inserts = make_workload(team=make_team(), short_name="D", properties=mix)
+    found = preview(stored_plan(study(order="as_listed", workloads=[make_workload(team=make_team()), inserts])))
+    assert found.orders.startswith("Another order: interleaved ")
 
 
 def test_it_names_both_numbers_when_threads_are_too_few(study):
