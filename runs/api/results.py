@@ -74,6 +74,10 @@ class MeasurementAnswer(Schema):
     bounds: dict[str, list[float | None]] = Field(
         description="Percentiles only known to lie between two values, in µs; null: without bound."
     )
+    upper_bounds: dict[str, int] = Field(
+        description="Percentile -> µs that it exceeds with a probability of at most 1 %, within this run; absent: "
+        "not known. Comparisons use the variation between runs."
+    )
     resolution_us: float | None = Field(description="Of the client's buckets; null: HdrHistogram with 3 digits.")
     returns: dict[str, int] = Field(description="Return codes of the whole run.")
 

@@ -92,6 +92,8 @@ class Measurement(models.Model):
     p9999_us = models.FloatField(null=True)
     # {"p99": [low µs, high µs or null: without bound]}
     bounds = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
+    # {"p99": µs}: what the percentile exceeds with a probability of at most 1 %, within this run; absent: not known
+    upper_bounds = models.JSONField(default=dict, blank=True, db_default=Value({}, models.JSONField()))
     resolution_us = models.FloatField(null=True, blank=True)  # 1000: percentiles of 1 ms buckets; null: as HdrHistogram
     returns = models.JSONField(default=dict, blank=True)  # return code -> count, whole run, all clients
 

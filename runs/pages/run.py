@@ -194,6 +194,10 @@ class RunPage:
         return any(line.bounds for operation in self.operations for line in operation.lines)
 
     @property
+    def has_upper_bounds(self) -> bool:
+        return any(line.upper_bounds for operation in self.operations for line in operation.lines)
+
+    @property
     def headline(self) -> str:
         """The verdict in one sentence."""
         count = {s: sum(f.severity == s for f in self.findings) for s in Finding.Severity}

@@ -23,7 +23,7 @@ SET_FIELDS: Final = (
 )  # fmt: skip
 MEASUREMENT_FIELDS: Final = (
     "count", "ok", "failed", "mean_us", "min_us", "max_us", "p50_us", "p90_us", "p95_us", "p99_us", "p999_us",
-    "p9999_us", "bounds", "resolution_us", "returns",
+    "p9999_us", "bounds", "upper_bounds", "resolution_us", "returns",
 )  # fmt: skip
 FINDING_FIELDS: Final = ("severity", "title", "measured", "threshold", "message", "remedy")
 SeriesKey = tuple[str, str, int]  # operation, kind of latency, seconds of an interval

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchsite.teams.models import User
+from runs.measures.upper_bounds import upper_bounds
 from runs.models import Finding, Measurement, MeasurementSet, Run, Series
 from runs.models.result import ThroughputBasis
 from runs.validity import CheckResult
@@ -173,8 +174,15 @@ def _merged(kept: MeasurementSet, operation: MergedOperation) -> Measurement:
         min_us=histogram.min,
         max_us=histogram.max,
         **dict(zip(COLUMNS, histogram.percentiles(tuple(COLUMNS.values())), strict=True)),
+        upper_bounds=_upper_bounds(operation),
         returns=dict(operation.returns),
     )
+
+
+def _upper_bounds(operation: MergedOperation) -> dict[str, int]:
+    values = upper_bounds(operation.histogram, operation.batches, tuple(COLUMNS.values()))
+    named = zip(COLUMNS.values(), values, strict=True)
+    return {f"p{percentile:g}": value for percentile, value in named if value is not None}
 
 
 def _summarised(kept: MeasurementSet, operation: SummarisedOperation) -> Measurement:

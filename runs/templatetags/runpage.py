@@ -50,7 +50,14 @@ def statistic_in(line: Measurement, name: str, unit: str) -> SafeString:
     """A statistic as a bare number of `unit`, or the range in which it is known to lie."""
     bounds = line.bounds.get(name)
     if bounds is None:
-        return latency_in(getattr(line, COLUMNS[name]), unit)
+        value = latency_in(getattr(line, COLUMNS[name]), unit)
+        if (bound := line.upper_bounds.get(name)) is None:
+            return value
+        return format_html(
+            '{}<br><span class="small muted nowrap" title="upper bound with 99{}% confidence, within this run">'
+            "≤{}{}</span>",
+            value, formatting.THIN, formatting.THIN, formatting.significant(bound / UNITS[unit]),
+        )  # fmt: skip
     low, high = (None if value is None else formatting.significant(value / UNITS[unit]) for value in bounds)
     text = f"≥{formatting.THIN}{low}" if high is None else f"{low}\N{EN DASH}{high}"
     return format_html('<span title="bounds: histograms missing">{}</span>', text)

@@ -2,16 +2,19 @@
 
 from benchsite import formatting
 from benchsite.formatting import exact, grouped, percent
+from runs.measures.upper_bounds import CONFIDENCE, min_values
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed
+from runs.ycsb.command import PERCENTILES
 
 
 def duration(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V05: a window that is long enough, and enough operations for the percentiles that are shown."""
+    """V05: a window that is long enough, and percentiles whose upper bounds lie near them."""
     title = TITLES["V05"]
     limits = (
-        f"{formatting.duration(profile.duration_warn_s)} and {grouped(profile.operations_least)} operations; "
+        f"{formatting.duration(profile.duration_warn_s)}, {grouped(profile.operations_least)} operations, "
+        f"p{exact(profile.percentile_shown)} known within {percent(profile.percentile_margin)}; "
         f"under {formatting.duration(profile.duration_reject_s)} reject"
     )
     if facts.window_s is None or facts.total_operations is None:
@@ -22,8 +25,7 @@ def duration(facts: RunFacts, profile: Profile) -> CheckResult:
         complaints.append(f"it lasted {formatting.duration(facts.window_s)}")
     if facts.total_operations < profile.operations_least:
         complaints.append(f"it did {grouped(facts.total_operations)} operations")
-    if few := _too_few_values(facts, profile):
-        complaints.append(few)
+    complaints += _unsure_percentiles(facts, profile)
     severity: Severity = "pass"
     if complaints:
         severity = "reject" if facts.window_s < profile.duration_reject_s else "warn"
@@ -37,15 +39,23 @@ def duration(facts: RunFacts, profile: Profile) -> CheckResult:
     )  # fmt: skip
 
 
-def _too_few_values(facts: RunFacts, profile: Profile) -> str:
-    """The operations that were done too rarely for the percentile that is shown."""
-    least = round(profile.values_beyond_percentile / (1 - profile.percentile_shown / 100))
-    short = [
-        f"{entry.operation} has {grouped(entry.ok)} values"
-        for entry in facts.service
-        if entry.ok is not None and 0 < entry.ok < least
-    ]
-    return f"{' and '.join(short)}, and p{exact(profile.percentile_shown)} wants {grouped(least)}" if short else ""
+def _unsure_percentiles(facts: RunFacts, profile: Profile) -> list[str]:
+    """The operations whose percentile that is shown has no upper bound, or one far above it."""
+    percentile = min((p for p in PERCENTILES if p >= profile.percentile_shown), default=PERCENTILES[-1])
+    lines = []
+    for entry in facts.service:
+        name = f"p{exact(percentile)} of {entry.operation}"
+        value = (entry.percentiles_us or {}).get(percentile)
+        bound = (entry.upper_bounds_us or {}).get(percentile)
+        if not entry.ok:
+            continue
+        if entry.ok < min_values(percentile) or (entry.upper_bounds_us is not None and bound is None):
+            lines.append(f"{name} has no upper bound from {grouped(entry.ok)} values")
+        elif value and bound and bound > value * (1 + profile.percentile_margin):
+            lines.append(
+                f"{name} is {formatting.latency(value)}, at most {formatting.latency(bound)} ({percent(CONFIDENCE)})"
+            )
+    return lines
 
 
 def set_up(facts: RunFacts, profile: Profile) -> CheckResult | None:

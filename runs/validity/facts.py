@@ -23,6 +23,7 @@ class OperationFacts:
     min_us: float | None = None
     max_us: float | None = None
     percentiles_us: Mapping[float, float | None] | None = None
+    upper_bounds_us: Mapping[float, float | None] | None = None  # of percentiles, with 99 %; None: no histograms
     resolution_us: float | None = None  # how coarse the percentiles are, where they are coarser than HdrHistogram
     contradiction: str = ""  # between its buckets and its other numbers, in words
     averaged: bool = False  # its percentiles are fractions, which YCSB never prints

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from runs.measures.host import HostSamples
 from runs.measures.omission import corrected
+from runs.measures.upper_bounds import upper_bounds
 from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
 from runs.validity.over_time import over_time
 from runs.ycsb.command import PERCENTILES
@@ -227,6 +228,7 @@ def _merged_operation(operation: MergedOperation, expected_us: float | None) -> 
         min_us=histogram.min,
         max_us=histogram.max,
         percentiles_us=dict(zip(PERCENTILES, values, strict=True)),
+        upper_bounds_us=dict(zip(PERCENTILES, upper_bounds(histogram, operation.batches, PERCENTILES), strict=True)),
         response_estimated_us=estimate,
     )
 

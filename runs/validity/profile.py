@@ -46,7 +46,7 @@ class Profile:
     duration_reject_s: float = _threshold("V05", "s", 30.0, "a shorter window rejects")
     operations_least: float = _threshold("V05", "count", 100_000.0, "fewer operations warn")
     percentile_shown: float = _threshold("V05", "factor", 99.0, "is the percentile that must be supported", 50, 99.99)
-    values_beyond_percentile: float = _threshold("V05", "count", 100.0, "values must lie beyond that percentile", 1)
+    percentile_margin: float = _threshold("V05", "share", 0.25, "above the percentile its upper bound may lie", most=10)
     setup_warn: float = _threshold("V06", "share", 0.02, "of the run time spent in set-up and clean-up warns", most=1)
     setup_reject: float = _threshold("V06", "share", 0.10, "of the run time in set-up and clean-up rejects", most=1)
     errors_warn: float = _threshold("V07", "share", 0.001, "of the operations failed warns", most=1)

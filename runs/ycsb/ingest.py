@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from runs.ycsb.batches import Batches
 from runs.ycsb.encoded import Counts, Payload, decode, inflate
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.grid import Grid, grid_of
@@ -137,6 +138,7 @@ class _Reading:
         self._found = found
         self._inside = found.inside(timeline)
         self._window: dict[int, Histogram] = {}
+        self._batches, self._batch = Batches(found.batches), found.batch(timeline)
         placed = grid.place(timeline)
         self._second = placed.second[placed.nth == 0]
         has_latencies = timeline.parsed.is_operation and not timeline.parsed.status
@@ -160,14 +162,13 @@ class _Reading:
 
     def _add_to_window(self, unit: _Unit, grouped: Counts) -> None:
         """What lies in the window; where everything does, its fewer groups say the same."""
-        counts = unit.counts
-        inside = self._inside[unit.first : unit.first + counts.sizes.size]
-        if inside.all():
-            counts = grouped
-        else:
+        counts, rows = unit.counts, np.arange(unit.first, unit.first + unit.counts.sizes.size)
+        inside = self._inside[rows]
+        if not inside.all():
             chosen = np.repeat(inside, counts.sizes)
-            counts = Counts(counts.sizes[inside], counts.index[chosen], counts.count[chosen])
-        self._window.setdefault(unit.client, Histogram()).add_sparse(counts.index, counts.count)
+            counts = grouped = Counts(counts.sizes[inside], counts.index[chosen], counts.count[chosen])
+        self._window.setdefault(unit.client, Histogram()).add_sparse(grouped.index, grouped.count)
+        self._batches.add(self._batch[rows[inside]], counts)
 
     def _counted(self) -> Counted:
         whole = {}
@@ -176,7 +177,7 @@ class _Reading:
             if mine.any():
                 whole[number] = int(self._timeline.totals[mine].sum())
         window = {number: self._window.get(number, Histogram()) for number in whole}
-        return Counted(self._timeline.parsed, self._timeline.name, whole, window)
+        return Counted(self._timeline.parsed, self._timeline.name, whole, window, self._batches)
 
 
 def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+from runs.ycsb.batches import Batches
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Intervals, Timeline, collect
 from runs.ycsb.merged import (
@@ -80,6 +83,7 @@ class Counted:
     printed_name: str
     whole: Mapping[int, int]  # of the clients that measured it
     window: Mapping[int, Histogram]
+    batches: Batches  # of all clients in the window
 
     def histogram(self) -> Histogram:
         """All clients' in the window."""
@@ -94,7 +98,9 @@ def _counted(entry: Intervals, found: Windowed) -> Counted:
         if mine.any():
             whole[span.number] = int(entry.totals[mine].sum())
             window[span.number] = entry.select(mine & inside).histogram()
-    return Counted(entry.parsed, entry.name, whole, window)
+    batches = Batches(found.batches)
+    batches.add(found.batch(entry)[inside], entry.counts_of(np.flatnonzero(inside)))
+    return Counted(entry.parsed, entry.name, whole, window, batches)
 
 
 def assemble(
@@ -204,6 +210,7 @@ def _operation(
     name: str, kind: LatencyKind, entries: Sequence[Counted], statements: Sequence[ClientStatement]
 ) -> MergedOperation:
     histograms = {entry.name.status: entry.histogram() for entry in entries}
+    batches = {entry.name.status: entry.batches for entry in entries}
     returns: dict[str, int] = {}
     for said in statements:
         printed = said.summary.operations.get(name) if said.summary else None
@@ -214,6 +221,7 @@ def _operation(
         operation=name,
         kind=kind,
         histogram=histograms.get("", Histogram()),
+        batches=batches.get("", Batches(0)),
         failed_histogram=Histogram.merged(failures.values()),
         failures={status: histogram.count for status, histogram in sorted(failures.items()) if histogram.count},
         returns=returns,

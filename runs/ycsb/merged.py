@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
+from runs.ycsb.batches import Batches
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Intervals, Timeline
@@ -69,6 +70,7 @@ class MergedOperation:
     operation: str
     kind: LatencyKind
     histogram: Histogram  # of the successful ones
+    batches: Batches  # the same by parts of the window
     failed_histogram: Histogram
     failures: Mapping[str, int]  # in the window: YCSB status, or FAILED where YCSB did not tell them apart
     returns: Mapping[str, int]  # return code -> count over whole runs, all clients; empty for response times

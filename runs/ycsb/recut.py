@@ -6,6 +6,7 @@ each client's covered length is that of what is taken, so its throughput stays e
 
 from collections.abc import Sequence
 
+from runs.ycsb.batches import Batches
 from runs.ycsb.merge import Counted, assemble
 from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.stored import StoredIntervals
@@ -22,11 +23,13 @@ def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientStatement],
 
 
 def _counted(entry: StoredIntervals, found: Windowed) -> Counted:
-    inside = found.inside(entry.kept)
+    inside, batch = found.inside(entry.kept), found.batch(entry.kept)
     whole = {}
     for number in found.ranges:
         mine = entry.timeline.client == number
         if mine.any():
             whole[number] = int(entry.timeline.totals[mine].sum())
     window = {number: entry.histogram(number, inside) for number in whole}
-    return Counted(entry.timeline.parsed, entry.timeline.name, whole, window)
+    batches = Batches(found.batches)
+    entry.add_to(batches, batch, inside)
+    return Counted(entry.timeline.parsed, entry.timeline.name, whole, window, batches)

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from runs.ycsb.batches import Batches
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.histogram import Histogram, Ints
@@ -161,6 +162,21 @@ class StoredIntervals:
                 chosen = np.repeat(mask, counts.sizes)
                 found.add_sparse(counts.index[chosen], counts.count[chosen])
         return found
+
+    def add_to(self, batches: Batches, batch: Ints, inside: npt.NDArray[np.bool_]) -> None:
+        """Add the intervals at which `inside` is true, each to its batch; both are over all of `kept`."""
+        at = 0
+        for segment in self.segments:
+            here = slice(at, at + segment.first.size)
+            at = here.stop
+            mask, its_batch = inside[here], batch[here]
+            if mask.all() and (its_batch == its_batch[0]).all():
+                sizes = np.array([segment.index.size], dtype=np.int64)
+                batches.add(its_batch[:1], Counts(sizes, segment.index.astype(np.int32), segment.total))
+            elif mask.any():
+                counts = segment.counts()
+                chosen = np.repeat(mask, counts.sizes)
+                batches.add(its_batch[mask], Counts(counts.sizes[mask], counts.index[chosen], counts.count[chosen]))
 
     def equals(self, other: "StoredIntervals") -> bool:
         """Whether all intervals and counts are the same; a segment at a time is unpacked."""

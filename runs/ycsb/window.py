@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchsite.formatting import exact, grouped
+from runs.ycsb.batches import MAX_BATCHES, MIN_BATCHES
 from runs.ycsb.errors import MergeError
 from runs.ycsb.grid import references
-from runs.ycsb.histogram import Floats
+from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.intervals import Timeline
 from runs.ycsb.merged import MissingClient, Phase, Window
 from runs.ycsb.names import LatencyKind
@@ -91,6 +92,18 @@ class Windowed:
         for number, part in self.ranges.items():
             inside |= (entry.client == number) & (middle >= part.from_s) & (middle < part.to_s)
         return inside
+
+    @property
+    def batches(self) -> int:
+        """Into how many parts of equal length the window is divided; 0 where it has too few intervals."""
+        number = min(MAX_BATCHES, *(part.intervals for part in self.ranges.values()))
+        return number if number >= MIN_BATCHES else 0
+
+    def batch(self, entry: Timeline) -> Ints:
+        """In which of these parts each interval of one measurement lies, by its middle."""
+        number = self.batches
+        at = (entry.midpoint_s - self.window.from_s) / max(self.window.length_s, SHORTEST_S) * number
+        return np.clip(at.astype(np.int64), 0, max(number - 1, 0))
 
     def ended_s(self) -> dict[int, float]:
         return {span.number: span.ended_s for span in self.spans}

@@ -132,6 +132,11 @@ def both(**changes: Any) -> tuple[ClientFacts, ...]:
     return client(0, **changes), client(1, **changes)
 
 
+def read_bounded_at(bound_us):
+    """A READ whose p99 of 10 ms has this upper bound."""
+    return OperationFacts("READ", ok=20_000, percentiles_us={99.0: 10_000.0}, upper_bounds_us={99.0: bound_us})
+
+
 LATER_AND_LATER = [1000.0 + 2000.0 * second for second in range(300)]
 ONE_FIELD = {"properties": {"readallfields": "false", "fieldcount": "10"}}
 
@@ -161,8 +166,11 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("V05", {"window_s": 119.0}, "warn"),
     ("V05", {"window_s": 29.0}, "reject"),
     ("V05", {"total_operations": 99_999}, "warn"),
-    ("V05", {"operations": (OperationFacts("READ", ok=9_999),)}, "warn"),
-    ("V05", {"operations": (OperationFacts("READ", ok=10_000),)}, "pass"),
+    ("V05", {"operations": (OperationFacts("READ", ok=458),)}, "warn"),
+    ("V05", {"operations": (OperationFacts("READ", ok=459),)}, "pass"),
+    ("V05", {"operations": (read_bounded_at(None),)}, "warn"),
+    ("V05", {"operations": (read_bounded_at(12_600.0),)}, "warn"),
+    ("V05", {"operations": (read_bounded_at(12_500.0),)}, "pass"),
     ("V06", {"clients": both(init_s=9.0)}, "warn"),
     ("V06", {"clients": both(init_s=20.0, cleanup_s=20.0)}, "reject"),
     ("V06", {"clients": both(runtime_ms=None)}, "not_assessed"),

@@ -1,0 +1,66 @@
+"""A run's window in parts of equal length, and what one measurement counts in each, all clients together.
+
+Latencies in a row are alike. How much their share beyond a percentile varies between the parts shows how much less they
+say about it than as many independent ones (`runs.measures.upper_bounds`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from runs.ycsb.encoded import Counts
+from runs.ycsb.histogram import Histogram, Ints
+
+MAX_BATCHES: Final = 30
+MIN_BATCHES: Final = 10
+_GROWTH: Final = 1024  # indices by which the table gets wider
+
+
+class Batches:
+    """Counts by batch and histogram index. Without any batch nothing is counted."""
+
+    def __init__(self, number: int) -> None:
+        self._table: Ints = np.zeros((number, 0), dtype=np.int64)
+
+    @classmethod
+    def of_values(cls, parts: Sequence[Sequence[int]]) -> "Batches":
+        """One batch for each list of values in microseconds."""
+        batches = cls(len(parts))
+        for batch, values in enumerate(parts):
+            index, count = Histogram.of_values(values).sparse()
+            sizes = np.array([index.size], dtype=np.int64)
+            batches.add(np.array([batch]), Counts(sizes, index.astype(np.int32), count))
+        return batches
+
+    def __len__(self) -> int:
+        return int(self._table.shape[0])
+
+    def add(self, batch: Ints, counts: Counts) -> None:
+        """Add the histograms of some intervals, each to its batch."""
+        if not len(self) or not counts.index.size:
+            return
+        missing = (int(counts.index.max()) // _GROWTH + 1) * _GROWTH - self._table.shape[1]
+        if missing > 0:
+            self._table = np.pad(self._table, ((0, 0), (0, missing)))
+        at = np.repeat(batch * self._table.shape[1], counts.sizes) + counts.index
+        np.add.at(self._table.reshape(-1), at, counts.count)
+
+    def totals(self) -> Ints:
+        """The number of values in each batch."""
+        totals: Ints = self._table.sum(axis=1)
+        return totals
+
+    def from_index(self, index: int) -> Ints:
+        """The number of values in each batch whose bucket is at `index` or above."""
+        totals: Ints = self._table[:, index:].sum(axis=1)
+        return totals
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Batches):
+            return NotImplemented
+        width = max(self._table.shape[1], other._table.shape[1])
+        padded = [np.pad(one._table, ((0, 0), (0, width - one._table.shape[1]))) for one in (self, other)]
+        return np.array_equal(*padded)
+
+    __hash__ = None  # type: ignore[assignment]
