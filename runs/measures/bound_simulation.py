@@ -28,7 +28,7 @@ class Case:
     correlation: float  # of neighbours
 
     def __str__(self) -> str:
-        return f"{self.values} values, correlation {self.correlation:g}"
+        return f"{self.values} values, correlation {self.correlation}"
 
 
 @dataclass(frozen=True, slots=True)

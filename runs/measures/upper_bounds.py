@@ -73,4 +73,4 @@ def variance_inflation(batches: Batches, index: int) -> float:
     correlation = float((deviations[1:] * deviations[:-1]).sum()) / squares + 1 / size
     correlation = min(max(correlation, 0.0), _MAX_CORRELATION)
     ratio = squares * size / (size - 1) / (totals.sum() * share * (1 - share))
-    return max(ratio * (1 + correlation) / (1 - correlation), 1.0) * student
+    return float(max(ratio * (1 + correlation) / (1 - correlation), 1.0)) * student
