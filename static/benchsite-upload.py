@@ -514,7 +514,8 @@ def show(said: dict[str, Any], verdicts: list[dict[str, Any]], headline: str) ->
     for one in said["runs"]:
         rate = one["throughput_ops_s"]
         shown = f"{rate:,.0f} ops/s" if rate is not None else "no throughput"
-        say(f"{one['name']}: {shown}, checks: {one['verdict']}  {one['permalink'] or ''}")
+        assessed = f", {one['checks_assessed']} of {one['checks']} assessed" if one.get("checks") else ""
+        say(f"{one['name']}: {shown}, checks: {one['verdict']}{assessed}  {one['permalink'] or ''}")
         for finding in one["findings"]:
             say(f"  {finding['severity']}: {finding['message']}")
     for one in verdicts:

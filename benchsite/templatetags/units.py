@@ -133,11 +133,15 @@ def signed_percent(value: object, better: str = "") -> SafeString:
 
 @register.filter
 def verdict_badge(value: object) -> SafeString:
-    """A verdict as shape, word and colour; takes the text or anything with `.verdict`."""
+    """A verdict as shape, word and colour; takes the text or anything with `.verdict`, of a run with its coverage."""
     verdict = str(getattr(value, "verdict", value) or "")
     if verdict not in ("pass", "warn", "reject"):
         return format_html('<span class="badge badge--none">{}</span>', "not judged")
-    return format_html('<span class="badge badge--{}">{}</span>', verdict, verdict)
+    badge = format_html('<span class="badge badge--{}">{}</span>', verdict, verdict)
+    checks, assessed = getattr(value, "checks", None), getattr(value, "checks_assessed", None)
+    if checks is None or assessed is None:
+        return badge
+    return format_html('{} <span class="small muted nowrap">{} of {} checks assessed</span>', badge, assessed, checks)
 
 
 @register.filter

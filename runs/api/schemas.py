@@ -77,6 +77,8 @@ class RunAnswer(Schema):
     reason: str = Field(description="Why it did not succeed; empty: it did, or is not over.")
     reason_detail: str
     verdict: str = Field(description="The worst finding of the validity checks: pass, warn, reject; empty: not judged.")
+    checks: int | None = Field(description="Validity checks that apply to it; null: not judged.")
+    checks_assessed: int | None = Field(description="Of them: those that had their data. The others are no pass.")
     verdict_override: str = Field(description="The written reason for counting a rejected run; empty: none.")
     throughput_ops_s: float | None = Field(description="Successful operations per second in the measured window.")
     excluded_reason: str = Field(description="Why it is left out of comparisons; empty: it is not.")
@@ -114,6 +116,8 @@ def run_answer(run: Run, request: HttpRequest | None = None) -> RunAnswer:
         reason=run.reason,
         reason_detail=run.reason_detail,
         verdict=run.verdict,
+        checks=run.checks,
+        checks_assessed=run.checks_assessed,
         verdict_override=run.verdict_override,
         throughput_ops_s=run.throughput_ops_s,
         excluded_reason=run.excluded_reason,

@@ -14,7 +14,7 @@ from runs.models import Finding, Run, Upload
 from runs.models.run import Verdict
 from runs.recording.fresh import UploadedRun
 from runs.uploading.programs import JudgedUpload
-from runs.validity import worst
+from runs.validity import verdict_of
 
 # The findings that are told; the rest are at `links.findings` of the run.
 TOLD = (Finding.Severity.REJECT, Finding.Severity.WARN)
@@ -48,6 +48,8 @@ class UploadedRunAnswer(Schema):
     clients: int
     throughput_ops_s: float | None = Field(description="Successful operations per second in the measured window.")
     verdict: str = Field(description="The worst finding of the validity checks: pass, warn, reject.")
+    checks: int | None = Field(description="Validity checks that apply to it.")
+    checks_assessed: int | None = Field(description="Of them: those that had their data. The others are no pass.")
     findings: list[UploadFinding] = Field(description="What warns or rejects.")
 
 
@@ -115,7 +117,7 @@ def dry_answer(found: JudgedUpload) -> dict[str, Any]:
                 "repeat": one.stated["repeat"],
                 "clients": len(one.files.clients),
                 "throughput_ops_s": one.found.merged.throughput_ops_s,
-                "verdict": str(worst(one.findings)),
+                **verdict_of(finding.severity for finding in one.findings),
                 "findings": _findings(one.findings),
             }
         )  # fmt: skip
@@ -166,6 +168,8 @@ def _run(request: HttpRequest, run: Run, clients: int, findings: list[dict[str, 
         "clients": clients,
         "throughput_ops_s": run.throughput_ops_s,
         "verdict": str(run.verdict),
+        "checks": run.checks,
+        "checks_assessed": run.checks_assessed,
         "findings": findings,
     }
 

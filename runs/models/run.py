@@ -188,6 +188,8 @@ class Run(models.Model):
 
     # What came out, copied from the current measurement set.
     verdict = models.CharField(max_length=8, choices=Verdict, default=Verdict.NONE, blank=True)
+    checks = models.PositiveSmallIntegerField(null=True, blank=True)  # that apply to it
+    checks_assessed = models.PositiveSmallIntegerField(null=True, blank=True)  # of them: those that had their data
     throughput_ops_s = models.FloatField(null=True, blank=True)
 
     # What people say about it.

@@ -204,16 +204,17 @@ class RunPage:
         checked = sum(count.values()) - count[Finding.Severity.NOT_ASSESSED]
         if not self.findings:
             return "No check has looked at this run."
+        coverage = f"{checked} of {sum(count.values())} checks assessed"
         if rejecting := count[Finding.Severity.REJECT]:
             stands = (
                 "it counts by a written reason"
                 if self.run.counts_although_rejected
                 else "do not compare it as it stands"
             )
-            return f"{rejecting} of {checked} checks reject this run: {stands}."
+            return f"{coverage}, {rejecting} reject: {stands}."
         if count[Finding.Severity.WARN]:
-            return f"{count[Finding.Severity.WARN]} of {checked} checks warn: read them before you quote this run."
-        return f"All {checked} checks passed."
+            return f"{coverage}, {count[Finding.Severity.WARN]} warn: read them before you quote this run."
+        return f"{coverage}, none warns or rejects."
 
     @property
     def durability(self) -> str:

@@ -24,7 +24,7 @@ from runs.spec import ClientOrder, RunSpec
 from runs.uploading import incoming, life, reading
 from runs.uploading.life import ReadMember, member_of
 from runs.uploading.reading import Progress, chunks_of
-from runs.validity import CheckResult, worst
+from runs.validity import CheckResult, verdict_of
 from runs.ycsb.errors import UnreadableFile, YcsbError
 from runs.ycsb.files import open_members
 from runs.ycsb.ingest import ClientLogs, ingest
@@ -185,9 +185,9 @@ def _store(upload: Upload, one: _Filled) -> None:
             began_at=_instant(min(began, default=None)),
             ended_at=_instant(max(ended, default=None)),
             actor=upload.user.get_username() if upload.user else "",
-            verdict=worst(one.findings),
             throughput_ops_s=merged.throughput_ops_s,
             upload=upload,
+            **verdict_of(found.severity for found in one.findings),
         )
     except lifecycle.TransitionRefused as error:
         raise OutputsRefused(str(error)) from error

@@ -19,11 +19,11 @@ from runs.recording.merging import Merged, MergedUpload
 from runs.recording.rows import finding_rows, measurement_rows, series_rows, set_row
 from runs.recording.together import insert_together
 from runs.spec import ClientOrder, RunSpec
-from runs.uploading.hints import hints_of, words_of
 from runs.uploading.life import ReadMember
 from runs.uploading.stated import Stated, StatedRun
-from runs.validity import CheckResult, worst
+from runs.validity import CheckResult, verdict_of
 from runs.ycsb.clients import ClientFiles, RunFiles
+from runs.ycsb.hints import hints_of, words_of
 
 # What a file is kept as, by what it was recognised as; anything else is a summary.
 KINDS: Final = {"hdr-log": "hdr", "ycsb-raw": "raw"}
@@ -126,10 +126,10 @@ def _run(upload: Upload, stated: Stated, one: UploadedRun, sweep: Sweep, repeats
         repeat=repeat,
         started_at=began,
         starts_at=began,
-        verdict=worst(one.findings),
         throughput_ops_s=one.found.merged.throughput_ops_s,
         tags=stated["tags"],
         notes=stated["notes"],
+        **verdict_of(found.severity for found in one.findings),
     )
 
 

@@ -8,7 +8,7 @@ from runs.models.run import Phase
 from runs.recording.intervals import FreshIntervals, Gathering, fresh_intervals
 from runs.spec import RunSpec
 from runs.uploading.reading import Reads, chunks_of, read_whole
-from runs.ycsb.clients import ClientFiles, RunFiles, merge_run, output_of
+from runs.ycsb.clients import ClientFiles, RunFiles, merge_run, output_of, with_evidence
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
@@ -74,7 +74,7 @@ def _are_logs(client: ClientFiles, reads: Reads) -> bool:
 def _from_logs(clients: Sequence[ClientFiles], reads: Reads, cut: Cut) -> MergedUpload:
     gathering = Gathering()
     found = ingest([_client_logs(client, reads) for client in clients], cut, keep=gathering)
-    return MergedUpload(found.merged, found.series, tuple(gathering.fresh))
+    return MergedUpload(with_evidence(found.merged, clients), found.series, tuple(gathering.fresh))
 
 
 def _client_logs(client: ClientFiles, reads: Reads) -> ClientLogs:

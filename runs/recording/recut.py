@@ -21,9 +21,9 @@ from runs.recording.intervals import INTERVALS, stored_intervals
 from runs.recording.rows import write_set
 from runs.recording.scheduled import clients_of, judge
 from runs.spec import RunSpec
-from runs.validity import CheckResult
-from runs.validity.results import worst_of
+from runs.validity import CheckResult, verdict_of
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.readers.results import ReadOperation
 from runs.ycsb.recut import recut as merge_stored
@@ -170,9 +170,8 @@ def adopt(run: Run, kept: MeasurementSet, before: frozenset[str]) -> None:
     rejects it now, nobody has vouched for that.
     """
     findings = list(kept.findings.all())
-    severity = worst_of(finding.severity for finding in findings)  # type: ignore[misc]  # the column's own choices
     fields: dict[str, Any] = {
-        "verdict": severity if severity in ("warn", "reject") else "pass",
+        **verdict_of(finding.severity for finding in findings),  # type: ignore[misc]  # the column's own choices
         "throughput_ops_s": kept.throughput_ops_s,
     }
     if not _rejecting(findings) <= before and Run.objects.filter(pk=run.pk).exclude(verdict_override="").exists():
@@ -217,6 +216,7 @@ def _client(row: ClientRun, stated: Mapping[str, Any]) -> ClientStatement:
         summary=_summary(stated) if stated.get("printed_counts") is not None else None,
         threads=stated.get("threads"),
         truncated=bool(stated.get("truncated")),
+        evidence=ClientEvidence.from_dict(stated.get("evidence")),
     )
 
 

@@ -158,7 +158,8 @@ def tail_of(merged: MergedRun) -> float:
 
 def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
     found = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in found.items()}
+    evidence = {"evidence": client.evidence.as_dict()} if client.evidence is not None else {}
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in found.items()} | evidence
 
 
 def _merged(kept: MeasurementSet, operation: MergedOperation) -> Measurement:

@@ -17,7 +17,7 @@ from runs.recording.rows import write_series, write_set
 from runs.recording.surroundings import summary_of, surroundings_of
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
-from runs.validity import CheckResult, facts_of, judge_run, worst
+from runs.validity import CheckResult, facts_of, judge_run, verdict_of
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merge import MergedRun
@@ -63,7 +63,9 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
     """
     with transaction.atomic():
         findings = _write(run, collected, rows)
-        lifecycle.note(run.pk, claim, verdict=worst(findings), throughput_ops_s=collected.merged.throughput_ops_s)
+        throughput = collected.merged.throughput_ops_s
+        judged = verdict_of(found.severity for found in findings)
+        lifecycle.note(run.pk, claim, throughput_ops_s=throughput, **judged)
     return findings
 
 
@@ -84,7 +86,9 @@ def complete(run: Run) -> None:
     with transaction.atomic():
         findings = _write(run, collected, run.evidence.get("rows"))
         text = f"Completed from the clients' output, {when}."
-        lifecycle.complete(run.pk, text, verdict=worst(findings), throughput_ops_s=collected.merged.throughput_ops_s)
+        throughput = collected.merged.throughput_ops_s
+        judged = verdict_of(found.severity for found in findings)
+        lifecycle.complete(run.pk, text, throughput_ops_s=throughput, **judged)
 
 
 class Incomplete(Exception):

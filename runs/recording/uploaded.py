@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from runs import artifacts
-from runs.catalog import load_catalog
+from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, load_catalog
 from runs.copies import sweep_columns
 from runs.models import Run, Sweep, Upload
 from runs.models.plan import Matrix
@@ -91,6 +91,7 @@ def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequenc
             client_on_database_host=shared_machine(spec),
             cluster=cluster_facts(spec),
             durability=spec["mode"]["record"],
+            mode_properties=_mode_properties(spec),
             made_elsewhere=True,
         ),
     }
@@ -100,6 +101,14 @@ def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequenc
         rate = [float(rate) for rate in total_rate(merged)] if measured else None
         facts = facts_of(merged, rate_ops_s=rate, series=series if measured else (), **stated)
     return judge_run(facts, thresholds)
+
+
+def _mode_properties(spec: RunSpec) -> dict[str, str]:
+    """What the stated mode gives to a YCSB client, as the catalog has it."""
+    if spec["system"] == OTHER_SYSTEM or spec["mode"]["slug"] == UNKNOWN_MODE:
+        return {}
+    modes = load_catalog().system(spec["system"]).modes
+    return dict(modes[spec["mode"]["slug"]].client_properties) if spec["mode"]["slug"] in modes else {}
 
 
 def _judged(

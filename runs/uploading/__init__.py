@@ -6,7 +6,6 @@ life         the states of an upload; the only writer of them
 redacting    secrets out of a whole file, at the speed of reading it
 reading      files to what a person is shown: unpacked, redacted, read, grouped
 recognised   the shape of that, as JSON
-hints        what the command lines in the files say of the plan
 stated       what the person adds
 working      whatever an upload waits for, done: in the request or in a worker
 

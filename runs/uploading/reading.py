@@ -21,7 +21,6 @@ import zstandard
 from runs import artifacts
 from runs.models import Upload, UploadedFile
 from runs.uploading import arriving, incoming, life
-from runs.uploading.hints import hints_of
 from runs.uploading.life import ReadMember, member_of
 from runs.uploading.recognised import MOST_RUNS, Recognised, file_of, run_of, shortened
 from runs.uploading.redacting import without_secrets
@@ -29,6 +28,7 @@ from runs.ycsb.clients import RunFiles, group, merge_run
 from runs.ycsb.errors import UnreadableFile, YcsbError
 from runs.ycsb.files import Member, open_members
 from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.hints import hints_of
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import Note, ReadFile
@@ -195,8 +195,10 @@ def runs_in(reads: Reads, grouping: str) -> list[RunFiles]:
 def recognise(reads: Reads, grouping: str) -> Recognised:
     """What a person is shown before anything is saved."""
     found = runs_in(reads, grouping)
+    used = {name for run in found for client in run.clients for name in client.names}
+    files = [replace(file, error=None) if file.name in used else file for file in reads.files]
     return {
-        "files": shortened([file_of(file, reads.members[file.name].redacted_lines) for file in reads.files]),
+        "files": shortened([file_of(file, reads.members[file.name].redacted_lines) for file in files]),
         "runs": [
             run_of(files, merged_or_why(files), hints_of([c.summary for c in files.clients if c.summary is not None]))
             for files in found[:MOST_RUNS]

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final, TypedDict
 
-from runs.uploading.hints import Hints
 from runs.ycsb.clients import RunFiles
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.hints import Hints
 from runs.ycsb.merged import MergedOperation, MergedRun
 from runs.ycsb.readers.results import Note, ReadFile, ReadOperation, ReadRun
 from runs.ycsb.summarised import SummarisedOperation, SummarisedRun
@@ -94,7 +94,7 @@ class FoundRun(TypedDict):
     started_s: float | None
     operations: list[Merged]
     more_operations: int
-    hints: dict[str, Any]  # of `runs.uploading.hints.Hints`
+    hints: dict[str, Any]  # of `runs.ycsb.hints.Hints`
     error: str | None  # why it cannot be merged, and so not be saved
 
 

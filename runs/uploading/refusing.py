@@ -42,7 +42,7 @@ def check_files(reads: Reads) -> None:
     malformed: list[tuple[Place, str]] = []
     for file in reads.files:
         member = reads.members[file.name]
-        if file.error:
+        if file.error and not (file.preface and any(other.runs for other in reads.files)):
             place = _closest(member)
             told = (place, file.error)
             (malformed if file.format is not None or member.error else unknown).append(told)

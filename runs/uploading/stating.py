@@ -16,11 +16,11 @@ from runs.models import Sweep
 from runs.models import Workload as WorkloadRow
 from runs.models.run import Phase
 from runs.spec import WorkloadSpec
-from runs.uploading.hints import Hints, hints_of
 from runs.uploading.manifest import Manifest, ManifestRefused, OneRun, Workload
 from runs.uploading.stated import Stated, StatedRun
 from runs.ycsb.clients import RunFiles
 from runs.ycsb.errors import PropertyError
+from runs.ycsb.hints import Hints, hints_of
 from runs.ycsb.properties import check_workload
 
 _UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)

@@ -8,7 +8,7 @@ from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, Operatio
 from runs.validity.gathering import Surroundings, facts_of, facts_of_summary
 from runs.validity.pairs import SideFacts, judge_pair
 from runs.validity.profile import THRESHOLDS, Profile, profile
-from runs.validity.results import CheckResult, Severity, Verdict, worst
+from runs.validity.results import CheckResult, Severity, Verdict, verdict_of, worst
 
 __all__ = [
     "THRESHOLDS",
@@ -29,6 +29,7 @@ __all__ = [
     "judge_pair",
     "judge_run",
     "profile",
+    "verdict_of",
     "worst",
 ]
 
@@ -53,12 +54,16 @@ _MEASURE: Final[tuple[Check, ...]] = (
     clients.balance,
     clients.clocks,
     evidence.key_space,
-    environment.unacknowledged,
+    environment.durability,
     environment.plausibility,
     arithmetic.measurement,
     arithmetic.arithmetic,
     environment.environment,
     environment.interference,
+    clients.distinct,
+    clients.alike,
+    clients.messages,
+    environment.data_set_size,
 )
 # A load is as long as its records take, has one kind of operation and no window to be cut: the rest says nothing.
 _LOAD: Final[tuple[Check, ...]] = (
@@ -69,11 +74,13 @@ _LOAD: Final[tuple[Check, ...]] = (
     evidence.errors,
     clients.clocks,
     evidence.key_space,
-    environment.unacknowledged,
+    environment.durability,
     arithmetic.measurement,
     arithmetic.arithmetic,
     environment.environment,
     environment.interference,
+    clients.distinct,
+    clients.messages,
 )
 
 

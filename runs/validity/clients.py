@@ -1,12 +1,16 @@
-"""Was it the database that was measured? V03 client CPU, V04 client count, V14 start skew, V15 balance, V16 clocks."""
+"""Was it the database that was measured? V03 client CPU, V04 client count, V14 start skew, V15 balance, V16 clocks,
+V27 clients distinct, V28 clients alike, V29 client messages.
+"""
 
 import math
 from collections.abc import Mapping
+from typing import Final
 
 from benchsite.formatting import counted, duration, exact, grouped, percent, significant, throughput
-from runs.validity.facts import ClientFacts, RunFacts
+from runs.validity.facts import ClientFacts, RunFacts, number_of
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed, worst_of
+from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 
 def client_cpu(facts: RunFacts, profile: Profile) -> CheckResult:
@@ -84,11 +88,7 @@ def start_skew(facts: RunFacts, profile: Profile) -> CheckResult | None:
     starts = [client.started_s for client in facts.clients if client.started_s is not None]
     ends = [client.ended_s for client in facts.clients if client.ended_s is not None]
     if len(starts) < len(facts.clients) or len(ends) < len(facts.clients) or facts.window_s is None:
-        return not_assessed(
-            "V14", title, limits,
-            "Nothing tells when each client began and ended, so their throughputs may be of different times. Status "
-            "lines with their dates would.",
-        )  # fmt: skip
+        return _undated(facts, title, limits)
     spread = max(max(starts) - min(starts), max(ends) - min(ends))
     little = facts.overlap is not None and facts.overlap < profile.overlap_warn
     severity: Severity = "warn" if spread > profile.skew_warn_s or little else "pass"
@@ -103,6 +103,100 @@ def start_skew(facts: RunFacts, profile: Profile) -> CheckResult | None:
         else "The clients did not all load the database at the same time.",
         "" if severity == "pass" else "Look at the clocks and the load of the load generators.",
     )  # fmt: skip
+
+
+def _undated(facts: RunFacts, title: str, limits: str) -> CheckResult:
+    """The sum of throughputs is one throughput only if the clients ran together, and here nobody can say so."""
+    undated = [str(client.number) for client in facts.clients if client.started_s is None or client.ended_s is None]
+    lasted = [client.runtime_ms for client in facts.clients if client.runtime_ms is not None and client.runtime_ms > 0]
+    longest = ""
+    if len(lasted) == len(facts.clients) and min(lasted) < max(lasted):
+        # A shorter run is no longer in common than it lasted.
+        longest = f"at most {percent(min(lasted) / max(lasted))} in common by their run times"
+    return CheckResult(
+        "V14", "warn", title, longest or f"no times of client {', '.join(undated)}"[:120], limits,
+        f"The files do not show when client {', '.join(undated)} began and ended, so the throughputs that were added "
+        "may be of different times.",
+        "Run the clients with -s and upload their standard error: its status lines have dates.",
+    )  # fmt: skip
+
+
+def distinct(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V27: no client counts twice. Only uploads can bring one client's output as that of two."""
+    if len(facts.clients) < 2 or not any(client.evidence for client in facts.clients):
+        return None
+    title, limits = TITLES["V27"], "no two clients with the same numbers"
+    copies = [
+        f"client {client.number} has the numbers of client {client.evidence.copy_of}"
+        for client in facts.clients
+        if client.evidence is not None and client.evidence.copy_of is not None
+    ]
+    sentence = "; ".join(copies)
+    return CheckResult(
+        "V27", "reject" if copies else "pass", title, f"copies: {len(copies)}", limits,
+        f"{sentence[0].upper()}{sentence[1:]}: the throughput and all counts include one client twice."
+        if copies
+        else "Every client has numbers of its own.",
+        "Upload the output of each client once." if copies else "",
+    )  # fmt: skip
+
+
+# A client's own share of the work may differ from the others'.
+_SHARED: Final = frozenset(WORKLOAD_PROPERTIES) - {"table", "fieldnameprefix"}
+
+
+def alike(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V28: the clients of one run ask for the same records with the same operations."""
+    if len(facts.clients) < 2 or not any(client.evidence for client in facts.clients):
+        return None
+    title, limits = TITLES["V28"], "the same workload on every client"
+    stated = {
+        client.number: {name: value for name, value in client.evidence.properties.items() if name in _SHARED}
+        for client in facts.clients
+        if client.evidence is not None
+    }
+    names = sorted({name for properties in stated.values() for name in properties})
+    different = []
+    compared = 0
+    for name in names:
+        values = {number: properties[name] for number, properties in stated.items() if name in properties}
+        compared += len(values) > 1
+        if len({_canonical(value) for value in values.values()}) > 1:
+            listed = ", ".join(f"client {number} {value}" for number, value in values.items())
+            different.append(f"{name} ({listed[:200]})")
+    if not compared:
+        return not_assessed("V28", title, limits, "The command lines of fewer than two clients state their workload.")
+    return CheckResult(
+        "V28", "reject" if different else "pass", title, f"properties compared: {compared}", limits,
+        f"The clients ran different workloads: {'; '.join(different)}."
+        if different
+        else "The clients state the same workload.",
+        "Run all clients with the same record count, distribution and operations." if different else "",
+    )  # fmt: skip
+
+
+def _canonical(value: str) -> float | str:
+    number = number_of(value.strip())
+    return value.strip().lower() if number is None else number
+
+
+def messages(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V29: what the clients wrote beside their results. An exception costs time that no operation accounts for."""
+    known = [(client.number, client.evidence) for client in facts.clients if client.evidence is not None]
+    if not known:
+        return None
+    title, limits = TITLES["V29"], "no exceptions on standard error"
+    written = [f"client {number}: {line}" for number, evidence in known for line in evidence.messages]
+    if written:
+        return CheckResult(
+            "V29", "warn", title, f"kinds of messages: {len(written)}", limits,
+            "The clients report trouble. " + " ".join(written)[:1_000],
+            "Read the clients' standard error; what failed there may be missing from the operations.",
+        )  # fmt: skip
+    silent = [str(number) for number, evidence in known if not evidence.has_messages]
+    if silent:
+        return not_assessed("V29", title, limits, f"The standard error of client {', '.join(silent)} is not uploaded.")
+    return CheckResult("V29", "pass", title, "none", limits, "The clients report no exceptions.")
 
 
 def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:

@@ -1,5 +1,5 @@
-"""Could it be so, where it ran? V20 writes nobody acknowledged, V21 physical plausibility, V24 environment,
-V25 interference.
+"""Could it be so, where it ran? V20 durability, V21 physical plausibility, V24 environment, V25 interference,
+V30 data set size.
 """
 
 from collections.abc import Mapping
@@ -29,11 +29,60 @@ _BURSTABLE: Final = (
 )
 # Fewer cores taken by the hypervisor are not worth words.
 _STEAL_SHOWN: Final = 0.02
+KEY_BYTES: Final = 23  # "user" and up to nineteen digits
 _WRITES: Final = frozenset({"UPDATE", "INSERT", "READ-MODIFY-WRITE", "DELETE"})
 
 
-def unacknowledged(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V20 of one run: writes that the server never answers. How two runs differ in it is a matter of pairs."""
+# Values that promise the same within one data centre, or that leave the choice to the server.
+_SAME: Final = {"local_quorum": "quorum", "local_one": "one", "yes": "true", "no": "false"}
+_UNSTATED: Final = "use_default"
+
+
+def durability(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V20 of one run: what the command lines say against the stated mode, and writes that the server never answers.
+
+    How two runs differ in durability is a matter of pairs.
+    """
+    stated = [client.evidence.properties for client in facts.clients if client.evidence is not None]
+    if not facts.mode_properties or not stated:
+        return _unacknowledged(facts)
+    title, limits = TITLES["V20"], "the stated mode, and acknowledged writes"
+    against = {
+        name: (properties[name], wanted)
+        for properties in stated
+        for name, wanted in facts.mode_properties.items()
+        if name in properties and _contradicts(name, properties[name], wanted, facts.durability)
+    }
+    if against:
+        listed = ", ".join(f"{name}={value} instead of {wanted}" for name, (value, wanted) in against.items())
+        # What a read waits for is a weaker claim than what a write waits for.
+        severity: Severity = "warn" if all("read" in name for name in against) else "reject"
+        return CheckResult(
+            "V20", severity, title, listed[:120], limits,
+            f"The command line contradicts the stated durability mode: {listed}.",
+            "State the mode that the command line asks for.",
+        )  # fmt: skip
+    if (unacknowledged := _unacknowledged(facts)) is not None:
+        return unacknowledged
+    confirmed = [name for name in facts.mode_properties if all(name in properties for properties in stated)]
+    if not confirmed:
+        wanted = ", ".join(facts.mode_properties)
+        return not_assessed("V20", title, limits, f"The command lines do not state what the mode sets: {wanted}.")
+    return CheckResult(
+        "V20", "pass", title, ", ".join(f"{name}={stated[0][name]}" for name in confirmed)[:120], limits,
+        "The command lines agree with the stated durability mode.",
+    )  # fmt: skip
+
+
+def _contradicts(name: str, value: str, wanted: str, record: Mapping[str, object]) -> bool:
+    stated, asked = (_SAME.get(text.strip().lower(), text.strip().lower()) for text in (value, wanted))
+    if stated in (asked, _UNSTATED):
+        return False
+    # Members of a majority have the write in their journals anyway.
+    return not (name == "journal" and stated == "true" and record.get("ack") == "disk")
+
+
+def _unacknowledged(facts: RunFacts) -> CheckResult | None:
     writes = facts.phase == "load" or _WRITES & set(facts.proportions or {})
     if facts.durability.get("ack") != "none" or not writes:
         return None
@@ -85,6 +134,27 @@ def _bytes_per_read(facts: RunFacts) -> float | None:
         return None
     fields = number_of(facts.properties.get("fieldcount")) or 1.0
     return facts.record_bytes / fields if facts.properties.get("readallfields") == "false" else facts.record_bytes
+
+
+def data_set_size(facts: RunFacts, profile: Profile) -> CheckResult | None:
+    """V30: a data set in the processor's cache is no measure of a database. Records with their keys, on one node."""
+    if facts.phase == "load":
+        return None
+    title = TITLES["V30"]
+    limits = f"more than {exact(profile.cpu_cache_mib)} MiB on each node"
+    if facts.recordcount is None or facts.record_bytes is None:
+        return not_assessed("V30", title, limits, "The number of records and their size are not known.")
+    copies = (facts.cluster.replication_factor or 1) / (facts.cluster.nodes or 1)
+    size_mib = facts.recordcount * (facts.record_bytes + KEY_BYTES) * copies / 2**20
+    is_small = size_mib <= profile.cpu_cache_mib
+    return CheckResult(
+        "V30", "warn" if is_small else "pass", title, f"{significant(size_mib)} MiB on each node", limits,
+        f"The records of a node take {significant(size_mib)} MiB: they fit the cache of a CPU, so neither memory nor "
+        "disk was measured."
+        if is_small
+        else "The data set is larger than a CPU's cache.",
+        "Load more or larger records." if is_small else "",
+    )  # fmt: skip
 
 
 def environment(facts: RunFacts, profile: Profile) -> CheckResult:

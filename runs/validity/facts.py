@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from runs.measures.host import HostSamples
+from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import LatencyKind
 
@@ -59,6 +60,7 @@ class ClientFacts:
     cores: int | None = None  # of that host
     gc_share: float | None = None  # of its run time
     clock_offset_s: float | None = None
+    evidence: ClientEvidence | None = None  # of an upload: what its files say beside its numbers
 
 
 # A machine's facts that make hardware other hardware.
@@ -152,6 +154,7 @@ class RunFacts:
     probe: ClientProbe | None = None
     cluster: ClusterFacts = field(default_factory=ClusterFacts)
     durability: Mapping[str, object] = field(default_factory=dict)  # the mode's record; empty: unknown
+    mode_properties: Mapping[str, str] = field(default_factory=dict)  # what the mode gives to a YCSB client
     whole_runs: bool = False  # the numbers are of whole runs, as the clients printed them
     made_elsewhere: bool = False  # it was uploaded: nobody here saw its clients end
     hosts: tuple[HostSamples, ...] = ()  # within the window

@@ -30,6 +30,7 @@ class Surroundings:
     probe: ClientProbe | None = None
     cluster: ClusterFacts = field(default_factory=ClusterFacts)
     durability: Mapping[str, object] = field(default_factory=dict)
+    mode_properties: Mapping[str, str] = field(default_factory=dict)
     made_elsewhere: bool = False
     hosts: tuple[HostSamples, ...] = ()  # of the whole run
 
@@ -154,7 +155,7 @@ def _merged_client(client: MergedClient, known: Surroundings) -> ClientFacts:
         init_s=client.init_s,
         cleanup_s=client.cleanup_s,
         truncated=client.truncated,
-        **_beside(client.number, known),
+        **_beside(client, known),
     )
 
 
@@ -173,18 +174,20 @@ def _summarised_client(client: SummarisedClient, known: Surroundings) -> ClientF
         printed_counts=client.printed_counts,
         cleanup_s=client.cleanup_s,
         truncated=not client.complete,
-        **{**_beside(client.number, known), "gc_share": client.gc_share},
+        **_beside(client, known),
     )
 
 
-def _beside(number: int, known: Surroundings) -> dict[str, Any]:
-    """What is known of one client beside its output."""
+def _beside(client: MergedClient | SummarisedClient, known: Surroundings) -> dict[str, Any]:
+    """What is known of one client beside its numbers."""
+    number, evidence = client.number, client.evidence
     return {
         "machine": known.machines.get(number, ""),
         "cpu_percent": known.cpu_percent.get(number),
         "cores": known.cores.get(number),
-        "gc_share": known.gc_shares.get(number),
+        "gc_share": known.gc_shares.get(number, evidence.gc_share if evidence is not None else None),
         "clock_offset_s": known.clock_offsets_s.get(number),
+        "evidence": evidence,
     }
 
 
@@ -196,6 +199,7 @@ def _around(known: Surroundings) -> dict[str, Any]:
         "probe": known.probe,
         "cluster": known.cluster,
         "durability": known.durability,
+        "mode_properties": known.mode_properties,
         "made_elsewhere": known.made_elsewhere,
     }
 

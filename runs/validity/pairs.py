@@ -7,15 +7,13 @@ from typing import Final, Literal
 
 from benchsite.formatting import exact, percent, significant
 from runs.catalog.durability import Durability, same_class
-from runs.validity.environment import complaints_about
+from runs.validity.environment import KEY_BYTES, complaints_about
 from runs.validity.facts import ClusterFacts
 from runs.validity.profile import Profile
 from runs.validity.results import TITLES, CheckResult, not_assessed
 
 # What subtracting two shares leaves of their last digits.
 _ROUNDING: Final = 1e-9
-# YCSB's keys are "user" and up to nineteen digits.
-KEY_BYTES: Final = 23
 
 Fit = Literal["fits in memory", "borders on memory", "lives on disk"]
 

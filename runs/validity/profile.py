@@ -12,7 +12,7 @@ from runs.validity.results import TITLES, CheckResult, Severity, at_most
 
 TEAM_THRESHOLD: Final = "(team threshold)"
 # Shares are fractions (0.02 is 2 %) and are shown in per cent; the rest is shown as it is.
-Unit = Literal["share", "s", "count", "factor", "ops/s"]
+Unit = Literal["share", "s", "count", "factor", "ops/s", "MiB"]
 
 
 def _threshold(check_id: str, unit: Unit, default: float, says: str, least: float = 0.0, most: float = 1e9) -> float:
@@ -53,6 +53,7 @@ class Profile:
     errors_reject: float = _threshold("V07", "share", 0.01, "of the operations failed rejects", most=1)
     mix_points: float = _threshold("V08", "share", 0.01, "of all operations an operation's share may be off", most=1)
     mix_sigmas: float = _threshold("V08", "factor", 4.0, "standard deviations it may be off, if that is more")
+    mix_reject: float = _threshold("V08", "share", 0.05, "of the operations in a window off rejects", most=1)
     mix_expected_least: float = _threshold("V08", "count", 10.0, "expected operations make none of them a loss", 1)
     target_info: float = _threshold("V09", "share", 0.98, "of the target reached: less is marginal", most=1)
     target_warn: float = _threshold("V09", "share", 0.95, "of the target reached: less is not sustained", most=1)
@@ -85,6 +86,7 @@ class Profile:
     interference_reject: float = _threshold(
         "V25", "share", 0.25, "of the cores used by others on average rejects", most=1
     )
+    cpu_cache_mib: float = _threshold("V30", "MiB", 64.0, "on each node or less fit a CPU's cache")
 
     window_short: Severity = "reject"  # what E01 says of a shorter window
     # How severe a check may become at most under this purpose.
@@ -141,6 +143,7 @@ _SHARED_MACHINE: Final[Mapping[str, Severity]] = {
     "V15": "warn",
     "V24": "info",
     "V25": "warn",
+    "V30": "info",
 }
 _SHOWN: Final = replace(
     _MEASURED,

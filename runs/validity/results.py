@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypedDict
 
 Severity = Literal["pass", "info", "warn", "reject", "not_assessed"]
 Verdict = Literal["pass", "warn", "reject"]
@@ -36,6 +36,10 @@ TITLES: Final[Mapping[str, str]] = {
     "V24": "Environment",
     "V25": "Interference",
     "V26": "Shape of the ladder",
+    "V27": "Clients distinct",
+    "V28": "Clients alike",
+    "V29": "Client messages",
+    "V30": "Data set size",
 }
 _ORDER: Final[tuple[Severity, ...]] = ("not_assessed", "pass", "info", "warn", "reject")
 
@@ -44,7 +48,7 @@ _ORDER: Final[tuple[Severity, ...]] = ("not_assessed", "pass", "info", "warn", "
 class CheckResult:
     """One finding. `measured` and `threshold` are short texts with units; `message` is one sentence in plain words."""
 
-    check_id: str  # V01 .. V26 or E01
+    check_id: str  # V01 .. V30 or E01
     severity: Severity
     title: str
     measured: str
@@ -78,5 +82,23 @@ def worst_of(severities: Iterable[Severity]) -> Severity:
 
 def worst(results: Iterable[CheckResult]) -> Verdict:
     """The verdict of a run. Infos and checks without their data change nothing."""
-    severity = worst_of(result.severity for result in results)
-    return severity if severity in ("warn", "reject") else "pass"
+    return verdict_of(result.severity for result in results)["verdict"]
+
+
+class JudgedColumns(TypedDict):
+    """What a run's row copies of its findings."""
+
+    verdict: Verdict
+    checks: int  # that apply to the run
+    checks_assessed: int  # of them: those that had their data
+
+
+def verdict_of(severities: Iterable[Severity]) -> JudgedColumns:
+    """The verdict of findings with these severities, and how many of them are more than a missing fact."""
+    known = list(severities)
+    severity = worst_of(known)
+    return {
+        "verdict": severity if severity in ("warn", "reject") else "pass",
+        "checks": len(known),
+        "checks_assessed": len(known) - known.count("not_assessed"),
+    }

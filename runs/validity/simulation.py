@@ -13,7 +13,11 @@ import numpy as np
 
 from runs.measures.omission import throttled_thread
 from runs.validity import ClientFacts, OperationFacts, OverTime, RunFacts, judge_run, profile
+from runs.ycsb.copies import find_copies, numbers_of
+from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Floats
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.readers.results import ReadRun
 
 Random = np.random.Generator
 SEED: Final = 20_260
@@ -159,6 +163,44 @@ def _clients(random: Random, slowest: float) -> RunFacts:
     return _run(clients=clients, clients_expected=4)
 
 
+def _copied(random: Random, digits: int) -> RunFacts:
+    """Two clients of 60 s at a target of 1,000 ops/s each; the second is the first with so many digits changed, or,
+    below 0, another client.
+    """
+    first = _client_output(random)
+    second = _client_output(random) if digits < 0 else _with_changes(random, first, digits)
+    copies = find_copies({number: numbers_of(run, ()) for number, run in enumerate((first, second))})
+    clients = tuple(ClientFacts(number, evidence=ClientEvidence(copy_of=copies.get(number))) for number in range(2))
+    return _run(clients=clients, clients_expected=2)
+
+
+def _client_output(random: Random) -> ReadRun:
+    """The summary of 60,000 reads and updates, as YCSB rounds it."""
+    reads = int(random.binomial(60_000, 0.5))
+    operations = {}
+    for name, count in (("READ", reads), ("UPDATE", 60_000 - reads)):
+        values = np.floor(random.lognormal(6.0, 0.4, count))
+        p95, p99 = np.percentile(values, (95, 99), method="higher")
+        operations[name] = ReadOperation(
+            count=count, mean_us=float(values.mean()), min_us=float(values.min()), max_us=float(values.max()),
+            percentiles_us={"95": float(p95), "99": float(p99)},
+        )  # fmt: skip
+    runtime_ms = float(random.integers(60_000, 60_040))
+    return ReadRun("ycsb-text", "measure", runtime_ms, 60_000 / runtime_ms * 1000, operations=operations)
+
+
+def _with_changes(random: Random, run: ReadRun, digits: int) -> ReadRun:
+    """The same run with one digit changed in each of so many of its means, maxima and counts."""
+    operations = dict(run.operations)
+    fields = [(name, field) for name in operations for field in ("mean_us", "max_us", "count")]
+    for at in random.permutation(len(fields))[:digits]:
+        name, field = fields[at]
+        value = getattr(operations[name], field)
+        changes = {field: type(value)(value + 10 ** int(random.integers(0, 3)))}
+        operations[name] = replace(operations[name], **changes)
+    return replace(run, operations=operations)
+
+
 def _threads(random: Random, stated: int) -> RunFacts:
     """Eight threads in a closed loop, 60 s of service times of 200 ms on average, said to be of `stated` threads."""
     service = random.exponential(200_000.0, (8, 600))
@@ -194,4 +236,7 @@ CASES: Final[tuple[Case, ...]] = (
     Case("V13", "nothing for 2 s", False, 0.99, lambda random: _counted(random, 1000.0, 2)),
     Case("V15", "4 equal clients, 5,000 operations each", True, 0.01, lambda random: _clients(random, 1.0)),
     Case("V15", "one of 4 clients at 70 %", False, 0.99, lambda random: _clients(random, 0.70)),
+    Case("V27", "2 clients at one target, 60,000 operations each", True, 0.001, lambda random: _copied(random, -1)),
+    Case("V27", "one client twice, 1 digit changed", False, 0.999, lambda random: _copied(random, 1)),
+    Case("V27", "one client twice, 4 digits changed", False, 0.95, lambda random: _copied(random, 4)),
 )

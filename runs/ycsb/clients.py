@@ -4,8 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from runs.ycsb.copies import find_copies, numbers_of
+from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.grouping import ClientFiles, RunFiles, group
 from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.hints import durability_of, stated_options, workload_of
 from runs.ycsb.merge import merge
 from runs.ycsb.merged import ClientOutput, MergedRun, Phase
 from runs.ycsb.names import parse_name
@@ -15,10 +18,23 @@ from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.stated import is_response
 from runs.ycsb.summarised import SummarisedRun, SummaryClient, summarise
 from runs.ycsb.summary import Summary
+from runs.ycsb.symptoms import describe
 
-__all__ = ["ClientFiles", "RunFiles", "group", "merge_files", "merge_run", "output_of", "stated_by_logs"]
+__all__ = [
+    "ClientFiles",
+    "RunFiles",
+    "evidence_of",
+    "group",
+    "merge_files",
+    "merge_run",
+    "output_of",
+    "stated_by_logs",
+    "with_evidence",
+]
 
 _PERCENTILES: Final = (50.0, 95.0, 99.0, 99.9)
+# What a client's JVM prints of itself, in percent of its run time.
+_COLLECTING: Final = "TOTAL_GC_TIME_% Time(%)"
 
 
 def merge_files(files: Sequence[ReadFile]) -> tuple[MergedRun | SummarisedRun, ...]:
@@ -39,12 +55,46 @@ def merge_run(
         # What a single client states of itself is no bound.
         bounds = (f"The percentiles are bounds: {'; '.join(lacking)}.",) if len(run.clients) > 1 else ()
         notes = (*bounds, *run.notes)
-        return summarise([_summary_client(client) for client in run.clients], notes=notes)
+        summarised = summarise([_summary_client(client) for client in run.clients], notes=notes)
+        evidence = evidence_of(run.clients)
+        clients = tuple(replace(client, evidence=evidence[client.number]) for client in summarised.clients)
+        return replace(summarised, clients=clients)
     outputs = [output_of(client) for client in run.clients]
     phase: Phase = run.phase or "measure"
     if not entire:
-        return merge(outputs, warmup_s=warmup_s, measure_s=measure_s, phase=phase)
-    return replace(merge(outputs, warmup_s=0.0, phase="load"), phase=phase)
+        merged = merge(outputs, warmup_s=warmup_s, measure_s=measure_s, phase=phase)
+    else:
+        merged = replace(merge(outputs, warmup_s=0.0, phase="load"), phase=phase)
+    return with_evidence(merged, run.clients)
+
+
+def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRun:
+    """The run with what its clients' files say beside its numbers."""
+    evidence = evidence_of(clients)
+    return replace(
+        merged, clients=tuple(replace(client, evidence=evidence[client.number]) for client in merged.clients)
+    )
+
+
+def evidence_of(clients: Sequence[ClientFiles]) -> dict[int, ClientEvidence]:
+    """By client number."""
+    copies = find_copies({client.number: numbers_of(client.summary, client.logs) for client in clients})
+    return {client.number: _evidence(client, copies.get(client.number)) for client in clients}
+
+
+def _evidence(client: ClientFiles, copy_of: int | None) -> ClientEvidence:
+    run = client.summary
+    if run is None:
+        return ClientEvidence(copy_of=copy_of)
+    options = stated_options(run)
+    collecting = run.process.get(_COLLECTING)
+    return ClientEvidence(
+        properties={**workload_of(options), **durability_of(options)},
+        has_messages=bool(run.command or run.status or run.symptoms),
+        messages=tuple(describe([symptom]) for symptom in run.symptoms),
+        gc_share=None if collecting is None else collecting / 100,
+        copy_of=copy_of,
+    )
 
 
 def _lacks(client: ClientFiles) -> str:

@@ -153,6 +153,7 @@ class _Draft:
     summaries: list[_Run] = field(default_factory=list)
     logs: list[_Item] = field(default_factory=list)
     statuses: list[_Item] = field(default_factory=list)
+    prefaces: list[_Item] = field(default_factory=list)
 
     def runs(self) -> list[_Run]:
         runs = [replace(run, names=list(run.names), logs=list(run.logs)) for run in self.summaries]
@@ -164,7 +165,7 @@ class _Draft:
             known = {log.operation for log in run.logs}
             run.logs += [log for log in _named(item.run) if log.operation not in known]
             run.names.append(item.name)
-        for item in self.statuses:
+        for item in [*self.statuses, *self.prefaces] if runs else ():
             run = _owner(item, runs)
             run.summary = _joined(run.summary, item.run)
             run.names.append(item.name)
@@ -196,6 +197,11 @@ def _drafts(files: Sequence[ReadFile], *, once: bool) -> tuple[dict[str, _Draft]
                 draft.statuses.append(item)
             else:
                 draft.summaries.append(_Run(position, [file.name], run, list(_named(run))))
+        if file.preface is not None:
+            position += 1
+            key, phase = _key(file.name, file.preface)
+            item = _Item(position, file.name, file.preface, phase)
+            drafts.setdefault(key, _Draft()).prefaces.append(item)
         names[file.name] += 1
     _adopt(drafts)
     return drafts, tuple(notes)
@@ -255,6 +261,7 @@ def _adopt(drafts: dict[str, _Draft]) -> None:
         if len(fitting) == 1:
             fitting[0].logs += draft.logs
             fitting[0].statuses += draft.statuses
+            fitting[0].prefaces += draft.prefaces
             del drafts[key]
 
 

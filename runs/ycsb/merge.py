@@ -173,6 +173,7 @@ def _client(
         cleanup_s=None if cleanup is None or cleanup.max_us is None else cleanup.max_us / 1e6,
         truncated=said.truncated,
         threads=said.threads,
+        evidence=said.evidence,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.batches import Batches
+from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Intervals, Timeline
@@ -24,6 +25,7 @@ class ClientStatement:
     threads: int | None = None
     truncated: bool = False  # a log broke off in the middle of a line
     response_only: bool = False  # measurement.interval=intended alone: plain names are response times
+    evidence: ClientEvidence | None = None
 
     @property
     def printed_counts(self) -> dict[str, int] | None:
@@ -112,6 +114,7 @@ class MergedClient:
     cleanup_s: float | None = None
     truncated: bool = False  # a log broke off in the middle of a line
     threads: int | None = None
+    evidence: ClientEvidence | None = None  # of an upload
 
 
 @dataclass(frozen=True, slots=True)

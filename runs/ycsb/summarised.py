@@ -15,6 +15,7 @@ from typing import Final, Literal
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
 from runs.ycsb.contradictions import bucket_contradiction
+from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.intervals import Intervals
 from runs.ycsb.merged import MissingClient, Phase, Window
 from runs.ycsb.names import LatencyKind
@@ -87,8 +88,8 @@ class SummarisedClient:
     cleanup_s: float | None = None
     complete: bool = True
     format: Format | None = None
-    gc_share: float | None = None  # of its run time, collecting garbage
     status_interval_s: float | None = None  # how far apart its status lines are
+    evidence: ClientEvidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +131,6 @@ class SummarisedRun:
         return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
 
 
-# What a client's JVM prints of itself, in percent of its run time.
-_COLLECTING: Final = "TOTAL_GC_TIME_% Time(%)"
 _NO_RESULT: Final = "it left neither a result nor a status line that counts an operation"
 
 
@@ -260,7 +259,6 @@ class _Part:
 
     def client(self) -> SummarisedClient:
         run, progress = self.run, self.progress
-        collecting = run.process.get(_COLLECTING)
         dated = progress if progress is not None and progress.is_dated else None
         return SummarisedClient(
             number=self.number,
@@ -277,7 +275,6 @@ class _Part:
             cleanup_s=bookkeeping_s(run.operations),
             complete=run.complete,
             format=run.format,
-            gc_share=None if collecting is None else collecting / 100,
             status_interval_s=progress.interval_s if progress is not None else None,
         )
 

@@ -21,6 +21,7 @@ from runs.validity import (
     profile,
     worst,
 )
+from runs.ycsb.evidence import ClientEvidence
 
 MEASURED = profile("measured")
 P = {50.0: 900.0, 90.0: 1100.0, 95.0: 1200.0, 99.0: 1500.0, 99.9: 3000.0, 99.99: 5000.0}
@@ -97,8 +98,8 @@ def facts(**changes: Any) -> RunFacts:
         longest_us=16 * 90_000.0,
         returns={"OK": 600_000},
         proportions={"READ": 0.5, "UPDATE": 0.5},
-        recordcount=1000,
-        rows_loaded=1000,
+        recordcount=10_000_000,
+        rows_loaded=10_000_000,
         rate_ops_s=[1933.0 + (second % 7) for second in range(300)],
         over_time=over_time(),
         properties={"readallfields": "true", "fieldcount": "10"},
@@ -124,7 +125,7 @@ def test_it_passes_a_good_run():
     assert {found.check_id: found.severity for found in results if found.severity != "pass"} == {}
     assert worst(results) == "pass"
     ids = [found.check_id for found in results]
-    always = "E01 V01 V03 V05 V06 V07 V08 V11 V12 V13 V14 V15 V16 V19 V21 V22 V23 V24 V25"
+    always = "E01 V01 V03 V05 V06 V07 V08 V11 V12 V13 V14 V15 V16 V19 V21 V22 V23 V24 V25 V30"
     assert ids == sorted(ids) == always.split()
 
 
@@ -135,6 +136,16 @@ def both(**changes: Any) -> tuple[ClientFacts, ...]:
 def read_bounded_at(bound_us):
     """A READ whose p99 of 10 ms has this upper bound."""
     return OperationFacts("READ", ok=20_000, percentiles_us={99.0: 10_000.0}, upper_bounds_us={99.0: bound_us})
+
+
+MAJORITY: dict[str, Any] = {
+    "durability": {"ack": "disk"},
+    "mode_properties": {"w": "majority", "journal": "false", "readPreference": "primary"},
+}
+
+
+def stated(first: dict[str, str], second: dict[str, str]) -> dict[str, Any]:
+    return {"clients": (client(0, evidence=ClientEvidence(first)), client(1, evidence=ClientEvidence(second)))}
 
 
 LATER_AND_LATER = [1000.0 + 2000.0 * second for second in range(300)]
@@ -183,7 +194,10 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("V08", {"proportions": {"READ": 0.52, "UPDATE": 0.48}}, "warn"),
     ("V08", {"proportions": {"READ": 0.509, "UPDATE": 0.491}}, "pass"),
     ("V08", {"proportions": {"READ": 0.5, "UPDATE": 0.495, "INSERT": 0.005}}, "warn"),
-    ("V08", {"proportions": {"READ": 1.0}}, "warn"),
+    ("V08", {"proportions": {"READ": 1.0}}, "reject"),
+    ("V08", {"proportions": {"READ": 0.56, "UPDATE": 0.44}}, "reject"),
+    ("V08", {"proportions": {"READ": 0.52, "UPDATE": 0.48}, "whole_runs": True}, "reject"),
+    ("V08", {"proportions": {"READ": 0.509, "UPDATE": 0.491}, "whole_runs": True}, "pass"),
     ("V08", {"proportions": None}, None),
     ("V09", {}, None),
     ("V09", {"target_ops_s": 1960.0}, "pass"),
@@ -203,10 +217,10 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("V15", {"clients": (client(0), client(1, throughput_ops_s=0.0))}, "reject"),
     ("V15", {"clients": (client(0), client(1, throughput_ops_s=484.0, threads=4))}, "pass"),
     ("V15", {"clients": (client(0),)}, None),
-    ("V19", {"rows_loaded": 999}, "reject"),
-    ("V19", {"rows_loaded": 1001}, "reject"),
-    ("V19", {"rows_loaded": 1001, "proportions": {"READ": 0.95, "INSERT": 0.05}}, "pass"),
-    ("V19", {"rows_loaded": 999, "proportions": {"READ": 0.95, "INSERT": 0.05}}, "reject"),
+    ("V19", {"rows_loaded": 9_999_999}, "reject"),
+    ("V19", {"rows_loaded": 10_000_001}, "reject"),
+    ("V19", {"rows_loaded": 10_000_001, "proportions": {"READ": 0.95, "INSERT": 0.05}}, "pass"),
+    ("V19", {"rows_loaded": 9_999_999, "proportions": {"READ": 0.95, "INSERT": 0.05}}, "reject"),
     ("V19", {"rows_loaded": None}, "not_assessed"),
     ("V22", {"operations": (OperationFacts("READ", ok=1, percentiles_us={50.0: 9.0, 99.0: 8.0}),)}, "reject"),
     ("V22", {"operations": (OperationFacts("READ", ok=1, max_us=5.0, percentiles_us={99.0: 8.0}),)}, "reject"),
@@ -262,7 +276,8 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("V13", {"operations": (OperationFacts("READ", ok=1, max_us=10.1e6),)}, "warn"),
     ("V13", {"operations": (OperationFacts("READ", ok=1, max_us=10.1e6),), "rate_ops_s": None}, "warn"),
     ("V13", {"over_time": over_time(resolution_s=10.0)}, "not_assessed"),
-    ("V14", {"clients": both(started_s=None)}, "not_assessed"),
+    ("V14", {"clients": both(started_s=None)}, "warn"),
+    ("V14", {"clients": (client(0), client(1, ended_s=None, runtime_ms=200_000.0))}, "warn"),
     ("V15", {"clients": both(throughput_ops_s=None)}, "not_assessed"),
     ("V16", {"clients": (client(0), client(1, clock_offset_s=-0.05))}, "pass"),
     ("V16", {"clients": (client(0), client(1, clock_offset_s=-0.051))}, "warn"),
@@ -270,6 +285,35 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("V20", {"durability": {"ack": "none"}}, "warn"),
     ("V20", {"durability": {"ack": "none"}, "proportions": {"READ": 1.0}}, None),
     ("V20", {"durability": {"ack": "memory"}}, None),
+    ("V20", MAJORITY | {"clients": both(evidence=ClientEvidence({"w": "0"}))}, "reject"),
+    ("V20", MAJORITY | {"clients": (client(0), client(1, evidence=ClientEvidence({"w": "1"})))}, "reject"),
+    ("V20", MAJORITY | {"clients": both(evidence=ClientEvidence({"w": "Majority"}))}, "pass"),
+    ("V20", MAJORITY | {"clients": both(evidence=ClientEvidence({"w": "majority", "journal": "true"}))}, "pass"),
+    ("V20", MAJORITY | {"clients": both(evidence=ClientEvidence({"readPreference": "nearest"}))}, "warn"),
+    ("V20", MAJORITY | {"clients": both(evidence=ClientEvidence())}, "not_assessed"),
+    ("V20", MAJORITY, None),
+    (
+        "V27",
+        {"clients": (client(0), client(1, evidence=ClientEvidence(copy_of=0)))},
+        "reject",
+    ),
+    ("V27", {"clients": both(evidence=ClientEvidence())}, "pass"),
+    ("V27", {"clients": (client(0, evidence=ClientEvidence()),), "clients_expected": 1}, None),
+    ("V28", stated({"recordcount": "1000"}, {"recordcount": "2000"}), "reject"),
+    ("V28", stated({"requestdistribution": "zipfian"}, {"requestdistribution": "uniform"}), "reject"),
+    ("V28", stated({"readproportion": "0.5"}, {"readproportion": " .50"}), "pass"),
+    ("V28", stated({"recordcount": "1000"}, {"w": "1"}), "not_assessed"),
+    ("V29", {"clients": both(evidence=ClientEvidence(has_messages=True))}, "pass"),
+    ("V29", {"clients": both(evidence=ClientEvidence())}, "not_assessed"),
+    (
+        "V29",
+        {"clients": both(evidence=ClientEvidence(messages=["An exception was thrown: IOException"]))},
+        "warn",
+    ),
+    ("V30", {"recordcount": 65_000}, "warn"),
+    ("V30", {"recordcount": 66_000}, "pass"),
+    ("V30", {"recordcount": 66_000, "cluster": ClusterFacts(nodes=3, replication_factor=1)}, "warn"),
+    ("V30", {"recordcount": None}, "not_assessed"),
     ("V21", {"cluster": ClusterFacts(nodes=1, machines=({"nic_bits_per_s": 7_000_000},))}, "reject"),
     ("V21", {"cluster": ClusterFacts(nodes=1, machines=({"nic_bits_per_s": {"value": "9000000"}},))}, "pass"),
     ("V21", {"cluster": ClusterFacts(nodes=1, machines=({"nic_bits_per_s": 7_000_000},)), **ONE_FIELD}, "pass"),

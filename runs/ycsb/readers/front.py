@@ -56,7 +56,8 @@ def _read(member: Member) -> ReadFile:
         raise
     except UnreadableFile as error:
         return ReadFile(member.name, error=str(error), size=member.size)
-    runs = front.done()
+    read = front.done()
+    runs = tuple(run for run in read if run.has_results)
     if runs and member.damage is not None:
         doubtful = runs if member.damage.is_doubtful else runs[-1:]
         runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
@@ -67,6 +68,7 @@ def _read(member: Member) -> ReadFile:
         error=None if runs else refusal(front.lines, front.closest, front.format),
         warnings=member.notes,
         runs=runs,
+        preface=None if runs else next(iter(read), None),
         size=member.size,
     )
 

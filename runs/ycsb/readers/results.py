@@ -80,6 +80,12 @@ class ReadRun:
     first_line: int = 1
     last_line: int = 1
 
+    @property
+    def has_results(self) -> bool:
+        """Whether anything was measured; a client's standard error may hold its command line and messages alone."""
+        overall = self.runtime_ms is not None or self.throughput_ops_s is not None
+        return overall or bool(self.operations or self.status or self.logs)
+
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
@@ -91,4 +97,5 @@ class ReadFile:
     error: str | None = None
     warnings: tuple[Note, ...] = ()
     runs: tuple[ReadRun, ...] = ()
+    preface: ReadRun | None = None  # without any result: the command line and the messages of a client
     size: int = 0  # bytes, unpacked

@@ -206,6 +206,7 @@ class Segments:
     # --- the result ----------------------------------------------------------------------------------------------
 
     def done(self, run_format: Format) -> list[ReadRun]:
+        """The runs; of a writer without any result, what it says of itself, which another file's results may be of."""
         self.settle()
         self._next(self._run.last_line)
         found: list[RunDraft] = []
@@ -218,6 +219,8 @@ class Segments:
                 earlier.adopt(run)
             elif run.has_results:
                 found.append(run)
+        if not found:
+            found = [run for run in self._ended if run.preamble or run.symptoms.found()][-1:]
         return _without_repeated([run.done(run_format, self.source) for run in found])
 
 

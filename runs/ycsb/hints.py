@@ -10,12 +10,34 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Final
+from urllib.parse import parse_qsl
 
 from runs.ycsb.properties import CORE_WORKLOADS, WORKLOAD_PROPERTIES
 from runs.ycsb.readers.results import ReadRun
 
 _OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-P": "file"}
 _LETTER: Final = re.compile(r"workload_?([a-f])(?![a-z])", re.IGNORECASE)
+# Options that decide what a write or a read waits for, and the name that a durability mode of the catalog has for each.
+_DURABILITY: Final = {
+    name: name
+    for name in (
+        "cassandra.readconsistencylevel", "cassandra.writeconsistencylevel", "clientbuffering", "couchbase.persistTo",
+        "couchbase.replicateTo", "couchbase.syncMutationResponse", "durability", "jdbc.autocommit",
+        "memcached.checkOperationStatus", "postgresql.synchronous_commit", "redis.wait.replicas",
+    )
+} | {
+    "couchbase.checkFutures": "couchbase.syncMutationResponse",
+    "mongodb.readPreference": "readPreference",
+}  # fmt: skip
+# Options of mongodb.url, whose names have no case, and the words of mongodb.writeConcern.
+_MONGODB_URL: Final = {
+    "w": "w", "j": "journal", "journal": "journal", "readconcernlevel": "readConcernLevel",
+    "readpreference": "readPreference",
+}  # fmt: skip
+_WRITE_CONCERNS: Final[Mapping[str, Mapping[str, str]]] = {
+    "errors_ignored": {"w": "0"}, "unacknowledged": {"w": "0"}, "acknowledged": {"w": "1"},
+    "journaled": {"w": "1", "journal": "true"}, "replica_acknowledged": {"w": "2"}, "majority": {"w": "majority"},
+}  # fmt: skip
 LARGEST: Final = 2_147_483_647
 LONGEST_COMMAND: Final = 50_000  # characters
 LONGEST: Final = 500  # characters of what is looked at
@@ -36,22 +58,37 @@ class Hints:
 
 def hints_of(clients: Sequence[ReadRun]) -> Hints:
     """The plan of one run by what its clients were told."""
-    told = [_told(run) for run in clients]
+    told = [stated_options(run) for run in clients]
     first = told[0] if told else {}
-    properties = {name: value for name, value in first.items() if name in WORKLOAD_PROPERTIES}
-    letter = _letter(first.get("file", ""))
+    properties = workload_of(first)
     return Hints(
         threads=_total(_threads(run, of_run) for run, of_run in zip(clients, told, strict=True)),
         target_ops_s=_total(_whole(of_run.get("target", "")) for of_run in told) or None,
         records=_whole(properties.get("recordcount", "")),
-        letter=letter,
+        letter=_letter(first.get("file", "")),
         binding=first.get("db", ""),
         connection={name: value for name, value in first.items() if name == "db.url"},
-        properties={**_mix(letter), **properties},
+        properties=properties,
     )
 
 
-def _told(run: ReadRun) -> dict[str, str]:
+def workload_of(options: Mapping[str, str]) -> dict[str, str]:
+    """What a client's options say of its workload, by its properties or as one of YCSB's own workload files."""
+    stated = {name: value for name, value in options.items() if name in WORKLOAD_PROPERTIES}
+    return {**_mix(_letter(options.get("file", ""))), **stated}
+
+
+def durability_of(options: Mapping[str, str]) -> dict[str, str]:
+    """What a client's options say of its durability mode, by the names that the catalog's modes have for it."""
+    known = {mode_name: options[name] for name, mode_name in _DURABILITY.items() if name in options}
+    known |= _WRITE_CONCERNS.get(options.get("mongodb.writeConcern", "").lower(), {})
+    for name, value in parse_qsl(options.get("mongodb.url", "").partition("?")[2]):
+        if name.lower() in _MONGODB_URL:
+            known[_MONGODB_URL[name.lower()]] = value
+    return known
+
+
+def stated_options(run: ReadRun) -> dict[str, str]:
     """Every option and property of a client; what the command line says last counts, as in YCSB."""
     found = {name: value for name, value in run.properties.items() if len(value) <= LONGEST}
     words = [word for word in words_of(run.command) if len(word) <= LONGEST]

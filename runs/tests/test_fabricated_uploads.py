@@ -1,0 +1,213 @@
+"""Real outputs of two clients with one thing wrong: what an upload of them is told."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from runs.catalog import load_catalog
+from runs.recording.merging import merge_upload
+from runs.recording.uploaded import judge_by
+from runs.tests.importing import DATA
+from runs.uploading.at_once import Brought, read_at_once
+from runs.uploading.reading import runs_in
+from runs.uploading.stated import Stated, spec_of
+from runs.validity import CheckResult, profile, worst
+from runs.ycsb.clients import group, merge_files
+from runs.ycsb.properties import CORE_WORKLOADS
+from runs.ycsb.readers import read_file
+from runs.ycsb.readers.results import ReadFile
+
+Files = dict[str, str]
+COMMAND = (
+    "Command line: -db site.ycsb.db.MongoDbClient -P workloads/workloada -p recordcount=1000000 "
+    "-p mongodb.url=mongodb://db:27017/ycsb?w=majority&journal=true -threads 2 -s -t"
+)
+
+
+def real(*names: str, of: str = "two_clients") -> Files:
+    """These files of both clients, with a command line as stock YCSB prints it."""
+    files = {}
+    for number in (0, 1):
+        for path in sorted((DATA / of / str(number)).iterdir()):
+            if not names or path.name in names:
+                text = path.read_text()
+                files[f"client{number}/{path.name}"] = re.sub("Command line: .*", lambda _: COMMAND, text)
+    return files
+
+
+def changed(files: Files, name: str, old: str, new: str) -> Files:
+    """One file with `old` replaced, which must be in it."""
+    assert old in files[name], old
+    return {**files, name: files[name].replace(old, new)}
+
+
+def judged(files: Mapping[str, str], *, grouping: str = "told", **stated: Any) -> dict[str, CheckResult]:
+    """The findings of the only run in the files, stated as MongoDB in mode majority under workload A."""
+    reads = read_at_once([Brought(name, text.encode()) for name, text in files.items()])
+    (run,) = runs_in(reads, grouping)
+    properties = {**CORE_WORKLOADS["A"], "recordcount": "1000000", **stated.pop("properties", {})}
+    everything: Stated = {
+        "system": "mongodb", "system_name": "", "mode": "majority", "database": "MongoDB", "version": "7.0",
+        "replication_factor": 3, "workload": {"id": "", "name": "A", "short_name": "A", "properties": properties},
+        "purpose": "smoke", "hardware": "", "nodes": 3, "cores": None, "memory_gib": None,
+        "client_on_database_host": False, "warmup_s": 0, "sweep": "", "tags": [], "notes": "", "runs": [],
+    }  # fmt: skip
+    spec = spec_of(
+        {**everything, **stated},  # type: ignore[typeddict-item]
+        {"index": 0, "phase": "measure", "threads": 4, "target_ops_s": None, "repeat": None},
+        catalog=load_catalog(), upload_id="u", by="", files=list(files), clients=len(run.clients), version="0.17.0",
+        flavour="ycsb",
+    )  # fmt: skip
+    merged = merge_upload(run, reads, spec)
+    return {found.check_id: found for found in judge_by(profile(spec["purpose"]), spec, merged.merged, merged.series)}
+
+
+SUMMARIES = ("summary.txt",)
+WITH_STATUS = ("summary.txt", "stderr.txt")
+
+
+@pytest.mark.parametrize("names", [(), WITH_STATUS, ("summary.txt", "stderr.txt", "READ.hdr", "UPDATE.hdr")])
+def test_accepts_healthy_upload(names: tuple[str, ...]):
+    """Also where CLEANUP has no histogram log."""
+    findings = judged(real(*names))
+    assert worst(findings.values()) != "reject", findings
+    expected = {"V08": "pass", "V20": "pass", "V23": "pass", "V27": "pass", "V28": "pass", "V29": "pass"}
+    assert {check_id: findings[check_id].severity for check_id in expected} == expected
+
+
+@pytest.mark.parametrize("names", [(), SUMMARIES, WITH_STATUS], ids=["logs", "summaries", "status lines"])
+def test_rejects_same_client_twice(names: tuple[str, ...]):
+    files = real(*names)
+    files |= {name.replace("client0", "client1"): text for name, text in files.items() if name.startswith("client0")}
+    findings = judged(files, grouping="together")
+    assert findings["V27"].severity == "reject"
+    assert "client 1 has the numbers of client 0" in findings["V27"].message.lower()
+
+
+def one_digit_changed(text: str) -> list[str]:
+    """The summary with another digit in each of its lines in turn."""
+    lines = text.splitlines()
+    return [
+        "\n".join([*lines[:at], re.sub(r"\d$", lambda digit: str((int(digit[0]) + 3) % 10), line), *lines[at + 1 :]])
+        for at, line in enumerate(lines)
+        if re.search(r", [\d.]+$", line) and "CLEANUP" not in line
+    ]  # fmt: skip
+
+
+def test_rejects_same_client_with_changed_digit():
+    files = real(*SUMMARIES)
+    variants = one_digit_changed(files["client0/summary.txt"])
+    assert len(variants) > 30
+    for variant in variants[::4]:
+        findings = judged({**files, "client1/summary.txt": variant + "\n"}, grouping="together")
+        assert findings["V27"].severity == "reject", variant
+
+
+def test_rejects_same_logs_begun_later():
+    files = real("READ.hdr", "UPDATE.hdr")
+    for name in ("READ.hdr", "UPDATE.hdr"):
+        start = re.search(r"StartTime: (\d+)", files[f"client0/{name}"])
+        assert start is not None
+        later = files[f"client0/{name}"].replace(start[1], str(int(start[1]) + 1))
+        files[f"client1/{name}"] = later
+    assert judged(files)["V27"].severity == "reject"
+
+
+@pytest.mark.parametrize("of", ["two_clients", "v1_target", "v2_target", "histogram", "load", "go_ycsb/plain"])
+def test_keeps_real_clients_apart(of: str):
+    """Neither their logs nor their summaries alone look like copies."""
+    for is_log in (True, False):
+        paths = [
+            path for path in sorted((DATA / of).rglob("*")) if path.is_file() and (path.suffix == ".hdr") == is_log
+        ]
+        read: list[ReadFile] = []
+        for path in paths:
+            with path.open("rb") as stream:
+                read += read_file(str(path.relative_to(DATA / of)), stream)
+        if not read:
+            continue
+        (run,) = group(read)
+        assert len(run.clients) == 2
+        (merged,) = merge_files(read)
+        assert [client.evidence.copy_of for client in merged.clients if client.evidence] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("w=majority&journal=true", "w=0"), ("w=majority&journal=true", "W=1"), ("journal=true", "w=1")],
+)
+def test_rejects_mode_that_command_line_contradicts(old: str, new: str):
+    findings = judged(changed(real(*WITH_STATUS), "client1/stderr.txt", old, new))
+    assert findings["V20"].severity == "reject"
+    assert "w=" in findings["V20"].message
+
+
+def test_reads_write_concern_property():
+    url, own = "mongodb.url=mongodb://db:27017/ycsb?w=majority&journal=true", "mongodb.writeConcern=unacknowledged"
+    assert judged(changed(real(*WITH_STATUS), "client0/stderr.txt", url, own))["V20"].severity == "reject"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "recordcount=2000000",
+        "recordcount=1000000 -p requestdistribution=uniform",
+        "recordcount=1000000 -p readproportion=0.6",
+    ],
+)
+@pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
+def test_rejects_clients_of_different_workloads(new: str, names: tuple[str, ...]):
+    findings = judged(changed(real(*names), "client1/stderr.txt", "recordcount=1000000", new))
+    assert findings["V28"].severity == "reject"
+    assert "client 1 " in findings["V28"].message
+
+
+@pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
+def test_rejects_wrong_mix(names: tuple[str, ...]):
+    findings = judged(real(*names), properties={"readproportion": "0.95", "updateproportion": "0.05"})
+    assert findings["V08"].severity == "reject"
+
+
+@pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
+def test_warns_of_garbage_collection(names: tuple[str, ...]):
+    line = "[TOTAL_GC_TIME_%], Time(%), "
+    files = real(*names)
+    share = files["client0/summary.txt"].partition(line)[2].split()[0]
+    findings = judged(changed(files, "client0/summary.txt", line + share, line + "12.25"))
+    assert findings["V03"].severity == "warn"
+    assert "collecting garbage" in findings["V03"].message
+
+
+@pytest.mark.parametrize("names", [(), WITH_STATUS], ids=["logs", "summaries"])
+def test_warns_of_exceptions(names: tuple[str, ...]):
+    thrown = "Starting test.\njava.net.SocketTimeoutException: Read timed out\n\tat java.net.Socket.read(Socket.java)"
+    findings = judged(changed(real(*names), "client1/stderr.txt", "Starting test.", thrown))
+    assert findings["V29"].severity == "warn"
+    assert "SocketTimeoutException" in findings["V29"].message
+
+
+def test_reads_exceptions_beside_summary_without_status_lines():
+    """Standard error without -s has no results of its own, but it is this client's."""
+    files = real(*WITH_STATUS)
+    for name in ("client0/stderr.txt", "client1/stderr.txt"):
+        files[name] = "\n".join(line for line in files[name].splitlines() if " sec: " not in line) + "\n"
+    files["client1/stderr.txt"] += "java.lang.IllegalStateException: closed\n"
+    findings = judged(files)
+    assert findings["V29"].severity == "warn"
+    assert findings["V20"].severity == "pass"
+
+
+def test_warns_of_client_without_status_lines():
+    files = real(*WITH_STATUS)
+    del files["client1/stderr.txt"]
+    findings = judged(files)
+    assert findings["V14"].severity == "warn"
+    assert "client 1" in findings["V14"].message
+
+
+def test_says_that_data_set_fits_cpu_cache():
+    assert (
+        judged(real(), properties={"recordcount": "10000"})["V30"].severity == "info"
+    )  # warn where numbers are claimed
