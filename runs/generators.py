@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from runs import client_lifecycle
@@ -20,18 +20,22 @@ def generator_key(generator_ids: Iterable[UUID | str]) -> str:
     return hashlib.md5(",".join(sorted(map(str, generator_ids))).encode(), usedforsecurity=False).hexdigest()
 
 
-def waited_for_in_vain(runs: Iterable[UUID]) -> dict[UUID, list[str]]:
-    """Run -> the names of its load generators that are silent, quarantined, were never seen, or are switched off. One
-    query.
+def unusable() -> QuerySet[LoadGenerator]:
+    """Those that are silent, quarantined, were never seen, or are switched off: no run starts on them.
 
     By PostgreSQL's clock alone, as liveness always is.
     """
-    links = Run.load_generators.through.objects.filter(run__in=list(runs)).filter(
-        Q(loadgenerator__enabled=False)
-        | Q(loadgenerator__quarantined_at__isnull=False)
-        | Q(loadgenerator__last_seen_at=None)
-        | Q(loadgenerator__last_seen_at__lt=Now() - SILENT_AFTER)
+    return LoadGenerator.objects.filter(
+        Q(enabled=False)
+        | Q(quarantined_at__isnull=False)
+        | Q(last_seen_at=None)
+        | Q(last_seen_at__lt=Now() - SILENT_AFTER)
     )
+
+
+def waited_for_in_vain(runs: Iterable[UUID]) -> dict[UUID, list[str]]:
+    """Run -> the names of its load generators that are unusable. One query."""
+    links = Run.load_generators.through.objects.filter(run__in=list(runs), loadgenerator__in=unusable())
     found: dict[UUID, list[str]] = {}
     for run, name in links.order_by("loadgenerator__name").values_list("run_id", "loadgenerator__name"):
         found.setdefault(run, []).append(name)

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from runs import lifecycle
+from runs import generators, lifecycle
 from runs.conductor_slots import LOCAL, conductors_of
 from runs.models import Cluster, Conductor, Deployment, Run
 from runs.models.plan import Provisioner
@@ -97,7 +97,9 @@ def claim_run(conductor: Conductor) -> tuple[uuid.UUID, uuid.UUID] | None:
     clusters = Run.objects.filter(status=Status.DISPATCHED).order_by().values_list("cluster", flat=True).distinct()
     allowed = [cluster for cluster, some in conductors_of(list(clusters)).items() if conductor.pk in some]
     actor = f"conductor@{platform.node()}"
-    return lifecycle.claim_first(Run.objects.filter(cluster__in=allowed), actor, conductor) if allowed else None
+    # A run that was dispatched while the site was stopped must not fail because its load generators are still starting.
+    runs = Run.objects.filter(cluster__in=allowed).exclude(load_generators__in=generators.unusable())
+    return lifecycle.claim_first(runs, actor, conductor) if allowed else None
 
 
 def deployments_to_tidy(conductor: Conductor) -> list[uuid.UUID]:

@@ -8,20 +8,18 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Now
+from django.db.models import Exists, OuterRef, Subquery
 
 from benchsite.teams.models import Team
 from runs import client_lifecycle, generators, lifecycle
 from runs.conductor_slots import conductors_of, free_times
-from runs.models import Deployment, LoadGenerator, Node, Run
+from runs.models import Deployment, Node, Run
 from runs.models.run import Reason, Status
 from runs.retry import DATABASE_ERRORS
 from workers.choice import Candidate, choose, take_slot
 from workers.models import Lease
 
 log = logging.getLogger(__name__)
-GENERATOR_SILENT_AFTER = generators.SILENT_AFTER
 # Runs that need the same machines form a lane: one cluster with one set of load generators. Of each lane whose cluster
 # is idle the first run counts, passing over those whose load has not succeeded. Both steps read only the index
 # `run_lane`: the cost follows the number of lanes, not the length of the queue.
@@ -82,7 +80,7 @@ def _candidates() -> tuple[list[Candidate], datetime]:
     for cluster_id, machine_id in nodes.values_list("cluster_id", "machine_id"):
         machines[cluster_id].add(machine_id)
     conductors = conductors_of({head[1] for head in heads})
-    unusable = set(_unusable_generators().values_list("pk", flat=True))
+    unusable = set(generators.unusable().values_list("pk", flat=True))
     waiting_in_vain = set()
     links = Run.load_generators.through.objects.filter(run__in=[head[0] for head in heads])
     for run_id, generator_id, machine_id in links.values_list("run", "loadgenerator", "loadgenerator__machine"):
@@ -97,16 +95,6 @@ def _candidates() -> tuple[list[Candidate], datetime]:
         for run_id, cluster_id, team_id, priority, created_at, position, expected_s, reserved_at, _ in heads
         if run_id not in waiting_in_vain and cluster_id in conductors
     ], heads[0][-1]  # fmt: skip
-
-
-def _unusable_generators() -> QuerySet[LoadGenerator]:
-    """Those that are silent, quarantined or switched off: no run starts on them."""
-    return LoadGenerator.objects.filter(
-        Q(enabled=False)
-        | Q(quarantined_at__isnull=False)
-        | Q(last_seen_at__isnull=True)
-        | Q(last_seen_at__lt=Now() - GENERATOR_SILENT_AFTER)
-    )
 
 
 def _busy() -> dict[uuid.UUID, datetime]:

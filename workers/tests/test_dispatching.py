@@ -6,7 +6,6 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
-from benchsite.components import generator_environment
 from benchsite.teams.models import new_id
 from runs import lifecycle
 from runs.models import Deployment, LoadGenerator, Run
@@ -27,7 +26,6 @@ from runs.tests.factories import (
 )
 from workers import scheduling
 from workers.models import Lease
-from workers.registration import note_presence
 
 pytestmark = pytest.mark.django_db
 DIGEST = {"redis": "d" * 64}
@@ -91,15 +89,6 @@ def test_a_machine_is_never_leased_twice(matrix):
 def test_it_waits_for_a_silent_load_generator(matrix):
     LoadGenerator.objects.filter(pk=matrix.load_generators.first().pk).update(last_seen_at=Now() - timedelta(minutes=1))
     assert tick() == []
-
-
-def test_load_generator_that_is_being_started_gets_no_run(matrix):
-    """The last sign of life of a worker that was stopped seconds ago says nothing of the one that starts."""
-    name = matrix.load_generators.first().name
-    generator_environment(name, "http://127.0.0.1:1")
-    assert tick() == []
-    note_presence(name)
-    assert len(tick()) == 1
 
 
 def test_waits_for_active_run_of_cluster_with_other_nodes(matrix):
