@@ -30,16 +30,27 @@ SHOWN = (
 )  # fmt: skip
 ORDER = ("-priority", "created_at", "position")
 WAITING = """
-    SELECT id, cluster_id, generator_key, expected_s,
+    SELECT id, cluster_id, generator_key, matrix_id, expected_s,
            row_number() OVER (ORDER BY priority DESC, created_at, position) AS place
     FROM runs_run WHERE status = 'queued' AND source = 'scheduled'
 """
 PLACES = f"SELECT place, id FROM ({WAITING}) waiting WHERE id = ANY(%s) ORDER BY place"
 # Per lane: how long the runs from each shown place up to the next one take, how many they are, and one of them.
 WORK = f"""
-    SELECT width_bucket(place, %s::bigint[]) AS after, cluster_id, generator_key, sum(expected_s), count(*),
-           (array_agg(id))[1]
-    FROM ({WAITING}) waiting GROUP BY after, cluster_id, generator_key ORDER BY after
+    SELECT width_bucket(place, %s::bigint[]) AS after, cluster_id, generator_key,
+           sum(expected_s * coalesce(pace, 1)), count(*), (array_agg(id))[1]
+    FROM ({WAITING}) waiting LEFT JOIN unnest(%s::uuid[], %s::float8[]) AS paces (matrix_id, pace) USING (matrix_id)
+    GROUP BY after, cluster_id, generator_key ORDER BY after
+"""
+# Per matrix of the queue: how many times as long as planned its measured runs took, from dispatch to end; the median.
+PACES = """
+    SELECT matrix_id, percentile_cont(0.5) WITHIN GROUP (
+               ORDER BY extract(epoch FROM finished_at - coalesce(dispatched_at, started_at))::float8 / expected_s)
+    FROM runs_run
+    WHERE status = 'succeeded' AND phase = 'measure' AND source = 'scheduled' AND expected_s > 0 AND matrix_id IN (
+        SELECT matrix_id FROM runs_run
+        WHERE status IN ('queued', 'dispatched', 'running') AND source = 'scheduled')
+    GROUP BY matrix_id
 """
 Lane = tuple[UUID, str]
 
@@ -102,11 +113,14 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     """
     now = now or timezone.now()
     placed = _places(list(shown.values_list("pk", flat=True)))
-    work = _work([place for place, _ in placed])
+    paces = _paces()
+    work = _work([place for place, _ in placed], paces)
     active = Run.objects.filter(status__in=HOLDING).exclude(source=Run.Source.BY_HAND)
     holding = list(active.select_related("matrix").only(*SHOWN).order_by(*ORDER))
     placed_ids = {pk for _, pk in placed} - {run.pk for run in holding}
     waiting = waiting_runs().select_related("matrix").only(*SHOWN).order_by().in_bulk(placed_ids)
+    for run in [*holding, *waiting.values()]:
+        run.expected_s *= paces.get(run.matrix_id, 1.0)
     reserved = list(waiting_runs().filter(reserved_at__isnull=False).only("name", "team", "cluster", "generator_key"))
     representatives = {(cluster, key): run_id for _, cluster, key, _, _, run_id in work}
     representatives |= {_lane(run): run.pk for run in [*holding, *reserved, *waiting.values()]}
@@ -150,9 +164,15 @@ def _places(run_ids: list[UUID]) -> list[tuple[int, UUID]]:
         return cursor.fetchall() if run_ids else []
 
 
-def _work(places: list[int]) -> list[tuple[int, UUID, str, float, int, UUID]]:
+def _paces() -> dict[UUID | None, float]:
     with connection.cursor() as cursor:
-        cursor.execute(WORK, [places or [0]])
+        cursor.execute(PACES)
+        return dict(cursor.fetchall())
+
+
+def _work(places: list[int], paces: dict[UUID | None, float]) -> list[tuple[int, UUID, str, float, int, UUID]]:
+    with connection.cursor() as cursor:
+        cursor.execute(WORK, [places or [0], list(paces), list(paces.values())])
         rows: list[tuple[int, UUID, str, float, int, UUID]] = cursor.fetchall()
     return rows
 

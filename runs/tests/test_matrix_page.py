@@ -79,6 +79,17 @@ def test_a_cell_of_repeats_shows_the_median_of_those_that_count(sweep):
     assert cell.word == "4 of 4"
 
 
+def test_predicts_the_end_from_observed_durations(sweep):
+    """Runs planned for 10 s took 30 s, so two more take a minute."""
+    began = timezone.now() - dt.timedelta(minutes=5)
+    ended = began + dt.timedelta(seconds=30)
+    make_run(sweep, expected_s=10, started_at=began, dispatched_at=began, finished_at=ended)
+    for threads in (4, 8):
+        make_run(sweep, status="queued", threads=threads, expected_s=10)
+    left = page_of(sweep.matrix).progress.ends_at - timezone.now()
+    assert 55 < left.total_seconds() <= 60
+
+
 def test_cell_counts_the_repeats_that_succeeded(sweep):
     make_run(sweep, repeat=1, throughput=100.0)
     failed = make_run(sweep, repeat=2, status="failed")
