@@ -18,6 +18,7 @@ from reports.analysis.knee import Knee, power_knee
 from reports.analysis.points import Spread
 from reports.packing import Packed
 from runs.catalog.durability import ACKS
+from runs.validity import CheckResult, judge_ladder
 
 Kind = Literal["service", "response"]
 
@@ -110,6 +111,11 @@ class Point(Packed):
     @property
     def counts(self) -> bool:
         return self.standing is Standing.COUNTED
+
+    @property
+    def load(self) -> str:
+        """What it asked for: "4 threads", or its target."""
+        return f"{self.target_ops_s:,} ops/s" if self.target_ops_s else f"{self.threads} threads"
 
     def operation(self, name: str, kind: str = "service") -> Operation | None:
         return next((one for one in self.operations if one.operation == name and one.kind == kind), None)
@@ -290,6 +296,15 @@ class Curve:
     def ceiling(self) -> Ceiling | None:
         """Of the points that count; on a ladder of targets a rejected point is a target that failed or is not known."""
         return ceiling(self.counted_rungs + self._rejected_targets)
+
+    @cached_property
+    def shape(self) -> CheckResult:
+        """V26: whether one curve with at most one peak explains the rungs."""
+        by_load = sorted(self.counted, key=lambda point: (point.target_ops_s or 0, point.threads))
+        if len({point.target_ops_s for point in by_load}) not in (1, len(by_load)):
+            by_load = []  # Targets with several numbers of threads are no one ladder.
+        throughputs = [(point.load, point.throughput_ops_s) for point in by_load]
+        return judge_ladder([(load, spread.values or (spread.median,)) for load, spread in throughputs])
 
     @cached_property
     def latency_kind(self) -> Kind:

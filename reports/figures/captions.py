@@ -40,6 +40,10 @@ def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
         found.append(DEMONSTRATION)
     if sentence := machine_sentence(curves):
         found.append(sentence)
+    uneven = [f"{curve.label}: {curve.shape.message[:-1]}" for curve in curves if curve.shape.severity == "warn"]
+    if uneven:
+        more = f", and {len(uneven) - 1} more" if uneven[1:] else ""
+        found.append(f"Uneven ladder{more}: {uneven[0]}")
     return tuple(found)
 
 

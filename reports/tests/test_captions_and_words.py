@@ -30,6 +30,16 @@ def test_only_measured_and_soak_are_no_demonstration():
         assert notes_of([curve(), curve(purpose=purpose)]) == ("Demonstration: too short to publish",)
 
 
+def test_notes_name_the_rung_that_no_curve_explains():
+    uneven = curve(points=[point(2, 4971.0), point(4, 3490.0), point(16, 13589.0)])
+    assert uneven.shape.check_id == "V26"
+    (note,) = notes_of([curve(), uneven])
+    assert note.replace("\N{NARROW NO-BREAK SPACE}", " ").startswith(
+        "Uneven ladder: Redis 7.0 · always: 3.49k ops/s at 4 threads is below 4.97k ops/s at 2 threads"
+    )
+    assert notes_of([uneven, uneven])[0].startswith("Uneven ladder, and 1 more: ")
+
+
 def test_the_caption_says_n_window_kind_clients_mode_and_exclusions():
     text = caption([curve()], kind="service")
     for part in ("n = 1 run per point", "10\u202fs measured after 2\u202fs", "service time (from the call)"):

@@ -17,7 +17,7 @@ from reports.analysis.differences import differences
 from reports.analysis.noise import NoiseFloor
 from reports.analysis.pairs import PairFinding, pair_findings
 from reports.curves import STATISTICS, Curve, kind_of, operations_of
-from reports.figures.captions import DEMONSTRATION, machine_sentence
+from reports.figures.captions import notes_of
 from reports.figures.theme import LIGHT, databases_of, labels_of
 from reports.pages.against import Judging, against
 from reports.pages.choosing import chips, menus
@@ -284,7 +284,4 @@ def ceiling_rows(curves: Sequence[Curve]) -> list[CeilingRow]:
 
 def warnings(curves: Sequence[Curve]) -> list[str]:
     """What every reader has to know before believing the pictures."""
-    found = [f"{sentence}." for sentence in [machine_sentence(curves)] if sentence]
-    if any(not curve.publishable for curve in curves):
-        found.append(f"{DEMONSTRATION}.")
-    return found
+    return [f"{note}." for note in notes_of(curves)]

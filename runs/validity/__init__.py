@@ -6,6 +6,7 @@ from typing import Final
 from runs.validity import arithmetic, clients, concurrency, duration, environment, evidence, load, steadiness
 from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
 from runs.validity.gathering import Surroundings, facts_of, facts_of_summary
+from runs.validity.ladder import judge_ladder
 from runs.validity.pairs import SideFacts, judge_pair
 from runs.validity.profile import THRESHOLDS, Profile, profile
 from runs.validity.results import CheckResult, Severity, Verdict, verdict_of, worst
@@ -26,6 +27,7 @@ __all__ = [
     "Verdict",
     "facts_of",
     "facts_of_summary",
+    "judge_ladder",
     "judge_pair",
     "judge_run",
     "profile",

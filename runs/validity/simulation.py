@@ -5,14 +5,15 @@ Every case draws runs from a seeded generator and asks the check itself, with th
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from runs.measures.omission import throttled_thread
-from runs.validity import ClientFacts, OperationFacts, OverTime, RunFacts, judge_run, profile
+from runs.validity import ClientFacts, OperationFacts, OverTime, RunFacts, judge_ladder, judge_run, profile
 from runs.ycsb.copies import find_copies, numbers_of
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Floats
@@ -20,6 +21,7 @@ from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
 
 Random = np.random.Generator
+MadeUpLadder = list[tuple[str, list[float]]]  # what each rung asked for, and the throughput of its repeats
 SEED: Final = 20_260
 FIRES: Final = frozenset({"info", "warn", "reject"})
 
@@ -32,7 +34,7 @@ class Case:
     what: str
     healthy: bool
     limit: float
-    make: Callable[[Random], RunFacts]
+    make: Callable[[Random], RunFacts | MadeUpLadder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ def rates(runs: int, seed: int = SEED) -> Iterator[Rate]:
         random = np.random.default_rng([seed, number])
         fired = 0
         for _ in range(runs):
-            findings = judge_run(case.make(random), thresholds)
+            made = case.make(random)
+            findings = judge_run(made, thresholds) if isinstance(made, RunFacts) else [judge_ladder(made)]
             fired += any(found.check_id == case.check_id and found.severity in FIRES for found in findings)
         yield Rate(case, runs, fired / runs)
 
@@ -211,6 +214,33 @@ def _threads(random: Random, stated: int) -> RunFacts:
     return _run(threads=stated, window_s=60.0, clients=(client,), longest_us=longest)
 
 
+def _ladder(random: Random, truths: Sequence[Sequence[float]], variation: float, repeats: int) -> MadeUpLadder:
+    """Normal repeats of rungs whose true throughput is one of these, in 1,000 ops/s."""
+    truth = 1000 * np.array(truths[int(random.integers(len(truths)))])
+    drawn = truth[:, None] * (1 + variation * random.normal(size=(len(truth), repeats)))
+    return [(f"{2**i} threads", values.tolist()) for i, values in enumerate(drawn)]
+
+
+def _ladders() -> Iterator[Case]:
+    """Curves of one peak at most, then such with one rung that is too low."""
+    flat, rising, plateau = (5.0,) * 5, tuple(2.0**i for i in range(6)), (1.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0)
+    shapes = {
+        "flat": flat, "flat up to the last": (*flat, 15.0), "rising": rising, "up to a plateau": plateau,
+        "peaked": (1.0, 2.0, 4.0, 5.0, 4.5, 4.0),
+    }  # fmt: skip
+    for repeats in (1, 2, 3):
+        for name, truth in shapes.items():
+            make = partial(_ladder, truths=[truth], variation=0.05, repeats=repeats)
+            yield Case("V26", f"{name}, {len(truth)} rungs, n = {repeats}, CV 5 %", True, 0.05, make)
+        for variation in (0.01, 0.03):
+            make = partial(_ladder, truths=[*shapes.values()], variation=variation, repeats=repeats)
+            yield Case("V26", f"one of these, n = {repeats}, CV {100 * variation:.0f} %", True, 0.05, make)
+    for low, repeats, limit in ((0.7, 1, 0.95), (0.8, 1, 0.5), (0.8, 2, 0.95), (0.85, 3, 0.9)):
+        truth = (*plateau[:5], low * 5.0, *plateau[6:])
+        what = f"a rung of the plateau {100 * (1 - low):.0f} % low, n = {repeats}, CV 3 %"
+        yield Case("V26", what, False, limit, partial(_ladder, truths=[truth], variation=0.03, repeats=repeats))
+
+
 CASES: Final[tuple[Case, ...]] = (
     Case("V01", "8 threads, 60 s, service 200 ms", True, 0.01, lambda random: _threads(random, 8)),
     Case("V01", "the same, said to be 6 threads", False, 0.99, lambda random: _threads(random, 6)),
@@ -239,4 +269,5 @@ CASES: Final[tuple[Case, ...]] = (
     Case("V27", "2 clients at one target, 60,000 operations each", True, 0.001, lambda random: _copied(random, -1)),
     Case("V27", "one client twice, 1 digit changed", False, 0.999, lambda random: _copied(random, 1)),
     Case("V27", "one client twice, 4 digits changed", False, 0.95, lambda random: _copied(random, 4)),
+    *_ladders(),
 )
