@@ -379,6 +379,8 @@ def promise_of(record: Mapping[str, object]) -> str:
         loss = "may lose any"
     else:
         loss = f"may lose {exact(window)} s" if isinstance(window, int | float) and window else "loses none"
+        if isinstance(worst := record.get("worst_loss_window_s"), int | float):
+            loss += f", at worst {exact(worst)} s"
     return f"{ACK_SAYS.get(str(record.get('ack')), 'unknown')}{others}, {loss}"
 
 

@@ -63,7 +63,9 @@ def _loss(side: Side) -> str:
     if "loss_window_s" not in side.record:
         return UNKNOWN
     window = side.record["loss_window_s"]
-    return "without bound" if window is None else f"{formatting.exact(window)} s"
+    worst = side.record.get("worst_loss_window_s")
+    longer = f", at worst {formatting.exact(worst)} s" if worst else ""
+    return "without bound" if window is None else f"{formatting.exact(window)} s{longer}"
 
 
 def _window(side: Side) -> str:

@@ -50,7 +50,8 @@ class Durability:
     """What has happened when a write is acknowledged.
 
     `replicas_acked` counts the other copies that have answered, and `replica_ack` is what those had done.
-    `loss_window_s` is how many seconds of acknowledged writes one node's power failure may lose, None without bound.
+    `loss_window_s` is how many seconds of acknowledged writes one node's power failure typically loses, None without
+    bound; `worst_loss_window_s` how many where the server is late to force them to disk, None where none is known.
     """
 
     ack: Ack
@@ -58,6 +59,7 @@ class Durability:
     replica_ack: Ack
     reads: Reads
     loss_window_s: float | None
+    worst_loss_window_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.ack not in ACKS or self.replica_ack not in ACKS:
@@ -73,6 +75,9 @@ class Durability:
             raise ValueError("replica_ack says what other copies had done, but replicas_acked is 0")
         if self.loss_window_s is not None and not 0 <= self.loss_window_s < float("inf"):
             raise ValueError("loss_window_s is 0 or a number of seconds, or unbounded")
+        worst = self.worst_loss_window_s
+        if worst is not None and not (self.loss_window_s and self.loss_window_s < worst < float("inf")):
+            raise ValueError("worst_loss_window_s is a number of seconds above a loss_window_s that is not 0")
         if self.loss_window_s == 0 and self.ack != "disk" and not self._elsewhere:
             raise ValueError("loss_window_s is 0, but neither the disk nor another copy has the write")
 
@@ -102,9 +107,7 @@ class Durability:
     def from_dict(cls, record: Mapping[str, object]) -> "Durability":
         """The record that `as_dict` wrote. Raises ValueError for anything else."""
         try:
-            window = record["loss_window_s"]
-            if window is not None and (isinstance(window, bool) or not isinstance(window, int | float)):
-                raise ValueError("loss_window_s is a number of seconds, or nothing for unbounded")
+            window = _seconds("loss_window_s", record["loss_window_s"])
             replicas = record["replicas_acked"]
             if isinstance(replicas, bool) or not isinstance(replicas, int | str):
                 raise ValueError("replicas_acked is a number, quorum or all")
@@ -113,7 +116,8 @@ class Durability:
                 replicas_acked=cast(Replicas, replicas),
                 replica_ack=cast(Ack, record["replica_ack"]),
                 reads=cast(Reads, record["reads"]),
-                loss_window_s=None if window is None else float(window),
+                loss_window_s=window,
+                worst_loss_window_s=_seconds("worst_loss_window_s", record.get("worst_loss_window_s")),
             )
         except KeyError as error:
             raise ValueError(f"a durability record needs {error.args[0]}") from None
@@ -139,7 +143,16 @@ class Durability:
             return "A power failure of one node may lose any number of acknowledged writes."
         if self.loss_window_s == 0:
             return "A power failure of one node loses no acknowledged write."
-        return f"A power failure of one node may lose the last {exact(self.loss_window_s)} s of acknowledged writes."
+        worst = f", {exact(self.worst_loss_window_s)} s where the disk is slow" if self.worst_loss_window_s else ""
+        return f"A power failure of one node may lose the last {exact(self.loss_window_s)} s of acknowledged writes{worst}."
+
+
+def _seconds(name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} is a number of seconds, or nothing for unbounded")
+    return float(value)
 
 
 def same_class(a: Durability | None, b: Durability | None) -> bool | None:

@@ -216,6 +216,7 @@ def _durability(table: Table) -> Durability:
     with table:
         window = table.value("loss_window_s")
         record = {key: table.value(key) for key in ("ack", "replicas_acked", "replica_ack", "reads")}
+        record["worst_loss_window_s"] = table.value("worst_loss_window_s") if "worst_loss_window_s" in table else None
         try:
             return Durability.from_dict({**record, "loss_window_s": None if window == "unbounded" else window})
         except ValueError as error:

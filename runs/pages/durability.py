@@ -61,7 +61,9 @@ class ModeRow:
     @property
     def window(self) -> str:
         seconds = self.durability.loss_window_s
-        return "unbounded" if seconds is None else "0 s" if seconds == 0 else f"{formatting.exact(seconds)} s"
+        worst = self.durability.worst_loss_window_s
+        longer = f" (worst {formatting.exact(worst)} s)" if worst else ""
+        return "unbounded" if seconds is None else "0 s" if seconds == 0 else f"{formatting.exact(seconds)} s{longer}"
 
 
 def mode_rows(

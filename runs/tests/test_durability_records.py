@@ -45,6 +45,8 @@ def test_it_comes_back_from_json(changes):
         ({"replicas_acked": True}, "replicas_acked"),
         ({"replica_ack": "disk"}, "replicas_acked is 0"),
         ({"loss_window_s": -1}, "loss_window_s"),
+        ({"worst_loss_window_s": 3.9}, "worst_loss_window_s"),
+        ({"ack": "memory", "loss_window_s": 1.0, "worst_loss_window_s": 0.5}, "worst_loss_window_s"),
         ({"loss_window_s": float("nan")}, "loss_window_s"),
         ({"ack": "memory"}, "loss_window_s is 0"),
     ],
@@ -59,6 +61,7 @@ def test_it_refuses_contradictions(changes, complaint):
     [
         ({}, "forced to disk. A power failure of one node loses no acknowledged write."),
         ({"ack": "os_buffer", "loss_window_s": 1.0}, "may lose the last 1 s"),
+        ({"ack": "os_buffer", "loss_window_s": 1.0, "worst_loss_window_s": 3.9}, "3.9 s where the disk is slow"),
         ({"ack": "memory", "loss_window_s": None}, "any number of acknowledged writes"),
         ({"replicas_acked": 1, "replica_ack": "os_buffer"}, "one other copy has handed it to its operating system"),
         ({"replicas_acked": "quorum", "replica_ack": "disk"}, "a quorum of the copies has forced it to its disk"),

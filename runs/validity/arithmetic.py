@@ -50,8 +50,8 @@ def _averaged(facts: RunFacts) -> tuple[str, str] | None:
     if not names:
         return None
     return (
-        f"Percentiles of {', '.join(names)} are fractions of a microsecond, which YCSB never prints: they are means "
-        "over clients or runs, and no such number is a percentile.",
+        f"Counts or percentiles of {', '.join(names)} are fractions, which YCSB never prints: they are means over "
+        "clients or runs, and a mean of percentiles is no percentile.",
         "Bring the output of every client as it was printed.",
     )
 

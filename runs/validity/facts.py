@@ -27,7 +27,7 @@ class OperationFacts:
     upper_bounds_us: Mapping[float, float | None] | None = None  # of percentiles, with 99 %; None: no histograms
     resolution_us: float | None = None  # how coarse the percentiles are, where they are coarser than HdrHistogram
     contradiction: str = ""  # between its buckets and its other numbers, in words
-    averaged: bool = False  # its percentiles are fractions, which YCSB never prints
+    averaged: bool = False  # its counts or percentiles are fractions, which YCSB never prints
     # What the response time's p99 may have been: the service times, corrected for the load's schedule.
     response_estimated_us: float | None = None
 

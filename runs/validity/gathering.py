@@ -260,7 +260,7 @@ def _summarised_operation(operation: SummarisedOperation, *, whole: bool) -> Ope
         percentiles_us=lowest,
         resolution_us=operation.resolution_us,
         contradiction=operation.contradiction,
-        averaged=whole and any(end is not None and not end.is_integer() for end in ends),
+        averaged=operation.is_average or (whole and any(end is not None and not end.is_integer() for end in ends)),
     )
 
 

@@ -60,6 +60,7 @@ class MetricDraft:
     def __init__(self) -> None:
         self.count: int | None = None
         self.has_double_count = False  # `499.0`, as HdrHistogram's counts were printed up to 0.12
+        self.is_average = False  # a count is a fraction
         self.has_millisecond_percentiles = False
         self.has_millisecond_average = False
         self.latency: dict[str, float | None] = {}
@@ -104,8 +105,10 @@ class MetricDraft:
             return "repeated"
         digits = ungrouped(value, is_whole=name not in ("Average", "variance"))
         number = None if digits is None else finite(digits)
-        if digits is None or (name == "count" and whole(digits) is None):
+        if digits is None or (name == "count" and number is None):
             return self._take_extra(key, value)
+        if number is None and value.strip() != "NaN":
+            self.extra[key] = value  # Infinity: kept as it was printed
         self._seen.add(name)
         self._put(name, unit, number, digits)
         return "known"
@@ -145,6 +148,7 @@ class MetricDraft:
             returns=self.returns,
             buckets=self.rows.buckets(kind),
             series=self.rows.series(kind),
+            is_average=self.is_average,
             extra=self.extra,
         )
 
@@ -155,13 +159,21 @@ class MetricDraft:
 
     def _take_return(self, code: str, value: str) -> Taken:
         digits = ungrouped(value, is_whole=True)
-        count = None if digits is None else whole(digits)
+        count = None if digits is None else self._count(digits)
         if count is None:
             return self._take_extra(f"Return={code}", value)
         # The same name twice is two statuses that differ only in what they describe.
         self.returns[code] = self.returns.get(code, 0) + count
         self._seen.add("returns")
         return "known"
+
+    def _count(self, digits: str) -> int | None:
+        """A count, rounded where it is a fraction: only people and scripts that average runs write such."""
+        count, number = whole(digits), finite(digits)
+        if count is None and number is not None:
+            self.is_average = True
+            return round(number)
+        return count
 
     def _take_extra(self, key: str, value: str) -> Taken:
         if key == _RAW_HEADLINE:
@@ -173,8 +185,8 @@ class MetricDraft:
 
     def _put(self, name: str, unit: str, number: float | None, digits: str) -> None:
         if name == "count":
-            self.count = whole(digits)
-            self.has_double_count = "." in digits
+            self.count = self._count(digits)
+            self.has_double_count = "." in digits and not self.is_average
         elif name == "variance":
             self.variance = number
         elif name in ("Average", "Min", "Max"):

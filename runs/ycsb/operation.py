@@ -53,4 +53,5 @@ class ReadOperation:
     buckets: tuple[Bucket, ...] = ()  # those with a value in them, and the overflow wherever it is stated
     series: tuple[SeriesPoint, ...] = ()
     rate_ops_s: float | None = None  # where an operation states its own, as go-ycsb's do
+    is_average: bool = False  # its counts were fractions, here rounded: it is a mean over several runs
     extra: Mapping[str, str] = field(default_factory=dict)  # every other key of this metric, as printed

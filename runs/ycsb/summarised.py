@@ -67,6 +67,7 @@ class SummarisedOperation:
     buckets: tuple[Bucket, ...] = ()  # of all clients, where all have the same
     mean_bounds_us: Bounds | None = None  # by those buckets
     failed_mean_us: float | None = None
+    is_average: bool = False  # a client's counts are fractions
     contradiction: str = ""  # what a client's buckets say against its other numbers, in words
 
 
@@ -82,7 +83,7 @@ class SummarisedClient:
     throughput_ops_s: float | None  # as printed
     runtime_ms: float | None
     threads: int | None
-    printed_counts: Mapping[str, int]
+    printed_counts: Mapping[str, int] | None  # None: they are averages of several runs
     started_s: float | None = None  # by its status lines
     ended_s: float | None = None
     cleanup_s: float | None = None
@@ -259,6 +260,7 @@ class _Part:
 
     def client(self) -> SummarisedClient:
         run, progress = self.run, self.progress
+        counts = {name: entry.count for name, entry in run.operations.items() if entry.count is not None}
         dated = progress if progress is not None and progress.is_dated else None
         return SummarisedClient(
             number=self.number,
@@ -269,7 +271,7 @@ class _Part:
             throughput_ops_s=run.throughput_ops_s,
             runtime_ms=run.runtime_ms,
             threads=self.source.threads,
-            printed_counts={name: entry.count for name, entry in run.operations.items() if entry.count is not None},
+            printed_counts=None if any(entry.is_average for entry in run.operations.values()) else counts,
             started_s=dated.started_s if dated is not None else None,
             ended_s=dated.ended_s if dated is not None else None,
             cleanup_s=bookkeeping_s(run.operations),
@@ -330,6 +332,7 @@ def _operation(stated: Sequence[StatedOperation], percentiles: Sequence[str]) ->
         buckets=buckets,
         mean_bounds_us=mean_bounds(buckets, least, most),
         failed_mean_us=_mean(failed_values),
+        is_average=any(entry.is_average for entry in (*values, *failed_values)),
         contradiction=next(filter(None, map(bucket_contradiction, values)), ""),
     )
 

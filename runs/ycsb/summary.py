@@ -70,6 +70,8 @@ def parse_summary(text: str) -> Summary:
         metric, key, value = split_line(line) or ("", "", "")
         if metric == "OVERALL" and key in ("RunTime(ms)", "Throughput(ops/sec)"):
             overall[key] = finite(value)
+            if overall[key] is None and value != "NaN":
+                others.append(OtherLine(number, line))
         elif (
             not metric
             or metric == "OVERALL"

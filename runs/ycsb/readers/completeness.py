@@ -61,6 +61,8 @@ def _has_returns(last: str, operations: Mapping[str, ReadOperation], *, is_untou
         return True
     if _collector(last) in ("Bucket", "Raw") or parsed.operation not in KNOWN_OPERATIONS or not entry.count:
         return True
+    if entry.is_average:
+        return True
     has_any = any(operation.returns for operation in operations.values())
     return not (has_any or is_untouched) or sum(entry.returns.values()) >= entry.count
 
@@ -104,6 +106,8 @@ def sums_of(
     """Throughput times run time is the number of operations, and so is the sum over the metrics; None if unknown."""
     if runtime_ms is None or throughput_ops_s is None or any(_is_unknown(name) for name in operations):
         return None
+    if any(operation.is_average for operation in operations.values()):
+        return None  # the product of two averages is not the average of the products
     expected = throughput_ops_s * runtime_ms / 1000
     if not math.isfinite(expected) or any(operation.count is None for operation in operations.values()):
         return None

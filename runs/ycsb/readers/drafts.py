@@ -267,6 +267,8 @@ class RunDraft:
         contradiction = None if self.is_thumbtack else contradiction_of(layout)
         if contradiction is not None:
             self.note(contradiction)
+        if any(operation.is_average for operation in counts.values()):
+            self.note("Counts are fractions: these numbers are averages of several runs, not the output of one.")
         sums = sums_of(counts, self.runtime_ms, self.throughput_ops_s)
         if sums is not None and not sums.agree and not self.is_thumbtack:
             self.note(str(sums))
@@ -309,7 +311,12 @@ class RunDraft:
             if not draft.is_measured
             for key, value in draft.extra.items()
         ]
-        return (*self._others, *unknown)
+        infinite = [
+            OtherLine(self.last_line, f"[OVERALL], {key}, {value}"[:_LONGEST_OTHER])
+            for key, value in self.overall.items()
+            if finite(value) is None and value.strip() != "NaN" and "," not in value
+        ]
+        return (*self._others, *infinite, *unknown)
 
 
 def _last_of(status: StatusTable) -> Iterable[str]:
