@@ -33,6 +33,9 @@ from workers.provision.servers import ProvisionError, Server, Wanted
 from workers.provision.sweeping import sweep
 from workers.trouble import RunFailed
 
+# Counting looks for every key of the data set.
+MAX_COUNTED_RECORDS = 10_000_000
+
 log = logging.getLogger(__name__)
 State = Deployment.State
 
@@ -154,7 +157,17 @@ class Standing:
             )
 
     def rows_after(self, run: Run) -> int | None:
-        """After a load: counted on the server. Otherwise what the load counted."""
+        """After a load, and of data that was there before: counted on the server. Otherwise what the load counted.
+
+        None: of existing data that the server does not let anybody count, or that is too large to.
+        """
+        if run.phase != Phase.LOAD and run.spec["load_policy"] == Matrix.LoadPolicy.EXISTING:
+            if run.spec["dataset"]["records"] > MAX_COUNTED_RECORDS:
+                return None
+            try:
+                return target_of(run, self.server).count()
+            except AdministrationError:
+                return None
         if run.phase != Phase.LOAD:
             return self.deployment.rows_loaded
         with _told(Reason.LOAD_FAILED):
