@@ -162,7 +162,15 @@ class Point(Packed):
             response_s=self._mean_s("response") if self.target_ops_s else None,
             p99_s=max(slowest, default=0.0) / 1e6 or None,
             backlog_growing=BACKLOG in self.rejected_by and not self.overridden,
+            repeats_ops_s=self.throughput_ops_s.values,
+            repeats=self._passes,
         )
+
+    @property
+    def _passes(self) -> tuple[int, ...]:
+        """Which pass over the ladder each repeat belongs to: its number, or its place where numbers do not tell."""
+        n = len(self.throughput_ops_s.values)
+        return self.repeats if len(set(self.repeats)) == len(self.repeats) == n else tuple(range(1, n + 1))
 
     def as_rejected_rung(self) -> Rung:
         """The rung of a rejected point: its target failed, or nothing is known of it.
@@ -186,7 +194,9 @@ class Point(Packed):
         own = self.throughput_ops_s.values or (self.throughput_ops_s.median,) * max(self.throughput_ops_s.n, 1)
         others = [one.throughput_ops_s for one in self.left_out if one.standing is Standing.EXCLUDED]
         values = [*(own if counted else ()), *others]
-        return replace(self.as_rung(), throughput_ops_s=median(values), backlog_growing=False) if values else None
+        if not values:
+            return None
+        return replace(self.as_rung(), throughput_ops_s=median(values), backlog_growing=False, repeats_ops_s=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +340,17 @@ class Curve:
             return None
         rungs = [point.as_rung_with_left_out() for point in self.points]
         return ceiling([rung for rung in rungs if rung] + self._rejected_targets)
+
+    @cached_property
+    def ceiling_points(self) -> tuple[Point, ...]:
+        """The counted points that the ceiling is made of."""
+        found = self.ceiling
+        if found is None:
+            return ()
+        if found.bracket:
+            highest = (found.threads, found.highest_ops_s)
+            return tuple(p for p in self.counted if (p.threads, p.throughput_ops_s.median) == highest)
+        return tuple(point for point in self.counted if point.threads in found.plateau)
 
     @property
     def within_ceiling(self) -> tuple[Point, ...]:

@@ -1,10 +1,22 @@
 """Ceilings and knees in whole sentences, with the rule that made them. Pure."""
 
+from collections.abc import Sequence
+
 from benchsite import formatting
 from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, NON_MONOTONE, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder
 from reports.analysis.knee import Knee
+from reports.analysis.noise import NoiseFloor
 from reports.curves import Curve
-from reports.figures.ceilings import LADDER_SAYS
+
+LADDER_SAYS = {
+    Ladder.SATURATED: "saturated",
+    Ladder.RETROGRADE: "saturated, fell beyond",
+    Ladder.SHORT: "at least: the ladder is too short",
+    Ladder.FIRST: "the first rung is as high as any: add lower rungs",
+    Ladder.OPEN: "the repeats do not show where it ends",
+    Ladder.EMPTY: "",
+}
+MEASURED_ONCE = "highest measured"  # of single runs: nothing confirms it
 
 
 def ceiling_sentence(found: Ceiling | None) -> str:
@@ -14,24 +26,79 @@ def ceiling_sentence(found: Ceiling | None) -> str:
     value = formatting.throughput(found.throughput_ops_s)
     if found.bracket:
         return _target_sentence(found, value, *found.bracket)
-    at = f"{found.threads} threads"
-    gain = formatting.signed_percent(found.last_gain)
+    highest = f"{formatting.throughput(found.highest_ops_s)} at {threads_text((found.threads,))}"
+    if not found.is_estimate:
+        return f"{highest} is the highest measured. {_single_says(found)}"
+    return f"{_estimate_sentence(found, value)} {_end_says(found)} Highest measured: {highest}."
+
+
+def _single_says(found: Ceiling) -> str:
+    """What single runs show of the end of the ladder."""
     if found.rungs == 1:
-        return f"{value} at {at} is a lower bound: one rung says nothing about where throughput ends."
+        return "It is a lower bound: one rung says nothing about where throughput ends."
+    if found.ladder is Ladder.FIRST:
+        return "It is the first rung: add lower rungs to see the ceiling."
     if found.ladder is Ladder.SHORT:
+        gain = formatting.signed_percent(found.last_gain)
         return (
-            f"At least {value}, reached at {at}, the last rung. The ladder is too short: its last step still brought "
-            f"{gain} per doubling of the threads. Add rungs to see the ceiling."
+            f"It is the last rung, which still brought {gain} per doubling of the threads: the ladder is too short. "
+            "Add rungs to see the ceiling."
         )
-    near = (
-        f" {found.saturation_threads} threads already come within 5 % of it."
-        if found.saturation_threads < found.threads
-        else ""
+    return "Whether throughput ends there is open: no repeats show how much runs vary. Repeat the rungs."
+
+
+def _estimate_sentence(found: Ceiling, value: str) -> str:
+    """The estimate, its interval, and which runs it is made of."""
+    passes = len(found.repeats_ops_s)
+    interval = f"{formatting.short(found.low_ops_s)} to {formatting.short(found.high_ops_s)}"
+    least = "At least " if found.is_lower_bound else ""
+    where = threads_text(found.plateau)
+    made = (
+        f"the mean of {passes} repeats at {where}"
+        if len(found.plateau) == 1
+        else f"the mean of {passes} repeats, each at those of {where} that the other repeats put highest"
     )
-    if found.ladder is Ladder.RETROGRADE:
-        return f"{value} at {at} is the ceiling: with more threads throughput falls clearly below it.{near}"
-    least = formatting.percent(LEAST_GAIN_PER_DOUBLING)
-    return f"{value} at {at} is the ceiling: the last step brought {gain} per doubling, less than {least}.{near}"
+    return f"{least}{value} (95 % interval {interval}): {made}."
+
+
+def _end_says(found: Ceiling) -> str:
+    """What the repeats show of the end of the ladder."""
+    gain, least = formatting.signed_percent(found.last_gain), formatting.percent(LEAST_GAIN_PER_DOUBLING)
+    fewer = found.saturation_threads < min(found.plateau)
+    near = f" {threads_text((found.saturation_threads,))} already come within 5 % of it." if fewer else ""
+    match found.ladder:
+        case Ladder.SHORT if found.rungs == 1:
+            return "One rung says nothing about where throughput ends."
+        case Ladder.SHORT:
+            return (
+                f"The ladder is too short: its last step still brought {gain} per doubling of the threads. "
+                "Add rungs to see the ceiling."
+            )
+        case Ladder.FIRST:
+            return "The first rung is as high as any: add lower rungs to see the ceiling."
+        case Ladder.RETROGRADE:
+            return f"It is the ceiling: with more threads throughput falls clearly below it.{near}"
+        case Ladder.SATURATED:
+            return f"It is the ceiling: at the end threads brought less than {least} per doubling, beyond noise.{near}"
+    return f"Whether throughput ends there is open: the last step brought {gain} per doubling, within the noise."
+
+
+def threads_text(threads: Sequence[int]) -> str:
+    """ "8, 16 and 32 threads"."""
+    *others, last = map(str, threads)
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f"{listed} thread{'' if listed == '1' else 's'}"
+
+
+def variation_sentence(curve: Curve, floor: NoiseFloor | None) -> str:
+    """Beside a value of single runs: what repeats differ by on this cluster; empty where there are repeats."""
+    found = curve.ceiling
+    if found is None or found.is_estimate or len(found.repeats_ops_s) > 1:
+        return ""
+    if floor is None:
+        return "One run per rung: how much runs vary on this cluster is not known, for too little was repeated there."
+    share = formatting.percent(floor.relative)
+    return f"One run per rung: repeats of a test on this cluster differ by up to {share} (19 of 20 pairs)."
 
 
 def ladder_says(found: Ceiling) -> str:
@@ -44,7 +111,9 @@ def ladder_says(found: Ceiling) -> str:
         return "at least: every target was sustained"
     if found.bracket:
         return "a target failed" if found.target_ops_s else "no target was sustained"
-    return LADDER_SAYS[found.ladder]
+    if found.is_estimate or found.is_lower_bound:
+        return LADDER_SAYS[found.ladder]
+    return f"{MEASURED_ONCE} (n = {max(len(found.repeats_ops_s), 1)})"
 
 
 def bracket_says(found: Ceiling) -> str:

@@ -7,10 +7,15 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Final, Literal
 
+from reports.analysis.plateau import Top, top_of
 from runs.measures.sustained import ERRORS_MOST, SUSTAINED, TargetReached, judge_target
 
 # A rung this close to the highest one counts as having reached it.
 NEAR_CEILING = 0.95
+# Rungs below this share of the highest do not show how much the runs at the top vary.
+ALIKE = 0.5
+# Fewer repeats of a rung than this show nothing of how much they vary.
+MIN_REPEATS = 2
 # Less than this gained per doubling of the threads means that more threads bring nothing.
 LEAST_GAIN_PER_DOUBLING = 0.05
 # A target counts as sustained when this share of it was achieved (the rest goes into starting up).
@@ -41,6 +46,8 @@ class Rung:
     response_s: float | None = None  # mean response time, where a target was set and it was measured
     p99_s: float | None = None  # service time of the slowest operation
     backlog_growing: bool = False
+    repeats_ops_s: tuple[float, ...] = ()  # of the runs that count
+    repeats: tuple[int, ...] = ()  # their numbers, which are those of the passes over the ladder
     # Of a rung that does not count: its target failed, or its numbers are not to be trusted and say nothing of it.
     rejected: Literal["", "failed", "unknown"] = ""
 
@@ -55,21 +62,31 @@ class Ladder(StrEnum):
 
     EMPTY = "empty"  # No rung counts.
     SHORT = "short"  # Throughput still grew on the last rung: the ceiling lies higher.
-    SATURATED = "saturated"  # The last rung brought less than the least gain.
-    RETROGRADE = "retrograde"  # The last rung lies clearly below the highest.
+    SATURATED = "saturated"  # The end gained less than the least gain per doubling, beyond the noise of the repeats.
+    RETROGRADE = "retrograde"  # Saturated, and the last rung lies clearly below the ceiling.
+    FIRST = "first"  # The first rung is as high as any: what lies below it was not measured.
+    OPEN = "open"  # The runs do not show whether throughput still grows, as single runs never do.
 
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The highest throughput of a ladder and whether the ladder was long enough to show it."""
+    """The throughput at the top of a ladder and whether the ladder was long enough to show it.
+
+    Of threads with repeats it is an estimate with a 95 % interval (`plateau.top_of`), else the highest measured one.
+    """
 
     throughput_ops_s: float
-    threads: int  # of the rung that reached it
+    threads: int  # of the rung that measured the highest
     saturation_threads: int  # the fewest threads within 5 % of it
     last_gain: float | None  # of the last step, per doubling of the threads; None: one rung only
     ladder: Ladder
     rungs: int
+    highest_ops_s: float  # measured, of the rungs that it may be made of: too high on average where several are alike
     target_ops_s: float | None = None
+    low_ops_s: float | None = None  # of the interval; None: no repeats, or a ladder of targets, which has a bracket
+    high_ops_s: float | None = None
+    repeats_ops_s: tuple[float, ...] = ()  # what it is the geometric mean of: a value for each pass, or the rung's runs
+    plateau: tuple[int, ...] = ()  # the threads of the rungs that it is made of
     saturation_ops_s: float = 0.0  # the most that any rung achieved, sustained or not
     bracket: tuple[float, float | None] | None = None  # targets: last sustained (0: none), first not (None: all were)
     notes: tuple[str, ...] = ()
@@ -79,7 +96,17 @@ class Ceiling:
 
     @property
     def is_lower_bound(self) -> bool:
-        return self.ladder is Ladder.SHORT
+        return self.ladder in (Ladder.SHORT, Ladder.FIRST)
+
+    @property
+    def is_bracketed(self) -> bool:
+        """Whether the ladder shows that the ceiling lies neither below its first nor above its last rung."""
+        return self.ladder in (Ladder.SATURATED, Ladder.RETROGRADE)
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether repeats confirm it; without, it is the highest that was measured."""
+        return self.low_ops_s is not None
 
 
 def gain_per_doubling(before: Rung, after: Rung) -> float:
@@ -93,37 +120,73 @@ def gain_per_doubling(before: Rung, after: Rung) -> float:
 def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     """The ceiling of a ladder of thread counts (analysis 1.b); None for no rung with a throughput.
 
-    X_max is the highest throughput, N_sat the fewest threads with X >= 0.95 X_max. The ladder is saturated when its
-    last rung gained less than 5 % per doubling or lies below X_max, retrograde when it lies below 0.95 X_max; otherwise
-    it is too short and X_max a lower bound. The rungs are those that count: rejected and excluded ones are left out
-    before.
+    With repeats it is the estimate of `plateau.top_of`, and the end of the ladder is judged beyond their noise. Without
+    it is the highest throughput, and the end is open unless the last rung is that. N_sat is the fewest threads with
+    X >= 0.95 of it. The rungs are those that count: rejected and excluded ones are left out before.
     """
     ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0), key=lambda rung: rung.threads)
     if not ladder:
         return None
     highest = max(ladder, key=lambda rung: rung.throughput_ops_s)
-    near = NEAR_CEILING * highest.throughput_ops_s
     last_gain = gain_per_doubling(ladder[-2], ladder[-1]) if len(ladder) > 1 else None
+    alike = [rung for rung in ladder if rung.throughput_ops_s >= ALIKE * highest.throughput_ops_s]
+    top = _top(alike, ladder[-1])
+    throughput_ops_s = math.exp(top.log) if top else highest.throughput_ops_s
+    near = NEAR_CEILING * throughput_ops_s
     return Ceiling(
-        throughput_ops_s=highest.throughput_ops_s,
+        throughput_ops_s=throughput_ops_s,
         threads=highest.threads,
-        saturation_threads=next(rung.threads for rung in ladder if rung.throughput_ops_s >= near),
+        saturation_threads=next((rung.threads for rung in ladder if rung.throughput_ops_s >= near), highest.threads),
         last_gain=last_gain,
-        ladder=_end_of(ladder, highest, last_gain),
+        ladder=_end_of(ladder, alike, highest, top),
         rungs=len(ladder),
+        highest_ops_s=highest.throughput_ops_s,
+        low_ops_s=math.exp(top.low) if top else None,
+        high_ops_s=math.exp(top.high) if top else None,
+        repeats_ops_s=tuple(map(math.exp, top.passes)) if top else highest.repeats_ops_s,
+        plateau=tuple(alike[i].threads for i in top.places) if top else (highest.threads,),
         saturation_ops_s=highest.throughput_ops_s,
         notes=(UNCONFIRMED,) if len(ladder) == 1 else (),
     )
 
 
-def _end_of(ladder: Sequence[Rung], highest: Rung, last_gain: float | None) -> Ladder:
-    last = ladder[-1]
-    if last.throughput_ops_s < NEAR_CEILING * highest.throughput_ops_s:
+def _top(alike: Sequence[Rung], last: Rung) -> Top | None:
+    """The top out of the passes that all rungs near it have; None for fewer than two, or for identical ones."""
+    passes = [dict(zip(rung.repeats, rung.repeats_ops_s, strict=False)) for rung in alike]
+    common = sorted(set.intersection(*map(set, passes)))
+    if len(common) < MIN_REPEATS or len(last.repeats_ops_s) < MIN_REPEATS:
+        return None
+    if min(rung[j] for rung in passes for j in common) <= 0:
+        return None
+    logs = [[math.log(rung[j]) for j in common] for rung in passes]
+    return top_of(logs, [math.log2(max(rung.threads, 1)) for rung in alike], math.log1p(LEAST_GAIN_PER_DOUBLING))
+
+
+def end_as_measured(ladder: Sequence[Rung]) -> Ladder:
+    """The end of an ascending ladder by its numbers as they stand, whatever their noise (analysis 1.b).
+
+    Saturated where the last rung gained less than 5 % per doubling or lies below X_max, retrograde below 0.95 X_max.
+    """
+    last, highest_ops_s = ladder[-1], max(rung.throughput_ops_s for rung in ladder)
+    if last.throughput_ops_s < NEAR_CEILING * highest_ops_s:
         return Ladder.RETROGRADE
-    below = last.throughput_ops_s < highest.throughput_ops_s
-    if below or (last_gain is not None and last_gain < LEAST_GAIN_PER_DOUBLING):
-        return Ladder.SATURATED
-    return Ladder.SHORT
+    has_gained = len(ladder) == 1 or gain_per_doubling(ladder[-2], last) >= LEAST_GAIN_PER_DOUBLING
+    return Ladder.SHORT if has_gained and last.throughput_ops_s >= highest_ops_s else Ladder.SATURATED
+
+
+def _end_of(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top: Top | None) -> Ladder:
+    """What the first and the last rung show beyond noise; without repeats only whether the last one is the highest."""
+    first, last, measured = ladder[0], ladder[-1], end_as_measured(ladder)
+    if len(ladder) > 1 and (highest is first or (top and alike[0] is first and 0 in top.places)):
+        return Ladder.FIRST
+    if top is None:
+        return Ladder.SHORT if measured is Ladder.SHORT else Ladder.OPEN
+    if alike[-1] is not last:
+        return Ladder.RETROGRADE
+    if top.has_ended:
+        fell = last.throughput_ops_s < NEAR_CEILING * math.exp(top.log) and len(alike) - 1 not in top.places
+        return Ladder.RETROGRADE if fell else Ladder.SATURATED
+    return Ladder.SHORT if (top.is_growing and last is highest) or len(ladder) == 1 else Ladder.OPEN
 
 
 def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
@@ -157,7 +220,10 @@ def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         last_gain=None,
         ladder=Ladder.SHORT if failed is None or limited or unknown else Ladder.SATURATED,
         rungs=len(ladder),
+        highest_ops_s=best.throughput_ops_s,
         target_ops_s=best.target_ops_s if held else None,
+        repeats_ops_s=best.repeats_ops_s,
+        plateau=(best.threads,),
         saturation_ops_s=max(rung.throughput_ops_s for rung in counted),
         bracket=(_target(ladder[held - 1]) if held else 0.0, _target(failed) if failed else None),
         notes=tuple(note for note, holds in said if holds),

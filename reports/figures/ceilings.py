@@ -1,42 +1,32 @@
 """Throughput ceilings as bars: grouped by database, patterned by durability mode."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from benchsite import formatting
-from reports.analysis.ceiling import Ladder
-from reports.analysis.points import Spread
-from reports.analysis.ratios import LEAST_REPEATS
-from reports.curves import Curve, Point, in_order
+from reports.analysis.best import best_set
+from reports.curves import Curve, in_order
 from reports.figures import bars
 from reports.figures.bars import Bar, bars_figure
 from reports.figures.layout import Figure, Frame, escaped
 from reports.figures.overlay import NAMED, Published, is_drawn
 from reports.figures.overlay import hover_of as published_hover
 from reports.figures.theme import Look, Theme, looks
+from reports.words import MEASURED_ONCE, ladder_says, threads_text
 
 TIMES = "\N{MULTIPLICATION SIGN}"
-HIGHEST = "highest"
-BEST_IN_CLASS = "best in class"
-# Fewer repeats than these have no range that could show an order, or none that is enough for a class' best.
-LEAST_FOR_ORDER = 2
-LEAST_FOR_CLASS = LEAST_REPEATS
+BEST = "best"  # every other side is lower, beyond noise
+AMONG_BEST = "among the best"
+AMONG_CLASS = "among the best of its class"
 # Published bars so many times longer than the longest own one leave slivers of those on a linear axis.
 TOWERING = 5.0
-
-LADDER_SAYS = {
-    Ladder.SATURATED: "saturated",
-    Ladder.RETROGRADE: "saturated, fell beyond",
-    Ladder.SHORT: "at least: the ladder is too short",
-    Ladder.EMPTY: "",
-}
 
 
 def ceilings_figure(
     curves: Sequence[Curve], frame: Frame, *, highlight: str = "", published: Sequence[Published] = ()
 ) -> Figure:
-    """One bar per sweep, with its value and by which factor it lies below the highest; what others printed hollow."""
+    """One bar per sweep, with its value and how it stands to the others; what others printed hollow."""
     loads = bool(curves) and all(curve.phase == "load" for curve in curves)
     title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
     drawn = bars_of(curves, frame.theme, highlight=highlight) + published_bars(published, frame.theme)
@@ -48,7 +38,7 @@ def ceilings_figure(
 
 def towering(curves: Sequence[Curve], published: Sequence[Published]) -> bool:
     """Whether what others printed would squeeze the own bars to slivers."""
-    own = max(map(_ceiling_ops_s, curves), default=0.0)
+    own = max(map(ceiling_ops_s, curves), default=0.0)
     printed = max((one.throughput_ops_s or 0.0 for one in published if is_drawn(one.throughput_ops_s)), default=0.0)
     return 0 < own * TOWERING < printed
 
@@ -63,48 +53,90 @@ def height_px(curves: Sequence[Curve], published: Sequence[Published] = ()) -> i
 def bars_of(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> list[Bar]:
     """Databases together, within each the weakest promise first."""
     appearance = looks(curves, theme, highlight=highlight)
-    ranked = _ranked(curves)
-    classes = best_in_class(curves)
-    clear = {first.sweep_id for key, first in classes.items() if _clear(_of_class(curves, key), LEAST_FOR_CLASS)}
-    return [_bar(curve, appearance[curve.sweep_id], ranked, classes, clear) for curve in _named(in_order(curves))]
+    ranking = Ranking.of(curves)
+    return [_bar(curve, appearance[curve.sweep_id], ranking) for curve in _named(in_order(curves))]
 
 
-def _ranked(curves: Sequence[Curve]) -> list[Curve]:
-    """Those that have a ceiling, the highest first."""
-    return sorted((curve for curve in curves if curve.ceiling), key=_ceiling_ops_s, reverse=True)
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How each ceiling stands among all of a figure, and among those of its workload and durability class."""
+
+    best: Mapping[UUID, bool | None]  # of the sweeps with a ceiling: `best_set`
+    best_of_class: Mapping[UUID, bool | None]  # of classes that several databases have
+    highest: Curve | None
+    too_short: frozenset[UUID]  # ceilings that are lower bounds
+
+    @classmethod
+    def of(cls, curves: Sequence[Curve]) -> "Ranking":
+        ranked = [curve for curve in curves if curve.ceiling]
+        classes: dict[tuple[str, str], list[Curve]] = {}
+        for curve in ranked:
+            if curve.durability_class:
+                classes.setdefault((curve.workload, curve.durability_class), []).append(curve)
+        several = [group for group in classes.values() if len({curve.database_name for curve in group}) > 1]
+        return cls(
+            best=best_of(ranked),
+            best_of_class={key: value for group in several for key, value in best_of(group).items()},
+            highest=max(ranked, key=ceiling_ops_s, default=None),
+            too_short=frozenset(one.sweep_id for one in ranked if one.ceiling and one.ceiling.is_lower_bound),
+        )
+
+    def share(self, curve: Curve) -> float | None:
+        """Of the highest ceiling."""
+        return ceiling_ops_s(curve) / ceiling_ops_s(self.highest) if curve.ceiling and self.highest else None
+
+    def note(self, curve: Curve) -> str:
+        """ "among the best", or by which factor it lies below the highest: of single runs a bare factor."""
+        if len(self.best) < 2 or self.highest is None or not curve.ceiling:
+            return ""
+        lower = ratio_label(self.share(curve))
+        if self.best[curve.sweep_id]:
+            return BEST if self._only_best else AMONG_BEST
+        if not lower:
+            return ""
+        if self.best[curve.sweep_id] is None or self.best[self.highest.sweep_id] is None:
+            return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]} (n = 1)"
+        return f"{self._bound(curve)}{lower}"
+
+    @property
+    def _only_best(self) -> bool:
+        """Whether all others are lower; a ladder that was too short may end anywhere above."""
+        return list(self.best.values()).count(False) == len(self.best) - 1 and not self.too_short - {
+            self.highest.sweep_id if self.highest else None
+        }
+
+    def _bound(self, curve: Curve) -> str:
+        """Before the factor: a ladder that was too short makes it a bound."""
+        sides = [one.sweep_id in self.too_short for one in (curve, self.highest) if one]
+        return {(True, False): "≤ ", (False, True): "≥ "}.get((sides[0], sides[-1]), "")
 
 
-def _of_class(curves: Sequence[Curve], key: tuple[str, str]) -> list[Curve]:
-    return [curve for curve in curves if (curve.workload, curve.durability_class) == key]
+def best_of(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda curve: 1.0) -> dict[UUID, bool | None]:
+    """Of curves with ceilings, by sweep, whether each cannot be told from the best; None: no repeats show it.
+
+    `value` is what one operation per second is worth.
+    """
+    sides = []
+    for curve in curves:
+        found = curve.ceiling
+        assert found is not None
+        repeats = [ops_s for ops_s in found.repeats_ops_s if ops_s > 0] or [found.throughput_ops_s]
+        sides.append([ops_s * value(curve) for ops_s in repeats])
+    return dict(zip([curve.sweep_id for curve in curves], best_set(sides), strict=True))
 
 
-def _clear(curves: Sequence[Curve], least: int) -> bool:
-    """Whether the repeats of the highest ceiling, so many at least, range above those of the next one, as many."""
-    top = [spread for curve in _ranked(curves)[:2] if (spread := spread_of(curve)) and spread.n >= least]
-    return len(top) == 2 and top[0].low > top[1].high
-
-
-def spread_of(curve: Curve) -> Spread | None:
-    """The repeats of the rung that reached the ceiling."""
-    found = curve.ceiling
-    point = curve.point_at(found.threads, found.target_ops_s) if found else None
-    return point.throughput_ops_s if point else None
-
-
-def _alone(curve: Curve) -> bool:
-    spread = spread_of(curve)
-    return spread is None or spread.n < LEAST_FOR_ORDER
-
-
-def unclaimed_said(curves: Sequence[Curve]) -> str:
-    """For the caption: why nothing is called highest; empty where something is, or there is nothing to order."""
-    ranked = _ranked(curves)
-    if len(ranked) < 2 or _clear(ranked, LEAST_FOR_ORDER):
+def best_sentence(curves: Sequence[Curve]) -> str:
+    """For the caption: what the marks mean, and why some sides have none; empty where there is nothing to order."""
+    best = Ranking.of(curves).best
+    if len(best) < 2:
         return ""
-    if any(_alone(curve) for curve in ranked):
-        divided = "\N{DIVISION SIGN} is the factor of these runs alone"
-        return f"A single run has no range, so nothing is called highest: {divided}"
-    return "The ranges of the repeats overlap, so nothing is called highest"
+    divided = "\N{DIVISION SIGN} is the factor of these runs alone"
+    if not any(best.values()):
+        return f"Single runs do not show which side is best: {divided}"
+    marked = (
+        "Among the best: not distinguishable from the best by their repeats (multiple comparisons with the best, 95 %)"
+    )
+    return f"{marked}. Of single runs {divided}" if None in best.values() else marked
 
 
 def _named(curves: Sequence[Curve]) -> list[Curve]:
@@ -114,51 +146,25 @@ def _named(curves: Sequence[Curve]) -> list[Curve]:
     return [replace(curve, mode=f"{curve.mode}, load") if curve.phase == "load" else curve for curve in curves]
 
 
-def best_in_class(curves: Sequence[Curve]) -> dict[tuple[str, str], Curve]:
-    """Of each workload and durability class that several databases have, the curve with the highest ceiling."""
-    classes: dict[tuple[str, str], list[Curve]] = {}
-    for curve in curves:
-        if curve.ceiling and curve.durability_class:
-            classes.setdefault((curve.workload, curve.durability_class), []).append(curve)
-    return {
-        key: max(group, key=_ceiling_ops_s)
-        for key, group in classes.items()
-        if len({curve.database_name for curve in group}) > 1
-    }
-
-
-def _ceiling_ops_s(curve: Curve) -> float:
+def ceiling_ops_s(curve: Curve) -> float:
     return curve.ceiling.throughput_ops_s if curve.ceiling else 0.0
 
 
-def _bar(
-    curve: Curve,
-    look: Look,
-    ranked: Sequence[Curve],
-    classes: Mapping[tuple[str, str], Curve],
-    clear: Collection[UUID],
-) -> Bar:
-    """`ranked` are all with a ceiling, the highest first; `clear` those that are surely the best of their class."""
-    found = curve.ceiling
-    point = curve.point_at(found.threads, found.target_ops_s) if found else None
-    spread = point.throughput_ops_s if point and point.throughput_ops_s.n > 1 else None
-    share = found.throughput_ops_s / _ceiling_ops_s(ranked[0]) if found and ranked else None
-    first = classes.get((curve.workload, curve.durability_class))
-    notes = (
-        _order_note(curve, share, ranked),
-        BEST_IN_CLASS if first and curve.sweep_id in clear and share and share < 1 else "",
-    )
+def _bar(curve: Curve, look: Look, ranking: Ranking) -> Bar:
+    found, share = curve.ceiling, ranking.share(curve)
+    note = ranking.note(curve)
+    of_class = ranking.best_of_class.get(curve.sweep_id) and note not in (BEST, AMONG_BEST)
     return Bar(
         group=curve.database_name,
         name=curve.mode,
         look=look,
         value=found.throughput_ops_s if found else None,
         value_label=_value_label(curve),
-        hover=_hover(curve, point, first, curve.sweep_id in clear),
-        low=spread.low if spread else None,
-        high=spread.high if spread else None,
+        hover=_hover(curve, bool(of_class)),
+        low=found.low_ops_s if found else None,
+        high=found.high_ops_s if found else None,
         share_of_best=share,
-        notes=tuple(note for note in notes if note),
+        notes=tuple(part for part in (note, AMONG_CLASS if of_class else "") if part),
     )
 
 
@@ -169,25 +175,12 @@ def _value_label(curve: Curve) -> str:
     return ("≥ " if found.is_lower_bound else "") + formatting.short(found.throughput_ops_s)
 
 
-def _order_note(curve: Curve, share_of_best: float | None, ranked: Sequence[Curve]) -> str:
-    """How a bar stands to the highest; of a single run on either side the bare factor, which claims nothing."""
-    if len(ranked) < 2 or not share_of_best:
-        return ""
-    said = ratio_label(share_of_best)
-    if said == HIGHEST:
-        return said if curve.sweep_id == ranked[0].sweep_id and _clear(ranked, LEAST_FOR_ORDER) else ""
-    if _alone(curve) or _alone(ranked[0]):
-        return f"\N{DIVISION SIGN}{said.split(TIMES)[0]} (n = 1)"
-    return said
-
-
 def ratio_label(share_of_best: float | None) -> str:
-    """ "highest", or by which factor the bar is lower: the reader's next question."""
-    if not share_of_best:
+    """By which factor a value is lower, the reader's next question; empty where it is the highest."""
+    if not share_of_best or share_of_best >= 1:
         return ""
     factor = 1 / share_of_best
-    digits = 3 if factor < 1.095 else 2
-    return HIGHEST if factor < 1.005 else f"{formatting.significant(factor, digits)}{TIMES} lower"
+    return f"{formatting.significant(factor, 3 if factor < 1.095 else 2)}{TIMES} lower"
 
 
 def why_none(curve: Curve) -> str:
@@ -197,33 +190,24 @@ def why_none(curve: Curve) -> str:
     return "measuring" if curve.progress.going else "did not complete" if curve.progress.runs else "no data"
 
 
-def _hover(curve: Curve, point: Point | None, first: Curve | None, clear: bool) -> str:
+def _hover(curve: Curve, is_best_of_class: bool) -> str:
     found = curve.ceiling
     lines = [f"<b>{escaped(curve.label)}</b>", escaped(curve.mode_name)]
-    if found and point:
-        spread = point.throughput_ops_s
-        at = f"target {formatting.throughput(found.target_ops_s)}" if found.target_ops_s else f"{found.threads} threads"
-        lines += [f"{formatting.throughput(found.throughput_ops_s)} at {at}", LADDER_SAYS[found.ladder]]
-        if spread.n > 1:
-            lines.append(f"{spread.n} repeats, {formatting.short(spread.low)} to {formatting.short(spread.high)}")
-        lines.append(_in_class(curve, first, clear))
+    if found:
+        at = threads_text(found.plateau)
+        if found.target_ops_s:
+            at = f"target {formatting.throughput(found.target_ops_s)}"
+        what = "" if found.is_estimate or found.bracket else f"{MEASURED_ONCE}: "
+        lines.append(f"{what}{formatting.throughput(found.throughput_ops_s)} at {at}")
+        if found.is_estimate:
+            interval = f"{formatting.short(found.low_ops_s)} to {formatting.short(found.high_ops_s)}"
+            lines.append(f"95 % interval {interval}, {len(found.repeats_ops_s)} repeats")
+        lines.append(ladder_says(found))
+        if is_best_of_class:
+            lines.append(f"{AMONG_BEST} of those whose writes wait for: {escaped(curve.durability_class)}")
     else:
         lines.append(why_none(curve))
     return "<br>".join(line for line in lines if line)
-
-
-def _in_class(curve: Curve, first: Curve | None, clear: bool) -> str:
-    """Where a ceiling stands among those whose writes wait for the same."""
-    if first is None:
-        return ""
-    if first.sweep_id == curve.sweep_id:
-        if not clear:
-            return ""
-        return f"best of those whose writes wait for: {escaped(curve.durability_class)}"
-    factor = formatting.significant(_ceiling_ops_s(first) / _ceiling_ops_s(curve), 2) if _ceiling_ops_s(curve) else ""
-    alone = " (n = 1)" if _alone(curve) or _alone(first) else ""
-    than = f"{TIMES} lower than {escaped(first.label)}, whose writes wait for the same"
-    return f"{factor}{than}{alone}" if factor else ""
 
 
 def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:

@@ -90,10 +90,9 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
         loads = [float(_load(point, targets)) for point, _, _ in hollow]
         ys, texts = [rounded(ops_s) for _, ops_s, _ in hollow], [text for _, _, text in hollow]
         found.append(marks.hollow(look, x=loads, y=ys, hover=texts))
-    ceiling = curve.ceiling
-    if ceiling and not curve.progress.going:
-        x = float(ceiling.target_ops_s or 0) if targets else float(ceiling.threads)
-        found.append(marks.ring(look, "circle-open", "ceiling", x=x, y=rounded(ceiling.throughput_ops_s)))
+    for point in () if curve.progress.going else curve.ceiling_points:
+        x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.median)
+        found.append(marks.ring(look, "circle-open", "ceiling", x=x, y=y))
     return found
 
 

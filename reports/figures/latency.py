@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from reports.curves import STATISTICS, Curve
+from reports.curves import STATISTICS, Curve, Point
 from reports.figures import points as marks
 from reports.figures.latency_labels import coordinate, direct_labels
 from reports.figures.latency_lines import lay_lines, lines_shown
@@ -135,7 +135,7 @@ def _traces(one: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
         found.append(marks.hollow(look, x=[d.x for d in one.hollow], y=[d.y for d in one.hollow], hover=hover))
     if rungs:
         texts = [marks.rung_label(d.point) for d in counted]
-        ringed = [bool(_marks_of(one, d.point.threads, d.point.throughput_ops_s.median)) for d in counted]
+        ringed = [bool(_marks_of(one, d.point)) for d in counted]
         found.append(marks.rung_texts(look, x=xs, y=ys, texts=texts, ringed=ringed))
     return found
 
@@ -144,15 +144,16 @@ def _rings(one: DrawnCurve) -> list[Trace]:
     return [
         marks.ring(one.look, symbol, what, x=drawn.x, y=drawn.y)
         for drawn in one.counted
-        for what, symbol in _marks_of(one, drawn.point.threads, drawn.point.throughput_ops_s.median).items()
+        for what, symbol in _marks_of(one, drawn.point).items()
     ]
 
 
-def _marks_of(one: DrawnCurve, threads: int, ops_s: float) -> dict[str, str]:
+def _marks_of(one: DrawnCurve, point: Point) -> dict[str, str]:
     """What a point is beside being a point, with the symbol of its ring."""
-    ceiling, knee = one.curve.ceiling, one.curve.knee
+    knee = one.curve.knee
+    threads, ops_s = point.threads, point.throughput_ops_s.median
     found = {}
-    if ceiling and (threads, ops_s) == (ceiling.threads, ceiling.throughput_ops_s):
+    if any(point is other for other in one.curve.ceiling_points):
         found["ceiling"] = "circle-open"
     if knee and knee.reached and (threads, ops_s) == (knee.threads, knee.throughput_ops_s):
         found["knee"] = "diamond-open"

@@ -7,7 +7,7 @@ from reports.analysis.cost import dollars_per_million, operations_per_dollar
 from reports.curves import Curve, in_order
 from reports.figures import bars
 from reports.figures.bars import Bar, bars_figure
-from reports.figures.ceilings import ratio_label
+from reports.figures.ceilings import AMONG_BEST, best_of, ratio_label
 from reports.figures.layout import Figure, Frame, escaped
 from reports.figures.theme import Look, Theme, looks
 
@@ -37,13 +37,15 @@ def height_px(curves: Sequence[Curve]) -> int:
 def _bars(curves: Sequence[Curve], theme: Theme, highlight: str) -> list[Bar]:
     appearance = looks(curves, theme, highlight=highlight)
     best = max((per_dollar(curve) or 0.0 for curve in curves), default=0.0)
-    return [_bar(curve, appearance[curve.sweep_id], best, len(curves)) for curve in curves]
+    among = best_of(curves, lambda curve: 1 / (curve.setup.price_per_hour or 1.0)) if len(curves) > 1 else {}
+    return [_bar(curve, appearance[curve.sweep_id], best, is_best=among.get(curve.sweep_id)) for curve in curves]
 
 
-def _bar(curve: Curve, look: Look, best: float, of: int) -> Bar:
+def _bar(curve: Curve, look: Look, best: float, *, is_best: bool | None) -> Bar:
     value, found = per_dollar(curve) or 0.0, curve.ceiling
     share = value / best if best else None
     least = "≥ " if found and found.is_lower_bound else ""
+    note = AMONG_BEST if is_best else ratio_label(share).replace("lower", "fewer")
     return Bar(
         group=curve.database_name,
         name=curve.mode,
@@ -52,9 +54,7 @@ def _bar(curve: Curve, look: Look, best: float, of: int) -> Bar:
         value_label=least + formatting.short(value),
         hover=_hover(curve),
         share_of_best=share,
-        notes=tuple(
-            note for note in (ratio_label(share).replace("lower", "fewer").replace("highest", "most"),) if note
-        ),
+        notes=(note,) if note else (),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from reports.analysis.ceiling import NOT_KNOWN
 from reports.curves import STATISTICS, Curve, in_order
+from reports.figures.ceilings import Ranking
 from reports.figures.percentiles import Distribution
 from reports.figures.points import STANDING_SAYS
 from reports.figures.run_series import OverTime, total_rate
@@ -30,18 +31,23 @@ CEILING_COLUMNS = (
     "first failed target (ops/s)",
     "knee at target (ops/s)",
     "notes",
+    "95 % interval from (ops/s)",
+    "95 % interval to (ops/s)",
+    "highest measured (ops/s)",
+    "not distinguishable from the best",
 )
 
 
 def ceilings_table(curves: Sequence[Curve]) -> Table:
-    return Table(CEILING_COLUMNS, tuple(_ceiling_row(curve) for curve in in_order(curves)))
+    best = Ranking.of(curves).best
+    return Table(CEILING_COLUMNS, tuple(_ceiling_row(curve, best.get(curve.sweep_id)) for curve in in_order(curves)))
 
 
-def _ceiling_row(curve: Curve) -> tuple[Cell, ...]:
+def _ceiling_row(curve: Curve, is_best: bool | None) -> tuple[Cell, ...]:
     found, knee = curve.ceiling, curve.knee
     names = (curve.database_name, curve.system_name, curve.mode, curve.workload)
     if found is None:
-        return (*names, *[None] * 6, "no point counts" if curve.points else "no data", None, None, 0, *[None] * 4)
+        return (*names, *[None] * 6, "no point counts" if curve.points else "no data", None, None, 0, *[None] * 8)
     point = curve.point_at(found.threads, found.target_ops_s)
     spread = point.throughput_ops_s if point else None
     reached = knee if knee and knee.reached else None
@@ -61,6 +67,10 @@ def _ceiling_row(curve: Curve) -> tuple[Cell, ...]:
         found.bracket[1] if found.bracket and NOT_KNOWN not in found.notes else None,
         reached.target_ops_s if reached else None,
         notes_said(found),
+        found.low_ops_s,
+        found.high_ops_s,
+        found.highest_ops_s,
+        {True: "yes", False: "no", None: None}[is_best],
     )
 
 

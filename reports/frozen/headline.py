@@ -63,8 +63,8 @@ def _runs(number: int) -> str:
 def _incomparable(curves: Sequence[Curve], labels: Labels) -> str:
     best = max(curves, key=lambda curve: curve.ceiling.throughput_ops_s if curve.ceiling else 0.0)
     return (
-        f"{_name(best, labels)} sustains {_sustains(best)}, the most of these {len(curves)} sides; they differ in more "
-        "than what is compared, so no ratio is claimed."
+        f"{_name(best, labels)} measured the highest of these {len(curves)} sides, {_sustains(best)}; they differ in "
+        "more than what is compared, so no ratio is claimed."
     )
 
 
@@ -86,10 +86,7 @@ def _against(row: Row, ratio: Ratio, found: Comparison, against: Against, labels
         case Outcome.FASTER:
             return f"{side} sustains {mine}, {times} times {interval_text(found)} what {base} does{_few(found)}."
         case Outcome.SLOWER:
-            return (
-                f"{base} sustains {theirs}, the most here; {side}, the next, does {times} times "
-                f"{interval_text(found)} of it{_few(found)}."
-            )
+            return f"{base} sustains {theirs}; {side} does {times} times {interval_text(found)} of it{_few(found)}."
         case Outcome.EQUIVALENT:
             within = formatting.percent(found.threshold)
             return f"{side} and {base} sustain the same within {within}: {mine} and {theirs}{_few(found)}."

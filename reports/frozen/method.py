@@ -15,7 +15,7 @@ from reports.pages.equal import EqualLoad
 from reports.queries.sources import SourceRun
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 
-CEILING_RULE: Final = "ceiling by ladder 1"
+CEILING_RULE: Final = "ceiling by ladder 2"
 QUIET: Final = ("pass", "not_assessed")
 
 
@@ -82,8 +82,10 @@ def _ceilings(curves: Sequence[Curve]) -> list[str]:
     if ladders - {"target"}:
         least = formatting.percent(LEAST_GAIN_PER_DOUBLING)
         said.append(
-            "The ceiling of a ladder of threads is its highest rung that counts; where the last step still brought "
-            f"{least} or more per doubling of the threads the ladder was too short, and “at least” is said."
+            "The ceiling of a ladder of threads is the mean of its repeats, each at the rungs that the other repeats "
+            "put highest, with a 95 % interval that accounts for the selection; of single runs it is the highest "
+            f"measured. A ladder is called saturated where its end gained less than {least} per doubling of the "
+            "threads beyond the noise of the repeats, and too short where its last step grew beyond it."
         )
     if "target" in ladders:
         share = formatting.percent(SUSTAINED_SHARE)

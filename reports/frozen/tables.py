@@ -9,11 +9,12 @@ from benchsite import formatting
 from reports.analysis.comparing import ALGORITHM, Comparison, Outcome
 from reports.analysis.differences import differences
 from reports.curves import STATISTICS, Curve
+from reports.figures.ceilings import Ranking
 from reports.figures.table import Cell, Table
 from reports.figures.tables import points_table
 from reports.pages.against import Against, Ratio, Row
 from reports.pages.equal import EqualLoad, percentiles_of
-from reports.words import bracket_says, ladder_says
+from reports.words import bracket_says, ladder_says, threads_text
 
 DIGITS: Final = 4  # of a ratio
 Labels = Mapping[UUID, str]
@@ -21,30 +22,29 @@ Labels = Mapping[UUID, str]
 
 def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
     """What each side sustains, at what load, and what a write waits for."""
-    best = max((found.throughput_ops_s for curve in curves if (found := curve.ceiling)), default=0.0)
+    ranking = Ranking.of(curves)
     return Table(
         (
-            "side", "a write waits for", "ceiling (ops/s)", "least repeat (ops/s)", "greatest repeat (ops/s)", "runs",
-            "of the highest (%)", "at", "what the ladder shows",
+            "side", "a write waits for", "ceiling (ops/s)", "95 % interval from (ops/s)", "95 % interval to (ops/s)",
+            "runs", "of the highest (%)", "not distinguishable from the best", "at", "what the ladder shows",
         ),
-        tuple(_sustained(curve, labels, best) for curve in curves),
+        tuple(_sustained(curve, labels, ranking) for curve in curves),
     )  # fmt: skip
 
 
-def _sustained(curve: Curve, labels: Labels, best: float) -> tuple[Cell, ...]:
+def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ...]:
     found, side = curve.ceiling, (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
     if found is None:
-        return (*side, *[None] * 6, "no point counts" if curve.points else "nothing was measured")
-    point = curve.point_at(found.threads, found.target_ops_s)
-    spread = point.throughput_ops_s if point else None
+        return (*side, *[None] * 7, "no point counts" if curve.points else "nothing was measured")
     return (
         *side,
         found.throughput_ops_s,
-        spread.low if spread else None,
-        spread.high if spread else None,
-        spread.n if spread else None,
-        round(100 * found.throughput_ops_s / best, 1) if best else None,
-        bracket_says(found) or f"{found.threads} threads",
+        found.low_ops_s,
+        found.high_ops_s,
+        len(found.repeats_ops_s) or None,
+        round(100 * (ranking.share(curve) or 0.0), 1) or None,
+        {True: "yes", False: "no", None: None}[ranking.best[curve.sweep_id]],
+        bracket_says(found) or threads_text(found.plateau),
         ladder_says(found),
     )
 

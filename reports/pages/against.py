@@ -327,7 +327,7 @@ def ceiling_point(curve: Curve) -> Point | None:
     same = (
         point
         for point in curve.counted
-        if found and (point.threads, point.throughput_ops_s.median) == (found.threads, found.throughput_ops_s)
+        if found and (point.threads, point.throughput_ops_s.median) == (found.threads, found.highest_ops_s)
     )
     return next(same, None)
 

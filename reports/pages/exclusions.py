@@ -50,15 +50,15 @@ def _reasons(point: Point) -> list[str]:
 
 
 def effect_sentence(curve: Curve) -> str:
-    """ "Ceiling 41.2k ops/s without them, 43.0k ops/s with them": what people's exclusions do to the ceiling."""
+    """What people's exclusions do to the highest that was measured."""
     whole = curve.ceiling_with_left_out
     if whole is None:
         return ""
-    everything = formatting.throughput(whole.throughput_ops_s)
+    everything = formatting.throughput(whole.highest_ops_s)
     if curve.ceiling is None:
-        return f"With what people left out counted the ceiling would be {everything}; without it there is none."
-    counted = formatting.throughput(curve.ceiling.throughput_ops_s)
+        return f"With what people left out {everything} is the highest measured; without it there is no ceiling."
+    counted = formatting.throughput(curve.ceiling.highest_ops_s)
     if counted == everything:
-        return f"What people left out does not change the ceiling: {counted} with it and without it."
-    change = formatting.signed_percent(curve.ceiling.throughput_ops_s / whole.throughput_ops_s - 1)
-    return f"Ceiling {everything} with what people left out, {counted} without it ({change})."
+        return f"What people left out does not change the highest measured: {counted} with it and without it."
+    change = formatting.signed_percent(curve.ceiling.highest_ops_s / whole.highest_ops_s - 1)
+    return f"Highest measured: {everything} with what people left out, {counted} without it ({change})."

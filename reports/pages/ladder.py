@@ -146,7 +146,13 @@ def next_step(ceiling: Ceiling | None, found: Opinions | None) -> str:
         return _next_target(low, high)
     refine = found.refine if found and found.knee.reached else ()
     parts = [f"{_listed(refine)} to place the knee"] if refine else []
-    if ceiling.ladder is Ladder.SHORT:
+    if ceiling.ladder is Ladder.FIRST:
+        lower = max(ceiling.threads // 2, 1)
+        parts = [f"{_listed((lower,))} to see the ceiling", *parts] if lower < ceiling.threads else parts
+    elif ceiling.ladder is Ladder.OPEN:
+        again = "every rung three times" if not ceiling.is_estimate else "more repeats, and twice the threads,"
+        parts.append(f"{again} to see where throughput ends")
+    elif ceiling.ladder is Ladder.SHORT:
         further = (2 * ceiling.threads, 4 * ceiling.threads) if not refine else (2 * ceiling.threads,)
         parts.append(f"{_listed(further)} to see the ceiling")
     elif found and not found.knee.reached and not refine:

@@ -135,7 +135,7 @@ def run_at_ceiling(curve: Curve, team_id: uuid.UUID) -> Run | None:
     runs = [
         run_id
         for point in curve.counted
-        if found and (point.threads, point.throughput_ops_s.median) == (found.threads, found.throughput_ops_s)
+        if found and (point.threads, point.throughput_ops_s.median) == (found.threads, found.highest_ops_s)
         for run_id in point.run_ids
     ]
     return middle(RUNS.filter(team=team_id, pk__in=runs)) if runs else None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from benchsite import formatting
 from reports.curves import Curve, operations_of
 from reports.figures.captions import caption, notes_of
-from reports.figures.ceilings import ceilings_figure, height_px, unclaimed_said
+from reports.figures.ceilings import best_sentence, ceilings_figure, height_px
 from reports.figures.ladder import ladder_figure
 from reports.figures.latency import KIND_SAYS, Choice, latency_figure
 from reports.figures.latency_lines import TOO_FAR
@@ -19,8 +19,8 @@ def ceilings_sheet(curves: Sequence[Curve], *, highlight: str = "", published: S
         name="ceilings",
         draw=lambda frame: ceilings_figure(curves, frame, highlight=highlight, published=published),
         caption=sentences(
-            "Highest throughput of each sweep among the points that count",
-            unclaimed_said(curves),
+            "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated",
+            best_sentence(curves),
             caption(curves),
             published_said(published),
         ),

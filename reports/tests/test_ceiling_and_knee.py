@@ -5,7 +5,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from reports.analysis.ceiling import Ladder, Rung, ceiling, gain_per_doubling, target_ceiling, thread_ceiling
+from reports.analysis.ceiling import (
+    Ladder,
+    Rung,
+    ceiling,
+    end_as_measured,
+    gain_per_doubling,
+    target_ceiling,
+    thread_ceiling,
+)
 from reports.analysis.knee import power, power_knee
 from reports.analysis.points import spread
 
@@ -25,9 +33,10 @@ def cut(most_threads: int) -> list[Rung]:
 def test_it_finds_the_ceiling_of_the_golden_ladder():
     found = thread_ceiling(ladder(L1))
     assert found is not None
-    assert (found.throughput_ops_s, found.threads, found.saturation_threads) == (45821, 128, 128)
-    assert found.ladder is Ladder.SATURATED
-    assert not found.is_lower_bound
+    assert (found.highest_ops_s, found.threads, found.saturation_threads) == (45821, 128, 128)
+    assert end_as_measured(ladder(L1)) is Ladder.SATURATED
+    # Single runs confirm neither.
+    assert (found.ladder, found.is_lower_bound, found.is_estimate) == (Ladder.OPEN, False, False)
 
 
 def test_it_does_not_depend_on_the_order_of_the_rungs():
@@ -40,17 +49,17 @@ def test_it_calls_a_growing_ladder_too_short():
     assert found.throughput_ops_s == 39648
 
 
-def test_it_calls_a_ladder_saturated_when_the_last_doubling_gains_less_than_five_per_cent():
-    assert thread_ceiling(ladder({2: 1000, 4: 1049})).ladder is Ladder.SATURATED
-    assert thread_ceiling(ladder({2: 1000, 4: 1051})).ladder is Ladder.SHORT
+def test_the_limit_of_the_last_gain_is_five_per_cent_per_doubling():
+    assert end_as_measured(ladder({2: 1000, 4: 1049})) is Ladder.SATURATED
+    assert end_as_measured(ladder({2: 1000, 4: 1051})) is Ladder.SHORT
     # Two doublings in one step: 1.05 ** 2 = 1.1025 is the limit.
-    assert thread_ceiling(ladder({4: 1000, 16: 1102})).ladder is Ladder.SATURATED
-    assert thread_ceiling(ladder({4: 1000, 16: 1103})).ladder is Ladder.SHORT
+    assert end_as_measured(ladder({4: 1000, 16: 1102})) is Ladder.SATURATED
+    assert end_as_measured(ladder({4: 1000, 16: 1103})) is Ladder.SHORT
 
 
-def test_it_calls_a_ladder_retrograde_below_95_per_cent_of_the_highest():
-    assert thread_ceiling(ladder({2: 1000, 4: 949})).ladder is Ladder.RETROGRADE
-    assert thread_ceiling(ladder({2: 1000, 4: 951})).ladder is Ladder.SATURATED
+def test_the_limit_of_a_retrograde_end_is_95_per_cent_of_the_highest():
+    assert end_as_measured(ladder({2: 1000, 4: 949})) is Ladder.RETROGRADE
+    assert end_as_measured(ladder({2: 1000, 4: 951})) is Ladder.SATURATED
 
 
 def test_the_saturation_rung_is_the_first_within_five_per_cent():

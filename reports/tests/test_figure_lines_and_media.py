@@ -7,8 +7,7 @@ import pytest
 
 from reports.analysis.points import Spread
 from reports.curves import LeftOut, Standing
-from reports.figures.bars import placed
-from reports.figures.ceilings import bars_of, ceilings_figure, unclaimed_said
+from reports.figures.ceilings import bars_of, best_sentence, ceilings_figure
 from reports.figures.latency import Choice, coordinate, latency_figure
 from reports.figures.layout import Frame
 from reports.figures.medium import scaled
@@ -115,37 +114,42 @@ def repeated(threads, ops_s, n=3, spread=0.01):
     return point(threads, ops_s, throughput_ops_s=Spread(ops_s, min(values), max(values), n, values))
 
 
-def test_the_best_of_each_durability_class_is_named():
+def test_sides_not_distinguishable_from_the_best_of_their_class_are_marked():
     curves = [
         curve("A", "off", durability=MEMORY, durability_class="memory", points=[repeated(2, 9000.0)]),
         curve("A", "always", durability=DISK, durability_class="disk", points=[repeated(2, 3000.0)]),
         curve("B", "on", durability=DISK, durability_class="disk", points=[repeated(2, 1000.0)]),
     ]
-    notes = {bar.name: bar.notes for bar in placed(bars_of(curves, LIGHT), 0.7)}
-    assert notes["off"] == ("highest",)
-    assert notes["always"][1:] == ("best in class",) and notes["on"] == ("9.0\N{MULTIPLICATION SIGN} lower",)
-    assert "3.0\N{MULTIPLICATION SIGN} lower than A" in bars_of(curves, LIGHT)[2].hover
+    bars = {bar.name: bar for bar in bars_of(curves, LIGHT)}
+    assert bars["always"].notes[1:] == ("among the best of its class",) and len(bars["on"].notes) == 1
+    assert "among the best of those whose writes wait for: disk" in bars["always"].hover
 
 
-def test_single_runs_and_overlapping_ranges_claim_no_order():
-    def notes(first, second):
-        sides = [
-            curve("A", durability_class="disk", points=[first]),
-            curve("B", durability_class="disk", points=[second]),
-            curve("C", durability_class="memory", points=[repeated(2, 90_000.0)]),
-        ]
-        return [bar.notes for bar in bars_of(sides, LIGHT)], unclaimed_said(sides)
+def test_a_single_run_claims_no_order():
+    sides = [curve(name, points=[point(2, ops_s)]) for name, ops_s in (("A", 5000.0), ("B", 1000.0))]
+    assert [bar.notes for bar in bars_of(sides, LIGHT)] == [(), ("\N{DIVISION SIGN}5.0 (n = 1)",)]
+    assert best_sentence(sides).startswith("Single runs do not show which side is best")
 
-    single, said = notes(point(2, 5000.0), point(2, 1000.0))
-    assert single == [("\N{DIVISION SIGN}18 (n = 1)",), ("\N{DIVISION SIGN}90 (n = 1)",), ()]
-    assert said.startswith("A single run has no range")
-    overlapping, said = notes(repeated(2, 1100.0, spread=0.2), repeated(2, 1000.0, spread=0.2))
-    assert overlapping[0] == ("82\N{MULTIPLICATION SIGN} lower",) and overlapping[2] == ("highest",) and said == ""
-    apart, _ = notes(repeated(2, 1100.0), repeated(2, 1000.0))
-    assert apart[0][1:] == ("best in class",)
-    both = [curve("A", points=[repeated(2, 1100.0, spread=0.2)]), curve("B", points=[repeated(2, 1000.0, spread=0.2)])]
-    assert unclaimed_said(both).startswith("The ranges of the repeats overlap")
-    assert next(bar.notes for bar in bars_of(both, LIGHT)) == ()
+
+@pytest.mark.parametrize(
+    ("noise", "notes"), [(0.2, ["among the best"] * 2), (0.005, ["best", "1.1\N{MULTIPLICATION SIGN} lower"])]
+)
+def test_the_best_is_named_beyond_the_noise_of_the_repeats(noise, notes):
+    top = [point(1, 500.0, throughput_ops_s=repeated(1, 500.0).throughput_ops_s)]
+    sides = [
+        curve(name, points=[*top, repeated(2, ops_s, spread=noise), repeated(4, ops_s * 0.8)])
+        for name, ops_s in (("A", 1100.0), ("B", 1000.0))
+    ]
+    assert [bar.notes[0] for bar in bars_of(sides, LIGHT)] == notes
+    assert best_sentence(sides).startswith("Among the best: not distinguishable from the best")
+
+
+def test_a_ladder_that_is_too_short_is_never_excluded_by_its_value():
+    """Its ceiling lies higher, so the factor is a limit and the other side is not called best."""
+    short = curve("A", points=[repeated(2, 500.0), repeated(4, 900.0)])
+    long = curve("B", points=[repeated(2, 1000.0), repeated(4, 1500.0), repeated(8, 1000.0)])
+    notes = [bar.notes[0] for bar in bars_of([short, long], LIGHT)]
+    assert notes == ["≤ 1.7\N{MULTIPLICATION SIGN} lower", "among the best"]
 
 
 def test_towering_published_bars_make_the_axis_logarithmic():

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from reports.analysis.points import Spread
+from reports.analysis.points import Spread, spread
 from reports.curves import Progress, Standing
 from reports.figures.bars import GROUP_GAP, placed
 from reports.figures.ceilings import bars_of, ceilings_figure
@@ -179,12 +179,12 @@ def test_bars_stand_together_by_database_with_the_weakest_promise_first():
 
 
 def test_bars_carry_their_value_and_by_how_much_they_are_lower():
-    repeats = [Spread(x, x * 0.99, x * 1.01, 3) for x in (505.0, 1818.0)]
+    repeats = [spread((x, x * 0.99, x * 1.01)) for x in (505.0, 1818.0)]
     slow = curve("Redis", "always", points=[point(2, 500.0), point(4, 505.0, throughput_ops_s=repeats[0])])
     fast = curve("Redis", "off", points=[point(2, 1000.0), point(4, 1818.0, throughput_ops_s=repeats[1])])
     high, low = bars_of([slow, fast], LIGHT)
-    assert (high.value_label, high.notes) == ("≥ 1.82k", ("highest",))
-    assert (low.value_label, low.notes) == ("505", ("3.6\N{MULTIPLICATION SIGN} lower",))
+    assert (high.value_label, high.notes) == ("≥ 1.82k", ("best",))
+    assert (low.value_label, low.notes) == ("505", ("≥ 3.6\N{MULTIPLICATION SIGN} lower",))
 
 
 def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():

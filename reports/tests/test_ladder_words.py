@@ -85,7 +85,9 @@ def test_the_worked_ladder_lists_what_other_rules_say():
     assert [row.load for row in page.rows] == ["32 threads", "64 threads", "64 threads", "157 threads", "30.5 threads"]
     assert page.rows[3].throughput_ops_s == pytest.approx(46_000, rel=0.02) and "R² 1.000" in page.rows[3].note
     assert "medium (the chord rule says 64 threads; too few repeats" in page.confidence
-    assert page.next_step == "Measure 23 and 45 threads to place the knee next."
+    assert page.next_step == (
+        "Measure 23 and 45 threads to place the knee and every rung three times to see where throughput ends next."
+    )
 
 
 def test_an_extrapolated_peak_is_called_that():
@@ -158,4 +160,4 @@ def test_a_load_has_a_ceiling_too(client_in, team):
     for threads, throughput in ((2, 1000.0), (4, 1900.0), (8, 1910.0)):
         make_run(sweep, threads=threads, throughput=throughput)
     html = plain(client_in.get(reverse("sweep", args=[sweep.pk])).content.decode())
-    assert "1.91k ops/s at 8 threads is the ceiling" in html and "· load" in html
+    assert "1.91k ops/s at 8 threads is the highest measured" in html and "· load" in html

@@ -36,7 +36,7 @@ def test_without_sweeps_it_says_what_to_do(client_in):
 def test_the_list_shows_ceilings_and_leads_to_the_comparison(client_in, team):
     sweep = measured(team, name="redis always A")
     html = listed(client_in)
-    assert "3.40k" in html and "saturated" in html and "disk, loses none" in html
+    assert "3.40k" in html and "highest measured (n = 1)" in html and "disk, loses none" in html
     assert f'name="sweep" value="{sweep.pk}"' in html and 'action="/compare/"' in html
     assert client_in.get("/compare/", {"sweep": sweep.pk}, follow=True).status_code == 200
 

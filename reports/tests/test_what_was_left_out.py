@@ -23,18 +23,19 @@ def test_the_effect_on_the_ceiling_is_said():
     one = left_out([curve(points=rungs)])[0]
     assert (one.excluded, one.rejected, one.reasons) == (1, 0, ("the disk was full",))
     assert one.effect == (
-        "Ceiling 2.00k\u202fops/s with what people left out, 1.50k\u202fops/s without it (\N{MINUS SIGN}25.0\u202f%)."
+        "Highest measured: 2.00k\u202fops/s with what people left out, 1.50k\u202fops/s without it "
+        "(\N{MINUS SIGN}25.0\u202f%)."
     )
 
 
 def test_an_exclusion_without_effect_says_so():
     rungs = [point(2, 1000.0, left_out=(excluded(1000.0),), excluded=("twice",)), point(4, 2000.0)]
-    assert "does not change the ceiling: 2.00k" in effect_sentence(curve(points=rungs))
+    assert "does not change the highest measured: 2.00k" in effect_sentence(curve(points=rungs))
 
 
 def test_where_everything_is_left_out_there_is_no_ceiling_without_it():
     rungs = [point(2, 1000.0, standing=Standing.EXCLUDED, excluded=("wrong binding",))]
-    assert "the ceiling would be 1.00k" in effect_sentence(curve(points=rungs))
+    assert "1.00k\u202fops/s is the highest measured" in effect_sentence(curve(points=rungs))
 
 
 def test_many_reasons_are_counted():

@@ -18,6 +18,7 @@ from reports.analysis.noise import NoiseFloor
 from reports.analysis.pairs import PairFinding, pair_findings
 from reports.curves import STATISTICS, Curve, kind_of, operations_of
 from reports.figures.captions import notes_of
+from reports.figures.ceilings import Ranking
 from reports.figures.theme import LIGHT, databases_of, labels_of
 from reports.pages.against import Judging, against
 from reports.pages.choosing import chips, menus
@@ -272,14 +273,12 @@ class CeilingRow:
 
     curve: Curve
     share: float | None  # of the highest
+    is_best: bool | None = None  # not distinguishable from the best; None: no repeats show it
 
 
 def ceiling_rows(curves: Sequence[Curve]) -> list[CeilingRow]:
-    best = max((found.throughput_ops_s for curve in curves if (found := curve.ceiling)), default=0.0)
-    return [
-        CeilingRow(curve, found.throughput_ops_s / best if best and (found := curve.ceiling) else None)
-        for curve in curves
-    ]
+    ranking = Ranking.of(curves)
+    return [CeilingRow(curve, ranking.share(curve), ranking.best.get(curve.sweep_id)) for curve in curves]
 
 
 def warnings(curves: Sequence[Curve]) -> list[str]:

@@ -11,15 +11,25 @@ from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
+from reports.analysis.noise import NoiseFloor
 from reports.curves import Curve, operations_of
 from reports.figures.captions import notes_of
 from reports.figures.latency import KIND_SAYS
 from reports.pages.exclusions import effect_sentence
 from reports.pages.ladder import LadderPage, ladder_page
 from reports.pages.pictures import MOST_OPERATIONS, FigureLink
-from reports.queries import SweepFilter, curves, last_evidence, outlines, rung_rows, sweep_choices, sweeps_of
+from reports.queries import (
+    SweepFilter,
+    curves,
+    last_evidence,
+    noise_floors,
+    outlines,
+    rung_rows,
+    sweep_choices,
+    sweeps_of,
+)
 from reports.selection import Selection
-from reports.words import ceiling_notes, ceiling_sentence, knee_sentence, progress_sentence
+from reports.words import ceiling_notes, ceiling_sentence, knee_sentence, progress_sentence, variation_sentence
 from runs import annotating
 from runs.catalog import Durability
 from runs.models import Sweep
@@ -63,6 +73,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     found = owned_or_404(rows, request, pk)
     curve = curves([found])[0]
     operations, ladder = operations_of([curve]), ladder_page(curve)
+    floor = noise_floors(team_of(request), [found.cluster_name]).get(found.cluster_name)
     context = {
         "sweep": found,
         "curve": curve,
@@ -70,7 +81,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "operations": operations,
         "throughput": _link("Throughput over the ladder", "figure-sweep", curve, pk),
         "latencies": [_latency_link(curve, operation) for operation in operations[:MOST_OPERATIONS]],
-        "sentences": sentences_of(curve, ladder),
+        "sentences": sentences_of(curve, ladder, floor),
         "ladder": ladder,
         "durability": durability_sentence(curve),
         "evidence": last_evidence(found),
@@ -81,10 +92,11 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     return render(request, "reports/sweep.html", context)
 
 
-def sentences_of(curve: Curve, ladder: LadderPage) -> list[str]:
+def sentences_of(curve: Curve, ladder: LadderPage, floor: NoiseFloor | None) -> list[str]:
     """What the ladder shows, in the order in which it is read; empty sentences are left out."""
     found = [
         ceiling_sentence(curve.ceiling),
+        variation_sentence(curve, floor),
         *ceiling_notes(curve.ceiling),
         effect_sentence(curve),
         knee_sentence(curve.knee),

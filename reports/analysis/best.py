@@ -1,0 +1,83 @@
+"""Which sides of a figure cannot be told from the best one: multiple comparisons with the best (Hsu 1981, 1996).
+
+A side leaves the set where another one is better beyond the noise of both. With 95 % the true best is in the set.
+`manage.py interval_coverage bests` simulates it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reports.analysis.plateau import MIN_SD, quantile
+
+# From so many sides on each side's variance leans on the variance of all, as two repeats more would (Smyth 2004): with
+# 40 sides of three repeats Welch's test alone would keep half of the sides that are 20 % slower.
+MIN_POOLED_SIDES: Final = 5
+PRIOR_DF: Final = 2
+# Bartlett's test: below this p the variances differ, and no side leans on another's.
+UNEQUAL: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    mean: float  # of ln(value)
+    variance: float
+    df: float  # 0: a single run, or identical ones: how much the next one varies is not known
+    n: int
+
+
+def best_set(sides: Sequence[Sequence[float]]) -> list[bool | None]:
+    """For each side, by its repeats, whether it belongs to the set; None: it has no two repeats that differ.
+
+    Higher is better. Raises ValueError for a value that is not positive.
+    """
+    judged = _moderated([_side(values) for values in sides])
+    order = sorted((side for side in judged if side.df), key=lambda side: -side.mean)
+    return [not any(_exceeds(other, side, len(order) - 1) for other in order) if side.df else None for side in judged]
+
+
+def _side(values: Sequence[float]) -> _Side:
+    logs = [math.log(value) for value in values]
+    mean = sum(logs) / len(logs)
+    variance = sum((value - mean) ** 2 for value in logs) / max(len(logs) - 1, 1)
+    return _Side(mean, variance, len(logs) - 1 if variance > MIN_SD**2 else 0, len(logs))
+
+
+def _moderated(sides: Sequence[_Side]) -> list[_Side]:
+    """With the variances leaning on each other where the sides are many and vary alike."""
+    repeated = [side for side in sides if side.df]
+    if len(repeated) < MIN_POOLED_SIDES:
+        return list(sides)
+    df = sum(side.df for side in repeated)
+    pooled = sum(side.df * side.variance for side in repeated) / df
+    if _bartlett_p(repeated, pooled, df) < UNEQUAL:
+        return list(sides)
+    return [_leaning(side, pooled) if side.df else side for side in sides]
+
+
+def _leaning(side: _Side, pooled: float) -> _Side:
+    df = PRIOR_DF + side.df
+    return _Side(side.mean, (PRIOR_DF * pooled + side.df * side.variance) / df, df, side.n)
+
+
+def _bartlett_p(sides: Sequence[_Side], pooled: float, df: float) -> float:
+    """Of "all variances are equal" (Bartlett 1937)."""
+    from scipy.special import chdtrc
+
+    statistic = df * math.log(pooled) - sum(side.df * math.log(side.variance) for side in sides)
+    correction = 1 + (sum(1 / side.df for side in sides) - 1 / df) / (3 * (len(sides) - 1))
+    return float(chdtrc(len(sides) - 1, statistic / correction))
+
+
+def _exceeds(better: _Side, side: _Side, comparisons: int) -> bool:
+    """Welch's test, one-sided, of one of so many comparisons."""
+    if better.mean <= side.mean:
+        return False
+    parts = better.variance / better.n, side.variance / side.n
+    error = math.sqrt(sum(parts))
+    distance = (better.mean - side.mean) / error
+    if distance < quantile(math.inf, comparisons):  # No degrees of freedom would be enough.
+        return False
+    df = sum(parts) ** 2 / (parts[0] ** 2 / better.df + parts[1] ** 2 / side.df)
+    return distance > quantile(math.floor(10 * df) / 10, comparisons)

@@ -1,0 +1,182 @@
+"""How often ceilings, ends of ladders, best sets and knees are right, by simulation.
+
+`manage.py interval_coverage ceilings|ends|bests|knees` prints the tables that docs/how-results-are-compared.md quotes.
+Every case draws its ladders from a seeded generator of its own and asks the functions that the pages ask.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from reports.analysis.best import best_set
+from reports.analysis.ceiling import Ceiling, Rung, thread_ceiling
+
+LADDERS: Final = 1000
+SEED: Final = 20261122
+# Throughput of doubling threads, as shares of the highest. In GROWING the last rung still gains 5 % or more.
+FLAT: Final = {
+    "flat top, 3 rungs": (0.25, 0.5, 1.0, 1.0, 1.0),
+    "flat top, 6 rungs": (0.25, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+    "flat top, 10 rungs": (0.5, *[1.0] * 10),
+    "peak, neighbours 3 % lower": (0.3, 0.55, 0.85, 0.97, 1.0, 0.97, 0.9),
+    "peak, neighbours 10 % lower": (0.3, 0.55, 0.9, 1.0, 0.9),
+}
+GROWING: Final = {
+    "5 % per doubling throughout": tuple(1.05 ** (i - 6) for i in range(7)),
+    "5 % in the last doubling": tuple(x / 3.003 for x in (1.0, 1.5, 2.0, 2.6, 2.86, 3.003)),
+    "10 % per doubling throughout": tuple(1.1 ** (i - 6) for i in range(7)),
+    "30 % per doubling throughout": tuple(1.3 ** (i - 6) for i in range(7)),
+}
+# The standard deviations of a run and of a pass over the ladder, as shares.
+NOISES: Final = ((0.01, 0.0), (0.03, 0.0), (0.05, 0.0), (0.01, 0.05), (0.03, 0.03))
+
+
+def ladders(
+    shape: Sequence[float], n: int, run: float, level: float, *, ladders: int, seed: int
+) -> Iterator[list[Rung]]:
+    """Lognormal ladders of that shape with n repeats, each pass over the ladder shifted as a whole."""
+    random = np.random.default_rng([seed, len(shape), n, round(1e4 * run), round(1e4 * level)])
+    logs = np.log(np.asarray(shape)) + math.log(10_000)
+    for _ in range(ladders):
+        noise = random.normal(0.0, run, (n, len(shape))) + random.normal(0.0, level, (n, 1))
+        values = np.exp(logs + noise).T
+        medians = np.median(values, axis=1)
+        yield [
+            Rung(2**i, float(medians[i]), repeats_ops_s=tuple(row), repeats=tuple(range(n)))
+            for i, row in enumerate(values.tolist())
+        ]
+
+
+def ceilings(shape: Sequence[float], n: int, noise: tuple[float, float], count: int, seed: int) -> list[Ceiling]:
+    found = (thread_ceiling(ladder) for ladder in ladders(shape, n, *noise, ladders=count, seed=seed))
+    return [ceiling for ceiling in found if ceiling]
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingRate:
+    """Shares of the true ceiling, and of the simulated ladders."""
+
+    bias_of_highest: float
+    bias: float
+    held: float  # by the 95 % interval
+    width: float  # of the interval, median
+
+
+def ceiling_rate(
+    shape: Sequence[float], n: int, noise: tuple[float, float], count: int = LADDERS, seed: int = SEED
+) -> CeilingRate:
+    found, true = ceilings(shape, n, noise, count, seed), 10_000 * max(shape)
+    ends = [(one.low_ops_s or math.nan, one.high_ops_s or math.nan) for one in found]
+    return CeilingRate(
+        bias_of_highest=float(np.mean([one.highest_ops_s for one in found])) / true - 1,
+        bias=float(np.mean([one.throughput_ops_s for one in found])) / true - 1,
+        held=float(np.mean([low <= true <= high for low, high in ends])),
+        width=float(np.median([high - low for low, high in ends])) / true,
+    )
+
+
+def saturated_rate(
+    shape: Sequence[float], n: int, noise: tuple[float, float], count: int = LADDERS, seed: int = SEED
+) -> float:
+    """The share of ladders whose end is called saturated."""
+    return float(np.mean([one.is_bracketed for one in ceilings(shape, n, noise, count, seed)]))
+
+
+@dataclass(frozen=True, slots=True)
+class BestRate:
+    held: float  # the true best is in the set, where all sides are equally fast
+    excluded: float  # sides 20 % slower than the only best
+
+
+def best_rate(sides: int, n: int, cvs: Sequence[float], count: int = LADDERS, seed: int = SEED) -> BestRate:
+    """`cvs`: of the best side, and of all others, alternating."""
+    random = np.random.default_rng([seed, sides, n, *(round(1e4 * cv) for cv in cvs)])
+    each = np.asarray([cvs[0], *(cvs[1 + i % (len(cvs) - 1)] for i in range(sides - 1))])
+    held, excluded = 0, 0
+    for _ in range(count):
+        noise = random.normal(0.0, 1.0, (sides, n)) * each[:, None]
+        held += best_set(np.exp(noise).tolist())[0] is True
+        noise[1:] += math.log(0.8)
+        excluded += best_set(np.exp(noise).tolist())[1:].count(False)
+    return BestRate(held / count, excluded / count / (sides - 1))
+
+
+# --- The tables ---
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    return f"{share:.{digits}%}".replace("%", " %").replace("-", "\N{MINUS SIGN}")
+
+
+def _noise_text(noise: tuple[float, float]) -> str:
+    return f"{noise[0]:.0%} | {noise[1]:.0%}".replace("%", " %")
+
+
+CEILING_N: Final = (2, 3, 4, 5)
+CEILINGS_HEADER: Final = (
+    "| true shape | run CV | session sd | bias of the highest, n = 3 | bias of the estimate | "
+    "interval holds (width), n = 2 | n = 3 | n = 4 | n = 5 |\n|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def ceiling_row(name: str, noise: tuple[float, float], count: int = LADDERS, seed: int = SEED) -> str:
+    rates = {n: ceiling_rate({**FLAT, **GROWING}[name], n, noise, count, seed) for n in CEILING_N}
+    cells = " | ".join(f"{_percent(rate.held)} ({_percent(rate.width)})" for rate in rates.values())
+    bias = f"{_percent(rates[3].bias_of_highest)} | {_percent(rates[3].bias)}"
+    return f"| {name} | {_noise_text(noise)} | {bias} | {cells} |"
+
+
+def ceiling_rows(count: int, seed: int) -> Iterator[str]:
+    yield CEILINGS_HEADER
+    yield from (ceiling_row(name, noise, count, seed) for name in (*FLAT, *list(GROWING)[1:3]) for noise in NOISES)
+
+
+END_N: Final = (1, 2, 3, 5)
+ENDS_HEADER: Final = (
+    "| true end | run CV | session sd | called saturated, n = 1 | n = 2 | n = 3 | n = 5 |\n"
+    "|---|---|---|---|---|---|---|"
+)
+
+
+def end_row(name: str, noise: tuple[float, float], count: int = LADDERS, seed: int = SEED) -> str:
+    shape = {**FLAT, **GROWING}[name]
+    cells = " | ".join(_percent(saturated_rate(shape, n, noise, count, seed)) for n in END_N)
+    return f"| {name} | {_noise_text(noise)} | {cells} |"
+
+
+def end_rows(count: int, seed: int) -> Iterator[str]:
+    yield ENDS_HEADER
+    yield from (end_row(name, noise, count, seed) for name in (*GROWING, *FLAT) for noise in NOISES)
+
+
+BESTS: Final[tuple[tuple[str, tuple[float, ...]], ...]] = (
+    ("3 %", (0.03, 0.03)),
+    ("5 %", (0.05, 0.05)),
+    ("1 % and 5 %", (0.05, 0.01, 0.05)),
+    ("5 %, others 1 %", (0.05, 0.01)),
+)
+BESTS_HEADER: Final = (
+    "| sides | run CV | true best in the set, n = 2 | n = 3 | n = 5 | 20 % slower excluded, n = 2 | n = 3 | n = 5 |\n"
+    "|---|---|---|---|---|---|---|---|"
+)
+
+
+def best_row(sides: int, name: str, cvs: Sequence[float], count: int = LADDERS, seed: int = SEED) -> str:
+    rates = [best_rate(sides, n, cvs, max(count * 2 // sides, count // 8), seed) for n in (2, 3, 5)]
+    cells = [_percent(rate.held) for rate in rates] + [_percent(rate.excluded) for rate in rates]
+    return f"| {sides} | {name} | {' | '.join(cells)} |"
+
+
+def best_rows(count: int, seed: int) -> Iterator[str]:
+    yield BESTS_HEADER
+    yield from (best_row(sides, *case, count, seed) for sides in (2, 3, 10, 40) for case in BESTS)
+
+
+TABLES: Final[dict[str, Callable[[int, int], Iterator[str]]]] = {
+    "ceilings": ceiling_rows,
+    "ends": end_rows,
+    "bests": best_rows,
+}

@@ -1,0 +1,84 @@
+"""Ceilings out of repeats: what one outlier, single runs and the first rung may not claim. Rates: test_ladder_rates."""
+
+import math
+
+import pytest
+
+from reports.analysis.ceiling import Ladder, Rung, thread_ceiling
+from reports.analysis.noise import NoiseFloor
+from reports.analysis.points import spread
+from reports.tests.curves import curve, point
+from reports.words import ceiling_sentence, ladder_says, variation_sentence
+
+NOISE = (0.99, 1.0, 1.01)
+
+
+def rung(threads, *values, repeats=()):
+    return Rung(
+        threads, sorted(values)[len(values) // 2], repeats_ops_s=values, repeats=repeats or tuple(range(len(values)))
+    )
+
+
+def ladder(*throughputs, noise=NOISE):
+    """Doubling threads; the repeats of neighbours are noisy in another order."""
+    turns = [noise[i % len(noise) :] + noise[: i % len(noise)] for i in range(len(throughputs))]
+    return [rung(2**i, *(x * one for one in turns[i])) for i, x in enumerate(throughputs)]
+
+
+def test_an_outlier_is_neither_a_ceiling_nor_an_end():
+    """2,620 among about 2,040 ops/s: no estimate near it, and of single runs no end."""
+    single = thread_ceiling([rung(2**i, x) for i, x in enumerate((900, 1700, 2035, 2620, 2040, 2045))])
+    assert (single.highest_ops_s, single.ladder, single.is_estimate) == (2620, Ladder.OPEN, False)
+    assert ladder_says(single) == "highest measured (n = 1)"
+    rows = (900, 910, 905), (1700, 1690, 1710), (2035, 2040, 2030), (2040, 2620, 2041), (2040, 2045, 2038)
+    repeated = thread_ceiling([rung(2**i, *row) for i, row in enumerate(rows)])
+    assert repeated.throughput_ops_s < 2100 and repeated.low_ops_s < 2040 < repeated.high_ops_s
+    assert repeated.ladder is Ladder.OPEN
+
+
+def test_a_flat_top_is_pooled_and_saturated():
+    found = thread_ceiling(ladder(1000, 1900, 2000, 2001, 1999))
+    assert found.ladder is Ladder.SATURATED and found.is_bracketed and not found.is_lower_bound
+    assert found.plateau == (4, 8, 16) and found.low_ops_s < 2000 < found.high_ops_s
+    assert found.throughput_ops_s == pytest.approx(2000, rel=0.003) and len(found.repeats_ops_s) == 3
+    assert found.throughput_ops_s == pytest.approx(math.prod(found.repeats_ops_s) ** (1 / 3))
+    said = ceiling_sentence(found)
+    assert "95 % interval" in said and "4, 8 and 16 threads" in said and "Highest measured: 2.00k" in said
+
+
+def test_the_end_is_retrograde_where_it_falls_beyond_noise():
+    assert thread_ceiling(ladder(1000, 1900, 2000, 1700)).ladder is Ladder.RETROGRADE
+    assert thread_ceiling(ladder(1000, 1900, 2000, 700)).ladder is Ladder.RETROGRADE
+
+
+def test_the_end_is_short_where_it_grows_beyond_noise_else_open():
+    assert thread_ceiling(ladder(1000, 1900, 3000)).is_lower_bound
+    assert thread_ceiling(ladder(1000, 1900, 2020)).ladder is Ladder.SHORT
+    assert thread_ceiling(ladder(1000, 1900, 2020, noise=(0.9, 1.0, 1.1))).ladder is Ladder.OPEN
+
+
+@pytest.mark.parametrize("rungs", [ladder(2000, 1990, 1700), ladder(2000, 2002, 1999), [rung(1, 20), rung(2, 19)]])
+def test_a_ceiling_on_the_first_rung_is_not_saturated(rungs):
+    found = thread_ceiling(rungs)
+    assert found.ladder is Ladder.FIRST and not found.is_bracketed
+    assert "add lower rungs" in ceiling_sentence(found)
+
+
+def test_passes_that_a_rung_lacks_do_not_count():
+    rungs = [rung(1, 900, 910, 890), rung(2, 1800, 1830, 1810), rung(4, 1000, 1010, repeats=(0, 2))]
+    assert len(thread_ceiling(rungs).repeats_ops_s) == 2
+    alone = [*rungs[:2], rung(4, 1010)]
+    assert thread_ceiling(alone).repeats_ops_s == (1800, 1830, 1810) and not thread_ceiling(alone).is_estimate
+
+
+def test_identical_repeats_have_no_interval():
+    found = thread_ceiling([rung(1, 900, 900), rung(2, 1800, 1800), rung(4, 1800, 1800)])
+    assert (found.throughput_ops_s, found.is_estimate, found.ladder) == (1800, False, Ladder.OPEN)
+
+
+def test_a_single_run_is_shown_with_the_variation_of_its_cluster():
+    single = curve()
+    assert "up to 4%" in variation_sentence(single, NoiseFloor(0.04, 3, 9, 0)).replace("\N{NARROW NO-BREAK SPACE}", "")
+    assert "is not known" in variation_sentence(single, None)
+    repeated = [point(n, x, throughput_ops_s=spread([x, x * 1.01])) for n, x in ((2, 1000.0), (4, 1900.0))]
+    assert variation_sentence(curve(points=repeated), None) == ""
