@@ -12,7 +12,7 @@ LADDER_SAYS = {
     Ladder.SATURATED: "saturated",
     Ladder.RETROGRADE: "saturated, fell beyond",
     Ladder.SHORT: "at least: the ladder is too short",
-    Ladder.FIRST: "the first rung is as high as any: add lower rungs",
+    Ladder.FIRST: "the first rung is as high as any",
     Ladder.OPEN: "the repeats do not show where it ends",
     Ladder.EMPTY: "",
 }
@@ -37,7 +37,7 @@ def _single_says(found: Ceiling) -> str:
     if found.rungs == 1:
         return "It is a lower bound: one rung says nothing about where throughput ends."
     if found.ladder is Ladder.FIRST:
-        return "It is the first rung: add lower rungs to see the ceiling."
+        return f"It is the first rung{_lower_rungs(found)}."
     if found.ladder is Ladder.SHORT:
         gain = formatting.signed_percent(found.last_gain)
         return (
@@ -75,12 +75,16 @@ def _end_says(found: Ceiling) -> str:
                 "Add rungs to see the ceiling."
             )
         case Ladder.FIRST:
-            return "The first rung is as high as any: add lower rungs to see the ceiling."
+            return f"The first rung is as high as any{_lower_rungs(found)}."
         case Ladder.RETROGRADE:
             return f"It is the ceiling: with more threads throughput falls clearly below it.{near}"
         case Ladder.SATURATED:
             return f"It is the ceiling: at the end threads brought less than {least} per doubling, beyond noise.{near}"
     return f"Whether throughput ends there is open: the last step brought {gain} per doubling, within the noise."
+
+
+def _lower_rungs(found: Ceiling) -> str:
+    return ": add lower rungs to see the ceiling" if min(found.plateau) > 1 else ", so more threads bring nothing"
 
 
 def threads_text(threads: Sequence[int]) -> str:

@@ -96,7 +96,7 @@ class Ceiling:
 
     @property
     def is_lower_bound(self) -> bool:
-        return self.ladder in (Ladder.SHORT, Ladder.FIRST)
+        return self.ladder is Ladder.SHORT
 
     @property
     def is_bracketed(self) -> bool:
@@ -186,7 +186,7 @@ def _end_of(ladder: Sequence[Rung], alike: Sequence[Rung], highest: Rung, top: T
     if top.has_ended:
         fell = last.throughput_ops_s < NEAR_CEILING * math.exp(top.log) and len(alike) - 1 not in top.places
         return Ladder.RETROGRADE if fell else Ladder.SATURATED
-    return Ladder.SHORT if (top.is_growing and last is highest) or len(ladder) == 1 else Ladder.OPEN
+    return Ladder.SHORT if measured is Ladder.SHORT and (top.is_growing or len(ladder) == 1) else Ladder.OPEN
 
 
 def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
@@ -307,11 +307,11 @@ def headroom(found: Ceiling, rungs: Sequence[Rung]) -> float:
     which N / X is a parabola a + b·N + c·N² and the peak 1 / (b + 2·sqrt(a·c)). Where the last rung is the highest and
     gained g per doubling, gains that halve with each further doubling bring 1 / (1 - g) at most.
     """
-    if found.is_lower_bound:
+    ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0), key=lambda rung: rung.threads)
+    if found.is_lower_bound or (not found.bracket and end_as_measured(ladder) is Ladder.SHORT):
         return math.inf
     if found.bracket and found.bracket[1]:
         return max(found.bracket[1] / found.throughput_ops_s, 1.0)
-    ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0), key=lambda rung: rung.threads)
     at = next((i for i, rung in enumerate(ladder) if rung.threads == found.threads), 0)
     if at == len(ladder) - 1:
         return 1 / (1 - min(max(found.last_gain or 0.0, 0.0), LEAST_GAIN_PER_DOUBLING))
@@ -327,4 +327,4 @@ def headroom(found: Ceiling, rungs: Sequence[Rung]) -> float:
     a = r[0] - b * n[0] - c * n[0] ** 2
     if a <= 0 or c <= 0 or not n[0] < math.sqrt(a / c) < n[2]:
         return 1.0
-    return max(1 / (b + 2 * math.sqrt(a * c)) / found.throughput_ops_s, 1.0)
+    return max(1 / (b + 2 * math.sqrt(a * c)) / found.highest_ops_s, 1.0)

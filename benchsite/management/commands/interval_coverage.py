@@ -1,4 +1,4 @@
-"""`manage.py interval_coverage`: how often intervals, verdicts and estimates are right, on made-up repeats and ladders."""
+"""`manage.py interval_coverage`: how often intervals, verdicts and estimates are right, on made-up ladders."""
 
 from typing import Any
 

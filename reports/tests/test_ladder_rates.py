@@ -1,0 +1,58 @@
+"""A seeded share of the simulations of ceilings, ends of ladders and best sets, and that the docs quote the command."""
+
+import pytest
+from django.conf import settings
+
+from reports.analysis.best import best_set
+from reports.analysis.ladder_rates import (
+    BESTS_HEADER,
+    CEILINGS_HEADER,
+    ENDS_HEADER,
+    FLAT,
+    GROWING,
+    best_rate,
+    ceiling_rate,
+    saturated_rate,
+)
+
+SHARE = 300  # ladders of each case; a rate of 95 % then has a standard error of 1.3 %
+
+
+@pytest.mark.parametrize("name", ["flat top, 6 rungs", "flat top, 10 rungs", "peak, neighbours 3 % lower"])
+@pytest.mark.parametrize("noise", [(0.05, 0.0), (0.01, 0.05)])
+def test_the_interval_holds_the_ceiling_and_the_estimate_is_hardly_biased(name, noise):
+    found = ceiling_rate(FLAT[name], 3, noise, SHARE)
+    assert found.held >= 0.92 and abs(found.bias) < 0.025
+    if name.startswith("flat") and noise == (0.05, 0.0):
+        assert abs(found.bias) < 0.006 < 0.03 < found.bias_of_highest and found.width < 0.2
+
+
+@pytest.mark.parametrize("name", ["5 % per doubling throughout", "5 % in the last doubling"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_a_growing_ladder_is_seldom_called_saturated(name, n):
+    assert saturated_rate(GROWING[name], n, (0.05, 0.0), SHARE) <= 0.05 + 0.03
+
+
+def test_a_flat_top_is_called_saturated_but_for_single_runs():
+    assert saturated_rate(FLAT["flat top, 6 rungs"], 3, (0.05, 0.0), 100) >= 0.95
+    assert saturated_rate(FLAT["flat top, 6 rungs"], 1, (0.01, 0.0), 100) == 0
+
+
+@pytest.mark.parametrize("sides", [2, 10])
+def test_the_best_is_in_the_set_and_slower_sides_are_not(sides):
+    found = best_rate(sides, 3, (0.03, 0.03), SHARE)
+    assert found.held >= 0.92 and found.excluded >= 0.95
+
+
+def test_forty_sides_still_exclude_those_that_are_20_per_cent_slower():
+    found = best_rate(40, 3, (0.03, 0.03), 30)
+    assert found.held >= 0.9 and found.excluded >= 0.8
+
+
+def test_single_and_identical_runs_are_not_judged():
+    assert best_set([[100.0], [90.0, 90.0], [80.0, 81.0, 80.5], [70.0, 70.5, 70.2]]) == [None, None, True, False]
+
+
+def test_the_docs_quote_the_tables():
+    docs = (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
+    assert all(header in docs for header in (CEILINGS_HEADER, ENDS_HEADER, BESTS_HEADER))
