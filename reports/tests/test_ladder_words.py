@@ -141,7 +141,7 @@ def test_the_page_says_what_exclusions_change_and_what_to_measure_next(client_in
     html = plain(client_in.get(reverse("sweep", args=[sweep.pk])).content.decode())
     assert "with what people left out, 3.41k ops/s without" in html
     assert "Confidence in the knee:" in html and "What other rules say about the knee" in html
-    assert "threads to place the knee next." in html
+    assert "threads to place the knee and every rung three times" in html
 
 
 @pytest.mark.django_db
