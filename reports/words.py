@@ -205,7 +205,7 @@ def knee_sentence(found: Knee | None) -> str:
     )
     where = f"{formatting.throughput(found.throughput_ops_s)} at {load}"
     if not found.reached:
-        return f"The knee is not reached ({found.reason}): it lies at or beyond {where}."
+        return f"No knee within the ladder: {found.reason}."
     return (
         f"The knee is at {where}: {formatting.percent(found.share_of_ceiling)} of the ceiling, for "
         f"{formatting.significant(found.latency_growth, 2)} times the mean latency of the first rung."

@@ -3,19 +3,24 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import variance
 
-from reports.analysis.ceiling import Ceiling, Rung, ceiling, within_ceiling
+from reports.analysis.ceiling import MIN_REPEATS, Ceiling, Rung, ceiling, within_ceiling
+from reports.analysis.plateau import quantile
 
 # A rung this close to the highest power still counts as the peak: leans to throughput, tolerates noise.
 NEAR_PEAK = 0.95
 FEWEST_RUNGS = 4
+# Single runs are taken to vary by up to this standard deviation of ln(throughput) (a judgement).
+MAX_SINGLE_SD = 0.05
 # Less throughput than this share more than the rung before is none: its price in latency has no bound.
 LEAST_GAIN = 0.005
+TINY = 1e-300  # in place of a zero that something is divided by
 
 
 @dataclass(frozen=True, slots=True)
 class Knee:
-    """The knee's rung; not `reached` makes it the last rung of a ladder that ends before the knee: a lower bound."""
+    """The knee's rung; not `reached`: the ladder has none, and the rung is the end beyond which it may lie."""
 
     threads: int
     throughput_ops_s: float
@@ -77,13 +82,13 @@ def ladder_of(rungs: Sequence[Rung]) -> list[Rung]:
 
 
 def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None = None) -> Knee | None:
-    """The last rung up to the highest throughput with P >= 0.95 P_max (analysis 2.1); None for no rung.
+    """The last rung before the ladder's last with P >= 0.95 P_max (analysis 2.1); None for no rung.
 
-    On a ladder of targets only those stand for election that were sustained up to the ceiling; None where none was.
-    `stated` is the ladder's ceiling where more is known than these rungs say.
-
-    Rungs after the highest throughput do not stand for election (throughput fell), but they do show that the peak was
-    passed. Reached needs at least four rungs and one past the peak of P.
+    Reached where P_max lies on an interior rung of at least four, and the last rung's power is below it beyond noise;
+    else the reason says where to add rungs. On a ladder of targets only those stand for election that were sustained up
+    to the ceiling; None where none was. Rungs after the highest throughput do not stand for election (throughput
+    fell), but they do show that the peak was passed. `stated` is the ladder's ceiling where more is known than these
+    rungs say.
     """
     ladder = ladder_of(rungs)
     if not ladder:
@@ -92,17 +97,36 @@ def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None
     electable = electable_of(ladder, stated)
     if not electable or stated is None:
         return None
-    top, most = electable[-1], stated.throughput_ops_s
+    top, last, most = electable[-1], len(ladder) - 1, stated.throughput_ops_s
     powers = [power(rung, alpha) for rung in ladder]
-    peak = max(powers[index] for index in electable)
-    last_peak = max(index for index in electable if powers[index] == peak)
-    knee = max(index for index in electable if powers[index] >= NEAR_PEAK * peak)
+    peak = max(electable, key=lambda index: (powers[index], index))
     if len(ladder) < FEWEST_RUNGS:
         return _knee(ladder, top, most, reason=f"{len(ladder)} of at least {FEWEST_RUNGS} rungs")
-    beyond = powers[last_peak + 1 :]
-    if not beyond or (last_peak == top and ladder[top].target_ops_s and min(beyond) >= peak):
-        return _knee(ladder, top, most, reason="no rung lies past the peak of throughput over latency")
+    if peak == 0:
+        return _knee(ladder, 0, most, reason="throughput over latency is highest on the first rung; add lower rungs")
+    if peak == last or powers[last] >= powers[peak]:
+        return _knee(ladder, top, most, reason="throughput over latency is highest on the last rung; add higher rungs")
+    if not _falls_behind(ladder[peak], ladder[last], alpha, of=last - 1):
+        why = "throughput over latency does not fall beyond noise by the last rung; add higher rungs, or repeats"
+        return _knee(ladder, top, most, reason=why)
+    knee = max(index for index in electable if index < last and powers[index] >= NEAR_PEAK * powers[peak])
     return _knee(ladder, knee, most)
+
+
+def _falls_behind(peak: Rung, last: Rung, alpha: float, of: int) -> bool:
+    """Whether the last rung's power is below the highest of so many rungs beyond noise: one-sided, 5 %.
+
+    In a closed loop R = N / X, so ln(P) varies (alpha + 1) times as ln(X) does. Single runs, and targets, whose
+    throughput does not vary as their latency does, are judged by the largest variation that single runs are taken to
+    have.
+    """
+    gap = math.log(power(peak, alpha) / power(last, alpha))
+    logs = [[math.log(x) for x in rung.repeats_ops_s if x > 0] for rung in (peak, last)]
+    if peak.target_ops_s or min(map(len, logs)) < MIN_REPEATS:
+        return gap > quantile(math.inf, of) * math.sqrt(2) * (alpha + 1) * MAX_SINGLE_SD
+    parts = [variance(values) / len(values) for values in logs]
+    df = sum(parts) ** 2 / max(sum(part**2 / (len(v) - 1) for part, v in zip(parts, logs, strict=True)), TINY)
+    return gap > quantile(math.floor(10 * max(df, 1.0)) / 10, of) * (alpha + 1) * math.sqrt(sum(parts))
 
 
 def electable_of(ladder: Sequence[Rung], stated: Ceiling | None) -> list[int]:

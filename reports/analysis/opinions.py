@@ -69,7 +69,7 @@ def opinions(rungs: Sequence[Rung], repeats: Sequence[Repeats] = (), stated: Cei
         usl=None if targets else fit_usl([r.threads for r in ladder], [r.throughput_ops_s for r in ladder]),
         asymptote_threads=None if targets else ladder[top].throughput_ops_s * latency(ladder[0]),
         resampled_share=share,
-        refine=refining(ladder, at, reached=found.reached),
+        refine=refining(ladder, at, reached=found.reached or at == 0),
     )
 
 
@@ -103,7 +103,7 @@ def _confidence(found: Knee, ladder: Sequence[Rung], at: int, chord_at: int | No
 def refining(ladder: Sequence[Rung], at: int, *, reached: bool) -> tuple[int, ...]:
     """Two rungs between the knee and its neighbours, at the geometric mean.
 
-    Below the first rung where that is the knee, beyond the last where the knee is not reached.
+    Below the first rung where that has the highest power, beyond the last where the knee is not reached.
     """
     loads = [rung.load for rung in ladder]
     if not reached:

@@ -83,7 +83,7 @@ def rows_of(found: Opinions) -> tuple[OpinionRow, ...]:
 
 def _knee_row(rule: str, knee: Knee | None, note: str) -> OpinionRow:
     if knee is None or not knee.reached:
-        return OpinionRow(rule, "", None, f"not reached: {knee.reason}" if knee else "not reached")
+        return OpinionRow(rule, "", None, f"no knee: {knee.reason}" if knee else "no knee")
     return OpinionRow(rule, load_text(knee), knee.throughput_ops_s, note)
 
 

@@ -84,7 +84,9 @@ def test_the_ladder_in_words():
 
 def test_the_knee_in_words():
     assert knee_sentence(curve().knee).startswith("The knee is at 3.30k")
-    assert "not reached (2 of at least 4 rungs)" in knee_sentence(curve(points=[point(2, 1.0), point(4, 2.0)]).knee)
+    assert "No knee within the ladder: 2 of at least 4 rungs" in knee_sentence(
+        curve(points=[point(2, 1.0), point(4, 2.0)]).knee
+    )
     assert knee_sentence(None) == ""
 
 
