@@ -85,7 +85,7 @@ def test_the_page_says_in_words_what_the_ladder_shows(client_in, team):
     sweep = measured(team)
     make_run(sweep, threads=32, status="failed")
     html = client_in.get(reverse("sweep", args=[sweep.pk])).content.decode()
-    assert "is the ceiling: the last step brought" in html
+    assert "is the highest measured. Whether throughput ends there is open" in html and "One run per rung" in html
     assert "The knee is at" in html
     assert "4 of 5 runs succeeded, 1 failed." in html
     assert "A write is acknowledged when it has been forced to disk." in html
