@@ -199,9 +199,7 @@ def laddered(*rungs):
 
 
 def test_the_knee_of_targets_is_a_sustained_rung_and_its_share_that_of_the_stated_ceiling():
-    found = laddered(
-        (25_000, 25_000, 95.0), (50_000, 50_000, 100.0), (75_000, 74_900, 160.0), (100_000, 93_000, 600.0)
-    )
+    found = laddered((25_000, 25_000, 95.0), (50_000, 50_000, 100.0), (75_000, 74_900, 160.0), (100_000, 93_000, 600.0))
     assert found.knee.reached and found.knee.target_ops_s == 50_000
     assert found.knee.share_of_ceiling == pytest.approx(50_000 / 74_900)
 
