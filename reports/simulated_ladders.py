@@ -18,7 +18,7 @@ from reports.curves import Curve, Operation, Point, Standing
 from reports.pages.against import Ratio, latency_ratio, throughput_ratio
 from reports.pages.equal import equal_load
 
-PAIRS: Final = 1000
+PAIRS: Final = 400
 SEED: Final = 20261122
 HEADER: Final = (
     "| the second side is | runs | CV | quantity | with an interval | faster or slower | false | interval holds |\n"

@@ -308,7 +308,8 @@ def headroom(found: Ceiling, rungs: Sequence[Rung]) -> float:
     gained g per doubling, gains that halve with each further doubling bring 1 / (1 - g) at most.
     """
     ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0), key=lambda rung: rung.threads)
-    if found.is_lower_bound or (not found.bracket and end_as_measured(ladder) is Ladder.SHORT):
+    as_measured = not found.bracket and end_as_measured(ladder) is Ladder.SHORT
+    if found.is_lower_bound or as_measured or (found.is_estimate and not found.is_bracketed):
         return math.inf
     if found.bracket and found.bracket[1]:
         return max(found.bracket[1] / found.throughput_ops_s, 1.0)

@@ -261,7 +261,8 @@ def throughput_ratio(curve: Curve, baseline: Curve, floor: float | None) -> Rati
     above, below = curve.ceiling.headroom, 1 / baseline.ceiling.headroom
     short = [one for one in (curve, baseline) if one.ceiling and math.isinf(one.ceiling.headroom)]
     if len(short) < 2:
-        comparison = widen(compare_points(a, b, floor), below, above)
+        own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
+        comparison = widen(compare_values(own, other, higher_is_better=True, noise_floor=floor), below, above)
         if not comparison.bound or _decides(comparison):
             return Ratio("throughput", comparison, _bound_says(comparison))
     who = (

@@ -116,6 +116,14 @@ def test_the_peak_may_lie_between_two_rungs():
     assert math.isinf(ceiling([Rung(1, 1000), Rung(2, 1900)]).headroom)
 
 
+def test_an_end_that_the_repeats_do_not_show_is_no_ceiling():
+    """The last step gains 3 % with runs that scatter by 10 %: saturated as measured, not beyond noise."""
+    noisy = [Rung(n, x, repeats_ops_s=tuple(x * f for f in (0.9, 1.0, 1.1)), repeats=(1, 2, 3)) for n, x in FULL[:3]]
+    last = Rung(8, 3400.0, repeats_ops_s=(3000.0, 3400.0, 3900.0), repeats=(1, 2, 3))
+    found = ceiling([*noisy, last])
+    assert not found.is_bracketed and math.isinf(found.headroom)
+
+
 def test_widening_moves_the_ends_and_the_p_of_the_nearest_one():
     found = compare_values([120.0, 121.0, 119.0], [100.0, 101.0, 99.0], higher_is_better=True)
     wide = widen(found, 0.9, 1.1)

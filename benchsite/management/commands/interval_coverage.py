@@ -15,7 +15,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("of", nargs="?", choices=("repeats", "ladders", *TABLES), default="repeats")
-        parser.add_argument("--pairs", type=int, help="simulations of each kind (20000 of repeats, 1000 of ladders)")
+        parser.add_argument("--pairs", type=int, help="simulations of each kind (20000 of repeats, 400 of ladders)")
         parser.add_argument("--seed", type=int, help="of the generator of random numbers")
 
     def handle(self, *args: Any, **options: Any) -> None:
