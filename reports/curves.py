@@ -365,6 +365,10 @@ class Curve:
     def publishable(self) -> bool:
         return self.purpose in PUBLISHABLE
 
+    def same_session(self, other: "Curve") -> bool:
+        """Whether one plan measured both: then no variation between sessions lies between them."""
+        return self.matrix_id is not None and self.matrix_id == other.matrix_id
+
     def point_at(self, threads: int, target_ops_s: float | None = None) -> Point | None:
         """The counted point of a rung."""
         same = (

@@ -2,7 +2,7 @@
 """Upload YCSB results to Benchsite from a pipeline, and end as the verdict says. One file, Python 3.8 or newer.
 
 The token is read from the environment (BENCHSITE_TOKEN) or from a file, never from the command line. In GitHub Actions,
-GitLab CI and Jenkins the commit, the branch and the build's address are taken from the environment. The upload is
+GitLab CI and Jenkins the commit, the branch, the job and its address are taken from the environment. The upload is
 repeated with the same key until the site has it: nothing is stored twice.
 
 Exit codes: 0 pass or improvement; 1 regression, or mixed; 2 usage; 3 the upload failed (0 with --on-upload-error=warn);
@@ -36,7 +36,7 @@ CHUNK = 1 << 16
 # The options that are fields of the manifest.
 STATED = (
     "system", "mode", "database", "database_version", "workload", "purpose", "notes", "commit", "branch", "ci_url",
-    "threads", "target", "warmup", "repeat",
+    "session", "threads", "target", "warmup", "repeat",
 )  # fmt: skip
 VERSION = "1"
 
@@ -100,6 +100,8 @@ def arguments(prog: str | None) -> argparse.ArgumentParser:
         ("purpose", "measured, smoke, tuning ..."), ("notes", "text for whoever reads the run"),
         ("commit", "commit that was measured (default: the CI's)"), ("branch", "its branch (default: the CI's)"),
         ("ci-url", "address of the build (default: the CI's)"),
+        ("session", "job that measured; its runs count as one session (default: the CI's job)"),
+        ("runner", "label of the machines: the variation between sessions is estimated for each"),
     ):  # fmt: skip
         add(f"--{name}", metavar="TEXT", help=said)
     for name, said in (
@@ -110,6 +112,7 @@ def arguments(prog: str | None) -> argparse.ArgumentParser:
     add("--label", action="append", default=[], metavar="NAME=VALUE", help="label of the run; may be repeated")
     add("--each", action="store_true", help="every file is a run (a repeat) of its own, not a client of one run")
     add("--baseline", default="", metavar="NAME", help="judge against this baseline (default: the site's rule)")
+    add("--flagged", metavar="PATH", help="append the manifest's path where the test is to be measured in a new job")
     add("--strict", action="store_true", help="end with 4 where the verdict is inconclusive")
     add("--mixed", choices=("fail", "pass"), default="fail", help="what a loss beside a gain means (default: fail)")
     add("--on-upload-error", choices=("fail", "warn"), default="fail", help="warn: end with 0 where the upload fails")
@@ -199,6 +202,7 @@ def continuous_integration(env: Any) -> dict[str, str]:
             "commit": env.get("CI_COMMIT_SHA", ""),
             "branch": branch,
             "ci_url": env.get("CI_JOB_URL", ""),
+            "session": ":".join(["gitlab", *ids]),
         }
     if env.get("JENKINS_URL"):
         branch = env.get("CHANGE_BRANCH") or env.get("BRANCH_NAME") or env.get("GIT_BRANCH", "")
@@ -211,8 +215,9 @@ def continuous_integration(env: Any) -> dict[str, str]:
             "commit": env.get("GIT_COMMIT", ""),
             "branch": branch,
             "ci_url": env.get("BUILD_URL", ""),
+            "session": ":".join(["jenkins", *ids]),
         }
-    return {"ids": "local", "commit": "", "branch": "", "ci_url": ""}
+    return {"ids": "local", "commit": "", "branch": "", "ci_url": "", "session": ""}
 
 
 def github(env: Any) -> dict[str, str]:
@@ -221,6 +226,7 @@ def github(env: Any) -> dict[str, str]:
     with suppress(OSError, ValueError):
         event = json.loads(Path(env.get("GITHUB_EVENT_PATH", "")).read_text(encoding="utf-8"))
     mine, server = env.get("GITHUB_REPOSITORY", ""), env.get("GITHUB_SERVER_URL", "https://github.com")
+    attempt = env.get("GITHUB_RUN_ATTEMPT", "1")
     commit, branch, run_id = (
         env.get("GITHUB_SHA", ""),
         env.get("GITHUB_HEAD_REF") or env.get("GITHUB_REF_NAME", ""),
@@ -234,6 +240,7 @@ def github(env: Any) -> dict[str, str]:
             before.get("head_branch", branch),
             str(before.get("id", run_id)),
         )
+        attempt = before.get("run_attempt", attempt)
         theirs = (before.get("head_repository") or {}).get("full_name", mine)
     elif event.get("pull_request"):
         head = event["pull_request"].get("head") or {}
@@ -247,6 +254,7 @@ def github(env: Any) -> dict[str, str]:
         "commit": commit,
         "branch": branch,
         "ci_url": f"{server}/{mine}/actions/runs/{run_id}",
+        "session": ":".join([*ids, str(attempt)]),
     }
 
 
@@ -264,13 +272,14 @@ def manifest_of(options: argparse.Namespace, ci: dict[str, str]) -> dict[str, An
     for name in STATED:
         if getattr(options, name) is not None:
             manifest[names.get(name, name)] = getattr(options, name)
-    if options.hardware is not None:
-        manifest["cluster"] = {**manifest.get("cluster", {}), "hardware": options.hardware}
+    for name, value in (("hardware", options.hardware), ("name", options.runner)):
+        if value is not None:
+            manifest["cluster"] = {**manifest.get("cluster", {}), name: value}
     if options.label:
         manifest["labels"] = options.label
     if options.each:
         manifest["grouping"] = "apart"
-    for name, longest in (("commit", 64), ("branch", 120), ("ci_url", 500)):
+    for name, longest in (("commit", 64), ("branch", 120), ("ci_url", 500), ("session", 200)):
         if not manifest.get(name) and ci[name]:
             manifest[name] = ci[name][:longest]
     return dict(manifest)
@@ -502,6 +511,8 @@ def outcome(options: argparse.Namespace, said: dict[str, Any], verdicts: list[di
         return REGRESSION, "Regression."
     if "mixed" in words or ("improvement" in words and "regression" in words):
         return (REGRESSION if options.mixed == "fail" else PASS), "Mixed: a loss beside a gain."
+    if any(one.get("flagged") for one in verdicts):
+        return (INCONCLUSIVE if options.strict else PASS), "Flagged: measure this test again in a new job."
     if "inconclusive" in words:
         return (INCONCLUSIVE if options.strict else PASS), "Inconclusive."
     return (
@@ -539,7 +550,9 @@ def write_reports(
 ) -> None:
     """The files that were asked for; one that cannot be written spoils nothing."""
     everything = {"exit_code": code, "headline": headline, "upload": said, "verdicts": verdicts}
+    flagged = any(one.get("flagged") for one in verdicts)
     for path, text, mode in (
+        (options.flagged if flagged else "", options.manifest or options.files[0], "a"),
         (options.summary, markdown(headline, said, verdicts), "a"),
         (options.json, json.dumps(everything, indent=1), "w"),
         (options.junit, junit(code, headline, verdicts), "w"),
@@ -579,7 +592,7 @@ def junit(code: int, headline: str, verdicts: list[dict[str, Any]]) -> str:
             said, inner = escape(clean(metric["reason"])), ""
             if metric["state"] == "regressed":
                 inner = f"<failure message={quoteattr(clean(metric['reason']))}>{said}</failure>"
-            elif metric["state"] in ("inconclusive", "not comparable"):
+            elif metric["state"] in ("flagged", "inconclusive", "not comparable"):
                 inner = f"<skipped message={quoteattr(clean(metric['reason']))}/>"
             names = f"classname={quoteattr(clean(one['name']))} name={quoteattr(clean(metric['name']))}"
             cases.append(f"<testcase {names}>{inner}</testcase>")

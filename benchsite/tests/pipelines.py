@@ -23,15 +23,17 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", DOC.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def github_steps(name: str) -> list[str]:
-    """What the workflow of this name runs."""
+def github_steps(name: str, job: str) -> list[str]:
+    """What a job of the workflow of this name runs."""
     workflow = next(one for text in blocks("yaml") if (one := yaml.safe_load(text)).get("name") == name)
-    return [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
+    return [step["run"] for step in workflow["jobs"][job]["steps"] if "run" in step]
 
 
-def gitlab_steps() -> list[str]:
+def gitlab_steps(measure: str, judge: str) -> list[str]:
     pipeline = next(one for text in blocks("yaml") if "judge" in (one := yaml.safe_load(text)))
-    return [*pipeline["benchmark"]["script"], *pipeline["judge"]["script"]]
+    shared = pipeline[pipeline[judge]["extends"]]["script"]
+    results = pipeline[judge]["variables"]["RESULTS"]
+    return [*pipeline[measure]["script"], *(step.replace("$RESULTS", results) for step in shared)]
 
 
 def jenkins_steps() -> list[str]:
@@ -98,7 +100,9 @@ class Checkout:
         return 0
 
 
-def github(folder: Path, commit: str, *, build: int, branch: str = "main", fork: bool = False) -> dict[str, str]:
+def github(
+    folder: Path, commit: str, *, build: int, branch: str = "main", fork: bool = False, job: str = "benchmark"
+) -> dict[str, str]:
     """The variables of a push, or of a pull request of a fork, which has no secrets."""
     event: dict[str, Any] = {}
     if fork:
@@ -106,25 +110,29 @@ def github(folder: Path, commit: str, *, build: int, branch: str = "main", fork:
     (folder / "event.json").write_text(json.dumps(event))
     return {
         "GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "acme/db", "GITHUB_RUN_ID": str(build),
-        "GITHUB_JOB": "benchmark",
+        "GITHUB_JOB": job,
         "GITHUB_SHA": "0" * 40 if fork else commit, "GITHUB_REF_NAME": "7/merge" if fork else branch,
         "GITHUB_HEAD_REF": branch if fork else "", "GITHUB_EVENT_NAME": "pull_request" if fork else "push",
         "GITHUB_EVENT_PATH": str(folder / "event.json"), "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+        "GITHUB_OUTPUT": str(folder / "outputs.txt"),
         "GITHUB_SERVER_URL": "https://github.com", "BUILD_NUMBER": str(build),
     }  # fmt: skip
 
 
-def workflow_run(folder: Path, commit: str, *, build: int, branch: str) -> dict[str, str]:
+def workflow_run(folder: Path, commit: str, *, build: int, branch: str, attempt: int = 1) -> dict[str, str]:
     """The variables of the workflow that judges a fork's results afterwards, on the default branch."""
     env = github(folder, "1" * 40, build=build + 1000)
-    before = {"id": build, "head_sha": commit, "head_branch": branch, "head_repository": {"full_name": "someone/db"}}
+    before = {
+        "id": build, "head_sha": commit, "head_branch": branch, "head_repository": {"full_name": "someone/db"},
+        "run_attempt": attempt,
+    }  # fmt: skip
     (folder / "event.json").write_text(json.dumps({"workflow_run": before}))
     return env | {"GITHUB_EVENT_NAME": "workflow_run"}
 
 
-def gitlab(commit: str, *, build: int, branch: str = "main") -> dict[str, str]:
+def gitlab(commit: str, *, build: int, branch: str = "main", job: str = "judge") -> dict[str, str]:
     return {
-        "GITLAB_CI": "true", "CI_PROJECT_ID": "42", "CI_PIPELINE_ID": str(build), "CI_JOB_NAME": "judge",
+        "GITLAB_CI": "true", "CI_PROJECT_ID": "42", "CI_PIPELINE_ID": str(build), "CI_JOB_NAME": job,
         "CI_COMMIT_SHA": commit, "CI_COMMIT_BRANCH": branch, "CI_JOB_URL": f"https://gitlab.example/jobs/{build}",
     }  # fmt: skip
 

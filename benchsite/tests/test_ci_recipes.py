@@ -40,13 +40,30 @@ def checkout(live_server, team, user, tmp_path):
     return Checkout(tmp_path, live_server.url, token)
 
 
-def environment(ci: str, checkout: Checkout, commit: str, build: int) -> dict[str, str]:
+def environment(ci: str, checkout: Checkout, commit: str, build: int, *, confirm: bool = False) -> dict[str, str]:
     if ci == "github":
-        return github(checkout.folder, commit, build=build)
-    return gitlab(commit, build=build) if ci == "gitlab" else jenkins(commit, build=build)
+        return github(checkout.folder, commit, build=build, job="confirm" if confirm else "benchmark")
+    if ci == "gitlab":
+        return gitlab(commit, build=build, job="confirm" if confirm else "judge")
+    return jenkins(commit, build=build + confirm)
 
 
-STEPS = {"github": github_steps("Benchmark"), "gitlab": gitlab_steps(), "jenkins": jenkins_steps()}
+def spread_over_sessions() -> None:
+    """The runs so far are those of a job each: what the history says of jobs."""
+    for number, run in enumerate(Run.objects.order_by("pk")):
+        Run.objects.filter(pk=run.pk).update(session=f"job {number}")
+
+
+STEPS = {
+    "github": github_steps("Benchmark", "benchmark"),
+    "gitlab": gitlab_steps("benchmark", "judge"),
+    "jenkins": jenkins_steps(),
+}
+CONFIRM = {
+    "github": github_steps("Benchmark", "confirm"),
+    "gitlab": gitlab_steps("benchmark-again", "confirm"),
+    "jenkins": jenkins_steps(),
+}
 
 
 @pytest.mark.parametrize("ci", list(STEPS))
@@ -55,11 +72,16 @@ def test_a_recipe_passes_fails_and_stores_nothing_twice(ci, checkout):
     assert first == (4 if ci == "gitlab" else 0), checkout.said  # GitLab's recipe is strict, and lets 4 pass.
     assert "nothing to judge against" in checkout.said
     assert Run.objects.count() == 5 and set(Run.objects.values_list("commit", "branch")) == {(OLD, "main")}
+    spread_over_sessions()
     same = checkout.measuring(*outputs(50_000, 10)).build(STEPS[ci], **environment(ci, checkout, NEW, 2))
     assert same == 0 and checkout.said.rstrip().endswith("Pass."), checkout.said
     again = checkout.build(STEPS[ci][1:] if ci != "gitlab" else STEPS[ci][2:], **environment(ci, checkout, NEW, 2))
     assert again == 0 and Run.objects.count() == 10, "the same build and content are stored once"
-    worse = checkout.measuring(*outputs(40_000, 20)).build(STEPS[ci], **environment(ci, checkout, "c" * 40, 3))
+    screened = checkout.measuring(*outputs(40_000, 20)).build(STEPS[ci], **environment(ci, checkout, "c" * 40, 3))
+    assert screened == (4 if ci == "gitlab" else 0) and "Flagged: measure this test again" in checkout.said
+    assert (checkout.folder / "flagged.txt").read_text() == "bench/manifest.json\n"
+    again = environment(ci, checkout, "c" * 40, 3, confirm=True)
+    worse = checkout.measuring(*outputs(40_000, 30)).build(CONFIRM[ci], **again)
     assert worse == 1 and "Regression: worse in throughput" in checkout.said, checkout.said
     assert "by the rule: The newest commit on the default branch" in checkout.said
     assert Notice.objects.filter(kind="regression").count() == 1
@@ -75,7 +97,7 @@ def test_one_run_is_inconclusive_and_fails_a_strict_build_alone(checkout):
     assert checkout.measuring(*outputs(50_000)).build(one, **github(checkout.folder, OLD, build=1)) == 0
     worse = checkout.measuring(*outputs(30_000, 20))
     assert worse.build(one, **github(checkout.folder, NEW, build=2)) == 0, checkout.said
-    assert "1 run each: inconclusive." in checkout.said
+    assert "1 session against 1 session" in checkout.said
     strict = one[1].replace("--each", "--each --strict")
     assert checkout.build([strict], **github(checkout.folder, NEW, build=2)) == 4
 
@@ -111,8 +133,13 @@ def test_a_fork_has_no_secret_and_is_judged_afterwards(checkout):
     assert checkout.measuring(*outputs(40_000, 20)).build(STEPS["github"], **fork) == 0
     assert "no token here, as in builds of forks" in checkout.said and Run.objects.count() == 5
     checkout.token = secret
+    spread_over_sessions()
+    judge_forks = github_steps("Judge forks", "judge-forks")
     env = workflow_run(checkout.folder, NEW, build=2, branch="main")
-    assert checkout.build(github_steps("Judge forks"), **env) == 1, checkout.said
+    assert checkout.build(judge_forks, **env) == 0 and "Flagged" in checkout.said, checkout.said
+    checkout.measuring(*outputs(40_000, 40)).build(STEPS["github"][:1])
+    env = workflow_run(checkout.folder, NEW, build=2, branch="main", attempt=2)
+    assert checkout.build(judge_forks, **env) == 1, checkout.said
     theirs = Run.objects.filter(commit=NEW)
     assert set(theirs.values_list("branch", flat=True)) == {"someone/db:main"}, "a fork's main is not ours"
     after = checkout.measuring(*outputs(50_000, 30)).build(
@@ -133,6 +160,7 @@ def test_a_missing_or_wrong_token_is_a_mistake_of_usage(checkout):
 def test_the_one_line_and_the_baseline_of_a_release(checkout):
     line, baseline = blocks("sh")
     checkout.measuring(*outputs(50_000)).build(STEPS["github"], **github(checkout.folder, OLD, build=1))
+    spread_over_sessions()
     assert checkout.build([baseline], COMMIT=OLD) == 0, checkout.said
     assert Baseline.objects.get().name == "release-1.2" and Baseline.objects.get().pins.count() == 5
     assert checkout.build([line], BUILD_NUMBER="77") == 0, checkout.said
@@ -140,6 +168,8 @@ def test_the_one_line_and_the_baseline_of_a_release(checkout):
     assert said["runs"][0]["permalink"].startswith(checkout.site) and said["against"]["verdict"] == "inconclusive"
     judge = STEPS["github"][1].replace("--each", "--each --baseline release-1.2 --json out.json")
     checkout.measuring(*outputs(70_000, 20)).build([STEPS["github"][0]])
+    assert checkout.build([judge], **github(checkout.folder, NEW, build=3)) == 0, checkout.said
+    checkout.measuring(*outputs(70_000, 30)).build([STEPS["github"][0]])
     assert checkout.build([judge], **github(checkout.folder, NEW, build=2)) == 0, checkout.said
     written = json.loads((checkout.folder / "out.json").read_text())
     assert written["verdicts"][0]["verdict"] == "improvement" and written["exit_code"] == 0

@@ -153,6 +153,22 @@ def test_what_it_prints_and_writes_holds_nothing_but_text(run_client, tmp_path):
     assert json.loads((tmp_path / "o.json").read_text())["exit_code"] == 1
 
 
+def test_it_states_the_job_as_session_and_lists_flagged_manifests(run_client, tmp_path):
+    (tmp_path / "m.json").write_text('{"cluster": {"nodes": 1}}')
+    github = {
+        "GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "7", "GITHUB_JOB": "confirm",
+        "GITHUB_RUN_ATTEMPT": "2",
+    }  # fmt: skip
+    options = ("--manifest", "m.json", "--runner", "bench", "--flagged", "flagged.txt")
+    flagged = {**verdict("inconclusive"), "flagged": True}
+    code, said, asked = run_client(STORED, (200, flagged), options=options, env=github)
+    assert code == 0 and "measure this test again in a new job" in said
+    assert (tmp_path / "flagged.txt").read_text() == "m.json\n"
+    assert b'"session": "github:o/r:7:confirm:2"' in asked[0][3] and b'"name": "bench"' in asked[0][3]
+    run_client(STORED, (200, verdict("pass")), options=options, env=github)
+    assert (tmp_path / "flagged.txt").read_text() == "m.json\n"
+
+
 def test_a_refusal_says_every_fault(run_client):
     fault = {"pointer": "#/manifest/mode", "detail": "“allways” is no mode."}
     refusal = {"type": "/problems/validation-error", "detail": "Not valid.", "errors": [fault]}

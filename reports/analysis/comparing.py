@@ -1,7 +1,8 @@
 """Is one side faster? The verdict of two groups of repeats: three keys, or it is inconclusive (analysis 5).
 
-The interval of the ratio excludes 1, the difference is as large as a practical threshold, and it is above the noise of
-the machines. Whether the sides may be compared at all is said elsewhere: `reports.analysis.gate`.
+The interval of the ratio excludes 1, with the variation between sessions in it where the sides were measured in
+different ones; the difference is as large as a practical threshold; and the sides may be compared at all, which is said
+elsewhere: `reports.analysis.gate`.
 """
 
 import math
@@ -18,6 +19,7 @@ from benchsite.formatting import THIN, TIMES, percent, ratio, significant, times
 from reports.analysis.effects import cliffs_delta, hedges_g, mann_whitney_p
 from reports.analysis.ratios import (
     CONFIDENCE,
+    LARGEST_LOG,
     LEAST_REPEATS,
     MOST_REPEATS,
     RatioInterval,
@@ -26,9 +28,17 @@ from reports.analysis.ratios import (
     repeats_needed,
     unusable,
 )
-from runs.measures.repeats import LIMIT
+from reports.analysis.sessions import (
+    Session,
+    SessionSpread,
+    level_of,
+    look,
+    mean_of,
+    session_interval,
+    welch_of_sessions,
+)
 
-ALGORITHM: Final = "log-Welch 1"  # named with every verdict that is kept; changes with the rules below
+ALGORITHM: Final = "log-Welch 2"  # named with every verdict that is kept; changes with the rules below
 THRESHOLD: Final = 0.05  # of throughput and of a mean; for a p99 use LATENCY_THRESHOLD
 LATENCY_THRESHOLD: Final = 0.10
 PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
@@ -67,11 +77,13 @@ class Comparison:
     hedges_g: float | None = None  # above 0: a is better
     mann_whitney_p: float | None = None
     threshold: float = THRESHOLD
-    noise_floor: float | None = None
+    spread: SessionSpread | None = None  # between sessions, where the sides were measured in different ones
     cliffs_delta: float | None = None  # P(a is better) - P(b is better), -1 to 1
     sds: tuple[float, float] | None = None  # of the logarithms of each side; None: one of them is a single run
     cv: float | None = None  # of the repeats on both sides, pooled, on logarithms
     adjusted_p: float | None = None  # among the other comparisons of its table
+    unit: str = "run"  # what n counts: runs, or sessions
+    confirmed: bool = True  # sessions after the first differ as much by themselves
     # By which factors the ratio may be lower or higher than the values tell: `widen`. The interval includes them.
     below: float = 1.0  # 0: without bound
     above: float = 1.0  # infinite: without bound
@@ -94,9 +106,9 @@ class Comparison:
         return min(self.n_a, self.n_b) < PUBLISHABLE_REPEATS
 
     @property
-    def effect(self) -> float:
-        """The least difference that counts, as a share: the practical threshold, or the noise where that is larger."""
-        return max(self.threshold, self.noise_floor or 0.0)
+    def noise_floor(self) -> float | None:
+        """What the same test differs by in another session in 19 of 20 cases, as a share; None: not known."""
+        return self.spread.relative if self.spread else None
 
 
 def compare_values(
@@ -105,17 +117,17 @@ def compare_values(
     *,
     higher_is_better: bool,
     threshold: float = THRESHOLD,
-    noise_floor: float | None = None,
+    spread: SessionSpread | None = None,
 ) -> Comparison:
     """The verdict of the repeats of two sides, one value for each run; nothing that is handed in raises.
 
     Throughput in ops/s or a latency in µs; only the ratio matters. A value of zero, a negative one and one that is no
-    number have no ratio: a sentence says so, and no number is shown. Threshold and noise floor are shares (0.05).
+    number have no ratio: a sentence says so, and no number is shown. The threshold is a share (0.05). `spread` is that
+    of sessions, where each side was measured in a session of its own.
     """
     base = Comparison(
-        None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold,
-        noise_floor=noise_floor,
-    )  # fmt: skip
+        None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold, spread=spread
+    )
     for name, side in (("first", a), ("second", b)):
         if why := unusable(side):
             return replace(base, reason=f"The {name} side {why}: no ratio.")
@@ -135,8 +147,50 @@ def compare_values(
         cliffs_delta=None if delta is None or g is None else sign * delta,
         mann_whitney_p=mann_whitney_p(a, b),
     )
-    interval = log_welch(better, worse)
+    interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse)
     return judged(_with(known, interval)) if interval else _without_interval(known)
+
+
+def compare_sessions(
+    new: Sequence[Session],
+    base: Sequence[Session],
+    history: Sequence[Session] = (),
+    *,
+    higher_is_better: bool,
+    threshold: float = THRESHOLD,
+    spread: SessionSpread | None = None,
+    extend: bool = True,
+) -> Comparison:
+    """The verdict of sessions, each with its runs and newest first; nothing that is handed in raises.
+
+    `history` are sessions before those of the base: they say how sessions vary, and with `extend` those at the level of
+    the base are part of it. `spread` is that of the machines, for a test that has too short a history of its own.
+    """
+    blank = Comparison(
+        None, None, None, None, None, len(new), len(base), Outcome.INCONCLUSIVE, "", threshold=threshold,
+        spread=spread, unit="session",
+    )  # fmt: skip
+    for name, side in (("first", new), ("second", base)):
+        if why := unusable([value for session in side for value in session]):
+            return replace(blank, reason=f"The {name} side {why}: no ratio.")
+    sign = 1 if higher_is_better else -1
+    used, _ = look(len(new))
+    means = [sign * mean_of(session) for session in new][-used:]
+    before = [sign * mean_of(session) for session in history if session and not unusable(session)]
+    own = [sign * mean_of(session) for session in base]
+    level = level_of([*own, *before] if extend else own)
+    if not extend:
+        older = level_of(before)
+        squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
+        level = replace(level, means=tuple(own), squares=squares, degrees=len(own) - 1 + older.degrees)
+    interval, sd = session_interval(means, level, spread)
+    ratio = ratio_of(_exp(fmean(means)), _exp(fmean(level.means)), higher_is_better=True)
+    known = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
+    if interval is None or ratio is None:
+        return _without_interval(known)
+    later = fmean(means[:-1]) - fmean(level.means) if means[:-1] else 0.0
+    confirmed = abs(math.expm1(later)) >= threshold - _ROUNDING and (later > 0) == (interval.ratio > 1)
+    return judged(_with(replace(known, confirmed=confirmed), interval))
 
 
 def not_comparable(comparison: Comparison, stops: Sequence[str]) -> Comparison:
@@ -176,9 +230,9 @@ def judged(found: Comparison) -> Comparison:
     shown = interval_text(found)
     away = abs(found.ratio - 1)
     excludes = found.low > 1 or found.high < 1
-    if excludes and away >= found.effect - _ROUNDING and (found.adjusted_p or found.p) < ALPHA:
+    if excludes and away >= found.threshold - _ROUNDING and (found.adjusted_p or found.p) < ALPHA:
         outcome = Outcome.FASTER if found.ratio > 1 else Outcome.SLOWER
-        reason = f"The interval {shown} excludes 1, and the difference is {_percent(found.effect)} or more."
+        reason = f"The interval {shown} excludes 1, and the difference is {_percent(found.threshold)} or more."
         return replace(found, outcome=outcome, reason=reason, needs_more=None)
     if found.low >= 1 - found.threshold and found.high <= 1 + found.threshold:
         reason = f"The whole interval {shown} lies within {_percent(found.threshold)} of 1."
@@ -188,17 +242,12 @@ def judged(found: Comparison) -> Comparison:
 
 def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
     shown = interval_text(found)
-    if excludes and away >= found.effect - _ROUNDING:
+    if excludes and away >= found.threshold - _ROUNDING:
+        others = "the tests of this commit" if found.unit == "session" else "the comparisons of this table"
         why = (
-            f"Alone the interval {shown} would exclude 1, but among the comparisons of this table one as clear is "
-            f"to be expected by chance (adjusted p {significant(found.adjusted_p or 0.0, 2)})"
+            f"Alone the interval {shown} would exclude 1, but among {others} one as clear is to be expected by chance "
+            f"(adjusted p {significant(found.adjusted_p or 0.0, 2)})"
         )
-    elif excludes and away >= found.threshold - _ROUNDING:
-        reason = (
-            f"The difference is below the noise floor of {_percent(found.effect)}: the same test repeated on these "
-            "machines differs as much. Calmer machines would decide it, more runs would not."
-        )
-        return replace(found, outcome=Outcome.INCONCLUSIVE, reason=reason, needs_more=None)
     elif excludes:
         why = f"There is a difference, {shown}, but whether it is {_percent(found.threshold)} or more is open"
     else:
@@ -214,8 +263,8 @@ def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
 
 def _advice(found: Comparison, more: int | None) -> str:
     if more is None:
-        return "With a ratio and repeats like these no sensible number of runs decides it."
-    return f"Bring each side to {min(found.n_a, found.n_b) + more} runs ({more} more)."
+        return f"With a ratio and repeats like these no sensible number of {found.unit}s decides it."
+    return f"Bring each side to {min(found.n_a, found.n_b) + more} {found.unit}s ({more} more)."
 
 
 def _more(found: Comparison) -> int | None:
@@ -233,12 +282,17 @@ def _more(found: Comparison) -> int | None:
     part_a, part_b = found.sds[0] ** 2 / n_a, found.sds[1] ** 2 / n_b
     df = (part_a + part_b) ** 2 / (part_a**2 / (n_a - 1) + part_b**2 / (n_b - 1))
     error = np.sqrt(part_a + part_b)
+    if found.spread and found.unit == "run":  # More runs of the same sessions say nothing of other sessions.
+        between = 2 * found.spread.variance
+        total = part_a + part_b + between
+        df = total**2 / ((part_a + part_b) ** 2 / df + between**2 / found.spread.degrees)
+        error = np.sqrt(total)
     distance = math.log(found.ratio)
     reach = stdtrit(df, (1 + CONFIDENCE) / 2) * error
     lowest = distance + math.log(found.below) if found.below else -math.inf
     highest = distance + math.log(found.above)
     decided = (lowest - reach >= math.log(1 - found.threshold)) & (highest + reach <= math.log(1 + found.threshold))
-    if abs(found.ratio - 1) >= found.effect - _ROUNDING:
+    if abs(found.ratio - 1) >= found.threshold - _ROUNDING:
         # Among others its p counts as many times as now.
         times = max(found.adjusted_p / found.p, 1.0) if found.adjusted_p and found.p else 1.0
         decided |= stdtrit(df, 1 - ALPHA / 2 / times) * error < max(lowest, -highest)
@@ -248,6 +302,13 @@ def _more(found: Comparison) -> int | None:
 def _without_interval(found: Comparison) -> Comparison:
     """One run on a side, or values that do not vary: the ratio is shown, and nothing is claimed of it."""
     have = min(found.n_a, found.n_b)
+    if found.unit == "session" and not found.cv:
+        reason = (
+            f"{_count(found.n_a, found.unit)} against {_count(found.n_b, found.unit)}: how much this test varies "
+            "between sessions is not known, however many runs each has. Measure it in another session, such as a new "
+            "CI job."
+        )
+        return replace(found, reason=reason, needs_more=1)
     if have > 1:
         more = max(PUBLISHABLE_REPEATS - have, 1)
         reason = (
@@ -256,9 +317,9 @@ def _without_interval(found: Comparison) -> Comparison:
         )
         return replace(found, reason=reason, needs_more=more)
     # Of one run each nobody knows how runs differ, unless the machines' noise was measured.
-    cv = found.cv or (math.log1p(found.noise_floor) / LIMIT if found.noise_floor else 0.0)
+    cv = found.cv or (math.sqrt(found.spread.variance) if found.spread else 0.0)
     needed = repeats_needed(cv, found.threshold) or LEAST_REPEATS
-    sides = "1 run each" if found.n_a == found.n_b else f"{_runs(found.n_a)} against {_runs(found.n_b)}"
+    sides = "1 run each" if found.n_a == found.n_b else f"{_count(found.n_a)} against {_count(found.n_b)}"
     return replace(found, reason=f"{sides}: no interval.", needs_more=max(needed - have, 1))
 
 
@@ -303,8 +364,12 @@ def _pooled_cv(a: Sequence[float], b: Sequence[float]) -> float | None:
     return math.sqrt(squares / df)
 
 
-def _runs(count: int) -> str:
-    return f"{count} run" if count == 1 else f"{count} runs"
+def _exp(value: float) -> float:
+    return math.exp(value) if value < LARGEST_LOG else math.inf
+
+
+def _count(count: int, unit: str = "run") -> str:
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
 def _percent(share: float) -> str:

@@ -37,14 +37,15 @@ def _stepped(ps: Sequence[float], factors: Sequence[float], *, descending: bool)
     return found
 
 
-def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def adjusted(comparisons: Sequence[Comparison], times: float = 1.0) -> list[Comparison]:
     """The comparisons of one table, judged by Holm's p: which ones stand in it was declared by the selection.
 
+    `times` is by how many tables like this one the error is shared (Bonferroni).
     Those without an interval, and those that are not comparable, are no part of the family and stay as they are. An
     equivalence is no claim of a difference and stays too.
     """
     family = [i for i, one in enumerate(comparisons) if one.p is not None and one.outcome != Outcome.NOT_COMPARABLE]
     found = list(comparisons)
     for i, p in zip(family, holm([comparisons[i].p or 0.0 for i in family]), strict=True):
-        found[i] = judged(replace(comparisons[i], adjusted_p=p))
+        found[i] = judged(replace(comparisons[i], adjusted_p=min(p * times, 1.0)))
     return found

@@ -89,7 +89,12 @@ def log_welch(a: Sequence[float], b: Sequence[float], confidence: float = CONFID
     if min(len(a), len(b)) < 2 or unusable(a) or unusable(b):
         return None
     distance, error, df = (float(found) for found in welch(np.log(np.asarray(a, float)), np.log(np.asarray(b, float))))
-    if error < IDENTICAL or abs(distance) > LARGEST_LOG:
+    return interval_of(distance, error, df, confidence)
+
+
+def interval_of(distance: float, error: float, df: float, confidence: float = CONFIDENCE) -> RatioInterval | None:
+    """exp(distance ± t·error) with Student's t; None where nothing varies, or the ratio is no number any more."""
+    if error < IDENTICAL or abs(distance) > LARGEST_LOG or df <= 0:
         return None
     from scipy.special import stdtr, stdtrit
 

@@ -1,8 +1,12 @@
 """Is new code better or worse than what it is judged against? Three keys, or it is inconclusive.
 
 1. The effect is beyond the practical threshold: 5 % of throughput and of a mean, 10 % of a p99, or what was asked for.
-2. The interval agrees, by Holm's p among all metrics of the verdict (`reports.analysis.multiple`).
+2. The interval agrees, by Holm's p among all metrics of the verdict (`reports.analysis.multiple`), shared with the
+   other tests of the commit and with later looks. Its unit is the session (`reports.analysis.sessions`): a CI job.
 3. The environments are comparable (`reports.analysis.gate`): what changed with the machines is nobody's fault.
+
+A single new session only screens. It flags a metric that is worse by the threshold with a one-sided p below 5 %; the
+test is then repeated in a new session, and a regression is one that this session shows by itself too.
 
 A metric holds where its interval excludes a loss as large as the threshold, whether or not it excludes a gain. The
 verdict is "pass" where every metric holds; one open metric makes it inconclusive, unless another one decides.
@@ -15,13 +19,15 @@ from typing import Final
 
 from benchsite.formatting import THIN, percent, significant
 from reports.analysis import comparing
-from reports.analysis.comparing import Comparison, Outcome, compare_values, interval_text, not_comparable
+from reports.analysis.comparing import Comparison, Outcome, compare_sessions, interval_text, not_comparable
 from reports.analysis.multiple import adjusted
+from reports.analysis.sessions import Session, SessionSpread, look
 
-ALGORITHM: Final = f"three keys, {comparing.ALGORITHM}, Holm"
-VERSION: Final = 1  # changes with any rule that could change a verdict
+ALGORITHM: Final = "three keys, session means 1, Holm"
+VERSION: Final = 2  # changes with any rule that could change a verdict
 # An interval that ends at the threshold itself excludes a loss beyond it.
 _ROUNDING: Final = 1e-12
+SCREENING_P: Final = 0.05  # one-sided, for each metric
 
 
 class Verdict(StrEnum):
@@ -39,20 +45,22 @@ class State(StrEnum):
     IMPROVED = "improved"
     REGRESSED = "regressed"
     HELD = "held"
+    FLAGGED = "flagged"
     INCONCLUSIVE = "inconclusive"
     NOT_COMPARABLE = "not comparable"
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number of both sides, one value for each run. Throughput in ops/s, latencies in µs."""
+    """One number of both sides: sessions, newest first, with one value for each run. Throughput in ops/s, else µs."""
 
     name: str  # "throughput", "READ p99"
     statistic: str  # "throughput", "mean" or "p99": what a threshold is named by
     higher_is_better: bool
-    new: tuple[float, ...]
-    base: tuple[float, ...]
+    new: tuple[Session, ...]
+    base: tuple[Session, ...]
     kind: str = ""  # of a latency: "service" or "response"
+    history: tuple[Session, ...] = ()  # of the same test, before the base
 
     @property
     def unit(self) -> str:
@@ -90,10 +98,13 @@ class MetricVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
+    """`flagged`: screened as worse, to be measured again in a new session."""
+
     verdict: Verdict
     metrics: tuple[MetricVerdict, ...]
     reasons: tuple[str, ...]  # the first says the verdict
-    needs_more: int | None = None  # repeats that the shorter side lacks; None: nothing is lacking, or no number helps
+    needs_more: int | None = None  # sessions that the shorter side lacks; None: nothing is lacking, or no number helps
+    flagged: bool = False
 
 
 def threshold_of(metric: Metric, thresholds: Mapping[str, float]) -> float:
@@ -107,31 +118,40 @@ def judge(
     environment: Environment,
     *,
     thresholds: Mapping[str, float] | None = None,
-    noise_floor: float | None = None,
+    spread: SessionSpread | None = None,
+    extend: bool = False,
+    tests: int = 1,
 ) -> Judgement:
-    """The verdict of these metrics; nothing that is handed in raises. At least one metric has values on both sides."""
+    """The verdict of these metrics; nothing that is handed in raises. At least one metric has values on both sides.
+
+    `spread` is that of the machines' sessions; with `extend` the base is the level of the history up to it; `tests` is
+    how many tests of the commit share the error.
+    """
     found = [
-        compare_values(
+        compare_sessions(
             one.new,
             one.base,
+            one.history,
             higher_is_better=one.higher_is_better,
             threshold=threshold_of(one, thresholds or {}),
-            noise_floor=noise_floor,
+            spread=spread,
+            extend=extend,
         )
         for one in metrics
     ]
     if environment.comparable:
-        found = adjusted(found)
+        found = adjusted(found, max(tests, 1) / look(len(metrics[0].new))[1])
     else:
         stops = [one.sentence for one in environment.differs]
         found = [not_comparable(one, stops) for one in found]
     judged = tuple(_judged(metric, one) for metric, one in zip(metrics, found, strict=True))
     verdict = _verdict(judged)
-    open_ones = [one for one in judged if one.state is State.INCONCLUSIVE]
+    flagged = any(one.state is State.FLAGGED for one in judged)
+    open_ones = [one for one in judged if one.state in (State.INCONCLUSIVE, State.FLAGGED)]
     lacking = [one.comparison.needs_more for one in open_ones]
     needs = max((more for more in lacking if more is not None), default=None) if None not in lacking else None
     first = _headline(verdict, judged, environment)
-    return Judgement(verdict, judged, (first, *(one.reason for one in _telling_first(judged))), needs)
+    return Judgement(verdict, judged, (first, *(one.reason for one in _telling_first(judged))), needs, flagged)
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -150,9 +170,20 @@ def _judged(metric: Metric, found: Comparison) -> MetricVerdict:
         Outcome.EQUIVALENT: State.HELD,
         Outcome.NOT_COMPARABLE: State.NOT_COMPARABLE,
     }.get(found.outcome, State.INCONCLUSIVE)
+    if state in (State.IMPROVED, State.REGRESSED) and not found.confirmed:
+        state = State.INCONCLUSIVE
     if state is State.INCONCLUSIVE and found.low is not None and found.low >= 1 - found.threshold - _ROUNDING:
         state, found = State.HELD, replace(found, needs_more=None)
+    if state is State.INCONCLUSIVE and _is_flagged(found):
+        state, found = State.FLAGGED, replace(found, needs_more=1)
     return MetricVerdict(metric, found, state, _reason(metric, found, state))
+
+
+def _is_flagged(found: Comparison) -> bool:
+    """Whether its only session is worse by the threshold with a one-sided p below 5 %: to be repeated in a new one."""
+    if found.n_a > 1 or found.ratio is None or found.p is None:
+        return False
+    return found.ratio <= 1 - found.threshold + _ROUNDING and found.p < 2 * SCREENING_P
 
 
 def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
@@ -165,7 +196,7 @@ def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
 
 
 def _telling_first(judged: Sequence[MetricVerdict]) -> list[MetricVerdict]:
-    order = (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
+    order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
     return sorted(judged, key=lambda one: order.index(one.state))
 
 
@@ -176,12 +207,16 @@ def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: En
     if not environment.comparable:
         what = _listed([one.field.replace("_", " ") for one in environment.differs])
         return f"Inconclusive: the environments are not comparable, for they differ in {what}."
+    open_states = (State.INCONCLUSIVE, State.FLAGGED)
+    if State.FLAGGED in {one.state for one in judged}:
+        worse = names(State.FLAGGED)
+        return f"Inconclusive: one session is worse in {worse}. Measure this test again in a new CI job."
     said = {
         Verdict.REGRESSION: f"Regression: worse in {names(State.REGRESSED)}.",
         Verdict.IMPROVEMENT: f"Improvement: better in {names(State.IMPROVED)}.",
         Verdict.MIXED: f"Mixed: worse in {names(State.REGRESSED)}, better in {names(State.IMPROVED)}.",
         Verdict.PASS: f"Pass: no loss in {names(State.HELD)}.",
-    }.get(verdict, f"Inconclusive: open in {names(State.INCONCLUSIVE)}.")
+    }.get(verdict, f"Inconclusive: open in {names(*open_states)}.")
     if verdict is Verdict.INCONCLUSIVE or State.INCONCLUSIVE not in {one.state for one in judged}:
         return said
     return f"{said} Open in {names(State.INCONCLUSIVE)}."
@@ -198,27 +233,26 @@ def _reason(metric: Metric, found: Comparison, state: State) -> str:
     moved = f"{_percent(abs(change))} {'higher' if change > 0 else 'lower'}" if abs(change) >= 5e-5 else "the same"
     ratio = significant(found.ratio, 3)
     if found.low is None:
-        single = min(found.n_a, found.n_b) == 1
-        runs = (
-            f"{_runs(found.n_a)} against {_runs(found.n_b)}" if found.n_a != found.n_b else f"{_runs(found.n_a)} each"
-        )
-        why = f"{runs}: inconclusive." if single else found.reason
-        more = f" Bring each side to {min(found.n_a, found.n_b) + found.needs_more} runs." if found.needs_more else ""
+        why = found.reason
         if state is State.NOT_COMPARABLE:
-            why, more = "Not judged, because the environments are not comparable.", ""
-        return f"{name} is {moved} (ratio {ratio}). {why}{more}"
+            why = "Not judged, because the environments are not comparable."
+        return f"{name} is {moved} (ratio {ratio}). {why}"
     said_below = state in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE) and interval_text(found) in found.reason
     interval = "" if said_below else f" {interval_text(found)}"
-    shown = f"{name} is {moved}: ratio {ratio}{interval}, {found.n_a} runs against {found.n_b}."
+    shown = f"{name} is {moved}: ratio {ratio}{interval}, {_sessions(found.n_a)} against {found.n_b}."
     if state is State.HELD:
         return f"{shown} A loss of {_percent(found.threshold)} or more is excluded."
     if state is State.NOT_COMPARABLE:
         return f"{shown} Not judged, because the environments are not comparable."
+    if state is State.FLAGGED:
+        return f"{shown} One session does not decide: measure it again in a new one."
+    if not found.confirmed and found.outcome in (Outcome.FASTER, Outcome.SLOWER):
+        return f"{shown} {'No later session confirms it.' if found.n_a > 1 else 'One session does not decide.'}"
     return f"{shown} {found.reason}"
 
 
-def _runs(count: int) -> str:
-    return f"{count} run" if count == 1 else f"{count} runs"
+def _sessions(count: int) -> str:
+    return f"{count} session" if count == 1 else f"{count} sessions"
 
 
 def _percent(share: float) -> str:

@@ -37,7 +37,7 @@ class MetricAnswer(Schema):
     name: str = Field(description="`throughput`, `READ mean`, `READ p99`.")
     unit: Literal["ops/s", "µs"]
     kind: str = Field(description="Of a latency: `service` or `response`.")
-    state: Literal["improved", "regressed", "held", "inconclusive", "not comparable"]
+    state: Literal["improved", "regressed", "held", "flagged", "inconclusive", "not comparable"]
     new: float | None
     base: float | None
     ratio: float | None = Field(description="How many times better the new side is, of latencies too; null: none.")
@@ -45,10 +45,14 @@ class MetricAnswer(Schema):
     high: float | None
     new_runs: int
     base_runs: int
+    new_sessions: int = Field(description="Sessions (CI jobs) that the ratio is made of.")
+    base_sessions: int = Field(description="With those of the test's history at the same level.")
     threshold: float = Field(description="The practical threshold, as a share.")
     p: float | None
-    adjusted_p: float | None = Field(description="By Holm, among all metrics of the verdict.")
-    needs_more_repeats: int | None = Field(description="Of each side; null: nothing is lacking, or no number helps.")
+    adjusted_p: float | None = Field(description="By Holm, among the metrics of all tests and looks.")
+    needs_more_repeats: int | None = Field(
+        description="Sessions of each side; null: none is lacking, or no number helps."
+    )
     reason: str
 
 
@@ -77,8 +81,8 @@ class VerdictDocument(Schema):
                     "reasons": ["Regression: worse in throughput.", "Throughput is 12 % lower: ratio 0.880 ..."],
                     "needs_more_repeats": None,
                     "pending": False,
-                    "algorithm": "three keys, log-Welch 1, Holm",
-                    "algorithm_version": 1,
+                    "algorithm": "three keys, session means 1, Holm",
+                    "algorithm_version": 2,
                 }
             ]
         }
@@ -92,7 +96,11 @@ class VerdictDocument(Schema):
     environment: EnvironmentAnswer
     left_out: list[LeftOutAnswer]
     needs_more_repeats: int | None
-    noise_floor: float | None = Field(description="What the same test differs by on these machines; null: unknown.")
+    noise_floor: float | None = Field(
+        description="What the same test differs by in another session on these machines; null: unknown."
+    )
+    flagged: bool = Field(description="Worse in its only session: measure this test again in a new session (CI job).")
+    tests: int = Field(description="Tests of the commit, over which the error is shared.")
     pending: bool = Field(description="The run has not ended: ask again, or with `wait`.")
     test: str = Field(description="Which test the runs are measurements of; equal for those of one history.")
     algorithm: str

@@ -16,7 +16,7 @@ from reports.frozen.redaction import Redactor
 from reports.pages.against import Against, Judging, against
 from reports.pages.equal import EqualLoad, equal_load
 from reports.pages.pictures import Picture, every_picture, shown_operations
-from reports.queries import chosen, noise_floors, profile_of, sides_by_sweep, submitted_of
+from reports.queries import chosen, profile_of, session_spreads, sides_by_sweep, submitted_of
 from reports.queries.places import names_of_places
 from reports.queries.sides import Submitted
 from reports.selection import Selection
@@ -95,7 +95,7 @@ def _against(
 ) -> Against | None:
     if len(curves) < 2:
         return None
-    floors = noise_floors(team, {curve.setup.cluster_name for curve in curves})
+    floors = session_spreads(team, {curve.setup.cluster_name for curve in curves})
     judging = Judging(sides_by_sweep(curves, submitted), profile_of(team, curves), floors, kind)
     return against(
         curves,

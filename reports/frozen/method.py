@@ -98,10 +98,10 @@ def _ceilings(curves: Sequence[Curve]) -> list[str]:
 
 def _ratios(found: Against) -> list[str]:
     noise = (
-        f"The same test repeated on these machines differs by up to {formatting.percent(found.noise_floor)}; less is "
-        "never called faster."
+        f"The same test in another session differs on these machines by up to {formatting.percent(found.noise_floor)}; "
+        "the intervals of sides from different sessions include it."
         if found.noise_floor
-        else "How much the same test differs on these machines is not known."
+        else "How much the same test differs on these machines from session to session is not known."
     )
     return [
         f"Ratios are of geometric means of the runs, in favour of a side above 1, against {found.baseline.label}; "
@@ -110,7 +110,7 @@ def _ratios(found: Against) -> list[str]:
         "A ratio of ceilings is exact where both ladders reach their ceiling, and a bound where only that of the "
         "slower side does; else both sides are compared at the highest number of threads that both measured.",
         f"Faster or slower is said only where the interval excludes 1, the difference is at least "
-        f"{formatting.percent(THRESHOLD)} ({formatting.percent(LATENCY_THRESHOLD)} of tails) and above the noise, and "
+        f"{formatting.percent(THRESHOLD)} ({formatting.percent(LATENCY_THRESHOLD)} of tails), and "
         f"the sides may be compared. {found.tests} comparisons were judged together, after Holm. {noise}"
         if found.tests
         else f"No comparison here has an interval, so nothing is called faster. {noise}",

@@ -19,7 +19,7 @@ from reports.analysis.comparing import (
 )
 from reports.analysis.gate import Gate, gate, implied_axes
 from reports.analysis.multiple import adjusted
-from reports.analysis.noise import NoiseFloor, largest_floor
+from reports.analysis.sessions import SessionSpread, largest_spread
 from reports.curves import Curve, Point, durability_key
 from reports.pages.choosing import AXIS_SAYS
 from reports.pages.equal import EqualLoad, latencies_at, rung_label
@@ -118,7 +118,7 @@ class Against:
     latency_operations: tuple[str, ...]
     rows: tuple[Row, ...]
     tests: int  # comparisons with a p-value, all adjusted together
-    noise_floor: float | None  # the largest of the sides' clusters; None: nobody knows it
+    noise_floor: float | None  # of sessions, the largest of the sides' clusters; None: nobody knows it
 
     @property
     def columns(self) -> int:
@@ -156,7 +156,7 @@ class Judging:
 
     sides: Mapping[uuid.UUID, SideFacts]
     profile: Profile
-    floors: Mapping[str, NoiseFloor]  # by the name of the cluster
+    spreads: Mapping[str, SessionSpread]  # of sessions, by the name of the cluster
     kind: str = "service"
 
     def gate_of(self, curve: Curve, baseline: Curve, varying: Sequence[str], *, declared: bool) -> Gate:
@@ -205,7 +205,7 @@ def against(
         latency_operations=equal.operations if equal else (),
         rows=tuple(rows),
         tests=sum(one.adjusted_p is not None for one in compared),
-        noise_floor=noise_floor_of(curves, judging.floors),
+        noise_floor=_noise_floor(curves, judging.spreads),
     )
 
 
@@ -236,20 +236,24 @@ def _adjusted(rows: Sequence[Row]) -> list[Row]:
 
 
 def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | None) -> tuple[Ratio, ...]:
-    floor = noise_floor_of((curve, baseline), judging.floors)
-    found = [throughput_ratio(curve, baseline, floor)]
+    spread = None if curve.same_session(baseline) else spread_of((curve, baseline), judging.spreads)
+    found = [throughput_ratio(curve, baseline, spread)]
     if equal:
-        found += [latency_ratio(curve, baseline, floor, equal, judging.kind, name) for name in equal.operations]
+        found += [latency_ratio(curve, baseline, spread, equal, judging.kind, name) for name in equal.operations]
     return tuple(found)
 
 
-def noise_floor_of(curves: Sequence[Curve], floors: Mapping[str, NoiseFloor]) -> float | None:
+def spread_of(curves: Sequence[Curve], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
     """The largest of the clusters that the sides ran on; None where none of them is known."""
-    found = largest_floor((curve.setup.cluster_name for curve in curves), floors)
+    return largest_spread((curve.setup.cluster_name for curve in curves), spreads)
+
+
+def _noise_floor(curves: Sequence[Curve], spreads: Mapping[str, SessionSpread]) -> float | None:
+    found = spread_of(curves, spreads)
     return found.relative if found else None
 
 
-def throughput_ratio(curve: Curve, baseline: Curve, floor: float | None) -> Ratio:
+def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None) -> Ratio:
     """The ratio of the ceilings, where the ladders show it; else that at the highest rung that both measured.
 
     A ceiling that is a lower bound leaves the ratio open on one side. It is "at least" so much where the slower side's
@@ -262,7 +266,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, floor: float | None) -> Rati
     short = [one for one in (curve, baseline) if one.ceiling and math.isinf(one.ceiling.headroom)]
     if len(short) < 2:
         own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
-        comparison = widen(compare_values(own, other, higher_is_better=True, noise_floor=floor), below, above)
+        comparison = widen(compare_values(own, other, higher_is_better=True, spread=spread), below, above)
         if not comparison.bound or _decides(comparison):
             return Ratio("throughput", comparison, _bound_says(comparison))
     who = (
@@ -272,7 +276,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, floor: float | None) -> Rati
     common = common_rung(curve, baseline)
     if common is None:
         return Ratio("throughput", None, f"{why}, and they have no number of threads in common")
-    return Ratio("throughput", compare_points(*common, floor), why, at=rung_label(common[0]))
+    return Ratio("throughput", compare_points(*common, spread), why, at=rung_label(common[0]))
 
 
 def _decides(found: Comparison) -> bool:
@@ -289,8 +293,8 @@ def _bound_says(found: Comparison) -> str:
     }.get(found.bound, "")
 
 
-def compare_points(a: Point, b: Point, floor: float | None) -> Comparison:
-    return compare_values(_values(a), _values(b), higher_is_better=True, noise_floor=floor)
+def compare_points(a: Point, b: Point, spread: SessionSpread | None) -> Comparison:
+    return compare_values(_values(a), _values(b), higher_is_better=True, spread=spread)
 
 
 def common_rung(a: Curve, b: Curve) -> tuple[Point, Point] | None:
@@ -304,7 +308,7 @@ def common_rung(a: Curve, b: Curve) -> tuple[Point, Point] | None:
 
 
 def latency_ratio(
-    curve: Curve, baseline: Curve, floor: float | None, equal: EqualLoad, kind: str, operation: str
+    curve: Curve, baseline: Curve, spread: SessionSpread | None, equal: EqualLoad, kind: str, operation: str
 ) -> Ratio:
     """The ratio of both latencies at the load, with the error of interpolating each between its own rungs."""
     sides = [latencies_at(one, operation, equal.statistic, kind, equal.load_ops_s) for one in (curve, baseline)]
@@ -313,7 +317,7 @@ def latency_ratio(
             return Ratio(operation, None, f"{who}{found.why}")
     threshold = LATENCY_THRESHOLD if equal.statistic in TAILS else THRESHOLD
     comparison = compare_values(
-        sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, noise_floor=floor
+        sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, spread=spread
     )
     own, other = (found.interpolation for found in sides)
     comparison = widen(comparison, other[0] / own[1], other[1] / own[0])

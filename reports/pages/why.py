@@ -8,8 +8,8 @@ from benchsite import formatting
 from reports.analysis.causes import Both, Cause, both, causes
 from reports.analysis.comparing import Comparison, Outcome, compare_values, not_comparable
 from reports.analysis.gate import gate, implied_axes
-from reports.analysis.noise import NoiseFloor, largest_floor
 from reports.analysis.run_sides import Group, MachinePair, RunSide
+from reports.analysis.sessions import SessionSpread, largest_spread
 from reports.curves import Curve, Operation, Point
 from reports.pages.against import Ratio, throughput_ratio
 from runs.validity import CheckResult, Profile, judge_pair
@@ -90,21 +90,21 @@ class WhyPage:
 def why_page(
     a: RunSide,
     b: RunSide,
-    floors: Mapping[str, NoiseFloor],
+    floors: Mapping[str, SessionSpread],
     profile: Profile,
     *,
     ceilings: tuple[Curve, Curve] | None = None,
 ) -> WhyPage:
     """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
     at_ceilings = ceilings is not None
-    floor = largest_floor((side.spec["cluster"]["name"] for side in (a, b)), floors)
-    noise = floor.relative if floor else None
+    floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
+    spread = None if _same_session(a, b) else floor
     if ceilings:
-        ratio = throughput_ratio(ceilings[1], ceilings[0], noise)
+        ratio = throughput_ratio(ceilings[1], ceilings[0], spread)
         comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
     else:
         ratio = None
-        comparison = compare_values(b.repeats_ops_s, a.repeats_ops_s, higher_is_better=True, noise_floor=noise)
+        comparison = compare_values(b.repeats_ops_s, a.repeats_ops_s, higher_is_better=True, spread=spread)
     if stops := _stops(a, b, profile, ceilings):
         comparison = not_comparable(comparison, stops)
     sides = both(a, b, at_ceilings=at_ceilings)
@@ -122,6 +122,10 @@ def why_page(
         machines=sides.machines,
         findings=tuple(_findings(a, b)),
     )
+
+
+def _same_session(a: RunSide, b: RunSide) -> bool:
+    return a.curve is not None and b.curve is not None and a.curve.same_session(b.curve)
 
 
 def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curve] | None) -> list[str]:
@@ -154,7 +158,7 @@ def _change(a: float | None, b: float | None) -> float | None:
 
 
 def _sentences(
-    sides: Both, comparison: Comparison, ratio: Ratio | None, floor: NoiseFloor | None, found: Sequence[Cause]
+    sides: Both, comparison: Comparison, ratio: Ratio | None, floor: SessionSpread | None, found: Sequence[Cause]
 ) -> Iterator[str]:
     x, y = _throughput(sides.a), _throughput(sides.b)
     if x is None or y is None:
@@ -194,14 +198,15 @@ def _verdict(sides: Both, comparison: Comparison) -> str:
     return f"{words[comparison.outcome]} {comparison.reason}"
 
 
-def _noise(change: float, floor: NoiseFloor | None) -> str:
+def _noise(change: float, floor: SessionSpread | None) -> str:
     if floor is None:
         return (
-            "How much a test differs on these machines when it is only repeated is not known: repeat two tests on each "
-            "cluster to find out."
+            "How much a test differs on these machines in another session is not known: submit the same plan again to "
+            "find out."
         )
     limit = formatting.percent(floor.relative)
-    told = f"{floor.pairs} repeated tests on these machines differ by up to {limit}"
+    tests = f"{floor.tests} repeated test{'' if floor.tests == 1 else 's'}"
+    told = f"In another session {tests} on these machines differ by up to {limit}"
     if change <= floor.relative:
         return f"{told}: this difference is not above that noise, and may have no cause at all."
     return f"{told}: this difference is above that noise."

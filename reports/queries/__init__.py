@@ -8,7 +8,7 @@ from reports.queries.choosing import Chosen, Compared, chosen, compared, is_lost
 from reports.queries.curves import curves, outlines, run_point
 from reports.queries.facets import Facets, facets
 from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
-from reports.queries.noise import noise_floors
+from reports.queries.noise import session_spreads
 from reports.queries.remembering import key_of, remembered, rows_digest
 from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
 from reports.queries.series import StoredSeries, stored_series
@@ -35,7 +35,6 @@ __all__ = [
     "key_of",
     "last_evidence",
     "measured_workloads",
-    "noise_floors",
     "others_of",
     "outlines",
     "pinned",
@@ -46,6 +45,7 @@ __all__ = [
     "run_point",
     "run_sides",
     "rung_rows",
+    "session_spreads",
     "sides_by_sweep",
     "sides_of",
     "stored_series",

@@ -1,7 +1,7 @@
 """Which runs a verdict is about: the repeats of a commit, what stands before them, what a baseline pins."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from django.db.models import Case, Count, IntegerField, Prefetch, Q, QuerySet, Value, When
@@ -10,7 +10,7 @@ from benchsite.teams.models import Team
 from reports.models import Baseline
 from reports.queries.why import COUNTS
 from runs.models import Run
-from runs.models.run import Status
+from runs.models.run import Phase, Status
 
 # What the default branch is called, the likeliest first.
 DEFAULT_BRANCHES: Final = ("main", "master", "trunk")
@@ -18,6 +18,7 @@ MOST_REPEATS: Final = 100  # of one commit that are looked at, the newest
 SHORTEST_COMMIT: Final = 7  # characters of a commit that stand for the whole of it
 MOST_DRAWN: Final = 60  # runs of a sparkline
 MOST_OF_A_COMMIT: Final = 500  # runs, of all its tests
+MAX_HISTORY: Final = 100  # runs that say how sessions vary, the newest
 RUNS: Final = Run.objects.select_related("sweep__matrix")
 ENDED: Final = Q(status__in=Status.terminal(), is_bracket=False)
 
@@ -50,6 +51,25 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
     same = RUNS.filter(COUNTS, team=first.team_id, config_key=first.config_key)
     same = same.filter(commit=newest.commit, branch=newest.branch)
     return list(same.order_by("-finished_at", "-pk")[:MOST_REPEATS])
+
+
+def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) -> list[Run]:
+    """The runs of a test that count from before this one, newest first; none of these runs and their commits.
+
+    One query.
+    """
+    if not run.config_key or run.finished_at is None:
+        return []
+    rows = RUNS.filter(COUNTS, team=run.team_id, config_key=run.config_key, finished_at__lte=run.finished_at)
+    rows = rows.filter(branch__in=branches).exclude(pk__in=[other.pk for other in without])
+    rows = rows.exclude(commit__in={other.commit for other in without} - {""})
+    return list(rows.order_by("-finished_at", "-pk")[:MAX_HISTORY])
+
+
+def tests_of(team_id: uuid.UUID, commits: Collection[str]) -> int:
+    """How many different tests these commits were measured by; at least one. One query."""
+    rows = Run.objects.filter(team=team_id, commit__in=set(commits) - {""}, phase=Phase.MEASURE)
+    return max(rows.order_by().values("config_key").distinct().count(), 1)
 
 
 def baseline_named(team: Team, name: str) -> Baseline | None:

@@ -1,53 +1,51 @@
-"""The noise of clusters, from the repeats and brackets that a team ran on them."""
+"""How sessions vary on the machines of a team: clusters of its plans, and labels of runners that uploads state."""
 
+import datetime as dt
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Window
+from django.db.models.functions import RowNumber
 
 from benchsite.teams.models import Team
-from reports.analysis.noise import Cell, NoiseFloor, noise_floor
+from reports.analysis.sessions import SessionSpread, session_spread
+from reports.queries.why import COUNTS
 from runs.models import Run, Sweep
-from runs.models.run import Phase, Status, Verdict
+from runs.models.run import Phase
 
-# The newest repeated sweeps of a cluster from which its noise is read; older ones tell of other days.
-MOST_SWEEPS: Final = 20
-# Where nothing was planned to be repeated, nothing tells of noise; of uploads nobody knows what was planned.
-REPEATED: Final = Q(matrix=None) | Q(matrix__repeats__gt=1) | Q(matrix__bracket=True)
-
-CellKey = tuple[uuid.UUID | None, int, int | None]  # sweep, threads, target in ops/s
+# The newest sweeps of a cluster from which its spread is read; older ones tell of other days.
+MAX_SWEEPS: Final = 100
 
 
-def noise_floors(team: Team, cluster_names: Collection[str]) -> Mapping[str, NoiseFloor]:
-    """Cluster -> its noise floor; a cluster on which fewer than two tests were repeated is left out: unknown.
+def session_key(session: str, matrix_id: uuid.UUID | None, at: dt.datetime | None) -> str:
+    """The session of a run: what its upload states, else the day of its matrix, else the day."""
+    return session or f"{matrix_id or ''} {at.date() if at else ''}"
 
-    Runs that are rejected or excluded are no part of it, as they are no part of a point. Two queries.
+
+def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, SessionSpread]:
+    """Cluster or label of a runner -> how sessions of its tests vary; without two sessions of a test it is left out.
+
+    Runs that are rejected or excluded are no part of it, as they are no part of a point. One query.
     """
     names = sorted({name for name in cluster_names if name})
     if not names:
         return {}
-    cluster_of = dict(_newest_sweeps(team, names).values_list("pk", "cluster_name"))
-    runs = Run.objects.filter(
-        sweep__in=list(cluster_of), status=Status.SUCCEEDED, throughput_ops_s__gt=0, excluded_reason=""
-    ).exclude(verdict=Verdict.REJECT, verdict_override="")
-    rows = runs.order_by().values_list("sweep_id", "threads", "target_ops_s", "throughput_ops_s", "is_bracket")
-    values: dict[CellKey, list[float]] = defaultdict(list)
-    brackets: dict[CellKey, int] = defaultdict(int)
-    for sweep_id, threads, target_ops_s, throughput_ops_s, is_bracket in rows:
-        cell: CellKey = (sweep_id, threads, target_ops_s)
-        values[cell].append(throughput_ops_s or 0.0)
-        brackets[cell] += is_bracket
-    cells: dict[str, list[Cell]] = defaultdict(list)
-    for key, measured in values.items():
-        assert key[0] is not None  # The query asks for runs of these sweeps.
-        cells[cluster_of[key[0]]].append(Cell(measured, brackets[key]))
-    return {name: floor for name, found in cells.items() if (floor := noise_floor(found))}
-
-
-def _newest_sweeps(team: Team, names: list[str]) -> QuerySet[Sweep]:
-    """As many of each cluster, so that a busy one does not hide the others."""
-    rows = Sweep.objects.filter(REPEATED, team=team, phase=Phase.MEASURE)
-    each = [rows.filter(cluster_name=name).order_by("-created_at")[:MOST_SWEEPS] for name in names]
-    return each[0].union(*each[1:], all=True) if len(each) > 1 else each[0]
+    numbered = Sweep.objects.filter(team=team, phase=Phase.MEASURE, cluster_name__in=names).annotate(
+        number=Window(RowNumber(), partition_by="cluster_name", order_by=F("created_at").desc())
+    )
+    newest = numbered.filter(number__lte=MAX_SWEEPS).values("pk")
+    rows = (
+        Run.objects.filter(COUNTS, sweep__in=newest)
+        .exclude(config_key="")
+        .order_by("-finished_at", "-pk")
+        .values_list(
+            "sweep__cluster_name", "config_key", "session", "matrix_id", "started_at", "finished_at", "throughput_ops_s"
+        )
+    )
+    tests: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(dict))
+    for name, test, session, matrix_id, started_at, finished_at, throughput_ops_s in rows:
+        key = session_key(session, matrix_id, started_at or finished_at)
+        tests[name][test].setdefault(key, []).append(throughput_ops_s or 0.0)
+    return {name: spread for name, found in tests.items() if (spread := session_spread(found.values()))}

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from reports.analysis.comparing import Outcome
-from reports.analysis.noise import NoiseFloor
 from reports.analysis.points import Spread
+from reports.analysis.sessions import SessionSpread
 from reports.curves import Setup
 from reports.pages.against import Judging, against, baseline_of
 from reports.pages.equal import equal_load
@@ -74,14 +74,17 @@ def test_a_single_run_each_has_a_ratio_and_no_verdict():
     assert ratio.outcome.startswith("inconclusive: needs ") and ratio.interval == ""
 
 
-def test_a_difference_below_the_noise_of_the_machines_is_never_faster():
+def test_variation_between_sessions_counts_between_plans_and_not_within_one():
     setup = Setup(cluster_name="here")
     weak, strong = side(1.1, "off", setup=setup), side(1, "always", setup=setup)
-    noisy = Judging({}, profile("measured", {}), {"here": NoiseFloor(0.3, 4, 12, 0)})
+    noisy = Judging({}, profile("measured", {}), {"here": SessionSpread(0.1**2, 9, 10, 4)})
     assert row_of(against([weak, strong], NOBODY_KNOWS, None), weak).ratios[0].outcome == "faster"
     table = against([weak, strong], noisy, None)
-    assert table.noise_floor == 0.3
+    assert table.noise_floor == pytest.approx(0.32, abs=0.005)
     assert row_of(table, weak).ratios[0].comparison.outcome == Outcome.INCONCLUSIVE
+    matrix = uuid.uuid4()
+    weak, strong = (replace(one, matrix_id=matrix) for one in (weak, strong))
+    assert row_of(against([weak, strong], noisy, None), weak).ratios[0].outcome == "faster"
 
 
 def test_another_workload_is_not_compared():

@@ -56,9 +56,15 @@ def test_an_upload_that_nobody_asks_about_is_told_once(team, asked, test):
 def test_a_pipeline_that_only_uploads_is_told(team, user, asked):
     program = Program(team, user)
     for commit, level in (("aaaa1111", 50_000), ("bbbb2222", 35_000)):
-        for noise in (0, 200, -200, 100, -100):
+        for job, noise in enumerate((0, 200, -200, 100, -100)):
             done = {"reads": level + noise, "updates": level + noise}
-            stated = {"commit": commit, "branch": "main", "threads": 16, "purpose": "demo"}
+            stated = {
+                "commit": commit,
+                "branch": "main",
+                "session": f"{commit} {job}",
+                "threads": 16,
+                "purpose": "demo",
+            }
             response = program.post(("a.txt", summary(**done)), **stated)
             assert response.status_code == 201, response.content
         assert noticing_losses.look() == (commit == "bbbb2222")

@@ -1,67 +1,98 @@
-"""The noise floor of a cluster: from repeats and brackets of its own team, unknown while too little was repeated."""
+"""How sessions vary on the machines of a team: pooled over tests, for clusters and for labels of runners."""
 
+import datetime as dt
 import math
 
+import numpy as np
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from reports.analysis.noise import Cell, noise_floor
-from reports.queries import noise_floors
-from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep, make_team
-
-
-def test_it_is_the_repeatability_limit_of_the_pooled_logarithms():
-    found = noise_floor([Cell([100.0, 102.0, 98.0]), Cell([50.0, 51.0], brackets=1), Cell([7.0])])
-    logs = [[math.log(x) for x in cell] for cell in ([100.0, 102.0, 98.0], [50.0, 51.0])]
-    squares = sum(sum((x - sum(cell) / len(cell)) ** 2 for x in cell) for cell in logs)
-    assert found.relative == pytest.approx(math.expm1(1.96 * math.sqrt(2) * math.sqrt(squares / 3)))
-    assert (found.pairs, found.repeats, found.brackets) == (2, 5, 1)
+from reports.analysis.sessions import level_of, session_interval, session_spread
+from reports.queries import session_spreads
+from reports.tests.verdicts import commit_runs, make_test
+from runs.tests.factories import make_team
 
 
-@pytest.mark.parametrize(
-    "cells", [[], [Cell([1.0, 2.0])], [Cell([1.0]), Cell([2.0])], [Cell([1.0, 2.0]), Cell([0.0, math.nan])]]
-)
-def test_too_little_is_unknown(cells):
-    assert noise_floor(cells) is None
+def test_it_pools_the_means_of_sessions_over_tests_and_takes_off_the_variation_of_runs():
+    tests = [
+        {"monday": [100.0, 102.0], "tuesday": [110.0, 108.0], "friday": [95.0, 96.0]},
+        {"monday": [50.0], "tuesday": [54.0]},
+        {"monday": [7.0]},
+    ]
+    found = session_spread(tests)
+    logs = [[math.log(100.0 * 102) / 2, math.log(110.0 * 108) / 2, math.log(95.0 * 96) / 2], np.log([50.0, 54.0])]
+    squares = sum(float(((np.asarray(one) - np.mean(one)) ** 2).sum()) for one in logs)
+    within = np.mean([np.log(pair).var(ddof=1) / 2 for pair in ([100, 102], [110, 108], [95, 96])])
+    assert found.variance == pytest.approx(squares / 3 - within)
+    assert (found.sessions, found.tests) == (3, 2)
+    assert found.degrees == 2, "tests of one session vary together: three sessions say no more than three"
 
 
-def cluster_with(team, repeats=2, values=(1000.0, 1010.0), **changes):
-    """A cluster with a sweep of two rungs, each measured so often."""
-    database = make_database(team=team, cluster=make_cluster(team=team))
-    sweep = make_sweep(team=team, database=database, matrix=make_matrix(team=team, repeats=repeats))
-    for threads in (2, 4):
-        for repeat, value in enumerate(values, start=1):
-            make_run(sweep, threads=threads, throughput=value * threads, repeat=repeat, **changes)
-    return database.cluster.name, sweep
+TOO_LITTLE = [
+    [],
+    [{"a": [1.0, 2.0]}],
+    [{"a": [1.0], "b": [2.0]}],
+    [{"a": [1.0]}, {"b": [2.0]}],
+    [{"a": [1.0], "b": [0.0]}],
+]
 
 
-@pytest.mark.django_db
-def test_each_cluster_has_the_floor_of_its_own_repeats():
-    team = make_team()
-    (calm, _), (wild, _), (single, _) = (
-        cluster_with(team),
-        cluster_with(team, values=(1000.0, 1300.0, 900.0)),
-        cluster_with(team, values=(1000.0,)),
-    )
-    with CaptureQueriesContext(connection) as asked:
-        found = noise_floors(team, [calm, wild, single, "", "no such cluster"])
-    assert len(asked) == 2 and set(found) == {calm, wild}
-    assert found[calm].relative < 0.05 < 0.3 < found[wild].relative
-    assert found[wild].pairs == 2 and found[wild].repeats == 6
-    assert noise_floors(make_team(), [calm]) == {} and noise_floors(team, []) == {}
+@pytest.mark.parametrize("tests", TOO_LITTLE)
+def test_too_little_is_unknown(tests):
+    assert session_spread(tests) is None
+
+
+def test_a_history_is_split_where_its_level_shifted():
+    random = np.random.default_rng(8)
+    means = np.concatenate([random.normal(-0.11, 0.015, 2), random.normal(0, 0.015, 12)])
+    level = level_of(means)
+    assert len(level.means) == 2 and level.degrees == 12
+    assert math.sqrt(level.squares / level.degrees) == pytest.approx(0.015, rel=0.4)
+    assert len(level_of(random.normal(0, 0.02, 20)).means) == 20 and level_of([]).means == ()
+
+
+def test_a_level_is_seldom_split_where_nothing_shifted():
+    random = np.random.default_rng(4)
+    assert sum(len(level_of(random.normal(0, 0.05, 20)).means) < 20 for _ in range(300)) <= 6
+
+
+def test_the_interval_of_sessions_is_that_of_students_t():
+    from scipy import stats
+
+    new, old = [0.9, 0.93], [1.0, 1.02, 0.99, 1.01]
+    interval, _ = session_interval(new, level_of(old))
+    expected = stats.ttest_ind(new, old)
+    assert interval.p == pytest.approx(expected.pvalue) and interval.df == 4
+    ends = expected.confidence_interval()
+    assert (math.log(interval.low), math.log(interval.high)) == pytest.approx((ends.low, ends.high))
 
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_what_does_not_count_tells_nothing_and_brackets_do():
+def test_each_cluster_has_the_spread_of_its_own_sessions():
     team = make_team()
-    for changes in ({"excluded_reason": "noisy"}, {"verdict": "reject"}, {"status": "failed"}):
-        name, sweep = cluster_with(team, values=(1000.0,))
-        for threads in (2, 4):
-            make_run(sweep, threads=threads, throughput=9.0, repeat=2, **changes)
-        assert noise_floors(team, [name]) == {}, changes
-    name, sweep = cluster_with(team, values=(1000.0,))
-    for threads in (2, 4):
-        make_run(sweep, threads=threads, throughput=1010.0 * threads, repeat=2, is_bracket=True)
-    assert noise_floors(team, [name])[name].brackets == 2
+    calm, wild, single = (make_test(team) for _ in range(3))
+    for sweep, days in ((calm, (1.0, 1.01, 0.99)), (wild, (1.0, 1.3, 0.8)), (single, (1.0,))):
+        for day, factor in enumerate(days, start=1):
+            commit_runs(sweep, "aaaa1111", 1000.0 * factor, days_ago=day, repeats=3, session="")
+    commit_runs(calm, "aaaa1111", 1.0, days_ago=4, repeats=2, session="", excluded_reason="noisy")
+    commit_runs(calm, "aaaa1111", 1.0, days_ago=5, repeats=2, session="", verdict="reject")
+    names = [sweep.cluster_name for sweep in (calm, wild, single)]
+    with CaptureQueriesContext(connection) as asked:
+        found = session_spreads(team, [*names, "", "no such cluster"])
+    assert len(asked) == 1 and set(found) == set(names[:2])
+    assert found[names[0]].relative < 0.05 < 0.3 < found[names[1]].relative
+    assert found[names[1]].sessions == 3 and found[names[1]].degrees == 2
+    assert session_spreads(make_team(), names) == {} and session_spreads(team, []) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_runs_of_one_job_are_one_session():
+    sweep = make_test(make_team())
+    at = (timezone.now() - dt.timedelta(days=2)).date()
+    for job in ("1", "2", "3"):
+        commit_runs(sweep, "aaaa1111", 1000.0 + int(job), days_ago=2, repeats=5, session=f"build {job} {at}")
+    assert session_spreads(sweep.team, [sweep.cluster_name])[sweep.cluster_name].degrees == 2

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.noise import NoiseFloor
 from reports.analysis.points import spread
+from reports.analysis.sessions import SessionSpread
 from reports.frozen.headline import NOTHING, proposed
 from reports.pages.against import Judging, against
 from reports.tests.curves import LADDER, MEMORY, curve, point
@@ -23,7 +23,7 @@ def repeated(mode, factor, *, runs=5, scatter=0.01, ladder=LADDER, **changes):
 
 
 def headline(*curves, noise=0.02):
-    floors = {"": NoiseFloor(noise, 5, 20, 0)}
+    floors = {"": SessionSpread((noise / 2.77) ** 2, 20, 21, 5)}
     found = against(curves, Judging({}, profile("measured"), floors), None)
     return proposed(curves, found, {one.sweep_id: one.label for one in curves})
 

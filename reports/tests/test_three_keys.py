@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+from reports.analysis.comparing import compare_values
+from reports.analysis.sessions import SessionSpread, look
 from reports.analysis.verdicts import (
     ALGORITHM,
     Difference,
@@ -22,11 +24,16 @@ CHANGED = Environment((Difference("hardware", "The hardware differs."),))
 
 
 def throughput(new, base) -> Metric:
-    return Metric("throughput", "throughput", True, tuple(new), tuple(base))
+    """Each value is the run of a session of its own."""
+    return Metric("throughput", "throughput", True, _sessions(new), _sessions(base))
 
 
 def p99(new, base) -> Metric:
-    return Metric("READ p99", "p99", False, tuple(new), tuple(base), "service")
+    return Metric("READ p99", "p99", False, _sessions(new), _sessions(base), "service")
+
+
+def _sessions(values):
+    return tuple((value,) for value in values)
 
 
 BASE = (1000.0, 1004.0, 998.0, 1001.0, 997.0)
@@ -38,7 +45,7 @@ def test_it_is_a_regression_with_all_three_keys():
     found = judge([throughput(SLOWER, BASE)], ALIKE)
     assert found.verdict == Verdict.REGRESSION and found.metrics[0].state is State.REGRESSED
     assert found.reasons[0] == "Regression: worse in throughput."
-    assert found.reasons[1].startswith("Throughput is 12 % lower: ratio 0.880, 5 runs against 5.")
+    assert found.reasons[1].startswith("Throughput is 12 % lower: ratio 0.880, 5 sessions against 5.")
     assert "The interval [0.876, 0.884] excludes 1" in found.reasons[1]
 
 
@@ -69,15 +76,14 @@ def test_a_changed_environment_is_never_red_nor_green(new):
 
 
 @pytest.mark.parametrize(("new", "base", "said"), [
-    ((880.0,), (1000.0,), "1 run each: inconclusive."),
-    ((880.0,), BASE, "1 run against 5 runs: inconclusive."),
-    (SLOWER, (1000.0,), "5 runs against 1 run: inconclusive."),
+    ((880.0,), (1000.0,), "1 session against 1 session: how much this test varies between sessions is not known"),
+    ((880.0,), BASE, "1 session against 5. One session does not decide"),
 ])  # fmt: skip
-def test_one_run_on_a_side_shows_the_ratio_and_says_that_it_is_one(new, base, said):
+def test_one_session_shows_the_ratio_and_decides_nothing(new, base, said):
     found = judge([throughput(new, base)], ALIKE)
     assert found.verdict == Verdict.INCONCLUSIVE and found.metrics[0].comparison.ratio == pytest.approx(0.88, rel=0.01)
-    assert said in found.reasons[1] and "ratio 0.88" in found.reasons[1] and "Bring each side to" in found.reasons[1]
-    assert found.needs_more
+    assert said in found.reasons[1] and "ratio 0.88" in found.reasons[1]
+    assert found.needs_more == 1 and found.flagged == (base == BASE)
 
 
 def test_a_loss_and_a_gain_are_mixed():
@@ -111,9 +117,36 @@ def test_thresholds_are_by_name_then_by_statistic_then_the_usual_ones():
     )
 
 
-def test_a_difference_below_the_noise_of_the_machines_is_not_red():
-    found = judge([throughput(SLOWER, BASE)], ALIKE, noise_floor=0.2)
-    assert found.verdict == Verdict.INCONCLUSIVE and "noise floor" in found.reasons[1]
+def test_the_variation_of_the_machines_counts_where_the_test_has_no_history():
+    metric = throughput((880.0, 885.0), (1000.0, 1004.0))
+    assert judge([metric], ALIKE).verdict == Verdict.REGRESSION
+    found = judge([metric], ALIKE, spread=SessionSpread(0.1**2, 20, 21, 4))
+    assert found.verdict == Verdict.INCONCLUSIVE and found.metrics[0].comparison.low < 0.8
+
+
+def test_a_loss_that_only_the_first_session_has_is_not_confirmed():
+    base = tuple(value / 10 for value in (1000.0, 1020.0, 985.0, 1010.0, 990.0, 1005.0, 1000.0, 980.0))
+    once = judge([throughput((99.0, 62.0), base)], ALIKE)
+    assert once.verdict == Verdict.INCONCLUSIVE and not once.flagged
+    assert judge([throughput((88.0, 87.0), base)], ALIKE).verdict == Verdict.REGRESSION
+
+
+def test_the_error_is_shared_by_the_tests_of_a_commit_and_by_looks():
+    metric = throughput((930.0, 920.0), (1000.0, 1020.0, 985.0, 1010.0, 990.0))
+    alone, among = (judge([metric], ALIKE, tests=tests).metrics[0].comparison for tests in (1, 50))
+    assert alone.adjusted_p == pytest.approx(2 * alone.p) and among.adjusted_p == pytest.approx(100 * alone.p)
+    assert judge([metric], ALIKE).verdict == Verdict.REGRESSION
+    assert judge([metric], ALIKE, tests=50).verdict == Verdict.INCONCLUSIVE
+    assert [look(count) for count in (1, 2, 4, 5, 7, 10)] == [
+        (1, 1),
+        (2, 0.5),
+        (2, 0.5),
+        (5, 0.25),
+        (5, 0.25),
+        (10, 0.125),
+    ]
+    third = throughput((1.0, 930.0, 920.0), (1000.0, 1020.0, 985.0, 1010.0, 990.0))
+    assert judge([third], ALIKE).metrics[0].comparison.ratio == alone.ratio, "the next look is at five sessions"
 
 
 @pytest.mark.parametrize("bad", [(0.0, 1.0), (-1.0, 2.0), (float("nan"), 1.0), ()])
@@ -124,9 +157,9 @@ def test_values_that_have_no_ratio_are_inconclusive(bad):
 
 def test_many_metrics_are_judged_together():
     """What one metric alone would show is to be expected by chance among many."""
-    edge = throughput((900.0, 950.0, 940.0), (1000.0, 1010.0, 985.0))
+    edge = throughput((930.0, 915.0), (1000.0, 1025.0, 975.0, 995.0))
     assert judge([edge], ALIKE).verdict == Verdict.REGRESSION
-    others = [p99((100.0 + i, 300.0, 200.0), (150.0, 250.0, 220.0)) for i in range(8)]
+    others = [p99((100.0 + i, 300.0), (150.0, 250.0, 220.0, 200.0)) for i in range(20)]
     assert judge([edge, *others], ALIKE).verdict == Verdict.INCONCLUSIVE
 
 
@@ -139,7 +172,7 @@ def test_several_tests_come_to_one_verdict():
 
 
 def test_the_algorithm_has_a_name():
-    assert "log-Welch" in ALGORITHM and "Holm" in ALGORITHM
+    assert "session" in ALGORITHM and "Holm" in ALGORITHM
 
 
 def test_golden_ratios_are_judged_as_the_study_of_methods_says():
@@ -148,7 +181,9 @@ def test_golden_ratios_are_judged_as_the_study_of_methods_says():
     metric = judge([throughput(a, b)], ALIKE).metrics[0]
     found = metric.comparison
     assert found.ratio == pytest.approx(3.6267, abs=1e-4)
-    assert (found.low, found.high) == pytest.approx((3.5702, 3.6840), abs=1e-4)
+    welch = compare_values(a, b, higher_is_better=True)
+    assert (welch.low, welch.high) == pytest.approx((3.5702, 3.6840), abs=1e-4)
+    assert (found.low, found.high) == pytest.approx((welch.low, welch.high), rel=2e-3), "of pooled variance"
     assert metric.state is State.IMPROVED and judge([throughput(b, a)], ALIKE).verdict == Verdict.REGRESSION
 
 

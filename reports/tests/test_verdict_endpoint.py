@@ -47,7 +47,7 @@ def test_it_judges_the_repeats_of_a_commit_against_the_newest_commit_before(team
     names = [one["name"] for one in said["metrics"]]
     assert names == ["throughput", "READ mean", "READ p99", "UPDATE mean", "UPDATE p99"]
     assert said["metrics"][0]["ratio"] == pytest.approx(0.85, rel=0.01) and said["metrics"][0]["new_runs"] == 5
-    assert said["algorithm"].startswith("three keys") and said["algorithm_version"] == 1
+    assert said["algorithm"].startswith("three keys") and said["algorithm_version"] == 2
 
 
 def test_the_default_branch_outweighs_the_own_one_and_a_branch_can_be_asked_for(team, asked):
@@ -80,7 +80,7 @@ def test_a_run_without_a_commit_is_alone_and_one_run_is_inconclusive(team, asked
     new = commit_runs(sweep, "", 500.0, days_ago=1, repeats=1, branch="")
     said = asked(new[0])
     assert said["verdict"] == "inconclusive" and said["metrics"][0]["ratio"] == pytest.approx(0.5, rel=0.01)
-    assert "1 run each: inconclusive." in said["reasons"][1] and said["needs_more_repeats"] == 2
+    assert "1 session against 1 session: how much" in said["reasons"][1] and said["needs_more_repeats"] == 1
 
 
 def test_rejected_and_excluded_runs_never_count(team, asked):
@@ -286,3 +286,43 @@ def test_sides_that_may_not_be_compared_are_refused_with_what_differs(team, user
     response = Client().get("/api/v1/compare?base=aaaa1111&new=cccc3333", **with_token)
     assert response.status_code == 422 and response.json()["type"] == "/problems/incomparable"
     assert "database" in {fault["code"] for fault in response.json()["errors"]}
+
+
+def one_job(sweep, commit, level, days_ago, **fields):
+    """Five runs of one CI job."""
+    return commit_runs(sweep, commit, level, days_ago=days_ago, session=f"job {commit} {days_ago}", **fields)
+
+
+def test_one_job_screens_and_a_second_one_confirms(team, asked):
+    """Jobs differ by 2 %: five runs of each say nothing of that, the history does."""
+    sweep = make_test(team)
+    for day, factor in enumerate((1.0, 1.02, 0.98, 1.01, 0.985, 1.015, 0.99, 1.0), start=2):
+        one_job(sweep, f"aaaa000{day}", 1000.0 * factor, day)
+    calm = one_job(sweep, "bbbb2222", 970.0, 1.5, branch="topic")
+    said = asked(calm[0])
+    assert said["verdict"] in ("pass", "inconclusive") and not said["flagged"]
+    assert said["metrics"][0]["base_sessions"] == 8 and said["metrics"][0]["new_runs"] == 5
+    new = one_job(sweep, "cccc3333", 880.0, 1)
+    said = asked(new[0])
+    assert said["verdict"] == "inconclusive" and said["flagged"] and said["metrics"][0]["state"] == "flagged"
+    assert "one session is worse in" in said["reasons"][0] and "again in a new CI job." in said["reasons"][0]
+    again = one_job(sweep, "cccc3333", 890.0, 0.5)
+    said = asked(again[0])
+    assert said["verdict"] == "regression" and said["metrics"][0]["new_sessions"] == 2 and not said["flagged"]
+    assert said["tests"] == 1 and said["noise_floor"] == pytest.approx(0.04, abs=0.03)
+
+
+def test_a_loss_that_a_new_job_does_not_show_is_no_regression(team, asked):
+    sweep = make_test(team)
+    for day, factor in enumerate((1.0, 1.02, 0.98, 1.01, 0.985, 1.015, 0.99, 1.0), start=2):
+        one_job(sweep, f"aaaa000{day}", 1000.0 * factor, day)
+    one_job(sweep, "cccc3333", 880.0, 1)
+    said = asked(one_job(sweep, "cccc3333", 1005.0, 0.5)[0])
+    assert said["verdict"] == "inconclusive" and not said["flagged"]
+
+
+def test_jobs_without_a_history_are_inconclusive_however_many_runs_they_have(team, asked):
+    sweep = make_test(team)
+    one_job(sweep, "aaaa1111", 1000.0, 2, repeats=10)
+    said = asked(one_job(sweep, "cccc3333", 800.0, 1, repeats=10)[0])
+    assert said["verdict"] == "inconclusive" and "is not known, however many runs" in said["reasons"][1]

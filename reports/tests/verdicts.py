@@ -23,7 +23,7 @@ def make_test(team: Team, **fields: Any) -> Sweep:
 def commit_runs(
     sweep: Sweep, commit: str, level: float, *, days_ago: float, branch: str = "main", repeats: int = 5, **fields: Any
 ) -> list[Run]:
-    """The repeats of one commit, some days ago."""
+    """The repeats of one commit, some days ago: each in a session of its own, unless `session` says another."""
     first = Run.objects.filter(sweep=sweep).count()
     began = timezone.now() - dt.timedelta(days=days_ago)
     return [
@@ -35,7 +35,7 @@ def commit_runs(
             commit=commit,
             branch=branch,
             started_at=began + dt.timedelta(minutes=i),
-            **fields,
+            **{"session": f"{commit} {first + i}", **fields},
         )
         for i in range(repeats)
     ]

@@ -42,6 +42,8 @@ class MetricAnswer:
     high: float | None
     new_runs: int
     base_runs: int
+    new_sessions: int  # that the ratio is made of
+    base_sessions: int  # with those of the history at the same level
     threshold: float
     p: float | None
     adjusted_p: float | None
@@ -77,6 +79,8 @@ class VerdictAnswer:
     needs_more_repeats: int | None = None
     noise_floor: float | None = None
     pending: bool = False  # the run has not ended
+    flagged: bool = False  # worse in its only session: measure it again in a new one
+    tests: int = 1  # of the commit, over which the error is shared
     test: str = ""  # the `config_key` of the runs: which test they are measurements of
     algorithm: str = ALGORITHM
     algorithm_version: int = VERSION

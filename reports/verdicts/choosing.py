@@ -34,12 +34,13 @@ class Against:
     runs: tuple[Run, ...] = ()
     side: Side = field(default_factory=lambda: Side(()))
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    extend: bool = False  # by the history at the level of these runs
 
 
 def verdict_of_run(
     run: Run, *, baseline: str = "", branch: str = "", thresholds: Mapping[str, float] | None = None
 ) -> VerdictAnswer:
-    """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most twelve queries."""
+    """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most fourteen queries."""
     if run.status not in Status.terminal():
         said = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
         return VerdictAnswer(Verdict.INCONCLUSIVE, (said,), Side((run.pk,)), pending=True, test=run.config_key)
@@ -47,12 +48,32 @@ def verdict_of_run(
     against = _named(run, baseline) if baseline else by_rule(new, branch)
     asked = {**against.thresholds, **(thresholds or {})}
     if against.runs:
-        return verdict_of(run.team, new, against.runs, base=against.side, thresholds=asked)
+        return verdict_with_history(run.team, new, against, asked)
     found = verdict_of(run.team, new, ())
     if found.verdict == Verdict.ERROR:
         return found
     said = f"Inconclusive: there is nothing to judge against. {against.side.chosen}"
     return VerdictAnswer(Verdict.INCONCLUSIVE, (said,), found.new, None, left_out=found.left_out, test=run.config_key)
+
+
+def verdict_with_history(
+    team: Team, new: Sequence[Run], against: Against, thresholds: Mapping[str, float]
+) -> VerdictAnswer:
+    """The verdict with what the history of the test says of its sessions, among all tests of the commit."""
+    oldest = against.runs[-1] if against.extend else new[-1]
+    branches = list(dict.fromkeys([*DEFAULT_BRANCHES, against.runs[0].branch]))
+    if against.extend:
+        branches = [against.runs[0].branch]
+    return verdict_of(
+        team,
+        new,
+        against.runs,
+        base=against.side,
+        thresholds=thresholds,
+        history=baselines.history_before(oldest, branches, [*new, *against.runs]),
+        extend=against.extend,
+        tests=baselines.tests_of(team.pk, [new[0].commit, against.runs[0].commit]),
+    )
 
 
 def by_rule(new: Sequence[Run], branch: str = "") -> Against:
@@ -68,7 +89,8 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     side = side_of(runs)
     where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
     on = f" on {side.branch}" if side.branch else ""
-    return Against(tuple(runs), Side(side.runs, side.commit, side.branch, "", f"Found {where}{on} by the rule: {rule}"))
+    chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it as long as the level is the same."
+    return Against(tuple(runs), Side(side.runs, side.commit, side.branch, "", chosen), extend=True)
 
 
 def _named(run: Run, name: str) -> Against:

@@ -7,7 +7,7 @@ from typing import Final
 from benchsite.teams.models import Team
 from reports.analysis.verdicts import ALGORITHM, VERSION, Verdict, combined
 from reports.verdicts.answers import Differs, Side, VerdictAnswer
-from reports.verdicts.choosing import Named, by_test, named, nearest
+from reports.verdicts.choosing import Against, Named, by_test, named, nearest, verdict_with_history
 from reports.verdicts.judging import side_of, verdict_of
 from runs.models import Run
 
@@ -63,9 +63,11 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
 def _judged(
     team: Team, runs: list[Run], others: list[Run], theirs: Named, thresholds: Mapping[str, float]
 ) -> VerdictAnswer:
+    if not runs or not others:
+        return verdict_of(team, runs, others)
     side = side_of(others)
     base = Side(side.runs, side.commit, side.branch, theirs.name, theirs.chosen)
-    return verdict_of(team, runs, others, base=base, thresholds=thresholds)
+    return verdict_with_history(team, runs, Against(tuple(others), base), thresholds)
 
 
 def _nearest(mine: Named, theirs: Named) -> tuple[list[Run], list[Run]]:

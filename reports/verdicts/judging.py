@@ -6,11 +6,12 @@ from dataclasses import replace
 from statistics import fmean
 
 from benchsite.teams.models import Team
-from reports.analysis.noise import largest_floor
+from reports.analysis.ratios import unusable
+from reports.analysis.sessions import Session, SessionSpread, largest_spread, mean_of
 from reports.analysis.verdicts import Environment, MetricVerdict, Verdict, judge
 from reports.curves import Curve
 from reports.queries.curves import run_points
-from reports.queries.noise import noise_floors
+from reports.queries.noise import session_key, session_spreads
 from reports.verdicts.answers import Differs, EnvironmentAnswer, LeftOut, MetricAnswer, Side, VerdictAnswer
 from reports.verdicts.sides import curve_of, environment_of, metrics_of
 from runs.models import Run
@@ -31,11 +32,16 @@ def verdict_of(
     *,
     base: Side | None = None,
     thresholds: Mapping[str, float] | None = None,
+    history: Sequence[Run] = (),
+    extend: bool = False,
+    tests: int = 1,
 ) -> VerdictAnswer:
     """The verdict of new runs against others, all of them the team's; at most eight queries, however many they are.
 
     Runs that are rejected or excluded never count; where no new one does, the verdict is "error". `base` says how the
-    baseline was chosen. `thresholds` are shares by metric ("READ p99") or by statistic ("p99").
+    baseline was chosen. `thresholds` are shares by metric ("READ p99") or by statistic ("p99"). `history` are counted
+    runs of the same test before those of the baseline, newest first: they say how sessions vary, and with `extend` the
+    baseline is the level that they have with it. `tests` is the number of tests that share the commit's error.
     """
     left_out = [
         LeftOut(run.pk, run.name, side, why)
@@ -44,8 +50,8 @@ def verdict_of(
         if (why := why_not(run))
     ]
     new, other = ([run for run in runs if not why_not(run)][:MOST_RUNS] for runs in (new_runs, base_runs))
-    points = run_points([*new, *other]) if new and other else {}
-    sides = [{run: curve_of(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other)]
+    points = run_points([*new, *other, *history]) if new and other else {}
+    sides = [{run: curve_of(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other, history)]
     theirs = base and replace(base, runs=side_of(other).runs)
     blank = VerdictAnswer(
         Verdict.ERROR,
@@ -57,12 +63,12 @@ def verdict_of(
     )
     if not new:
         return blank
-    if not all(sides):
+    if not all(sides[:2]):
         return replace(blank, verdict=Verdict.INCONCLUSIVE, reasons=("Inconclusive: no run of the baseline counts.",))
     environment = environment_of(sides[0], sides[1], _profile(team, [*new, *other]))
-    floor = _noise(team, [*sides[0].values(), *sides[1].values()])
-    metrics, notes = metrics_of(list(sides[0].values()), list(sides[1].values()))
-    found = judge(metrics, environment, thresholds=thresholds, noise_floor=floor)
+    spread = _spread(team, [*sides[0].values(), *sides[1].values()])
+    metrics, notes = metrics_of(*(by_session(side) for side in sides))
+    found = judge(metrics, environment, thresholds=thresholds, spread=spread, extend=extend, tests=tests)
     return replace(
         blank,
         verdict=found.verdict,
@@ -70,8 +76,20 @@ def verdict_of(
         metrics=tuple(_metric(one) for one in found.metrics),
         environment=_environment(environment),
         needs_more_repeats=found.needs_more if environment.comparable else None,
-        noise_floor=floor,
+        noise_floor=spread.relative if spread else None,
+        flagged=found.flagged,
+        tests=tests,
     )
+
+
+def by_session(curves: Mapping[Run, Curve]) -> list[list[Curve]]:
+    """The runs of each session, in their order."""
+    sessions: dict[str, list[Curve]] = {}
+    for run, curve in curves.items():
+        sessions.setdefault(session_key(run.session, run.matrix_id, run.started_at or run.finished_at), []).append(
+            curve
+        )
+    return list(sessions.values())
 
 
 def why_not(run: Run) -> str:
@@ -111,10 +129,9 @@ def _profile(team: Team, runs: Sequence[Run]) -> Profile:
     return thresholds_of(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)
 
 
-def _noise(team: Team, curves: Sequence[Curve]) -> float | None:
+def _spread(team: Team, curves: Sequence[Curve]) -> SessionSpread | None:
     names = {curve.setup.cluster_name for curve in curves}
-    found = largest_floor(names, noise_floors(team, names))
-    return found.relative if found else None
+    return largest_spread(names, session_spreads(team, names))
 
 
 def _environment(found: Environment) -> EnvironmentAnswer:
@@ -133,13 +150,15 @@ def _metric(one: MetricVerdict) -> MetricAnswer:
         unit=metric.unit,
         kind=metric.kind,
         state=str(one.state),
-        new=_mean(metric.new),
-        base=_mean(metric.base),
+        new=_mean(metric.new[-found.n_a :]),
+        base=_mean([*metric.base, *metric.history][: found.n_b]),
         ratio=found.ratio,
         low=_finite(found.low),
         high=_finite(found.high),
-        new_runs=found.n_a,
-        base_runs=found.n_b,
+        new_runs=sum(map(len, metric.new)),
+        base_runs=sum(map(len, metric.base)),
+        new_sessions=found.n_a,
+        base_sessions=found.n_b,
         threshold=found.threshold,
         p=found.p,
         adjusted_p=found.adjusted_p,
@@ -148,10 +167,11 @@ def _metric(one: MetricVerdict) -> MetricAnswer:
     )
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def _mean(sessions: Sequence[Session]) -> float | None:
     """The geometric mean, whose ratio is the ratio; None where a value has no logarithm."""
-    kept = [math.log(value) for value in values if value > 0 and math.isfinite(value)]
-    return math.exp(fmean(kept)) if kept and len(kept) == len(values) else None
+    if not sessions or any(unusable(session) for session in sessions):
+        return None
+    return math.exp(fmean(mean_of(session) for session in sessions))
 
 
 def _finite(value: float | None) -> float | None:

@@ -21,23 +21,53 @@ NOT_JUDGED: Final = frozenset({"CLEANUP", "INIT"})
 VARYING: Final = ("version",)
 
 
-def metrics_of(new: Sequence[Curve], base: Sequence[Curve]) -> tuple[list[Metric], list[str]]:
-    """The metrics that both sides have, throughput first; and sentences about those that cannot be judged."""
-    sides = [[point for curve in side for point in curve.points] for side in (new, base)]
-    throughputs = [tuple(point.throughput_ops_s.median for point in side) for side in sides]
-    found = [Metric("throughput", "throughput", True, throughputs[0], throughputs[1])]
+def metrics_of(
+    new: Sequence[Sequence[Curve]], base: Sequence[Sequence[Curve]], history: Sequence[Sequence[Curve]] = ()
+) -> tuple[list[Metric], list[str]]:
+    """The metrics that both sides have, throughput first; and sentences about those that cannot be judged.
+
+    Sides and history are sessions, each with its runs as curves of one rung. A session of the history that does not
+    have a metric is left out of it.
+    """
+    sides, older = ([_points(session) for session in side] for side in ((*new, *base), history))
+    found = [
+        Metric("throughput", "throughput", True, *_parted(_throughputs(sides), len(new)), history=_throughputs(older))
+    ]
     notes: list[str] = []
-    kind = _kind([*new, *base])
-    for name in operations_of([*new, *base]):
+    curves = [curve for session in (*new, *base) for curve in session]
+    kind = _kind(curves)
+    for name in operations_of(curves):
         if name in NOT_JUDGED or name.endswith("FAILED"):
             continue
         for statistic in STATISTICS:
-            values, why = _values(sides, name, kind, statistic)
-            if why:
-                notes.append(f"{name} {statistic} is not judged: {why}")
-            else:
-                found.append(Metric(f"{name} {statistic}", statistic, False, values[0], values[1], kind))
+            values, reasons = [], []
+            for number, session in enumerate(sides):
+                session_values, why = _values(session, "new" if number < len(new) else "base", name, kind, statistic)
+                values.append(session_values)
+                reasons += [why] if why else []
+            if reasons:
+                notes.append(f"{name} {statistic} is not judged: {reasons[0]}")
+                continue
+            earlier = [_values(session, "base", name, kind, statistic)[0] for session in older]
+            before = tuple(session for session in earlier if session)
+            parted = _parted(values, len(new))
+            found.append(Metric(f"{name} {statistic}", statistic, False, *parted, kind, before))
     return found, notes
+
+
+Values = tuple[float, ...]
+
+
+def _points(session: Sequence[Curve]) -> list[Point]:
+    return [point for curve in session for point in curve.points]
+
+
+def _throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, ...]:
+    return tuple(tuple(point.throughput_ops_s.median for point in session) for session in sessions)
+
+
+def _parted(sessions: Sequence[Values], new: int) -> tuple[tuple[Values, ...], tuple[Values, ...]]:
+    return tuple(sessions[:new]), tuple(sessions[new:])
 
 
 def _kind(curves: Iterable[Curve]) -> str:
@@ -45,22 +75,17 @@ def _kind(curves: Iterable[Curve]) -> str:
     return "response" if all(curve.latency_kind == "response" for curve in curves) else "service"
 
 
-def _values(
-    sides: Sequence[Sequence[Point]], name: str, kind: str, statistic: str
-) -> tuple[list[tuple[float, ...]], str]:
-    """The values of each side, or why there are none."""
-    found = []
-    for side, who in zip(sides, ("new", "base"), strict=True):
-        operations = [one for point in side if (one := point.operation(name, kind))]
-        if len(operations) < len(side):
-            return [], f"not every run of the {who} side measured its {kind} times."
-        if statistic == "p99" and any(_too_few(one) for one in operations):
-            return [], f"a run of the {who} side did it less than {LEAST_FOR_P99} times."
-        values = [one.median_us(statistic) for one in operations]
-        if None in values:
-            return [], f"of a run of the {who} side it is only known to lie between two values."
-        found.append(tuple(value for value in values if value is not None))
-    return found, ""
+def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic: str) -> tuple[Values, str]:
+    """The values of a session's runs, or why there are none."""
+    operations = [one for point in session if (one := point.operation(name, kind))]
+    if len(operations) < len(session):
+        return (), f"not every run of the {who} side measured its {kind} times."
+    if statistic == "p99" and any(_too_few(one) for one in operations):
+        return (), f"a run of the {who} side did it less than {LEAST_FOR_P99} times."
+    values = [one.median_us(statistic) for one in operations]
+    if None in values:
+        return (), f"of a run of the {who} side it is only known to lie between two values."
+    return tuple(value for value in values if value is not None), ""
 
 
 def _too_few(one: Operation) -> bool:

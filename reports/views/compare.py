@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET
 from benchsite.teams.models import Role, Team
 from benchsite.teams.permissions import has_role, team_of, team_required
 from reports.analysis.differences import differences
-from reports.analysis.noise import NoiseFloor
 from reports.analysis.pairs import PairFinding, pair_findings
+from reports.analysis.sessions import SessionSpread
 from reports.curves import STATISTICS, Curve, kind_of, operations_of
 from reports.figures.captions import notes_of
 from reports.figures.ceilings import Ranking
@@ -33,10 +33,10 @@ from reports.queries import (
     compared,
     facets,
     key_of,
-    noise_floors,
     profile_of,
     remembered,
     rows_digest,
+    session_spreads,
     sides_by_sweep,
 )
 from reports.selection import KINDS, MOST_VALUES, Selection, read
@@ -126,7 +126,7 @@ def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
     found = chosen(team, selection)
     choices = facets(team, found.matrix.pk if found.matrix else None, selection.phase)
     thresholds = rows_digest(ThresholdOverride, team)
-    floors = noise_floors(team, {sweep.cluster_name for sweep in found.sweeps}) if len(found.sweeps) > 1 else {}
+    floors = session_spreads(team, {sweep.cluster_name for sweep in found.sweeps}) if len(found.sweeps) > 1 else {}
     key = key_of(
         team.pk, "compare", selection.query(), found.digest(), repr(choices), thresholds, repr(sorted(floors.items()))
     )
@@ -147,7 +147,7 @@ def title_of(found: Compared) -> str:
 
 
 def context_of(
-    team: Team, selection: Selection, found: Compared, choices: Facets, floors: Mapping[str, NoiseFloor]
+    team: Team, selection: Selection, found: Compared, choices: Facets, floors: Mapping[str, SessionSpread]
 ) -> dict[str, Any]:
     held, curves = menus(selection, choices, studies()), found.curves
     state = pinned(selection, found)
@@ -200,7 +200,7 @@ def judged(
     team: Team,
     selection: Selection,
     curves: Sequence[Curve],
-    floors: Mapping[str, NoiseFloor],
+    floors: Mapping[str, SessionSpread],
     equal: EqualLoad | None,
 ) -> dict[str, Any]:
     """What the checks of pairs and the ratios say; nothing of fewer than two sides."""

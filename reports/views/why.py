@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
 from reports.curves import Curve
 from reports.pages.why import WhyPage, why_page
-from reports.queries import curves, noise_floors, others_of, profile_of, run_at_ceiling, run_sides, sweeps_of
+from reports.queries import curves, others_of, profile_of, run_at_ceiling, run_sides, session_spreads, sweeps_of
 from reports.queries.why import RUNS
 from runs.models import Run
 
@@ -64,7 +64,7 @@ def address(a: uuid.UUID, b: uuid.UUID) -> str:
 def page_of(request: HttpRequest, a: Run, b: Run, ceilings: tuple[Curve, Curve] | None) -> WhyPage:
     """Eleven queries."""
     sides = run_sides(a, b)
-    floors = noise_floors(team_of(request), [side.spec["cluster"]["name"] for side in sides])
+    floors = session_spreads(team_of(request), [side.spec["cluster"]["name"] for side in sides])
     profile = profile_of(team_of(request), [side.curve for side in sides if side.curve])
     return why_page(sides[0], sides[1], floors, profile, ceilings=ceilings)
 

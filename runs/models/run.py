@@ -153,6 +153,8 @@ class Run(models.Model):
     config_key = models.CharField(max_length=32, blank=True, default="", db_default="")
     commit = models.CharField(max_length=64, blank=True, default="", db_default="")
     branch = models.CharField(max_length=120, blank=True, default="", db_default="")
+    # The CI job or other occasion that an upload was measured in; empty: not stated.
+    session = models.CharField(max_length=200, blank=True, default="", db_default="")
 
     # Its place in the queue.
     position = models.PositiveIntegerField(default=0)  # within its matrix

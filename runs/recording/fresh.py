@@ -29,6 +29,7 @@ from runs.ycsb.hints import hints_of, words_of
 KINDS: Final = {"hdr-log": "hdr", "ycsb-raw": "raw"}
 LONGEST_ARTIFACT: Final = 200
 MOST_PROPERTIES: Final = 1_000
+MAX_SESSION: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,7 @@ def _run(upload: Upload, stated: Stated, one: UploadedRun, sweep: Sweep, repeats
         config_key=config_key(one.spec),
         commit=stated.get("commit", ""),
         branch=stated.get("branch", ""),
+        session=(stated.get("session") or stated.get("ci_url", ""))[:MAX_SESSION],
         system=sweep.system,
         mode=sweep.mode,
         workload_name=stated["workload"]["name"],

@@ -107,6 +107,11 @@ class Workload(Part):
 class ClusterFacts(Part):
     """Where the database ran."""
 
+    name: Name = Field(
+        default="",
+        description="A label of the machines or of the CI's runners. The variation between sessions is estimated for "
+        "each label, and tests with different labels are different tests.",
+    )
     hardware: Annotated[str, Field(max_length=2_000), AfterValidator(_lines)] = Field(
         default="", description="Processor, disks, network, provider: whatever a reader needs to judge the numbers."
     )
@@ -170,6 +175,11 @@ class Manifest(OneRun):
     branch: Annotated[str, Field(max_length=120), AfterValidator(_one_line)] = ""
     ci_url: Annotated[str, Field(max_length=500), AfterValidator(_link)] = Field(
         default="", description="Where the CI's job is shown; http or https. It is never fetched."
+    )
+    session: Annotated[str, Field(max_length=200), AfterValidator(_one_line)] = Field(
+        default="",
+        description="The CI job in which it was measured. Runs of one job share the state of its machine, and count as "
+        "one session; else `ci_url` tells the sessions apart, else the day.",
     )
     grouping: Literal["told", "together", "apart"] = Field(
         default="told",

@@ -52,6 +52,8 @@ class Stated(TypedDict):
     commit: NotRequired[str]  # of the code that was measured; it is no part of the spec
     branch: NotRequired[str]
     ci_url: NotRequired[str]  # where the job is shown that made it
+    session: NotRequired[str]  # the job in which it was measured; it is no part of the spec
+    runner: NotRequired[str]  # the label of the machines
     runs: list[StatedRun]
 
 
@@ -158,4 +160,4 @@ def _cluster(stated: Stated, upload_id: str) -> ClusterSpec:
         {"id": f"{upload_id}/{number}", "name": f"node {number}", "facts": facts}
         for number in range(1, nodes + 1)
     ]
-    return {"id": "", "name": "", "provisioner": "", "machines": machines}
+    return {"id": "", "name": stated.get("runner", ""), "provisioner": "", "machines": machines}

@@ -81,6 +81,8 @@ class _Stating:
             "commit": said.commit,
             "branch": said.branch,
             "ci_url": said.ci_url,
+            "session": said.session,
+            "runner": said.cluster.name,
             "runs": runs,
         }
 

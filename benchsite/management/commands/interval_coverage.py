@@ -1,12 +1,18 @@
 """`manage.py interval_coverage`: how often intervals, verdicts and estimates are right, on made-up ladders."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandParser
 
 from reports import simulated_ladders
-from reports.analysis import coverage
+from reports.analysis import coverage, session_rates
 from reports.analysis.ladder_rates import LADDERS, SEED, TABLES
+
+SIMULATIONS: Final[dict[str, Any]] = {
+    "repeats": coverage,
+    "ladders": simulated_ladders,
+    "sessions": session_rates,
+}
 
 
 class Command(BaseCommand):
@@ -14,8 +20,12 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("of", nargs="?", choices=("repeats", "ladders", *TABLES), default="repeats")
-        parser.add_argument("--pairs", type=int, help="simulations of each kind (20000 of repeats, 400 of ladders)")
+        parser.add_argument("of", nargs="?", choices=(*SIMULATIONS, *TABLES), default="repeats")
+        parser.add_argument(
+            "--pairs",
+            type=int,
+            help="pairs of sides of each kind (20000 of repeats), ladders (400), commits of sessions (200)",
+        )
         parser.add_argument("--seed", type=int, help="of the generator of random numbers")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -23,7 +33,7 @@ class Command(BaseCommand):
             for row in TABLES[options["of"]](options["pairs"] or LADDERS, options["seed"] or SEED):
                 self.stdout.write(row)
             return
-        simulation = coverage if options["of"] == "repeats" else simulated_ladders
+        simulation = SIMULATIONS[options["of"]]
         self.stdout.write(simulation.HEADER)
         for row in simulation.rows(options["pairs"] or simulation.PAIRS, options["seed"] or simulation.SEED):
             self.stdout.write(row)

@@ -1,0 +1,110 @@
+"""How often a commit is called a regression wrongly, and how often rightly, where CI jobs differ: by simulation.
+
+`manage.py interval_coverage sessions` prints the table that docs/ci.md quotes. Every verdict is that of `judge`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from benchsite.formatting import percent
+from reports.analysis.ratios import Floats
+from reports.analysis.verdicts import Environment, Judgement, Metric, Verdict, judge
+
+PAIRS: Final = 200  # commits of each kind
+SEED: Final = 20261122
+RUNS: Final = 5  # of each job
+WITHIN: Final = 0.01  # standard deviation of ln(value) within a job
+METRICS: Final = (("throughput", "throughput"), ("READ mean", "mean"), ("READ p99", "p99"))
+TAIL: Final = 2.0  # a p99 varies so many times as much as a mean
+HEADER: Final = (
+    "| tests of a commit | jobs before | sd between jobs | false regressions per commit | tests measured again | "
+    "a loss of 10 % is reported |\n|---|---|---|---|---|---|"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A commit of unchanged code and one whose first test lost 10 %, after so many commits with one job each."""
+
+    tests: int
+    history: int
+    between: float  # standard deviation of ln(value) between jobs
+    shared: bool = False  # the jobs' effects are those of the machine, alike for all tests and metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    case: Case
+    wrong: float  # share of unchanged commits with a regression in any test
+    repeated: float  # share of their tests that are flagged
+    found: float  # share of the changed commits whose changed test is a regression
+
+
+CASES: Final = (
+    *(Case(tests, 20, sd) for tests in (1, 10) for sd in (0.01, 0.02, 0.03, 0.05)),
+    *(Case(10, 10, sd) for sd in (0.02, 0.05)),
+)
+
+
+def rows(commits: int = PAIRS, seed: int = SEED) -> Iterator[str]:
+    return (row(rates(case, commits, seed)) for case in CASES)
+
+
+def rates(case: Case, commits: int = PAIRS, seed: int = SEED) -> Rates:
+    """Each case from a generator of its own, so that one does not depend on those before it."""
+    random = np.random.default_rng([seed, CASES.index(case) if case in CASES else len(CASES)])
+    wrong = repeated = found = 0
+    for _ in range(commits):
+        verdicts = [_measured(test, case) for test in _tests(random, case, case.tests)]
+        wrong += any(verdict is Verdict.REGRESSION for verdict, _ in verdicts)
+        repeated += sum(flagged for _, flagged in verdicts)
+        changed = next(_tests(random, case, 1))
+        changed[:, :2] += _loss(0.10)
+        found += _measured(changed, case)[0] is Verdict.REGRESSION
+    return Rates(case, wrong / commits, repeated / commits / case.tests, found / commits)
+
+
+def _tests(random: np.random.Generator, case: Case, count: int) -> Iterator[Floats]:
+    """Each test as ln(value) by metric, session (newest first: two of the new commit, then the history) and run."""
+    shape = (len(METRICS), case.history + 2, 1)
+    scale = np.array([TAIL if statistic == "p99" else 1.0 for _, statistic in METRICS]).reshape(-1, 1, 1)
+    machine = random.normal(0.0, case.between, (1, *shape[1:]))
+    for _ in range(count):
+        between = machine if case.shared else random.normal(0.0, case.between, shape)
+        within = random.normal(0.0, WITHIN, (len(METRICS), case.history + 2, RUNS))
+        yield (between + within) * scale
+
+
+def _loss(share: float) -> Floats:
+    """Of the new commit's sessions: less throughput, and latencies as much longer."""
+    lost = float(np.log(1 - share))
+    return np.array([lost] + [-lost] * (len(METRICS) - 1)).reshape(-1, 1, 1)
+
+
+def _measured(test: Floats, case: Case) -> tuple[Verdict, bool]:
+    """The verdict after the first job, or after a second one where the first is flagged; and whether it was."""
+    values = 1000 * np.exp(test)
+    first = _judged(values, 1, case)
+    return (_judged(values, 2, case).verdict, True) if first.flagged else (first.verdict, False)
+
+
+def _judged(values: Floats, sessions: int, case: Case) -> Judgement:
+    metrics = []
+    for (name, statistic), of in zip(METRICS, values, strict=True):
+        new, base, history = (_sessions(part) for part in (of[2 - sessions : 2], of[2:3], of[3:]))
+        metrics.append(Metric(name, statistic, statistic == "throughput", new, base, history=history))
+    return judge(metrics, Environment(), extend=True, tests=case.tests)
+
+
+def _sessions(values: Floats) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(session) for session in values.tolist())
+
+
+def row(found: Rates) -> str:
+    case = found.case
+    jobs = f"{case.tests}{', all alike' if case.shared else ''}"
+    shares = " | ".join(percent(share) for share in (found.wrong, found.repeated, found.found))
+    return f"| {jobs} | {case.history} | {percent(case.between)} | {shares} |"

@@ -1,0 +1,158 @@
+"""Variation between sessions: a session is a CI job or one submission of a plan; its runs share the state of a machine.
+
+The unit of replication is the session: thirty runs in one session are one value (Kalibera and Jones 2013). All on
+natural logarithms, so that the effect of a session is a factor.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, variance
+from typing import Final
+
+import numpy as np
+
+from reports.analysis.ratios import LARGEST_LOG, RatioInterval, interval_of, log_welch, unusable, welch
+from runs.measures.repeats import LIMIT
+
+Session = Sequence[float]  # the runs of one session: throughput in ops/s, or a latency in µs
+
+# Fewer sessions are never split into levels: nothing would be left that says how they vary.
+MIN_SPLIT: Final = 5
+SPLIT_P: Final = 0.005
+# With fewer degrees of freedom of its own a test takes those of its machines too.
+MIN_DEGREES: Final = 4
+MIN_SPREAD_DEGREES: Final = 2  # two sessions may agree by chance
+# Sessions of the new side at which a verdict is taken. Look i may spend 2^-i of the error, so that all of them together
+# keep it, however many sessions follow (error spending with Bonferroni's inequality).
+LOOKS: Final = (2, 5, 10, 20, 50)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpread:
+    """How much the means of sessions of the same test vary on some machines, pooled over tests."""
+
+    variance: float  # of ln(mean of a session)
+    degrees: int  # of freedom: at most the sessions less one, for tests of one session vary together
+    sessions: int
+    tests: int
+
+    @property
+    def relative(self) -> float:
+        """The noise floor as a share: two sessions of one test differ by more in one case of twenty (ISO 5725-6)."""
+        return math.expm1(LIMIT * math.sqrt(self.variance))
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The newest sessions between which nothing changed. Logarithms, newest first."""
+
+    means: tuple[float, ...]
+    squares: float  # of the distances to the mean of their level, of this level and of those before
+    degrees: int
+
+
+def look(sessions: int) -> tuple[int, float]:
+    """How many of so many sessions the newest look uses, and the share of the error that it may spend.
+
+    A single session only screens: it decides nothing, and spends nothing.
+    """
+    reached = [count for count in LOOKS if count <= sessions]
+    return (reached[-1], 0.5 ** len(reached)) if reached else (sessions, 1.0)
+
+
+def mean_of(session: Session) -> float:
+    """ln of the geometric mean of the runs, all of them positive."""
+    return fmean(math.log(value) for value in session)
+
+
+def level_of(means: Sequence[float]) -> Level:
+    """The newest level of a history (newest first), split where it shifted.
+
+    Binary segmentation: the split with the largest |t| of pooled variance, while p · (n - 1) is below 0.5 %.
+    """
+    parts = _levels(np.asarray(means, float))
+    squares = math.fsum(float(part.var() * part.size) for part in parts)
+    newest = parts[0] if parts else np.empty(0)
+    return Level(tuple(newest.tolist()), squares, sum(part.size - 1 for part in parts))
+
+
+def _levels(means: np.ndarray) -> list[np.ndarray]:
+    n = means.size
+    if n < MIN_SPLIT:
+        return [means] if n else []
+    from scipy.special import stdtr
+
+    newer = np.arange(1, n)
+    centred = means - means.mean()
+    sums = np.cumsum(centred)[:-1]
+    distance = sums / newer + sums / (n - newer)  # the sum of both parts is 0
+    squares = (centred**2).sum() - sums**2 / newer - sums**2 / (n - newer)
+    error = np.sqrt(np.maximum(squares, 1e-18) / (n - 2) * (1 / newer + 1 / (n - newer)))
+    at = int(np.argmax(np.abs(distance) / error))
+    if 2 * stdtr(n - 2, -abs(distance[at]) / error[at]) * (n - 1) >= SPLIT_P:
+        return [means]
+    return _levels(means[: at + 1]) + _levels(means[at + 1 :])
+
+
+def session_interval(
+    new: Sequence[float], level: Level, spread: SessionSpread | None = None
+) -> tuple[RatioInterval | None, float]:
+    """mean new - mean level with Student's t of the pooled variance between sessions, and that standard deviation.
+
+    `new` are logarithms of session means. SE² = s²·(1/k_new + 1/k_level); s² from both sides, the history, and from the
+    machines where those have fewer than four degrees of freedom. None: nothing says how sessions vary.
+    """
+    squares, degrees = level.squares, level.degrees
+    if len(new) > 1:
+        squares, degrees = squares + variance(new) * (len(new) - 1), degrees + len(new) - 1
+    if degrees < MIN_DEGREES and spread:
+        squares, degrees = squares + spread.variance * spread.degrees, degrees + spread.degrees
+    distance = fmean(new) - fmean(level.means)
+    sd = math.sqrt(squares / degrees) if degrees else 0.0
+    if abs(distance) > LARGEST_LOG:
+        return None, sd
+    return interval_of(distance, sd * math.sqrt(1 / len(new) + 1 / len(level.means)), degrees), sd
+
+
+def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | None:
+    """s² of session means within the levels of each test, pooled; what runs within a session vary by is taken off.
+
+    Each test is a mapping of sessions, newest first, to the values of their runs. None with fewer than three sessions.
+    """
+    squares, degrees, repeated_tests = 0.0, 0, 0
+    within: list[float] = []
+    keys: set[str] = set()
+    for test in tests:
+        usable = {key: session for key, session in test.items() if session and not unusable(session)}
+        level = level_of([mean_of(session) for session in usable.values()])
+        if not level.degrees:
+            continue
+        squares, degrees, repeated_tests = squares + level.squares, degrees + level.degrees, repeated_tests + 1
+        keys |= usable.keys()
+        repeated = [session for session in usable.values() if len(session) > 1]
+        within += [variance([math.log(value) for value in session]) / len(session) for session in repeated]
+    independent = min(degrees, len(keys) - 1)
+    if independent < MIN_SPREAD_DEGREES:
+        return None
+    between = max(squares / degrees - (fmean(within) if within else 0.0), 0.0)
+    return SessionSpread(between, independent, len(keys), repeated_tests)
+
+
+def welch_of_sessions(a: Session, b: Session, spread: SessionSpread) -> RatioInterval | None:
+    """The log-Welch interval of two sides that were measured in a session each.
+
+    SE² = s²lnA/nA + s²lnB/nB + 2·s²(sessions), degrees of freedom after Satterthwaite: more runs make the first two
+    parts small, and the third only more sessions.
+    """
+    if log_welch(a, b) is None:
+        return None
+    distance, error, df = (float(part) for part in welch(np.log(np.asarray(a, float)), np.log(np.asarray(b, float))))
+    between = 2 * spread.variance
+    total = error**2 + between
+    return interval_of(distance, math.sqrt(total), total**2 / (error**4 / df + between**2 / spread.degrees))
+
+
+def largest_spread(names: Iterable[str], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
+    """The largest of these machines' that is known; None where none is."""
+    return max((spreads[name] for name in names if name in spreads), key=lambda one: one.variance, default=None)
