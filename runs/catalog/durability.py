@@ -144,7 +144,8 @@ class Durability:
         if self.loss_window_s == 0:
             return "A power failure of one node loses no acknowledged write."
         worst = f", {exact(self.worst_loss_window_s)} s where the disk is slow" if self.worst_loss_window_s else ""
-        return f"A power failure of one node may lose the last {exact(self.loss_window_s)} s of acknowledged writes{worst}."
+        typical = exact(self.loss_window_s)
+        return f"A power failure of one node may lose the last {typical} s of acknowledged writes{worst}."
 
 
 def _seconds(name: str, value: object) -> float | None:
