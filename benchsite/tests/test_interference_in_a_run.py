@@ -42,4 +42,4 @@ def test_tells_a_foreign_process_from_its_own(site, burner):
     assert host.mean("other_cores") > 0.1 * host.cores
     finding = Finding.objects.get(measurement_set__run=measured, check_id="V25")
     assert finding.severity == Finding.Severity.WARN  # Purpose demo never rejects for it.
-    assert re.fullmatch(r"[\d.]+ of \d+ cores during \d+ % of the window", finding.measured)
+    assert re.fullmatch(r"[\d.]+ of \d+ cores during \d+\s% of the window", finding.measured)
