@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from benchsite import formatting
 from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, NON_MONOTONE, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder
 from reports.analysis.knee import Knee
-from reports.analysis.noise import NoiseFloor
+from reports.analysis.sessions import SessionSpread
 from reports.curves import Curve
 
 LADDER_SAYS = {
@@ -94,7 +94,7 @@ def threads_text(threads: Sequence[int]) -> str:
     return f"{listed} thread{'' if listed == '1' else 's'}"
 
 
-def variation_sentence(curve: Curve, floor: NoiseFloor | None) -> str:
+def variation_sentence(curve: Curve, floor: SessionSpread | None) -> str:
     """Beside a value of single runs: what repeats differ by on this cluster; empty where there are repeats."""
     found = curve.ceiling
     if found is None or found.is_estimate or len(found.repeats_ops_s) > 1:

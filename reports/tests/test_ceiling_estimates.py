@@ -5,10 +5,11 @@ import math
 import pytest
 
 from reports.analysis.ceiling import Ladder, Rung, thread_ceiling
-from reports.analysis.noise import NoiseFloor
 from reports.analysis.points import spread
+from reports.analysis.sessions import SessionSpread
 from reports.tests.curves import curve, point
 from reports.words import ceiling_sentence, ladder_says, variation_sentence
+from runs.measures.repeats import LIMIT
 
 NOISE = (0.99, 1.0, 1.01)
 
@@ -78,7 +79,8 @@ def test_identical_repeats_have_no_interval():
 
 def test_a_single_run_is_shown_with_the_variation_of_its_cluster():
     single = curve()
-    assert "up to 4%" in variation_sentence(single, NoiseFloor(0.04, 3, 9, 0)).replace("\N{NARROW NO-BREAK SPACE}", "")
+    sentence = variation_sentence(single, SessionSpread((math.log(1.04) / LIMIT) ** 2, 8, 9, 3))
+    assert "up to 4\N{NARROW NO-BREAK SPACE}%" in sentence
     assert "is not known" in variation_sentence(single, None)
     repeated = [point(n, x, throughput_ops_s=spread([x, x * 1.01])) for n, x in ((2, 1000.0), (4, 1900.0))]
     assert variation_sentence(curve(points=repeated), None) == ""

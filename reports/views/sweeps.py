@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
-from reports.analysis.noise import NoiseFloor
+from reports.analysis.sessions import SessionSpread
 from reports.curves import Curve, operations_of
 from reports.figures.captions import notes_of
 from reports.figures.latency import KIND_SAYS
@@ -22,9 +22,9 @@ from reports.queries import (
     SweepFilter,
     curves,
     last_evidence,
-    noise_floors,
     outlines,
     rung_rows,
+    session_spreads,
     sweep_choices,
     sweeps_of,
 )
@@ -73,7 +73,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     found = owned_or_404(rows, request, pk)
     curve = curves([found])[0]
     operations, ladder = operations_of([curve]), ladder_page(curve)
-    floor = noise_floors(team_of(request), [found.cluster_name]).get(found.cluster_name)
+    floor = session_spreads(team_of(request), [found.cluster_name]).get(found.cluster_name)
     context = {
         "sweep": found,
         "curve": curve,
@@ -92,7 +92,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     return render(request, "reports/sweep.html", context)
 
 
-def sentences_of(curve: Curve, ladder: LadderPage, floor: NoiseFloor | None) -> list[str]:
+def sentences_of(curve: Curve, ladder: LadderPage, floor: SessionSpread | None) -> list[str]:
     """What the ladder shows, in the order in which it is read; empty sentences are left out."""
     found = [
         ceiling_sentence(curve.ceiling),
