@@ -190,7 +190,7 @@ def messages(facts: RunFacts, profile: Profile) -> CheckResult | None:
     if written:
         return CheckResult(
             "V29", "warn", title, f"kinds of messages: {len(written)}", limits,
-            "The clients report trouble. " + " ".join(written)[:1_000],
+            f"The clients report trouble: {'; '.join(written)[:1_000]}.",
             "Read the clients' standard error; what failed there may be missing from the operations.",
         )  # fmt: skip
     silent = [str(number) for number, evidence in known if not evidence.has_messages]
