@@ -107,6 +107,7 @@ def test_it_never_writes_a_hyphen_for_a_minus():
 
 def test_it_groups_thousands():
     assert f.grouped(1_234_567) == "1,234,567"
+    assert (f.grouped(1.625, 2), f.grouped(2.5), f.grouped(-1e30, 1)) == ("1.63", "3", f"{f.MINUS}1{',000' * 10}.0")
 
 
 @pytest.mark.parametrize(

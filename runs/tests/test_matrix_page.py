@@ -229,7 +229,7 @@ def test_the_number_of_queries_does_not_grow_with_the_runs(client_in, team):
 def test_a_matrix_that_waits_in_vain_says_for_whom(client_in, sweep):
     silent = make_load_generator(name="load-9", last_seen_at=timezone.now() - dt.timedelta(minutes=2))
     make_run(sweep, status="queued", generators=[silent])
-    assert "Its runs wait for load-9" in text_of(client_in.get(url(sweep.matrix)))
+    assert "load generator load-9" in text_of(client_in.get(url(sweep.matrix)))
 
 
 def test_a_rejected_point_is_shown_but_is_no_highest(client_in, team):
