@@ -106,14 +106,14 @@ def some_content(team: Team, matrix: Matrix, title: str) -> Content:
         "verdicts": [
             {
                 "side": curve.label, "baseline": curves[0].label, "metric": "throughput", "ratio": 2.0, "low": 1.9,
-                "high": 2.1, "outcome": "faster", "reason": "", "algorithm": "log-Welch 1",
+                "high": 2.1, "outcome": "faster", "reason": "", "algorithm": "log-Welch 2",
             }
             for curve in curves[1:]
         ],
         "disclosures": {"paid_by": "", "vendor_relations": "none", "settings_reviewed_by": ""},
         "method": {
             "sentences": ["Each rung was measured three times."],
-            "algorithms": {"interval": "log-Welch 1"},
+            "algorithms": {"interval": "log-Welch 2"},
             "environment": {"columns": ["", *(curve.label for curve in curves)], "rows": [["version", "7.0", "7.0"]]},
             "validity": {"columns": ["run", "check", "severity", "says"], "rows": []},
             "excluded": {"columns": ["run", "reason"], "rows": []},

@@ -32,7 +32,7 @@ def shown(client, a="", b="", status=200):
 
 @pytest.fixture
 def pair(team):
-    """The same ladder in two modes, three repeats of each rung."""
+    """The same ladder in two modes, three repeats of each rung, each in a session of its own."""
     database, workload = make_database(team=team), make_workload(team=team)
     matrix = make_matrix(team=team, repeats=3, workloads=[workload])
     sweeps = []
@@ -40,7 +40,8 @@ def pair(team):
         sweep = make_sweep(team=team, matrix=matrix, database=database, workload=workload, mode=mode)
         for threads in (8, 16):
             for repeat in (1, 2, 3):
-                make_run(sweep, threads=threads, throughput=100.0 * threads * times + repeat, repeat=repeat)
+                level, session = 100.0 * threads * times, f"night {repeat}"
+                make_run(sweep, threads=threads, throughput=level + repeat, repeat=repeat, session=session)
         sweeps.append(sweep)
     return sweeps
 
