@@ -1,0 +1,77 @@
+"""A server with the Redis protocol whose capacity and service time are known: a real Redis behind a token bucket.
+
+Every command that reads or writes a record waits for a token (`capacity_ops_s` a second, a bucket of one) and takes the
+service time beside the others. With N closed-loop threads it serves X(N) = min(N / service time, capacity). Other
+commands pass at once. Redis answers all of them, so the server needs no data of its own.
+
+    python -m benchsite.calibration.server PORT SOCKET CAPACITY_OPS_S SERVICE_S
+"""
+
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+from typing import Final
+
+HOST: Final = "127.0.0.1"
+RECORD_COMMANDS: Final = frozenset({b"HSET", b"HMSET", b"HGETALL", b"HMGET", b"HGET"})
+CHUNK: Final = 65_536
+
+
+class TokenBucketServer:
+    """Passes commands on to the Redis at a UNIX socket; times are seconds."""
+
+    def __init__(self, redis_socket: Path, capacity_ops_s: float, service_s: float) -> None:
+        self._socket, self._interval_s, self._service_s = redis_socket, 1 / capacity_ops_s, service_s
+        self._free_s = 0.0  # when the next token is there
+
+    async def serve(self, port: int) -> None:
+        server = await asyncio.start_server(self._serve_client, HOST, port)
+        async with server:
+            await server.serve_forever()
+
+    async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        redis_reader, redis_writer = await asyncio.open_unix_connection(str(self._socket))
+        answers = asyncio.create_task(_copy(redis_reader, writer))
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                name, command = await _read_command(reader)
+                if name in RECORD_COMMANDS:
+                    await self._wait()
+                redis_writer.write(command)
+                await redis_writer.drain()
+        redis_writer.close()
+        await answers
+
+    async def _wait(self) -> None:
+        """Until the command has its token and its service time is over."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        self._free_s = max(self._free_s, began) + self._interval_s
+        until = max(self._free_s - self._interval_s, began) + self._service_s
+        await asyncio.sleep(until - loop.time())
+
+
+async def _read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """The name of the next command and all its bytes: an array of bulk strings of the Redis protocol."""
+    lines = [await reader.readuntil(b"\r\n")]
+    name = b""
+    for number in range(int(lines[0][1:])):
+        size = await reader.readuntil(b"\r\n")
+        text = await reader.readexactly(int(size[1:]) + 2)
+        name = name if number else text[:-2].upper()
+        lines += [size, text]
+    return name, b"".join(lines)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(CHUNK):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+if __name__ == "__main__":
+    port, redis_socket, capacity_ops_s, service_s = sys.argv[1:]
+    asyncio.run(TokenBucketServer(Path(redis_socket), float(capacity_ops_s), float(service_s)).serve(int(port)))
