@@ -13,7 +13,7 @@ MANAGE := $(BIN)/python manage.py
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down bindings venv test test-fast test-long bench faults openapi prerequisites \
+.PHONY: help demo up down bindings venv test test-fast test-long bench calibrate faults openapi prerequisites \
 	lint lint-style lint-format lint-types lint-imports lint-templates lint-migrations lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
@@ -79,6 +79,9 @@ openapi: $(VENV)/.installed ## the API's description anew: docs/openapi.json
 
 bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.json
 	@exec $(MANAGE) bench $(ARGS)
+
+calibrate: venv bindings ## a known server as the target of a ladder: the error of the results on this host
+	@exec $(MANAGE) calibrate
 
 faults: $(VENV)/.installed-dev bindings ## real faults on a private site, as root: FAULT=kill-conductor TRIES=10; all without FAULT
 	@exec $(MANAGE) faults $(or $(FAULT),all) --tries $(or $(TRIES),1)

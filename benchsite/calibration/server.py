@@ -1,7 +1,7 @@
 """A server with the Redis protocol whose capacity and service time are known: a real Redis behind a token bucket.
 
-Every command that reads or writes a record waits for a token (`capacity_ops_s` a second, a bucket of one) and takes the
-service time beside the others. With N closed-loop threads it serves X(N) = min(N / service time, capacity). Other
+Every command that reads or writes a record waits for a token (`capacity_ops_s` a second, at most `BUCKET` of them saved)
+and takes the service time beside the others. With N closed-loop threads it serves X(N) = min(N / service time, capacity). Other
 commands pass at once. Redis answers all of them, so the server needs no data of its own.
 
     python -m benchsite.calibration.server PORT SOCKET CAPACITY_OPS_S SERVICE_S
@@ -16,6 +16,8 @@ from typing import Final
 HOST: Final = "127.0.0.1"
 RECORD_COMMANDS: Final = frozenset({b"HSET", b"HMSET", b"HGETALL", b"HMGET", b"HGET"})
 CHUNK: Final = 65_536
+# As many as there are threads, so that those that arrive together below the capacity do not wait for each other.
+BUCKET: Final = 32
 
 
 class TokenBucketServer:
@@ -23,7 +25,7 @@ class TokenBucketServer:
 
     def __init__(self, redis_socket: Path, capacity_ops_s: float, service_s: float) -> None:
         self._socket, self._interval_s, self._service_s = redis_socket, 1 / capacity_ops_s, service_s
-        self._free_s = 0.0  # when the next token is there
+        self._next_s = 0.0  # when the next token is there; in the past while tokens are saved
 
     async def serve(self, port: int) -> None:
         server = await asyncio.start_server(self._serve_client, HOST, port)
@@ -47,9 +49,9 @@ class TokenBucketServer:
         """Until the command has its token and its service time is over."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        self._free_s = max(self._free_s, began) + self._interval_s
-        until = max(self._free_s - self._interval_s, began) + self._service_s
-        await asyncio.sleep(until - loop.time())
+        token_s = max(self._next_s, began - (BUCKET - 1) * self._interval_s)
+        self._next_s = token_s + self._interval_s
+        await asyncio.sleep(max(token_s, began) + self._service_s - loop.time())
 
 
 async def _read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:

@@ -17,6 +17,7 @@ from benchsite.teams.bootstrap import ensure_demo_team
 from reports.analysis.ratios import mean_interval
 from reports.queries.curves import curves
 from runs.models import LoadGenerator, Sweep
+from runs.models.run import Phase
 from runs.planning import PlanError, submit
 from workers.guarded import start_guarded
 from workers.provision.ports import free_port
@@ -64,7 +65,8 @@ class Command(BaseCommand):
             Progress(matrix, sys.stdout).follow(site.check)
         finally:
             known.stop()
-        self._print(Sweep.objects.filter(matrix=matrix))
+        # The load is a sweep of its own.
+        self._print(Sweep.objects.filter(matrix=matrix, runs__phase=Phase.MEASURE).distinct())
 
     def _print(self, sweeps: Any) -> None:
         (curve,) = curves(sweeps)
