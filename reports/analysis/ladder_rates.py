@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from benchsite.formatting import exact, grouped
 from reports.analysis.best import best_set
 from reports.analysis.ceiling import Ceiling, Rung, thread_ceiling
 
@@ -108,11 +109,11 @@ def best_rate(sides: int, n: int, cvs: Sequence[float], count: int = LADDERS, se
 
 
 def _percent(share: float, digits: int = 1) -> str:
-    return f"{share:.{digits}%}".replace("%", " %").replace("-", "\N{MINUS SIGN}")
+    return f"{grouped(100 * share, digits)} %"
 
 
 def _noise_text(noise: tuple[float, float]) -> str:
-    return f"{noise[0]:.0%} | {noise[1]:.0%}".replace("%", " %")
+    return f"{exact(100 * noise[0])} % | {exact(100 * noise[1])} %"
 
 
 CEILING_N: Final = (2, 3, 4, 5)

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from benchsite.formatting import exact
 from runs.measures.omission import throttled_thread
 from runs.validity import ClientFacts, OperationFacts, OverTime, RunFacts, judge_ladder, judge_run, profile
 from runs.ycsb.copies import find_copies, numbers_of
@@ -234,10 +235,10 @@ def _ladders() -> Iterator[Case]:
             yield Case("V26", f"{name}, {len(truth)} rungs, n = {repeats}, CV 5 %", True, 0.05, make)
         for variation in (0.01, 0.03):
             make = partial(_ladder, truths=[*shapes.values()], variation=variation, repeats=repeats)
-            yield Case("V26", f"one of these, n = {repeats}, CV {100 * variation:.0f} %", True, 0.05, make)
+            yield Case("V26", f"one of these, n = {repeats}, CV {exact(100 * variation)} %", True, 0.05, make)
     for low, repeats, limit in ((0.7, 1, 0.95), (0.8, 1, 0.5), (0.8, 2, 0.95), (0.85, 3, 0.9)):
         truth = (*plateau[:5], low * 5.0, *plateau[6:])
-        what = f"a rung of the plateau {100 * (1 - low):.0f} % low, n = {repeats}, CV 3 %"
+        what = f"a rung of the plateau {exact(100 * (1 - low))} % low, n = {repeats}, CV 3 %"
         yield Case("V26", what, False, limit, partial(_ladder, truths=[truth], variation=0.03, repeats=repeats))
 
 
