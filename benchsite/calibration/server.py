@@ -1,8 +1,9 @@
 """A server with the Redis protocol whose capacity and service time are known: a real Redis behind a token bucket.
 
-Every command that reads or writes a record waits for a token (`capacity_ops_s` a second, at most `BUCKET` of them saved)
-and takes the service time beside the others. With N closed-loop threads it serves X(N) = min(N / service time, capacity). Other
-commands pass at once. Redis answers all of them, so the server needs no data of its own.
+Every command that reads or writes a record waits for a token (`capacity_ops_s` a second, at most `BUCKET` of them
+saved) and takes the service time beside the others. With N closed-loop threads it serves
+X(N) = min(N / service time, capacity). Other commands pass at once. Redis answers all of them, so the server needs no
+data of its own.
 
     python -m benchsite.calibration.server PORT SOCKET CAPACITY_OPS_S SERVICE_S
 """

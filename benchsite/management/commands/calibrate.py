@@ -10,7 +10,7 @@ from benchsite.calibration import server
 from benchsite.calibration.study import CAPACITY_OPS_S, SERVICE_S, errors, known_throughput, plan_calibration
 from benchsite.demo.progress import Progress
 from benchsite.embedded import EmbeddedError, EmbeddedServers
-from benchsite.formatting import significant, signed_percent
+from benchsite.formatting import signed_percent, significant
 from benchsite.places import places
 from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import Site, SiteError
@@ -74,8 +74,8 @@ class Command(BaseCommand):
         self.stdout.write("| value | known | measured | error |\n|---|---|---|---|")
         for error in errors(curve):
             self.stdout.write(
-                f"| {error.name} | {significant(error.known)} {error.unit} | {significant(error.measured)} {error.unit} "
-                f"| {signed_percent(error.relative)} |"
+                f"| {error.name} | {significant(error.known)} {error.unit} "
+                f"| {significant(error.measured)} {error.unit} | {signed_percent(error.relative)} |"
             )
         intervals = [
             (known_throughput(point.threads), mean_interval(point.throughput_ops_s.values)) for point in curve.counted
