@@ -42,7 +42,7 @@ class Going:
 class LatestMatrix:
     row: Matrix
     runs: int
-    done: int
+    succeeded: int
     failed: int
     active: bool
 
@@ -107,8 +107,10 @@ def latest_matrices(team: Team) -> tuple[LatestMatrix, ...]:
         held[matrix_id][status] = number
     found = []
     for row in rows:
-        every, done = (sum(held[row.pk].get(s, 0) for s in which) for which in (Status.values, Status.terminal()))
-        found.append(LatestMatrix(row, every, done, held[row.pk].get(Status.FAILED, 0), done < every))
+        numbers = held[row.pk]
+        active = any(numbers.get(status) for status in Status.unfinished())
+        succeeded, failed = numbers.get(Status.SUCCEEDED, 0), numbers.get(Status.FAILED, 0)
+        found.append(LatestMatrix(row, sum(numbers.values()), succeeded, failed, active))
     return tuple(found)
 
 
