@@ -22,7 +22,7 @@ from benchsite.teams.tests.receivers import mail_sink, receiving
 from benchsite.teams.turns import MOST_OF_A_TEAM, WEBHOOKS_AT_ONCE
 from benchsite.tests.databases import database_url
 from runs.models import Run
-from runs.tests.factories import make_run, make_sweep, make_team, make_user
+from runs.tests.factories import make_conductors, make_run, make_sweep, make_team, make_user
 from workers.delivering import Deliverer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -229,6 +229,7 @@ def test_a_slow_receiver_does_not_delay_the_scheduler(team, user, hook):
             sweep = make_sweep(team=make_team())
             began = time.monotonic()
             run = make_run(sweep, status="queued")
+            make_conductors()
             with psycopg.connect(database_url(), autocommit=True) as listener:
                 listener.execute("NOTIFY benchsite_queue")
             until(lambda: not Run.objects.filter(pk=run.pk, status="queued").exists(), 10)

@@ -18,7 +18,7 @@ from benchsite.tests.databases import database_url
 from runs.models import LoadGenerator, Run, Schedule
 from runs.models.run import Status
 from runs.planning.submission import wake_scheduler
-from runs.tests.factories import make_load_generator, make_run, make_schedule, make_sweep
+from runs.tests.factories import make_conductors, make_load_generator, make_run, make_schedule, make_sweep
 from workers.executables import find_redis
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -59,6 +59,7 @@ def scheduler(redis_server):
 
 def queue_run():
     run = make_run(make_sweep(), status="queued")
+    make_conductors()
     wake_scheduler()
     return run
 
@@ -84,6 +85,7 @@ def test_starts_runs_while_schedule_is_submitted(scheduler):
     generator = make_load_generator(enabled=False)
     sweep = make_sweep()
     run = make_run(sweep, status="queued", generators=[generator])
+    make_conductors()
     make_schedule(sweep.team, sweep.matrix, is_active=True, next_at=timezone.now() + timedelta(days=1))
     with psycopg.connect(database_url()) as other:
         other.execute("LOCK TABLE runs_matrix IN EXCLUSIVE MODE")
