@@ -1,4 +1,9 @@
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
+
+if TYPE_CHECKING:
+    from runs.models import Run
 
 
 class ReportsConfig(AppConfig):
@@ -7,11 +12,29 @@ class ReportsConfig(AppConfig):
     def ready(self) -> None:
         """What others ask of whoever builds upon them: what a baseline pins stays, changes and losses are told."""
         from benchsite.teams.notices import find_with
-        from reports.baselines import pinned
-        from reports.noticing import look
-        from reports.noticing_losses import look as look_for_losses
         from runs.deleting import refuse_when
 
-        find_with(look)
-        find_with(look_for_losses)
+        find_with(tell_changes)
+        find_with(tell_losses)
         refuse_when(pinned)
+
+
+# Imported when they are called: reports take longer to import than everything else that a load generator needs.
+
+
+def tell_changes() -> int:
+    from reports.noticing import look
+
+    return look()
+
+
+def tell_losses() -> int:
+    from reports.noticing_losses import look
+
+    return look()
+
+
+def pinned(run: "Run") -> str:
+    from reports import baselines
+
+    return baselines.pinned(run)

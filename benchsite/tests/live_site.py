@@ -11,6 +11,7 @@ from django.conf import settings
 from benchsite import components
 from benchsite.components import Component
 from benchsite.demo.study import plan_quick_study
+from benchsite.embedded import log_tail
 from benchsite.supervisor import database_now
 from benchsite.teams.models import Role
 from benchsite.tests.databases import database_url
@@ -29,7 +30,7 @@ NO_DATABASE = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "BENCHSIT
 
 
 class LiveSite:
-    """Started against the test database; stopped, with everything it started, at the end of the test."""
+    """A context: started against the test database; stopped, with everything it started, at the end of the test."""
 
     def __init__(self, folder: Path) -> None:
         self.registry = folder / "supervised"
@@ -41,6 +42,17 @@ class LiveSite:
         self.parts = {
             part.name: part for part in (components.web(self.port), components.scheduler(), components.conductor())
         }
+
+    def __enter__(self) -> "LiveSite":
+        try:
+            self.start("web", "scheduler", "conductor", *GENERATORS)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def start(self, *names: str) -> None:
         """Start these parts and wait until they are ready."""
@@ -54,7 +66,10 @@ class LiveSite:
             part.env = {"DATABASE_URL": database_url(), "PGAPPNAME": name, **part.env}
             part.start(self.registry)
         for part in [self.parts[name] for name in names]:
-            self.until(partial(self._ready, part), 60, f"{part.name} to be ready")
+            try:
+                self.until(partial(self._ready, part), 60, f"{part.name} to be ready")
+            except AssertionError as error:
+                raise AssertionError(f"{error}. The end of its log:\n{log_tail(part.log)}") from error
 
     def _ready(self, part: Component) -> bool:
         assert not part.died, part.obituary()
@@ -112,9 +127,5 @@ class LiveSite:
 def site(tmp_path: Path) -> Iterator[LiveSite]:
     """A live site on current bindings, stopped after the test."""
     build(settings.YCSB_DIR)
-    live = LiveSite(tmp_path)
-    try:
-        live.start("web", "scheduler", "conductor", *GENERATORS)
+    with LiveSite(tmp_path) as live:
         yield live
-    finally:
-        live.stop()

@@ -27,11 +27,8 @@ def site(engine: TestEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     # The site's parts inherit it as a team's conductor would.
     monkeypatch.setenv("DOCKER_HOST", engine.address)
     monkeypatch.setenv("BENCHSITE_DOCKER_MEMORY_MB", "512")
-    live = LiveSite(tmp_path)
-    try:
+    with LiveSite(tmp_path) as live:
         yield live
-    finally:
-        live.stop()
 
 
 def in_containers(matrix: Matrix) -> None:

@@ -7,7 +7,6 @@ from statistics import fmean
 from typing import Final
 
 import numpy as np
-from scipy import optimize, stats
 
 from benchsite.formatting import percent, short, throughput
 from runs.validity.results import TITLES, CheckResult, not_assessed
@@ -53,27 +52,21 @@ def is_explained(logs: Sequence[Sequence[float]], variation: float) -> bool:
     where the variance is estimated): Robertson, Wright and Dykstra, Order Restricted Statistical Inference, 1988,
     section 2.3, with the level probabilities of equal weights. The nearest single-peaked curve is never further.
     """
+    from scipy.special import chdtrc, fdtrc
+
     means, weights = [fmean(values) for values in logs], [float(len(values)) for values in logs]
     ascending, descending = _distances(means, weights), _distances(means[::-1], weights[::-1])[::-1]
     distance = min(map(sum, zip(ascending, descending, strict=True)))
-    if distance <= variation**2 * _critical_distance(len(logs)):
+    chances, levels = _level_probabilities(len(logs))[1:-1], np.arange(1, len(logs))
+    if np.dot(chances, chdtrc(len(logs) - levels, distance / variation**2)) >= SIGNIFICANCE:
         return True
     freedom = int(sum(weights)) - len(logs)
     squares = sum((value - mean) ** 2 for values, mean in zip(logs, means, strict=True) for value in values)
     variance = squares / freedom if freedom else 0.0
     if not variance:
         return False
-    chances, levels = _level_probabilities(len(logs)), np.arange(1, len(logs))
-    by_level = stats.f.sf(distance / variance / (len(logs) - levels), len(logs) - levels, freedom)
-    return bool(np.dot(chances[1:-1], by_level) > SIGNIFICANCE)
-
-
-@cache
-def _critical_distance(rungs: int) -> float:
-    """The distance, in variances of one run, that chance exceeds for a flat ladder in `SIGNIFICANCE` of cases."""
-    chances, freedom = _level_probabilities(rungs)[1:-1], rungs - np.arange(1, rungs)
-    excess = lambda distance: float(np.dot(chances, stats.chi2.sf(distance, freedom))) - SIGNIFICANCE  # noqa: E731
-    return float(optimize.brentq(excess, 1e-9, 1e3))
+    by_level = fdtrc(len(logs) - levels, freedom, distance / variance / (len(logs) - levels))
+    return bool(np.dot(chances, by_level) > SIGNIFICANCE)
 
 
 def _distances(means: Sequence[float], weights: Sequence[float]) -> list[float]:

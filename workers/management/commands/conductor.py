@@ -15,6 +15,7 @@ from workers.heartbeat import stopping
 
 
 class Command(BaseCommand):
+    requires_system_checks = []  # They import every page, which takes two seconds of a core.
     help = (
         "Carries out dispatched runs until it is stopped. Any number of conductors work together, on one host or on "
         "several. Servers under test of kind process and docker are started by conductors of their own machine only."

@@ -9,6 +9,7 @@ from workers import credentials
 
 
 class Command(BaseCommand):
+    requires_system_checks = []  # They import every page, which takes two seconds of a core.
     help = (
         "Prints a new credential for the load generator NAME, to be set there as BENCHSITE_GENERATOR_TOKEN. It is not "
         "shown again. An earlier credential of that load generator serves no more."

@@ -16,6 +16,7 @@ MOST_MEMORY = 2 * 1024**3
 
 
 class Command(BaseCommand):
+    requires_system_checks = []  # They import every page, which takes two seconds of a core.
     help = "Reads one upload. Started by a conductor, which holds the claim."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -32,6 +32,7 @@ EXPIRE_AFTER_S = 600.0
 
 
 class Command(BaseCommand):
+    requires_system_checks = []  # They import every page, which takes two seconds of a core.
     help = "Starts queued runs whose machines are free, and reaps lost ones. A second scheduler waits for the first."
 
     def handle(self, *args: Any, **options: Any) -> None:
