@@ -10,7 +10,7 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 __all__ = ["chromium", "site"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(500)]
 GRAVE = ("serious", "critical")
 EVERYTHING = {"resultTypes": ["violations"]}
 # What the colours and the width change; the rest is the same page.
