@@ -67,7 +67,7 @@ class LiveSite:
             part.start(self.registry)
         for part in [self.parts[name] for name in names]:
             try:
-                self.until(partial(self._ready, part), 60, f"{part.name} to be ready")
+                self.until(partial(self._ready, part), 120, f"{part.name} to be ready")
             except AssertionError as error:
                 raise AssertionError(f"{error}. The end of its log:\n{log_tail(part.log)}") from error
 
