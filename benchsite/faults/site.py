@@ -33,7 +33,7 @@ from workers.registry import Record, read_records
 
 PARTS = ("web", "scheduler", "conductor", *GENERATORS)
 ENTRIES = [("redis", "Redis", ["everysec"])]
-RUNGS = [2, 4]
+TARGETS_OPS_S = [500, 1_000]  # light: faults are about the parts of the site, and tries run beside one another
 MEASURE_S = 4
 START_TIMEOUT_S = 150
 END_TIMEOUT_S = 60
@@ -229,8 +229,8 @@ class FaultSite:
         team, user = ensure_demo_team()
         generators = LoadGenerator.objects.filter(name__in=self.generators).select_related("machine").order_by("name")
         matrix = plan_quick_study(
-            team, user, list(generators), entries=self.entries, name="Fault injection", rungs=RUNGS, warmup_s=1,
-            min_measure_s=MEASURE_S, max_measure_s=MEASURE_S,
+            team, user, list(generators), entries=self.entries, name="Fault injection", ladder=Matrix.Ladder.TARGET,
+            rungs=TARGETS_OPS_S, threads=4, warmup_s=1, min_measure_s=MEASURE_S, max_measure_s=MEASURE_S,
         )  # fmt: skip
         submit(matrix, user)
         self.matrix = matrix
