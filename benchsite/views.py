@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Count, Max, Q
+from django.db.models import Max, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -17,6 +17,7 @@ from runs import live
 from runs.live import LiveSeries
 from runs.models import Cluster, Database, Matrix, Run, Sweep
 from runs.models.run import Phase, Status
+from runs.pages.progress import Progress, progress_of
 from runs.pages.queue import queue, waiting_runs
 from runs.pages.run import Way, way_of
 from workers.fleet import Generator, Health, fleet_of, health, shown, troubled_first
@@ -39,15 +40,6 @@ class Going:
 
 
 @dataclass(frozen=True, slots=True)
-class LatestMatrix:
-    row: Matrix
-    runs: int
-    succeeded: int
-    failed: int
-    active: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Home:
     going: tuple[Going, ...]
     queue: tuple[QueueLine, ...]  # the team's first ones that wait
@@ -55,7 +47,7 @@ class Home:
     others_waiting: int
     generators: list[Generator]
     health: Health
-    matrices: tuple[LatestMatrix, ...]
+    matrices: tuple[tuple[Matrix, Progress], ...]
     sweeps: tuple[Sweep, ...]
     has_cluster: bool
     has_database: bool
@@ -98,20 +90,11 @@ def home_of(team: Team) -> Home:
     )
 
 
-def latest_matrices(team: Team) -> tuple[LatestMatrix, ...]:
-    """The last submitted ones, and how far they are; two queries, so that only the runs of these few are counted."""
+def latest_matrices(team: Team) -> tuple[tuple[Matrix, Progress], ...]:
+    """The last submitted ones, and how far they are; two queries."""
     rows = list(Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")[:LATEST])
-    counts = Run.objects.filter(matrix__in=[row.pk for row in rows]).order_by().values("matrix_id", "status")
-    held: dict[UUID, dict[str, int]] = {row.pk: {} for row in rows}
-    for matrix_id, status, number in counts.annotate(number=Count("pk")).values_list("matrix_id", "status", "number"):
-        held[matrix_id][status] = number
-    found = []
-    for row in rows:
-        numbers = held[row.pk]
-        active = any(numbers.get(status) for status in Status.unfinished())
-        succeeded, failed = numbers.get(Status.SUCCEEDED, 0), numbers.get(Status.FAILED, 0)
-        found.append(LatestMatrix(row, sum(numbers.values()), succeeded, failed, active))
-    return tuple(found)
+    progress = progress_of(rows)
+    return tuple((row, progress[row.pk]) for row in rows)
 
 
 def latest_sweeps(team: Team) -> tuple[Sweep, ...]:

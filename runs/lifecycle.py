@@ -298,13 +298,17 @@ def complete(run_id: uuid.UUID, text: str, **fields: Any) -> None:
 
 
 def reap() -> list[uuid.UUID]:
-    """End running runs whose claim fell silent, and give back dispatched ones that nobody claimed. Rows only."""
+    """End running runs whose claim fell silent, and give back dispatched ones that no conductor claimed: to the queue,
+    or cancelled where that was requested. Rows only.
+    """
     silent = Run.objects.filter(status=Status.RUNNING, heartbeat_at__lt=Now() - CLAIM_SILENT_AFTER)
     lost = _end_claims(silent, "Its conductor gave no sign of life for a minute: see its log.")
-    for run_id in Run.objects.filter(status=Status.DISPATCHED, dispatched_at__lt=Now() - UNCLAIMED_AFTER).values_list(
-        "pk", flat=True
-    ):
-        _try(run_id, Status.QUEUED, dispatched_at=None, reserved_at=None)
+    unclaimed = Run.objects.filter(status=Status.DISPATCHED, dispatched_at__lt=Now() - UNCLAIMED_AFTER)
+    for run_id, cancel_requested_at in unclaimed.values_list("pk", "cancel_requested_at"):
+        if cancel_requested_at is None:
+            _try(run_id, Status.QUEUED, dispatched_at=None, reserved_at=None)
+        else:
+            _try(run_id, Status.CANCELLED, reason=Reason.CANCELLED_BY_USER, reason_detail="Cancelled unclaimed.")
     return lost
 
 

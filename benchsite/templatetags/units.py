@@ -12,10 +12,8 @@ from benchsite import formatting
 
 register = template.Library()
 
-LIVE = frozenset({"running", "dispatched"})
-STATES = frozenset(
-    {"queued", "dispatched", "running", "succeeded", "failed", "cancelled", "pass", "warn", "reject", "none"}
-)
+LIVE = frozenset({"running", "dispatched", "cancelling"})
+STATES = frozenset({"queued", "succeeded", "failed", "cancelled", "pass", "warn", "reject", "none", *LIVE})
 
 
 def as_number(value: object) -> float | int | None:
@@ -146,11 +144,12 @@ def verdict_badge(value: object) -> SafeString:
 
 @register.filter
 def status_badge(value: object) -> SafeString:
-    """A status as shape, word and colour; takes the text or anything with `.status`."""
-    status = str(getattr(value, "status", value) or "none")
+    """A status as shape, word and colour; takes the text, a run, or anything with `.status` and `.status_word`."""
+    status = str(getattr(value, "display_status", getattr(value, "status", value)) or "none")
     tone = status if status in STATES else "none"
+    word = getattr(value, "status_word", status.replace("_", " "))
     live = " badge--live" if tone in LIVE else ""
-    return format_html('<span class="badge badge--{}{}">{}</span>', tone, live, status.replace("_", " "))
+    return format_html('<span class="badge badge--{}{}">{}</span>', tone, live, word)
 
 
 @register.filter

@@ -87,7 +87,7 @@ def test_cancelling_asks_first_and_names_the_run(page: Page, running: Run) -> No
     page.get_by_text("Cancel …").click()
     expect(page.get_by_text("Stop “redis always A 2t r1”?")).to_be_visible()
     page.get_by_role("button", name="Cancel this run").click()
-    expect(page.get_by_text("stopping", exact=True)).to_be_visible()
+    expect(page.get_by_text("cancelling", exact=True)).to_be_visible()
     running.refresh_from_db()
     assert running.cancel_requested_at is not None
 

@@ -86,4 +86,4 @@ def test_the_filter_of_the_page_is_kept(client_in, some, team):
 
 def test_matrices_count_their_runs(client_in, some):
     (said,) = json.loads(downloaded(client_in, "/matrices.json"))
-    assert (said["runs_total"], said["runs_succeeded"], said["state"]) == (2, 2, "done")
+    assert (said["runs_total"], said["runs_succeeded"], said["state"]) == (2, 2, "succeeded")

@@ -36,7 +36,7 @@ class WatchPage:
 
     @property
     def active(self) -> bool:
-        return self.matrix is not None and self.matrix.progress.active
+        return self.matrix is not None and self.matrix.progress.unfinished > 0
 
 
 def watch_page(link: WatchLink, selection: Selection, token: str) -> WatchPage:

@@ -22,7 +22,7 @@ from runs.api.routers import matrices
 from runs.api.schemas import ROOT
 from runs.forms.matrices import MatrixForm
 from runs.models import Matrix
-from runs.pages.matrices import COUNTED, counted, state_of
+from runs.pages.progress import Progress, progress_of
 from runs.planning import PlanError, Preview, preview, submit
 
 READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
@@ -91,7 +91,10 @@ class MatrixAnswer(Schema):
     id: UUID
     name: str
     permalink: str
-    state: str = Field(description="In words: not submitted, queued, running, under way, 2 failed, cancelled, done.")
+    state: str = Field(
+        description="not submitted, queued, running, cancelling, failed, cancelled, succeeded, waits for outputs or "
+        "no runs. failed: at least one of its runs has failed."
+    )
     runs: RunCounts
     purpose: str
     entries: list[EntryAnswer]
@@ -129,8 +132,8 @@ def team_matrices(request: HttpRequest) -> QuerySet[Matrix]:
 @matrices.get("/matrices", response={200: MatrixPage}, auth=READ, operation_id="list_matrices", summary="List matrices")
 def list_matrices(request: HttpRequest, asked: Query[PageQuery]) -> MatrixPage:
     page = page_of(request, team_matrices(request), ("-created_at", "-pk"), asked)
-    counts = {one.pk: one for one in counted(page.rows)}
-    items = [_matrix_answer(row, counts[row.pk], request) for row in page.rows if row.pk in counts]
+    progress = progress_of(page.rows)
+    items = [_matrix_answer(row, progress[row.pk], request) for row in page.rows]
     return MatrixPage(items=items, next_cursor=page.next_cursor, next=page.next)
 
 
@@ -231,18 +234,17 @@ def _impossible(problems: list[FaultEntry]) -> PreviewAnswer:
 
 
 def _answer(request: HttpRequest, row: Matrix) -> MatrixAnswer:
-    return _matrix_answer(row, counted([row])[0], request)
+    return _matrix_answer(row, progress_of([row])[row.pk], request)
 
 
-def _matrix_answer(row: Matrix, counts: Matrix, request: HttpRequest) -> MatrixAnswer:
-    """`counts` is the same matrix with its runs counted."""
+def _matrix_answer(row: Matrix, progress: Progress, request: HttpRequest) -> MatrixAnswer:
     own, page = f"{ROOT}/matrices/{row.pk}", reverse("matrix", args=[row.pk])
     same = ("name", "purpose", "ladder", "rungs", "threads", "repeats", "order", "seed", "bracket", "warmup_s", "notes")
     return MatrixAnswer(
         id=row.pk,
         permalink=request.build_absolute_uri(page),
-        state=state_of(counts).word,
-        runs=RunCounts(**{name: getattr(counts, name) for name in COUNTED}),
+        state=progress.status_word,
+        runs=RunCounts(**progress.counts),
         entries=[
             EntryAnswer(database=entry.database.name, database_id=entry.database_id, mode=entry.mode)
             for entry in row.entries.all()

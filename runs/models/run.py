@@ -16,6 +16,9 @@ class Phase(models.TextChoices):
     MEASURE = "measure", "measure"  # The operation mix runs over it.
 
 
+CANCELLING = "cancelling"  # What pages show of a run that ends because of a request; not a stored status.
+
+
 class Status(models.TextChoices):
     """Where a run is. `Reason` says why it ended there; terminal states never change."""
 
@@ -308,6 +311,13 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def display_status(self) -> str:
+        """The status for pages: "cancelling" from the request to cancel until the run ends."""
+        if self.status not in Status.terminal() and self.cancel_requested_at:
+            return CANCELLING
+        return self.status
 
     @property
     def counts_although_rejected(self) -> bool:

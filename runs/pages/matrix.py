@@ -4,10 +4,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from uuid import UUID
-
-from django.utils import timezone
 
 from runs.kits.plan import PlanRefused, planned
 from runs.kits.plan_text import read_plan
@@ -15,6 +12,7 @@ from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Reason, Status, Verdict
 from runs.pages.drift import Drift, drift_of
 from runs.pages.listing import HEAVY
+from runs.pages.progress import Progress, timed_progress
 from runs.pages.queue import QueueRow, silent_parts
 from runs.planning.expansion import ExcludedCell, expand
 from runs.planning.plan import stored_plan
@@ -62,12 +60,12 @@ class GridCell:
 
     @property
     def word(self) -> str:
-        """The badge's word, or for several repeats how many succeeded of those that no later run replaced."""
+        """The badge's word, or for several repeats how many were measured of those that no later run replaced."""
         if len(self.runs) == 1:
             return mark_of(self.runs[0]).word
         replaced = {run.rerun_of_id for run in self.runs}
         wanted = sum(run.status == Status.SUCCEEDED or run.pk not in replaced for run in self.runs)
-        return f"{sum(run.status == Status.SUCCEEDED for run in self.runs)} of {wanted}"
+        return f"{sum(run.status == Status.SUCCEEDED for run in self.runs)} of {wanted} repeats measured"
 
     @property
     def marks(self) -> list[Mark]:
@@ -93,44 +91,6 @@ class GridRow:
     def highest(self) -> float | None:
         """The highest accepted throughput of the row so far; the ceiling itself is the sweep page's business."""
         return max((c.accepted_ops_s for c in self.cells if c and c.accepted_ops_s is not None), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a matrix has come. Seconds are of the wall clock."""
-
-    total: int
-    succeeded: int
-    failed: int
-    cancelled: int
-    running: int
-    queued: int
-    excluded: int
-    elapsed_s: float | None
-    ends_at: datetime | None  # predicted; None when nothing is left, or nothing is known
-
-    @property
-    def done(self) -> int:
-        return self.succeeded + self.failed + self.cancelled
-
-    @property
-    def active(self) -> bool:
-        return self.done < self.total
-
-    @property
-    def left(self) -> int:
-        return self.total - self.done
-
-    @property
-    def status(self) -> str:
-        """One word for the whole matrix."""
-        if self.running:
-            return "running"
-        if self.active:
-            return "queued"
-        if self.failed:
-            return "failed"
-        return "cancelled" if self.cancelled else "succeeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +144,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
             for run in timed
         ),
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
-        progress=progress(runs, queue, len(excluded)),
+        progress=timed_progress(matrix, runs, queue, len(excluded)),
         drift=drift_of(matrix, timed),
     )
 
@@ -230,7 +190,7 @@ def mark_of(run: Run) -> Mark:
         return Mark(run, run.verdict or "succeeded", run.verdict or "not judged")
     if run.source == Run.Source.BY_HAND and run.status == Status.QUEUED:
         return Mark(run, run.status, "waits")
-    return Mark(run, run.status, run.get_status_display())
+    return Mark(run, run.display_status, run.display_status)
 
 
 def _rows(
@@ -282,27 +242,3 @@ def _cell(rung: int, runs: list[Run], not_run: str, highest: float) -> GridCell 
     bare = GridCell(rung, repeats, "" if runs else not_run)
     throughput = bare.throughput_ops_s
     return GridCell(rung, repeats, bare.not_run, throughput / highest if throughput and highest else 0.0)
-
-
-def progress(runs: Sequence[Run], queue: Sequence[QueueRow], excluded: int = 0) -> Progress:
-    """Counts, elapsed and predicted end of some runs of one matrix, loads included."""
-    count: dict[str, int] = defaultdict(int)
-    for run in runs:
-        count[run.status] += 1
-    keys = {run.pk for run in runs}
-    ends = [row.forecast.ends_at for row in queue if row.run.pk in keys]
-    began = min((run.started_at for run in runs if run.started_at), default=None)
-    ended = [run.finished_at for run in runs if run.finished_at]
-    until = timezone.now() if ends else max(ended, default=None)
-    elapsed: timedelta | None = max(until - began, timedelta()) if began and until else None
-    return Progress(
-        total=len(runs),
-        succeeded=count[Status.SUCCEEDED],
-        failed=count[Status.FAILED],
-        cancelled=count[Status.CANCELLED],
-        running=count[Status.RUNNING] + count[Status.DISPATCHED],
-        queued=count[Status.QUEUED],
-        excluded=excluded,
-        elapsed_s=elapsed.total_seconds() if elapsed is not None else None,
-        ends_at=max(ends, default=None),
-    )

@@ -125,8 +125,15 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     representatives = {(cluster, key): run_id for _, cluster, key, _, _, run_id in work}
     representatives |= {_lane(run): run.pk for run in [*holding, *reserved, *waiting.values()]}
     machines = _machines(representatives)
+    # A run that is being cancelled ends within seconds, whatever it was expected to take.
     runs = [
-        Queued(run.pk, machines[_lane(run)], run.expected_s, run.started_at or run.dispatched_at) for run in holding
+        Queued(
+            run.pk,
+            machines[_lane(run)],
+            0 if run.cancel_requested_at else run.expected_s,
+            run.started_at or run.dispatched_at,
+        )
+        for run in holding
     ]
     runs += _in_order(placed, waiting, work, machines)
     forecasts = predict_starts(runs, now)

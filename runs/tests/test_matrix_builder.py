@@ -273,10 +273,10 @@ def test_it_previews_in_a_constant_number_of_queries(client_in, plan, team, part
 def test_it_lists_matrices_with_their_state(client_in, plan, team):
     client_in.post(reverse("matrix-add"), {**plan, "submit": "1"})
     page = text_of(client_in.get(reverse("matrices")))
-    assert "0/39" in page
+    assert "0 of 39" in page
     assert "badge--queued" in page
     Run.objects.filter(repeat=1).update(status="succeeded", finished_at=Matrix.objects.get().submitted_at)
-    assert "under way" in text_of(client_in.get(reverse("matrices")))
+    assert "badge--running" in text_of(client_in.get(reverse("matrices")))
     assert "Clone" not in text_of(browser(team, "viewer").get(reverse("matrices")))
 
 

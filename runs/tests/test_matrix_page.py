@@ -76,7 +76,7 @@ def test_a_cell_of_repeats_shows_the_median_of_those_that_count(sweep):
     (cell,) = page_of(sweep.matrix).rows[0].cells
     assert cell.throughput_ops_s == 200.0
     assert [mark.word for mark in cell.marks] == ["pass", "pass", "pass", "excluded"]
-    assert cell.word == "4 of 4"
+    assert cell.word == "4 of 4 repeats measured"
 
 
 def test_predicts_the_end_from_observed_durations(sweep):
@@ -96,7 +96,7 @@ def test_cell_counts_the_repeats_that_succeeded(sweep):
     make_run(sweep, repeat=3, status="cancelled")
     make_run(sweep, repeat=4, status="cancelled", rerun_of=failed)
     (cell,) = page_of(sweep.matrix).rows[0].cells
-    assert cell.word == "1 of 3"
+    assert cell.word == "1 of 3 repeats measured"
 
 
 def test_the_rung_of_a_target_ladder_is_its_target(team):
@@ -158,7 +158,7 @@ def test_progress_counts_and_predicts(team):
     matrix, _ = busy_matrix(team)
     progress = page_of(matrix).progress
     assert (progress.total, progress.succeeded, progress.failed, progress.queued) == (4, 1, 1, 2)
-    assert progress.active
+    assert progress.unfinished == 2
     assert progress.ends_at is not None
     left = progress.ends_at - timezone.now()
     assert dt.timedelta(seconds=30) < left <= dt.timedelta(seconds=34)

@@ -352,7 +352,7 @@ def test_cancelling_a_running_one_asks_its_conductor(client_in, running):
     page = text_of(client_in.post(url(running, "cancel/"), follow=True))
     running.refresh_from_db()
     assert running.cancel_requested_at is not None
-    assert "stopping" in page
+    assert "badge--cancelling" in page
 
 
 def test_cancelling_an_ended_one_is_said_to_be_late(client_in, ended):

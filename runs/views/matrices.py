@@ -1,8 +1,10 @@
 """Matrices: the list, and the builder with its preview."""
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import starmap
 
 from django.contrib import messages
 from django.db.models import Q, QuerySet
@@ -18,7 +20,7 @@ from runs.forms.following import study_asked
 from runs.forms.matrices import MatrixForm
 from runs.models import Matrix, Run
 from runs.pages.building import Grid, grid_of
-from runs.pages.matrices import COUNTED, counted, state_of
+from runs.pages.progress import COUNTS, Progress, progress_of
 from runs.pages.queue import queue
 from runs.planning import PlanError, Preview, Problem, preview
 from runs.studies.templates import templates
@@ -26,7 +28,7 @@ from runs.views.paging import MOST_ROWS, page_of
 from runs.views.twins import twin
 
 TWIN_COLUMNS = (
-    "id", "name", "purpose", "state", *(f"runs_{name}" for name in COUNTED), "created_by", "created_at",
+    "id", "name", "purpose", "state", *(f"runs_{name}" for name in COUNTS), "created_by", "created_at",
     "submitted_at", "tags", "notes",
 )  # fmt: skip
 
@@ -41,11 +43,17 @@ def matrices(request: HttpRequest) -> HttpResponse:
         "runs/matrices/list.html",
         {
             "page": page,
-            "rows": [(matrix, state_of(matrix)) for matrix in counted(page)],
+            "rows": _with_progress(page),
             "search": search,
             "may_edit": has_role(request, Role.RUNNER),
         },
     )
+
+
+def _with_progress(matrices: Iterable[Matrix]) -> list[tuple[Matrix, Progress]]:
+    rows = list(matrices)
+    progress = progress_of(rows)
+    return [(row, progress[row.pk]) for row in rows]
 
 
 def _searched(request: HttpRequest) -> tuple[str, QuerySet[Matrix]]:
@@ -62,15 +70,15 @@ def _searched(request: HttpRequest) -> tuple[str, QuerySet[Matrix]]:
 def matrices_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same search as comma-separated values or JSON."""
     _, rows = _searched(request)
-    return twin(form, "matrices", TWIN_COLUMNS, map(_twin_row, counted(rows[:MOST_ROWS])))
+    return twin(form, "matrices", TWIN_COLUMNS, starmap(_twin_row, _with_progress(rows[:MOST_ROWS])))
 
 
-def _twin_row(matrix: Matrix) -> list[object]:
+def _twin_row(matrix: Matrix, progress: Progress) -> list[object]:
     by = matrix.created_by.get_username() if matrix.created_by else ""
-    counts = [getattr(matrix, name) for name in COUNTED]
-    times = (matrix.created_at, matrix.submitted_at)
+    counts = progress.counts.values()
     return [
-        matrix.pk, matrix.name, matrix.purpose, state_of(matrix).word, *counts, by, *times, matrix.tags, matrix.notes,
+        matrix.pk, matrix.name, matrix.purpose, progress.status_word, *counts, by, matrix.created_at,
+        matrix.submitted_at, matrix.tags, matrix.notes,
     ]  # fmt: skip
 
 

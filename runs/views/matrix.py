@@ -11,7 +11,8 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_required, user_of
 from runs import annotating, lifecycle, live
 from runs.models import Matrix
-from runs.pages.matrix import Progress, matrix_page
+from runs.pages.matrix import matrix_page
+from runs.pages.progress import Progress
 from runs.pages.queue import last_of_lanes, queue
 from runs.studies.templates import templates
 
