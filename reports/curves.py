@@ -14,7 +14,7 @@ from typing import Literal
 
 from benchsite.formatting import exact
 from reports.analysis.ceiling import Ceiling, Rung, ceiling, judged_rung, within_ceiling
-from reports.analysis.knee import Knee, power_knee
+from reports.analysis.knee import Knee, power_knee, without_response
 from reports.analysis.points import Spread
 from reports.packing import Packed
 from runs.catalog.durability import ACKS
@@ -326,7 +326,7 @@ class Curve:
     def counted_rungs(self) -> list[Rung]:
         """The points that count, each with the latency of the curve's one kind."""
         rungs = [point.as_rung() for point in self.counted]
-        return rungs if self.latency_kind == "response" else [replace(rung, response_s=None) for rung in rungs]
+        return rungs if self.latency_kind == "response" else without_response(rungs)
 
     @property
     def _rejected_targets(self) -> list[Rung]:

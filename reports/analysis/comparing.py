@@ -45,6 +45,7 @@ PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
 ALPHA: Final = 1 - CONFIDENCE
 # What a rounding error of a ratio may be: 1.05 - 1 is not quite 0.05.
 _ROUNDING: Final = 1e-12
+T_QUANTILES: Final = 16  # worked out at once: the first numbers of runs that may be enough mostly are
 
 
 class Outcome(StrEnum):
@@ -288,15 +289,24 @@ def _more(found: Comparison) -> int | None:
         df = total**2 / ((part_a + part_b) ** 2 / df + between**2 / found.spread.degrees)
         error = np.sqrt(total)
     distance = math.log(found.ratio)
-    reach = stdtrit(df, (1 + CONFIDENCE) / 2) * error
     lowest = distance + math.log(found.below) if found.below else -math.inf
     highest = distance + math.log(found.above)
-    decided = (lowest - reach >= math.log(1 - found.threshold)) & (highest + reach <= math.log(1 + found.threshold))
-    if abs(found.ratio - 1) >= found.threshold - _ROUNDING:
-        # Among others its p counts as many times as now.
-        times = max(found.adjusted_p / found.p, 1.0) if found.adjusted_p and found.p else 1.0
-        decided |= stdtrit(df, 1 - ALPHA / 2 / times) * error < max(lowest, -highest)
-    return int(n[np.argmax(decided)]) - have if decided.any() else None
+    # How far the interval may reach to lie within the threshold, and to exclude 1.
+    within = min(lowest - math.log(1 - found.threshold), math.log(1 + found.threshold) - highest)
+    beyond = max(lowest, -highest) if abs(found.ratio - 1) >= found.threshold - _ROUNDING else -math.inf
+    # Among others its p counts as many times as now.
+    times = max(found.adjusted_p / found.p, 1.0) if found.adjusted_p and found.p else 1.0
+    shares = (1 + CONFIDENCE) / 2, 1 - ALPHA / 2 / times
+    # Student's t is larger than the normal quantile, which is cheap: most numbers of runs need no more.
+    normal = [float(stdtrit(math.inf, share)) for share in shares]
+    open_n = np.flatnonzero(error <= max(within / normal[0], beyond / normal[1]))
+    for start in range(0, len(open_n), T_QUANTILES):
+        part = open_n[start : start + T_QUANTILES]
+        decided = stdtrit(df[part], shares[0]) * error[part] <= within
+        decided |= stdtrit(df[part], shares[1]) * error[part] < beyond
+        if decided.any():
+            return int(n[part[np.argmax(decided)]]) - have
+    return None
 
 
 def _without_interval(found: Comparison) -> Comparison:

@@ -60,7 +60,11 @@ def of_one_kind(rungs: Sequence[Rung]) -> list[Rung]:
     """The rungs with their response times only where all have one: one ladder never mixes kinds of latency."""
     if all(rung.response_s is not None for rung in rungs):
         return list(rungs)
-    return [replace(rung, response_s=None) for rung in rungs]
+    return without_response(rungs)
+
+
+def without_response(rungs: Sequence[Rung]) -> list[Rung]:
+    return [rung if rung.response_s is None else replace(rung, response_s=None) for rung in rungs]
 
 
 def elasticity(before: Rung, after: Rung) -> float:
