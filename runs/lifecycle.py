@@ -148,9 +148,7 @@ def queue_retry(run: Run) -> None:
         _lock_sweep(run)
         if run.is_retry or run.cancel_requested_at or run.reruns.filter(is_retry=True).exists():
             return
-        again = _copy(run, _load_for(run), is_retry=True)
-        # After the newer runs it would be late by as long as the queue is.
-        Run.objects.filter(pk=again.pk).update(created_at=run.created_at)
+        again = _copy(run, _load_for(run, run.created_at), is_retry=True, queued_at=run.created_at)
         text = f"Retry of {run.name}: {run.get_reason_display()}."
         RunEvent.objects.create(run=again, kind="status", new=again.status, actor="lifecycle", text=text)
         RunEvent.objects.create(run=run, kind="retry", actor="lifecycle", text=f"Queued again as {again.name}.")
@@ -395,22 +393,30 @@ def resume(matrix: Matrix, user: User) -> int:
 
 
 def load_anew(run: Run) -> Run:
-    """Another load for a queued run whose data set is gone, shared by all that wait for the same one."""
+    """Another load for a queued run whose data set is gone, in the run's place, shared by all that wait for it.
+
+    Raises ValueError where the run names no data set.
+    """
     assert run.needs is not None  # Only such runs have a data set to lose.
+    if "fingerprint" not in run.spec.get("dataset", {}):
+        raise ValueError("its spec names no data set")
     with transaction.atomic():
-        load = _waiting_load(run.needs)
+        load = _waiting_load(run.needs, run.created_at)
         Run.objects.filter(needs=run.needs, status=Status.QUEUED).update(needs=load)
     return load
 
 
-def _load_for(run: Run) -> Run | None:
-    """The load that a repeated run needs; whether its data still stands is looked at when the run's turn comes."""
+def _load_for(run: Run, queued_at: datetime | None = None) -> Run | None:
+    """The load that a repeated run needs; whether its data still stands is looked at when the run's turn comes.
+
+    `queued_at`: where in the queue the repeated run is; None: at its end.
+    """
     if run.needs is None:
         return None
     if changes_its_data(run.spec):
         # Its predecessor's rows are in the data set: a load of its own, shared with nobody.
-        return _copy(run.needs, None)
-    return run.needs if run.needs.status == Status.SUCCEEDED else _waiting_load(run.needs)
+        return _copy(run.needs, None, queued_at=queued_at)
+    return run.needs if run.needs.status == Status.SUCCEEDED else _waiting_load(run.needs, queued_at)
 
 
 def changes_its_data(spec: RunSpec) -> bool:
@@ -419,16 +425,22 @@ def changes_its_data(spec: RunSpec) -> bool:
     return inserts or spec["resets"].get("rung") == Matrix.Reset.RELOAD
 
 
-def _waiting_load(load: Run) -> Run:
-    """A repetition of this very load that has not ended, or a new one; other runs' loads are theirs alone."""
+def _waiting_load(load: Run, queued_at: datetime | None) -> Run:
+    """A repetition of this very load that has not ended, or a new one; other runs' loads are theirs alone.
+
+    It is queued no later than at `queued_at`: behind newer runs it would be late by as long as the queue is.
+    """
     waiting = Run.objects.filter(rerun_of=load).exclude(status__in=Status.terminal()).first()
+    if waiting is not None and queued_at is not None:
+        Run.objects.filter(pk=waiting.pk, created_at__gt=queued_at).update(created_at=queued_at, position=load.position)
     if waiting is None:
-        waiting = _copy(load, None)
+        waiting = _copy(load, None, queued_at=queued_at)
         RunEvent.objects.create(run=waiting, kind="status", new=waiting.status, actor="lifecycle", text="Load again.")
     return waiting
 
 
-def _copy(run: Run, needs: Run | None, *, is_retry: bool = False) -> Run:
+def _copy(run: Run, needs: Run | None, *, is_retry: bool = False, queued_at: datetime | None = None) -> Run:
+    """Another repeat of the run: at the end of the queue, or where the run was among those of `queued_at`."""
     rung = Run.objects.filter(sweep=run.sweep_id, threads=run.threads, target_ops_s=run.target_ops_s)
     repeat = (rung.aggregate(most=Max("repeat"))["most"] or 0) + 1
     bare = run.name.removesuffix(BRACKET) if run.is_bracket else run.name
@@ -439,8 +451,10 @@ def _copy(run: Run, needs: Run | None, *, is_retry: bool = False) -> Run:
         phase=run.phase, name=name, spec=run.spec, system=run.system, mode=run.mode, is_bracket=run.is_bracket,
         config_key=run.config_key,
         workload_name=run.workload_name, purpose=run.purpose, threads=run.threads, target_ops_s=run.target_ops_s,
-        repeat=repeat, position=last + 1, priority=run.priority, needs=needs, rerun_of=run, expected_s=run.expected_s,
-        generator_key=run.generator_key, tags=run.tags, is_retry=is_retry,
+        repeat=repeat, position=last + 1 if queued_at is None else run.position, priority=run.priority, needs=needs,
+        rerun_of=run, expected_s=run.expected_s, generator_key=run.generator_key, tags=run.tags, is_retry=is_retry,
     )  # fmt: skip
+    if queued_at is not None:
+        Run.objects.filter(pk=again.pk).update(created_at=queued_at)
     again.load_generators.set(run.load_generators.all())
     return again

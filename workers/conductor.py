@@ -35,7 +35,7 @@ from runs.ycsb.errors import YcsbError
 from workers import scheduling
 from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.host_sampler import FILE_NAME, HostSampler
-from workers.orders import check_slots, client_orders
+from workers.orders import READY_DEADLINE_S, check_slots, client_orders
 from workers.provision.administration import AdministrationError
 from workers.standing import Standing, stand
 from workers.trouble import RunFailed
@@ -46,8 +46,6 @@ log = logging.getLogger(__name__)
 READY_POLL_S = 0.1
 MEASURE_POLL_S = 1.0
 FINISH_POLL_S = 0.25
-# Clients must be connected within this time, else the run fails.
-READY_DEADLINE_S = 60
 MAX_NAMED_CLIENTS = 8
 # The instant at which all clients begin lies so far ahead that each has time to ask the site for it.
 START_LEAD = timedelta(seconds=1)

@@ -11,7 +11,9 @@ from runs.spec import ClientOrder, RunSpec
 from runs.ycsb.command import client_properties_for_run, split
 from workers.trouble import RunFailed
 
-# A client is ended by force when it takes longer than its measured time and this.
+# Clients must be connected within this time, else the run fails.
+READY_DEADLINE_S = 60
+# A client is ended by force when it takes longer than that, its measured time and this.
 RUN_GRACE_S = 45
 # Loads have no measured time; a rate so low means that something is stuck.
 SLOWEST_LOAD_RECORDS_S = 100
@@ -55,7 +57,7 @@ def client_orders(
     measure_s, records = spec["window"]["min_measure_s"], spec["dataset"]["records"]
     assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
     duration = spec["window"]["warmup_s"] + measure_s + TAIL_S if spec["phase"] == "measure" else None
-    deadline = duration + RUN_GRACE_S if duration else RUN_GRACE_S + records // SLOWEST_LOAD_RECORDS_S
+    deadline = READY_DEADLINE_S + RUN_GRACE_S + (duration or records // SLOWEST_LOAD_RECORDS_S)
     sampled = {machine["id"] for machine in spec["cluster"]["machines"]} if nodes_are_sampled else set()
     machine_ids = {generator["id"]: generator["machine"]["id"] for generator in spec["generators"]}
     orders = []

@@ -127,12 +127,16 @@ def _load_anew(run_ids: set[uuid.UUID]) -> set[uuid.UUID]:
         (deployment.matrix_id, str(deployment.database_id), deployment.mode): deployment.fingerprint
         for deployment in Deployment.objects.exclude(state=Deployment.State.GONE).filter(matrix__runs__in=run_ids)
     }
-    without_data = set()
-    for run in Run.objects.filter(pk__in=run_ids, needs__isnull=False).select_related("needs"):
-        key = (run.matrix_id, run.spec["database"]["id"], run.mode)
-        if deployments.get(key) != run.spec["dataset"]["fingerprint"]:
-            without_data.add(run.pk)
-            _contained(run.pk, partial(lifecycle.load_anew, run))
+    waiting = Run.objects.filter(pk__in=run_ids, needs__isnull=False)
+    fields = ("pk", "matrix_id", "spec__database__id", "mode", "spec__dataset__fingerprint")
+    # Two values of each spec, not all of it. A spec that lacks them has no data set that could stand.
+    without_data = {
+        run_id
+        for run_id, matrix_id, database_id, mode, fingerprint in waiting.values_list(*fields)
+        if not fingerprint or deployments.get((matrix_id, database_id, mode)) != fingerprint
+    }
+    for run in Run.objects.filter(pk__in=without_data).select_related("needs"):
+        _contained(run.pk, partial(lifecycle.load_anew, run))
     return without_data
 
 

@@ -1,8 +1,8 @@
 """What driving costs: stock YCSB by hand and a client run of Benchsite, in pairs of random order.
 
 Both arms run the same binding with the same properties against the same server and data set. By hand is
-`site.ycsb.Client`, as a person starts it in a shell; the site stands idle meanwhile. Both are watched at the
-supervisor's own interval, so that watching costs both alike.
+`site.ycsb.Client`, as a person starts it in a shell; the site stands idle meanwhile. While a client measures, the
+benchmark asks the database nothing in either arm.
 """
 
 import math
@@ -10,6 +10,7 @@ import os
 import random
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from runs.models import ClientRun, Run
 from runs.ycsb.properties import render_properties
 from runs.ycsb.summary import Summary, parse_summary
 from workers import scheduling
+from workers.orders import READY_DEADLINE_S
 
 # With fewer pairs the width itself is too uncertain to stop by.
 MIN_PAIRS, MAX_PAIRS = 10, 60
@@ -188,6 +190,9 @@ def _pair(site: Site, run: Run, command: Command, driven_first: bool) -> Pair:
 def _driven(site: Site, run: Run) -> float:
     """Operations a second of one client run, by its own summary."""
     _dispatch(site, run)
+    has_begun = Run.objects.filter(pk=run.pk).exclude(starts_at=None).exists
+    until(site, has_begun, READY_DEADLINE_S, f"{run} to begin", poll_s=WATCH_S)
+    time.sleep(run.spec["window"]["warmup_s"] + MEASURE_S)
     until_succeeded(site, run, poll_s=WATCH_S)
     summary = run.artifacts.get(kind="summary")
     return _throughput(parse_summary(artifacts.open_artifact(summary).decode()))

@@ -273,6 +273,10 @@ class Run(models.Model):
                 condition=Q(status__in=Status.terminal(), finished_at__isnull=False)
                 | (~Q(status__in=Status.terminal()) & Q(finished_at__isnull=True)),
             ),
+            # The scheduler adds it to times: a value beyond every duration would stop it for all teams.
+            models.CheckConstraint(
+                name="run_expected_s_is_a_duration", condition=Q(expected_s__gte=0, expected_s__lte=1e9)
+            ),
             models.CheckConstraint(
                 name="run_running_has_claim_and_heartbeat",
                 condition=~Q(status=Status.RUNNING) | Q(claim__isnull=False, heartbeat_at__isnull=False),

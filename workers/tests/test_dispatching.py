@@ -147,6 +147,42 @@ def test_it_loads_anew_what_was_lost(matrix, state):
     assert tick() == [anew.pk]
 
 
+def test_loads_anew_before_later_matrices_run(matrix):
+    """The load of a lost data set is in the place of the run that waits for it, not behind the rest of the queue."""
+    load, first, _ = runs_of(matrix)
+    tick()
+    succeed(load)
+    other = make_matrix(
+        team=matrix.team, entries=[(matrix.entries.get().database, "off")], workloads=list(matrix.workloads.all()),
+        load_generators=list(matrix.load_generators.all()), submitted_at=None, rungs=[2],
+    )  # fmt: skip
+    submit(other, None)
+    assert tick() == []
+    first.refresh_from_db()
+    assert tick() == [first.needs_id]
+
+
+def test_load_of_a_retried_run_keeps_its_place(matrix):
+    load, first, _ = runs_of(matrix)
+    Run.objects.filter(pk=load.pk).update(status=Status.FAILED, reason=Reason.WORKER_LOST, finished_at=Now())
+    Run.objects.filter(pk=first.pk).update(status=Status.FAILED, reason=Reason.WORKER_LOST, finished_at=Now())
+    first.refresh_from_db()
+    lifecycle.queue_retry(first)
+    again = Run.objects.get(rerun_of=first)
+    assert (again.created_at, again.position) == (first.created_at, first.position)
+    assert (again.needs.rerun_of_id, again.needs.created_at, again.needs.position) == (load.pk, first.created_at, 0)
+
+
+def test_row_of_another_release_stops_no_other_run():
+    """A spec without what this release reads fails its own run, when its data set is looked for."""
+    load = make_run(make_sweep(), phase="load", status="succeeded")
+    broken = make_run(make_sweep(matrix=load.matrix), status="queued", needs=load, spec={})
+    healthy = make_run(make_sweep(), status="queued")
+    assert healthy.pk in tick()
+    broken.refresh_from_db()
+    assert (broken.status, broken.reason) == (Status.FAILED, Reason.INTERNAL_ERROR)
+
+
 def test_a_run_again_gets_the_next_repeat(matrix, user):
     load, first, _ = runs_of(matrix)
     tick()
