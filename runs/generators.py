@@ -43,9 +43,13 @@ def waited_for_in_vain(runs: Iterable[UUID]) -> dict[UUID, list[str]]:
 
 
 def quarantine(client_run: ClientRun) -> None:
-    """The load generator of this client run did not start it, or fell silent with it: it gets no run for now."""
+    """The load generator of this client run could not or did not start it, or fell silent with it: it gets no run for
+    now.
+    """
     client = f"Client {client_run.number} of {client_run.run.name}"
-    if client_run.state == ClientRun.State.WAITING:
+    if client_run.state == ClientRun.State.FAILED:
+        reason = f"{client} could not be started: {client_run.reason_detail}"
+    elif client_run.state == ClientRun.State.WAITING:
         reason = f"{client} was not started within {client_lifecycle.UNCLAIMED_AFTER.seconds} s."
     else:
         reason = f"{client} gave no sign of life for {client_lifecycle.SILENT_AFTER.seconds} s."

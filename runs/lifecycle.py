@@ -45,6 +45,7 @@ INFRASTRUCTURE = frozenset(
     {
         Reason.WORKER_LOST,
         Reason.LOAD_GENERATOR_SILENT,
+        Reason.CLIENT_NOT_STARTED,
         Reason.INTERNAL_ERROR,
         Reason.INTERRUPTED,
         Reason.OUTPUT_NOT_STORED,
@@ -398,8 +399,8 @@ def load_anew(run: Run) -> Run:
     Raises ValueError where the run names no data set.
     """
     assert run.needs is not None  # Only such runs have a data set to lose.
-    if "fingerprint" not in run.spec.get("dataset", {}):
-        raise ValueError("its spec names no data set")
+    if not run.spec["dataset"].get("fingerprint") or not run.spec["database"].get("id"):
+        raise ValueError("its spec names no data set, or no database")
     with transaction.atomic():
         load = _waiting_load(run.needs, run.created_at)
         Run.objects.filter(needs=run.needs, status=Status.QUEUED).update(needs=load)

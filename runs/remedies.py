@@ -47,6 +47,10 @@ REMEDIES: dict[str, str] = {
         "Run `make bindings` on each of them, restart them, and compare the digests on “Load generators”."
     ),
     Reason.CLIENT_FAILED: "The client's last lines below say why. Correct what they name, then run this point again.",
+    Reason.CLIENT_NOT_STARTED: (
+        "The detail above names what the load generator lacks: java, a sound binding, or space for its work folder. It "
+        "is in quarantine, and gets runs again by itself once a client can be started there."
+    ),
     Reason.OUTPUT_NOT_STORED: (
         "The artifact store was full or did not answer for minutes. The detail above names the cause. Nothing is lost: "
         "the load generator keeps the output and stores it once the cause is mended."

@@ -17,10 +17,12 @@ from runs.models.run import Reason
 from runs.retry import retry
 from runs.spec import ClientOrder
 from runs.ycsb.command import java_command
+from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import parse_name
 from runs.ycsb.properties import render_properties
 from runs.ycsb.redact import redact
 from runs.ycsb.status import StatusLine, parse_status
+from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import describe, find_symptoms
 from workers.client_reporter import ClientReporter
 from workers.host_sampler import FILE_NAME, HostSampler
@@ -57,7 +59,7 @@ def run_client(client_run_id: uuid.UUID) -> None:
             store_output(site, folder, reporter.check)
     except OSError as error:
         log.exception("Client run %s has no work folder.", client_run_id)
-        result = asdict(ClientResult(Reason.CLIENT_FAILED, _explain(error)))
+        result = asdict(ClientResult(Reason.CLIENT_NOT_STARTED, _explain(error)))
         retry(lambda: site.note_stopped(client_run_id, claim), errors=unreachable)
         retry(lambda: site.complete(client_run_id, claim, result), errors=unreachable)
 
@@ -90,9 +92,10 @@ class Client:
         except BindingMismatch as error:
             return ClientResult(Reason.BINDING_MISMATCH, str(error))
         except OSError as error:
-            return ClientResult(Reason.CLIENT_FAILED, _explain(error))
+            reason = Reason.CLIENT_FAILED if self.running else Reason.CLIENT_NOT_STARTED
+            return ClientResult(reason, _explain(error))
         except (ManifestError, StartError) as error:
-            return ClientResult(Reason.CLIENT_FAILED, str(error))
+            return ClientResult(Reason.CLIENT_NOT_STARTED, str(error))
         except Exception as error:
             log.exception("Client run %s failed inside Benchsite.", self.folder.client_run_id)
             detail = f"{type(error).__name__}: {error}. See the load generator's log."
@@ -233,8 +236,19 @@ class Client:
             reason = Reason.CLIENT_FAILED
             when = "and left no summary" if self.begun else "before it was told to start"
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
-        facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s}
+        facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, "inserts": self._inserts()}
         return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
+
+    def _inserts(self) -> int | None:
+        """How many records the client may have inserted; None where it left no summary.
+
+        Operations that it never ended are not in the summary: one for each thread at most.
+        """
+        try:
+            counts = parse_summary((self.folder.path / "summary.txt").read_text(errors="replace")).counts
+        except (OSError, YcsbError):
+            return None
+        return sum(counts.get(name, 0) for name in ("INSERT", "INSERT-FAILED")) + self.order["threads"]
 
     def _symptoms(self) -> str:
         """What the output says about the trouble, in a few lines; nothing where it names none."""

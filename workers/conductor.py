@@ -219,6 +219,7 @@ class Conductor:
     def _keep_evidence(self) -> None:
         self._keep_server_files()
         self.standing.remember_data_set(self.run, self._rows)
+        self.standing.note_inserts(self.run, [client.facts.get("inserts") for client in self._clients()])
 
     def _collect(self) -> None:
         """Merge the clients' output, once it can be read."""
@@ -339,7 +340,7 @@ class Conductor:
             return
         # Clients fail when their server does: that is then the reason of the run.
         self.standing.check_alive()
-        if client.state != ClientRun.State.FAILED:
+        if client.state != ClientRun.State.FAILED or client.reason == Reason.CLIENT_NOT_STARTED:
             generators.quarantine(client)
         raise _client_trouble(client)
 

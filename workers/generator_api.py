@@ -23,7 +23,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from runs import artifacts, client_lifecycle, generators, live
-from runs.models import ClientRun
+from runs.models import ClientRun, LoadGenerator
 from runs.models.run import Reason
 from runs.retry import DATABASE_ERRORS
 from workers import credentials, registration
@@ -101,9 +101,13 @@ def register(request: HttpRequest, name: str) -> dict[str, Any]:
 
 @endpoint("POST")
 def presence(request: HttpRequest, name: str) -> dict[str, Any]:
-    """A sign of life; `probed` says that its pool processes have just answered, which ends a quarantine."""
-    probed = bool(json.loads(request.body)["probed"])
-    return {"released": registration.note_presence(name) and probed and generators.release(name)}
+    """A sign of life; `probed` says that its pool processes have just answered and can start clients, which ends a
+    quarantine. The answer says what it was and what it is.
+    """
+    registration.note_presence(name)
+    released = bool(json.loads(request.body)["probed"]) and generators.release(name)
+    quarantined = LoadGenerator.objects.filter(name=name, quarantined_at__isnull=False).exists()
+    return {"released": released, "quarantined": quarantined}
 
 
 @endpoint("GET")

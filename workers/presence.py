@@ -3,19 +3,23 @@
 import logging
 import os
 import platform
+import tempfile
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
 
 from workers import pulse
 from workers.facts import machine_facts
-from workers.manifests import installed_bindings
+from workers.manifests import ManifestError, installed_bindings, java_executable, verify
 from workers.pool_probe import PoolProbe, PoolState
 from workers.site_client import SiteRefused, SiteUnreachable, site_client
 
 log = logging.getLogger(__name__)
 BEAT_S = 5.0
+# A client's work folder needs that at the least.
+MIN_FREE_BYTES = 1024**2
 # The worker's environment names the generator; without it the worker is no load generator.
 GENERATOR_VARIABLE = "BENCHSITE_GENERATOR"
 SLOTS_VARIABLE = "BENCHSITE_GENERATOR_SLOTS"
@@ -56,6 +60,20 @@ def description(slots: int) -> dict[str, Any]:
     }
 
 
+def start_problem(bindings: Iterable[str]) -> str:
+    """Why a client with one of these bindings cannot be started here; empty where nothing is in the way."""
+    try:
+        java_executable()
+        for binding in bindings:
+            verify(settings.YCSB_DIR / binding)
+        settings.WORK_DIR.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=settings.WORK_DIR) as file:
+            file.write(bytes(MIN_FREE_BYTES))
+    except (ManifestError, OSError) as error:
+        return str(error)
+    return ""
+
+
 def beat_forever(name: str, slots: int) -> None:
     """Start the thread that says every few seconds that this load generator's pool processes work."""
     threading.Thread(target=_beat, args=[name, slots], name=f"presence {name}", daemon=True).start()
@@ -64,13 +82,19 @@ def beat_forever(name: str, slots: int) -> None:
 def _beat(name: str, slots: int) -> None:
     stop = threading.Event()
     probe = PoolProbe(name, slots)
+    bindings, quarantined = [*installed_bindings(settings.YCSB_DIR)], False
     while not stop.wait(BEAT_S):
         try:
             pool = probe.look()
             if pool == PoolState.HUNG:
                 log.warning("%s: a pool process does not answer, so this load generator gives no sign of life.", name)
                 continue
-            if site_client().note_presence(probed=pool == PoolState.PROBED):
+            problem = start_problem(bindings) if quarantined else ""
+            if problem:
+                log.warning("%s: it stays in quarantine: %s", name, problem)
+            answer = site_client().note_presence(probed=pool == PoolState.PROBED and not problem)
+            quarantined = answer["quarantined"]
+            if answer["released"]:
                 log.info("%s: its pool processes answer again; its quarantine is over.", name)
             pulse.touch()
         except (SiteUnreachable, SiteRefused) as error:

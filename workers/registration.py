@@ -56,9 +56,9 @@ def register_generator(
     return generator
 
 
-def note_presence(name: str) -> bool:
+def note_presence(name: str) -> None:
     """A sign of life. The moment is PostgreSQL's: liveness never compares two machines' clocks."""
-    return bool(LoadGenerator.objects.filter(name=name).update(last_seen_at=Now()))
+    LoadGenerator.objects.filter(name=name).update(last_seen_at=Now())
 
 
 def _free_name(wanted: str) -> str:

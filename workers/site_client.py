@@ -55,9 +55,10 @@ class SiteClient:
         """The name of this host's machine; `name` must be that of the credential."""
         return str(self._post(f"register?{urlencode({'name': name})}", fields)["machine"])
 
-    def note_presence(self, *, probed: bool) -> bool:
-        """Whether this ended a quarantine."""
-        return bool(self._post("presence", {"probed": probed})["released"])
+    def note_presence(self, *, probed: bool) -> dict[str, Any]:
+        """Whether this ended a quarantine ("released"), and whether there is one ("quarantined")."""
+        answer: dict[str, Any] = self._post("presence", {"probed": probed})
+        return answer
 
     def clock_offset_s(self) -> float:
         """PostgreSQL's clock minus this host's, in seconds: of several answers the one that came fastest."""

@@ -7,7 +7,7 @@ keeps its own data folder until its matrix ends, so modes can be interleaved wit
 import logging
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -184,6 +184,14 @@ class Standing:
             kept.update(fingerprint=run.spec["dataset"]["fingerprint"], rows_loaded=rows, dirtied=False)
         else:
             kept.update(dirtied=True)
+
+    def note_inserts(self, run: Run, by_clients: Sequence[int | None]) -> None:
+        """What each client may have inserted, None where it did not say; all begin with the same key."""
+        counted = [number for number in by_clients if number is not None]
+        has_inserted = run.phase == Phase.MEASURE and inserts(run.spec["workload"]["properties"])
+        if has_inserted and len(counted) == len(by_clients):
+            with _told(Reason.SERVER_LOST):
+                target_of(run, self.server).note_inserts(max(counted, default=0))
 
     def keep_evidence(self, run: Run) -> None:
         """The server's configuration and its log so far, as artifacts of the run."""

@@ -76,6 +76,9 @@ def test_it_measures_merges_and_judges_a_small_matrix(site):
         merged = Measurement.objects.filter(measurement_set__run=run).aggregate(n=Sum("count"))["n"]
         assert len(printed) == 2
         assert sum(printed) == merged
+        # What a client may have inserted, of which the marker of a data set tells.
+        clients = run.client_runs.all()
+        assert [client.facts["inserts"] - client.order["threads"] for client in clients] == [5_000, 5_000]
 
     # A message delivered twice does nothing.
     before = {run.pk: (run.status, run.finished_at, run.events.count()) for run in runs}

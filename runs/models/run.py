@@ -67,6 +67,7 @@ class Reason(models.TextChoices):
     DATA_NOT_OWNED = "data_not_owned", "the target holds data that Benchsite did not load"
     BINDING_MISMATCH = "binding_mismatch", "the load generators' bindings differ"
     CLIENT_FAILED = "client_failed", "a YCSB client failed"
+    CLIENT_NOT_STARTED = "client_not_started", "a load generator could not start its client"
     OUTPUT_NOT_STORED = "output_not_stored", "a client's output could not be stored"
     TIMEOUT = "timeout", "it took longer than its deadline"
     NO_EVIDENCE = "no_evidence", "the output shows no success"

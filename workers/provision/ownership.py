@@ -39,7 +39,8 @@ class Marker:
     end: int = 0
     hashed: bool = True
     zeropadding: int = 1
-    inserts: bool = True  # whether workloads may have inserted records from `end` on
+    inserted: int = 0  # records that workloads may have inserted from `end` on
+    inserts: bool = True  # whether workloads may have inserted more than that: nobody counted them
     was_empty: bool = False  # whether the target held nothing else when the data set was loaded
     created: bool = False  # whether Benchsite made the table
     at: str = ""
@@ -54,7 +55,8 @@ class Marker:
         values: dict[str, Any] = content if isinstance(content, dict) else {}
         defaults = asdict(cls())
         marker = cls(**{name: values[name] for name in defaults if type(values.get(name)) is type(defaults[name])})
-        return marker if 0 <= marker.first <= marker.end <= LARGEST_INT else cls()
+        ends = (0, marker.first, marker.end, marker.end + marker.inserted, LARGEST_INT)
+        return marker if tuple(sorted(ends)) == ends else cls()
 
     def text(self) -> str:
         return json.dumps(asdict(self))
@@ -119,7 +121,8 @@ class DataTarget:
     def prepare_writes(self, *, inserts: bool) -> None:
         """Before a workload that writes: raises DataNotOwned without the site's own marker or a confirmation.
 
-        `inserts`: the workload adds records, so the marker says that there may be more than were loaded.
+        `inserts`: the workload adds records, so the marker says that there may be more than were loaded, until
+        `note_inserts` says how many.
         """
         text = self.administration.read_marker(self.table)
         marker = Marker.parse(text)
@@ -131,6 +134,14 @@ class DataTarget:
                 )
         elif inserts and not marker.inserts:
             self._write(replace(marker, inserts=True), text)
+
+    def note_inserts(self, records: int) -> None:
+        """After a workload that inserted so many records at most: only these, too, are the site's own from now on."""
+        text = self.administration.read_marker(self.table)
+        marker = Marker.parse(text)
+        if self._owns(marker):
+            records = min(max(records, marker.inserted), LARGEST_INT - marker.end)
+            self._write(replace(marker, inserts=False, inserted=records), text)
 
     def count(self) -> int:
         """How many of the data set's own records are there."""
@@ -193,13 +204,16 @@ class DataTarget:
         return text
 
     def _for_each_key(self, marker: Marker, act: Callable[[str, Sequence[str]], int]) -> int:
-        """Acts on all keys of the marked data set, batch by batch; answers the sum of what it says."""
+        """Acts on all keys of the marked data set, batch by batch; answers the sum of what it says.
+
+        Records that a workload inserted and nobody counted are told by their keys alone. They may be somebody else's,
+        so that takes a confirmation; plain numbers are left even then where the target held other data.
+        """
         size = self.administration.key_batch
-        total = sum(act(marker.table, batch) for batch in marker.keys.batches(size))
-        # Hashes are no keys of anybody else. Plain numbers may be, where the target held other data.
-        if not marker.inserts or not (marker.hashed or marker.was_empty):
+        first, absent = marker.end + marker.inserted, 0
+        total = sum(act(marker.table, batch) for batch in replace(marker.keys, end=first).batches(size))
+        if not (marker.inserts and self.confirmed and (marker.hashed or marker.was_empty)):
             return total
-        first, absent = marker.end, 0
         while absent < MAX_GAP_KEYS:
             more = replace(marker.keys, first=first, end=first + min(size, MAX_GAP_KEYS))
             number = sum(act(marker.table, batch) for batch in more.batches(size))

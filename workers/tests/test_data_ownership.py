@@ -255,6 +255,40 @@ def test_only_one_of_two_sites_marks_an_empty_target(server, race):
             assert data.administration.drop_empty_table("usertable")
 
 
+@pytest.mark.parametrize("hashed", [True, False], ids=["hashed keys", "ordered keys"])
+def test_records_of_others_behind_inserted_ones_are_not_deleted(server, hashed):
+    """Somebody writes keys that YCSB, too, would insert next, where a workload has inserted 50 records."""
+    keys = KeyRange(first=0, end=RECORDS, hashed=hashed, zeropadding=1)
+    data = target(server, keys=keys)
+    load(server, data)
+    data.prepare_writes(inserts=True)
+    inserted, theirs = (replace(keys, first=RECORDS + first, end=RECORDS + end) for first, end in ((0, 50), (50, 70)))
+    write(server, next(iter(inserted.batches(50))))
+    data.note_inserts(50)
+    write(server, next(iter(theirs.batches(20))))
+    with pytest.raises(DataNotOwned, match="holds 20 records beside the data set"):
+        data.prepare_load()
+    assert data.administration.size("usertable") == RECORDS + 70
+
+    # Nobody counted what a killed run inserted: without a confirmation none of it is deleted.
+    data.prepare_writes(inserts=True)
+    with pytest.raises(DataNotOwned, match="holds 20 records beside the data set"):
+        data.prepare_load()
+    assert data.administration.size("usertable") == RECORDS + 70
+    replace(data, confirmed=True).prepare_load()
+    assert data.administration.size("usertable") == 0
+
+
+def test_inserted_records_are_deleted_with_the_data_set(server):
+    data = target(server)
+    load(server, data)
+    data.prepare_writes(inserts=True)
+    write(server, next(iter(replace(data.keys, first=RECORDS, end=RECORDS + 50).batches(50))))
+    data.note_inserts(60)
+    assert data.prepare_load() == ""
+    assert data.administration.size("usertable") == 0
+
+
 def test_ordered_keys_beyond_the_data_set_are_not_deleted(server):
     """An application whose keys follow those of the data set, in a target that was confirmed."""
     ordered = KeyRange(first=0, end=10, hashed=False, zeropadding=1)

@@ -176,7 +176,8 @@ def test_load_of_a_retried_run_keeps_its_place(matrix):
 def test_row_of_another_release_stops_no_other_run():
     """A spec without what this release reads fails its own run, when its data set is looked for."""
     load = make_run(make_sweep(), phase="load", status="succeeded")
-    broken = make_run(make_sweep(matrix=load.matrix), status="queued", needs=load, spec={})
+    spec = {**load.spec, "database": {"name": "redis"}}
+    broken = make_run(make_sweep(matrix=load.matrix), status="queued", needs=load, spec=spec)
     healthy = make_run(make_sweep(), status="queued")
     assert healthy.pk in tick()
     broken.refresh_from_db()

@@ -93,3 +93,20 @@ def test_second_host_is_refused(operator, monkeypatch):
 def test_machine_without_host_is_taken_over():
     make_load_generator(name="lab-1", machine=make_machine(host_key=None))
     register()
+
+
+def test_generator_without_java_is_quarantined_until_it_has_one(settings, tmp_path, monkeypatch):
+    """A client that cannot be started quarantines its generator; the generator itself tells when one can be."""
+    generator = make_load_generator(name="lab-1")
+    quarantine(generator, state="failed", reason="client_not_started", reason_detail="There is no java on the PATH.")
+    assert "could not be started: There is no java" in generator.quarantine_reason
+    settings.WORK_DIR = tmp_path / "work"
+    bindings = ["redis", "postgresql"]
+    assert presence.start_problem(bindings) == ""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert "no bin/java in it" in presence.start_problem(bindings)
+    monkeypatch.delenv("JAVA_HOME")
+    assert "There is no binding" in presence.start_problem(["redis", "gone"])
+    settings.WORK_DIR = tmp_path / "file"
+    settings.WORK_DIR.touch()
+    assert "exists" in presence.start_problem(bindings)
