@@ -1,7 +1,8 @@
 """Times the queue in a process of its own: `python -m benchsite.bench.queue_times`, with BENCHSITE_VAR set.
 
 It starts the private servers of that folder, fills the queue, and prints what it measured as one line of JSON, after
-lines that say how far it is. Specs are minimal: the scheduler and these pages do not read them.
+lines that say how far it is. Each matrix has a load that succeeded and a stopped server that holds its data set. Of
+specs there is only what the scheduler reads.
 """
 
 import json
@@ -32,8 +33,19 @@ from benchsite.places import places  # noqa: E402
 from benchsite.teams.models import Membership, Role, Team, User  # noqa: E402
 from runs import lifecycle  # noqa: E402
 from runs.generators import generator_key  # noqa: E402
-from runs.models import Cluster, Conductor, LoadGenerator, Machine, Matrix, Node, Run, Sweep  # noqa: E402
-from runs.models.run import Status  # noqa: E402
+from runs.models import (  # noqa: E402
+    Cluster,
+    Conductor,
+    Database,
+    Deployment,
+    LoadGenerator,
+    Machine,
+    Matrix,
+    Node,
+    Run,
+    Sweep,
+)
+from runs.models.run import Phase, Stage, Status  # noqa: E402
 from workers import scheduling  # noqa: E402
 from workers.models import Lease  # noqa: E402
 
@@ -42,6 +54,7 @@ GENERATORS_PER_CLUSTER: Final = 3
 TEAMS: Final = 10
 CANCELLED_RUNS: Final = 5_000
 ROUNDS: Final = 7
+FINGERPRINT: Final = "of the data set"
 
 
 def say(text: str) -> None:
@@ -60,6 +73,7 @@ def make_equipment() -> list[tuple[Team, Cluster, list[LoadGenerator]]]:
         machines = Machine.objects.bulk_create(Machine(name=name, host_key=name) for name in names)
         cluster = Cluster.objects.create(team=teams[number % TEAMS], name=f"cluster {number}", provisioner="external")
         Node.objects.create(cluster=cluster, machine=machines[0])
+        Database.objects.create(team=cluster.team, cluster=cluster, name=cluster.name, system="redis")
         generators = LoadGenerator.objects.bulk_create(
             LoadGenerator(name=machine.name, machine=machine) for machine in machines[1:]
         )
@@ -79,15 +93,26 @@ def fill(equipment: list[tuple[Team, Cluster, list[LoadGenerator]]], runs: int) 
 def queue_matrix(team: Team, cluster: Cluster, generators: list[LoadGenerator], name: str, count: int) -> Matrix:
     matrix = Matrix.objects.create(team=team, name=name, submitted_at=timezone.now())
     sweep = Sweep.objects.create(team=team, matrix=matrix, name=name, system="redis", mode="always", purpose="demo")
-    key = generator_key(generator.pk for generator in generators)
+    database = cluster.databases.get()
+    Deployment.objects.create(
+        cluster=cluster, database=database, matrix=matrix, mode="always", state="down", fingerprint=FINGERPRINT
+    )
+    fields = {
+        "team": team, "sweep": sweep, "matrix": matrix, "cluster": cluster, "system": "redis", "mode": "always",
+        "workload_name": "A", "purpose": "demo", "expected_s": 240, "created_at": timezone.now(),
+        "generator_key": generator_key(generator.pk for generator in generators),
+        "spec": {"database": {"id": str(database.pk)}, "dataset": {"fingerprint": FINGERPRINT}},
+    }  # fmt: skip
+    load = Run(phase=Phase.LOAD, name=f"{name} load", status=Status.SUCCEEDED, finished_at=timezone.now(), **fields)
     runs = Run.objects.bulk_create(
-        Run(
-            team=team, sweep=sweep, matrix=matrix, cluster=cluster, name=f"{name} {number}", spec={}, system="redis",
-            mode="always", workload_name="A", purpose="demo", threads=number + 1, position=number, expected_s=240,
-            generator_key=key,
-        )
-        for number in range(count)
-    )  # fmt: skip
+        [
+            load,
+            *(
+                Run(name=f"{name} {number}", threads=number + 1, position=number, needs=load, **fields)
+                for number in range(1, count + 1)
+            ),
+        ]
+    )
     through = Run.load_generators.through
     through.objects.bulk_create(
         through(run_id=run.pk, loadgenerator_id=generator.pk) for run in runs for generator in generators
@@ -131,6 +156,28 @@ def free(clusters: int) -> None:
     Conductor.objects.update(last_seen_at=Now())
 
 
+def lose_data() -> None:
+    """All clusters are free, and their servers were killed."""
+    free(CLUSTERS)
+    Deployment.objects.update(fingerprint="")
+
+
+def judge_loads() -> None:
+    """The loads that were made again are dispatched, and judged: their clusters are free, their data not yet there."""
+    free(0)
+    for run_id in scheduling.tick():
+        claimed = lifecycle.claim_first(Run.objects.filter(pk=run_id), "bench")
+        check(claimed is not None, "A load could not be claimed.")
+        lifecycle.note(*claimed, stage=Stage.JUDGING)  # type: ignore[misc]
+    scheduling.release(Lease.objects.values_list("run_id", flat=True))
+
+
+def finish_loads() -> None:
+    Deployment.objects.update(fingerprint=FINGERPRINT)
+    for run_id, claim in Run.objects.filter(stage=Stage.JUDGING).values_list("pk", "claim"):
+        lifecycle.finish(run_id, claim, Status.SUCCEEDED)
+
+
 def check(condition: bool, message: str) -> None:
     if not condition:
         raise SystemExit(message)
@@ -143,6 +190,14 @@ def measure(runs: int) -> list[list[object]]:
     rows = [[runs, "decision, one cluster free", *timed(scheduling.tick, lambda: free(1)), 0.05, "CPU"]]
     rows += [[runs, "decision, no cluster free", *timed(scheduling.tick, lambda: None), 0.05, "CPU"]]
     rows += [[runs, "100 clusters filled", *fill_all, 5.0, "clock"]]
+    lost = timed(scheduling.tick, lose_data, rounds=1)
+    rows += [[runs, "100 clusters, data lost", *lost, 5.0, "clock"]]
+    judge_loads()
+    judged = Run.objects.filter(stage=Stage.JUDGING).count()
+    check(judged == CLUSTERS, f"Of {CLUSTERS} clusters {judged} load again.")
+    beside = timed(scheduling.tick, lambda: free(0), rounds=1)
+    rows += [[runs, "100 clusters, loads being judged", *beside, 5.0, "clock"]]
+    finish_loads()
     client = Client()
     client.force_login(User.objects.get(username="bench"))
     matrix = Matrix.objects.filter(team__slug="team-0", runs__status=Status.QUEUED).latest("created_at")
@@ -178,7 +233,7 @@ def main(sizes: list[int]) -> None:
         for runs in sizes:
             queued = Run.objects.filter(status=Status.QUEUED).count()
             say(f"Queueing {runs - queued:,} more runs ...")
-            fill(equipment, runs - queued + CLUSTERS * 4)
+            fill(equipment, runs - queued + CLUSTERS * 12)
             measured = [*measure(runs), measure_cancelling(equipment, runs)]
             for row in measured:
                 say("  ".join(map(str, row)))
