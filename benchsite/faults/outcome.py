@@ -41,7 +41,7 @@ class Outcome:
 def chains(runs: Iterable[Run]) -> list[list[Run]]:
     """The runs of a matrix by cell: a run as it was submitted, followed by those that repeat it."""
     chain_of: dict[object, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: run.position):
+    for run in sorted(runs, key=lambda run: run.pk):  # In the order in which they were made.
         chain = chain_of.get(run.rerun_of_id, [])
         chain.append(run)
         chain_of[run.pk] = chain
@@ -117,9 +117,10 @@ def repeated_events(events: list[RunEvent]) -> list[str]:
 
 
 def unfinished_work(matrix: Matrix) -> list[str]:
-    """Runs, client runs and leases that have not ended."""
+    """Runs, client runs and leases that have not ended, and runs whose late output nobody has looked at yet."""
     runs = Run.objects.filter(matrix=matrix)
     stuck = [f"{run.name}: {run.status} {run.stage}" for run in runs.exclude(status__in=Status.terminal())]
+    stuck += [f"{run.name}: late output" for run in runs.filter(late_output_at__isnull=False)]
     states = [ClientRun.State.FINISHED, ClientRun.State.FAILED]
     clients = ClientRun.objects.filter(run__matrix=matrix).exclude(state__in=states).select_related("run")
     stuck += [f"{client}: {client.state}" for client in clients]

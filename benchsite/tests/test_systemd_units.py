@@ -101,7 +101,11 @@ def test_each_unit_is_restarted_and_has_its_settings(path):
 
 def test_processes_under_a_guardian_are_not_hindered():
     service = read_unit(COMMON)["Service"]
-    assert service["KillMode"] == "mixed"
+    modes = {path.name.partition(".")[0]: read_unit(path)["Service"].get("KillMode") for path in SERVICES}
+    for part in ("web", "scheduler", "conductor"):
+        assert modes[f"benchsite-{part}"] == "mixed"
+    # A worker that is told to stop alone waits for its clients, and is killed.
+    assert modes["benchsite-generator@"] == "control-group"
     assert service["OOMPolicy"] == "continue"
     # A JVM compiles; facts are read from /proc; shared memory belongs to servers of another unit with the same account.
     assert not {"MemoryDenyWriteExecute", "ProcSubset", "PrivateUsers", "RemoveIPC", "PrivateNetwork"} & set(service)
