@@ -1,6 +1,6 @@
 """Ceilings and knees in whole sentences, with the rule that made them. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from benchsite import formatting
 from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, NON_MONOTONE, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder
@@ -196,7 +196,13 @@ def ceiling_notes(found: Ceiling | None) -> list[str]:
     return notes
 
 
-def knee_sentence(found: Knee | None) -> str:
+def ceiling_label(ceilings: Iterable[Ceiling]) -> str:
+    """What the mark of a ceiling means in the legend of these: of single runs nothing confirms one."""
+    labels = {"ceiling" if found.is_estimate or found.bracket else MEASURED_ONCE for found in ceilings}
+    return " or ".join(sorted(labels))
+
+
+def knee_sentence(found: Knee | None, ceiling: Ceiling | None) -> str:
     """Where latency begins to rise faster than throughput."""
     if found is None:
         return ""
@@ -206,9 +212,10 @@ def knee_sentence(found: Knee | None) -> str:
     where = f"{formatting.throughput(found.throughput_ops_s)} at {load}"
     if not found.reached:
         return f"No knee within the ladder: {found.reason}."
+    top = f"the {ceiling_label([ceiling])}" if ceiling else "the ceiling"
     return (
-        f"The knee is at {where}: {formatting.percent(found.share_of_ceiling)} of the ceiling, for "
-        f"{formatting.significant(found.latency_growth, 2)} times the mean latency of the first rung."
+        f"The knee is at {where}: {formatting.percent(found.share_of_ceiling)} of {top}. The mean latency is "
+        f"{formatting.significant(found.latency_growth, 2)} times that of the first rung."
     )
 
 

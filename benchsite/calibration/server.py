@@ -14,9 +14,10 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from benchsite.faults.forwarder import copy
+
 HOST: Final = "127.0.0.1"
 RECORD_COMMANDS: Final = frozenset({b"HSET", b"HMSET", b"HGETALL", b"HMGET", b"HGET"})
-CHUNK: Final = 65_536
 # As many as there are threads, so that those that arrive together below the capacity do not wait for each other.
 BUCKET: Final = 32
 
@@ -35,7 +36,7 @@ class TokenBucketServer:
 
     async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         redis_reader, redis_writer = await asyncio.open_unix_connection(str(self._socket))
-        answers = asyncio.create_task(_copy(redis_reader, writer))
+        answers = asyncio.create_task(copy(redis_reader, writer))
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 name, command = await _read_command(reader)
@@ -65,14 +66,6 @@ async def _read_command(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
         name = name if number else text[:-2].upper()
         lines += [size, text]
     return name, b"".join(lines)
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(ConnectionError):
-        while data := await reader.read(CHUNK):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
 
 
 if __name__ == "__main__":

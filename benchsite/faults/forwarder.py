@@ -20,13 +20,14 @@ async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ta
         )  # fmt: skip
         target_reader, target_writer = await opening
         try:
-            await asyncio.gather(_copy(reader, target_writer), _copy(target_reader, writer))
+            await asyncio.gather(copy(reader, target_writer), copy(target_reader, writer))
         finally:
             target_writer.close()
     writer.close()
 
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """All bytes of one direction until its end; the writer is closed."""
     with contextlib.suppress(OSError):
         while chunk := await reader.read(CHUNK):
             writer.write(chunk)

@@ -31,14 +31,14 @@ def verdict(word, *metrics):
 
 
 class Stand(ThreadingHTTPServer):
-    """Answers what it was told to, one after the other, and remembers what it was asked."""
+    """Answers its requests with the given answers in order, and keeps the requests."""
 
     daemon_threads = False  # `end` waits for them: none outlives its test.
 
     def __init__(self, *answers) -> None:
         super().__init__(("127.0.0.1", 0), Answers)
         self.answers = list(answers)
-        self.asked: list[object] = []
+        self.requests: list[object] = []
         self.thread = threading.Thread(target=self.serve_forever, args=(0.02,))
         self.thread.start()
 
@@ -57,9 +57,9 @@ class Answers(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.server.asked.append((self.command, self.path, dict(self.headers), body))
-        status, said, more = (*self.server.answers.pop(0), {})[:3]
-        text = json.dumps(said).encode()
+        self.server.requests.append((self.command, self.path, dict(self.headers), body))
+        status, answer, more = (*self.server.answers.pop(0), {})[:3]
+        text = json.dumps(answer).encode()
         self.send_response(status)
         for name, value in {"Content-Length": str(len(text)), **more}.items():
             self.send_header(name, value)
@@ -92,7 +92,7 @@ def run_client(tmp_path):
             )
         finally:
             site.end()
-        return ended.returncode, ended.stdout + ended.stderr, site.asked
+        return ended.returncode, ended.stdout + ended.stderr, site.requests
 
     return ran
 
@@ -110,42 +110,42 @@ def test_it_ends_as_the_verdict_says(run_client, word, options, code):
 
 def test_it_asks_a_busy_site_again_with_the_same_key_and_the_same_body(run_client):
     busy = (503, {"type": "/problems/overloaded", "detail": "busy"}, {"Retry-After": "1"})
-    code, said, asked = run_client((429, {}, {"Retry-After": "0"}), busy, STORED, (200, verdict("pass")))
-    assert code == 0 and "again in" in said
-    keys = {headers["Idempotency-Key"] for method, _, headers, _ in asked if method == "POST"}
-    assert len(keys) == 1 and [method for method, *_ in asked] == ["POST"] * 3 + ["GET"]
-    sizes = {len(body) for method, _, _, body in asked if method == "POST"}
-    assert len(sizes) == 1 and b'filename="run-1.txt"' in asked[0][3]
+    exit_code, output, requests = run_client((429, {}, {"Retry-After": "0"}), busy, STORED, (200, verdict("pass")))
+    assert exit_code == 0 and "again in" in output
+    keys = {headers["Idempotency-Key"] for method, _, headers, _ in requests if method == "POST"}
+    assert len(keys) == 1 and [method for method, *_ in requests] == ["POST"] * 3 + ["GET"]
+    sizes = {len(body) for method, _, _, body in requests if method == "POST"}
+    assert len(sizes) == 1 and b'filename="run-1.txt"' in requests[0][3]
 
 
 def test_it_follows_a_large_upload_until_it_is_read(run_client):
     waiting = {"state": "reading", "url": "/api/v1/uploads/7", "runs": []}
-    code, _, asked = run_client((202, waiting), (200, waiting), (200, STORED[1]), (200, verdict("pass")))
-    assert code == 0 and [path for _, path, *_ in asked][1:3] == ["/api/v1/uploads/7"] * 2
+    exit_code, _, requests = run_client((202, waiting), (200, waiting), (200, STORED[1]), (200, verdict("pass")))
+    assert exit_code == 0 and [path for _, path, *_ in requests][1:3] == ["/api/v1/uploads/7"] * 2
     failed = {"state": "failed", "url": "/api/v1/uploads/7", "runs": [], "detail": "no YCSB output"}
-    code, said, _ = run_client((202, waiting), (200, failed))
-    assert code == 5 and "no YCSB output" in said
+    exit_code, output, _ = run_client((202, waiting), (200, failed))
+    assert exit_code == 5 and "no YCSB output" in output
 
 
 def test_the_token_is_sent_to_nobody_else_and_is_no_option(run_client):
-    code, _, asked = run_client((302, {}, {"Location": "http://127.0.0.1:1/elsewhere"}))
-    assert code == 3 and len(asked) == 1
+    exit_code, _, requests = run_client((302, {}, {"Location": "http://127.0.0.1:1/elsewhere"}))
+    assert exit_code == 3 and len(requests) == 1
     assert run_client(options=("--token", "bs_x"))[0] == 2
-    code, said, _ = run_client(env={"BENCHSITE_URL": "http://benchsite.example"})
-    assert code == 2 and "without TLS" in said
+    exit_code, output, _ = run_client(env={"BENCHSITE_URL": "http://benchsite.example"})
+    assert exit_code == 2 and "without TLS" in output
     assert run_client(env={"BENCHSITE_URL": "file:///etc/passwd"})[0] == 2
 
 
 def test_a_token_may_lie_in_a_file(run_client, tmp_path):
     (tmp_path / "token").write_text("bs_other\n")
-    code, _, asked = run_client(STORED, (200, verdict("pass")), options=("--token-file", "token"))
-    assert code == 0 and asked[0][2]["Authorization"] == "Bearer bs_other"
+    exit_code, _, requests = run_client(STORED, (200, verdict("pass")), options=("--token-file", "token"))
+    assert exit_code == 0 and requests[0][2]["Authorization"] == "Bearer bs_other"
 
 
 def test_what_it_prints_and_writes_holds_nothing_but_text(run_client, tmp_path):
     options = ("--summary", "s.md", "--junit", "j.xml", "--json", "o.json")
-    code, said, _ = run_client(STORED, (200, verdict("regression", METRIC)), options=options)
-    assert code == 1 and "\x1b" not in said
+    exit_code, output, _ = run_client(STORED, (200, verdict("regression", METRIC)), options=options)
+    assert exit_code == 1 and "\x1b" not in output
     assert "\\| &lt;b&gt;" in (tmp_path / "s.md").read_text() and "<b>" not in (tmp_path / "j.xml").read_text()
     import xml.etree.ElementTree as ET
 
@@ -161,10 +161,10 @@ def test_it_states_the_job_as_session_and_lists_flagged_manifests(run_client, tm
     }  # fmt: skip
     options = ("--manifest", "m.json", "--runner", "bench", "--flagged", "flagged.txt")
     flagged = {**verdict("inconclusive"), "flagged": True}
-    code, said, asked = run_client(STORED, (200, flagged), options=options, env=github)
-    assert code == 0 and "measure this test again in a new job" in said
+    exit_code, output, requests = run_client(STORED, (200, flagged), options=options, env=github)
+    assert exit_code == 0 and "measure this test again in a new job" in output
     assert (tmp_path / "flagged.txt").read_text() == "m.json\n"
-    assert b'"session": "github:o/r:7:confirm:2"' in asked[0][3] and b'"name": "bench"' in asked[0][3]
+    assert b'"session": "github:o/r:7:confirm:2"' in requests[0][3] and b'"name": "bench"' in requests[0][3]
     run_client(STORED, (200, verdict("pass")), options=options, env=github)
     assert (tmp_path / "flagged.txt").read_text() == "m.json\n"
 
@@ -172,8 +172,8 @@ def test_it_states_the_job_as_session_and_lists_flagged_manifests(run_client, tm
 def test_a_refusal_says_every_fault(run_client):
     fault = {"pointer": "#/manifest/mode", "detail": "“allways” is no mode."}
     refusal = {"type": "/problems/validation-error", "detail": "Not valid.", "errors": [fault]}
-    code, said, _ = run_client((400, refusal))
-    assert code == 2 and "#/manifest/mode: “allways” is no mode." in said
+    exit_code, output, _ = run_client((400, refusal))
+    assert exit_code == 2 and "#/manifest/mode: “allways” is no mode." in output
 
 
 def test_files_of_one_name_keep_their_folders(run_client, tmp_path):
@@ -181,8 +181,8 @@ def test_files_of_one_name_keep_their_folders(run_client, tmp_path):
         (tmp_path / client).mkdir()
         (tmp_path / client / "out.txt").write_text("x")
     names = ("client-1/out.txt", "client-2/out.txt")
-    _, _, asked = run_client(STORED, (200, verdict("pass")), files=names)
-    assert all(f'filename="{name}"'.encode() in asked[0][3] for name in names)
+    _, _, requests = run_client(STORED, (200, verdict("pass")), files=names)
+    assert all(f'filename="{name}"'.encode() in requests[0][3] for name in names)
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.12", "3.13"])

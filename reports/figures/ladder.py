@@ -9,6 +9,7 @@ from reports.figures import points as marks
 from reports.figures.ends import MOST_LABELS, End, label_ends
 from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, rounded
 from reports.figures.theme import Look, looks
+from reports.words import ceiling_label
 
 
 def ladder_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
@@ -92,7 +93,8 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
         found.append(marks.hollow(look, x=loads, y=ys, hover=texts))
     for point in () if curve.progress.going else curve.ceiling_points:
         x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.median)
-        found.append(marks.ring(look, "circle-open", "ceiling", x=x, y=y))
+        assert curve.ceiling is not None  # It has points.
+        found.append(marks.ring(look, "circle-open", ceiling_label([curve.ceiling]), x=x, y=y))
     return found
 
 
@@ -115,6 +117,6 @@ def _target_line(rungs: Sequence[int], frame: Frame, targets: bool) -> list[Trac
 
 def _keys(drawn: Sequence[Curve], frame: Frame) -> list[Trace]:
     found = []
-    if any(curve.ceiling and not curve.progress.going for curve in drawn):
-        found.append(marks.key(frame, "circle-open", "ceiling"))
+    if ceilings := [curve.ceiling for curve in drawn if curve.ceiling and not curve.progress.going]:
+        found.append(marks.key(frame, "circle-open", ceiling_label(ceilings)))
     return found + marks.standing_keys([point for curve in drawn for point in curve.points], frame)

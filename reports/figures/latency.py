@@ -1,7 +1,7 @@
 """Latency against throughput: one curve per sweep, along its load ladder."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from reports.figures.latency_points import Choice, DrawnCurve, drawn_curves, hov
 from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped
 from reports.figures.overlay import Published, drawn_with_latency, published_points
 from reports.figures.theme import looks
+from reports.words import ceiling_label
 
 __all__ = ["KIND_SAYS", "SCALES", "Choice", "coordinate", "latency_figure"]
 
@@ -154,10 +155,14 @@ def _marks_of(one: DrawnCurve, point: Point) -> dict[str, str]:
     threads, ops_s = point.threads, point.throughput_ops_s.median
     found = {}
     if any(point is other for other in one.curve.ceiling_points):
-        found["ceiling"] = "circle-open"
+        found[_label_of([one])] = "circle-open"
     if knee and knee.reached and (threads, ops_s) == (knee.threads, knee.throughput_ops_s):
         found["knee"] = "diamond-open"
     return found
+
+
+def _label_of(drawn: Iterable[DrawnCurve]) -> str:
+    return ceiling_label([one.curve.ceiling for one in drawn if one.curve.ceiling])
 
 
 def _cut_texts(data: Sequence[Trace], layout: Layout) -> None:
@@ -175,7 +180,7 @@ def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], choice: Cho
             key = marks.key(frame, "circle", escaped(f"{dash}: {operation}"))
             found.append({**key, "mode": "lines", "line": {"color": frame.theme.muted, "width": 2, "dash": dash}})
     if any(one.counted for one in ringed):
-        found.append(marks.key(frame, "circle-open", "ceiling"))
+        found.append(marks.key(frame, "circle-open", _label_of(ringed)))
     if any(one.curve.knee and one.curve.knee.reached for one in ringed):
         found.append(marks.key(frame, "diamond-open", "knee"))
     return found + marks.standing_keys([d.point for one in drawn for d in (*one.counted, *one.hollow)], frame)

@@ -83,11 +83,12 @@ def test_the_ladder_in_words():
 
 
 def test_the_knee_in_words():
-    assert knee_sentence(curve().knee).startswith("The knee is at 3.30k")
+    sentence = knee_sentence(curve().knee, curve().ceiling)
+    assert sentence.startswith("The knee is at 3.30k") and "of the highest measured. The mean latency is" in sentence
     assert "No knee within the ladder: 2 of at least 4 rungs" in knee_sentence(
-        curve(points=[point(2, 1.0), point(4, 2.0)]).knee
+        curve(points=[point(2, 1.0), point(4, 2.0)]).knee, None
     )
-    assert knee_sentence(None) == ""
+    assert knee_sentence(None, None) == ""
 
 
 def test_progress_in_words():

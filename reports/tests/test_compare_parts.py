@@ -87,7 +87,7 @@ def test_the_line_stands_at_a_load_that_every_side_reaches(client_in, team):
 def test_the_moved_line_is_kept_by_every_form(client_in, team):
     study(team)
     html = page(client_in, "?load=2500&within=2&mode=always&mode=off")
-    assert "At equal load: " in html and "the line that you moved" in html
+    assert "At equal load: " in html and "custom load" in html
     # The form of the menus carries the line along, and the form of the line the menus.
     assert html.count('<input type="hidden" name="load" value="2500">') == 1
     assert html.count('<input type="hidden" name="mode" value="always">') == 2
@@ -199,11 +199,11 @@ def test_queries_do_not_grow_with_the_sweeps(client_in, team):
 def test_sides_are_compared_with_a_baseline_that_can_be_pinned(client_in, team):
     matrix = study(team, modes=("off", "always"))
     html = page(client_in)
-    assert "the strongest promise here" in html and "1 run each: no interval" in html
+    assert "reference: the most durable mode" in html and "1 run each: no interval" in html
     weak = matrix.sweeps.get(mode="off")
-    pin = next(href for href in links(html, "make baseline") if str(weak.pk) in href)
+    pin = next(href for href in links(html, "set as reference") if str(weak.pk) in href)
     html = client_in.get(pin).content.decode()
-    assert f"Against {weak.database.name} · off" in html and "the baseline that you pinned" in html
+    assert f"Against {weak.database.name} · off" in html and "the reference that you set" in html
 
 
 def test_mixed_workloads_have_no_verdict_unless_asked_for(client_in, team):

@@ -128,7 +128,7 @@ def test_rungs_on_which_nothing_was_done_are_no_error():
 
 def test_the_knee_of_a_ladder_of_targets_in_words():
     points = [point(8, x, target_ops_s=int(x), operations=(operation("READ", us),)) for x, us in ((1000.0, 100.0), (2000.0, 110.0), (3000.0, 130.0), (4000.0, 900.0))]  # fmt: skip  # noqa: E501
-    assert "at a target of 3.00k" in plain(knee_sentence(curve(points=points).knee))
+    assert "at a target of 3.00k" in plain(knee_sentence(curve(points=points).knee, None))
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def sentences_of(curve: Curve, ladder: LadderPage, floor: SessionSpread | None) 
         variation_sentence(curve, floor),
         *ceiling_notes(curve.ceiling),
         effect_sentence(curve),
-        knee_sentence(curve.knee),
+        knee_sentence(curve.knee, curve.ceiling),
         ladder.confidence,
         ladder.next_step,
         progress_sentence(curve),

@@ -243,7 +243,7 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
     if shared:
         yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
     if len(plan.rungs) < 4 and runs:
-        yield f"A ladder of {len(plan.rungs)} rungs shows no knee: four or more do."
+        yield f"A ladder of {len(plan.rungs)} rung{'s' if len(plan.rungs) > 1 else ''} shows no knee: use four or more."
     if runs:
         yield from _mode_conflicts(plan)
     acks = {load_catalog().system(e.database.system).mode(e.mode).durability.ack for e in plan.entries if runs}

@@ -14,12 +14,23 @@ import numpy as np
 
 from benchsite.formatting import exact
 from runs.measures.omission import throttled_thread
-from runs.validity import ClientFacts, OperationFacts, OverTime, RunFacts, judge_ladder, judge_run, profile
+from runs.validity import (
+    ClientFacts,
+    ClusterFacts,
+    OperationFacts,
+    OverTime,
+    RunFacts,
+    judge_ladder,
+    judge_run,
+    profile,
+)
+from runs.validity.environment import KEY_BYTES
 from runs.ycsb.copies import find_copies, numbers_of
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Floats
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadRun
+from runs.ycsb.symptoms import describe, find_symptoms
 
 Random = np.random.Generator
 MadeUpLadder = list[tuple[str, list[float]]]  # what each rung asked for, and the throughput of its repeats
@@ -205,6 +216,63 @@ def _with_changes(random: Random, run: ReadRun, digits: int) -> ReadRun:
     return replace(run, operations=operations)
 
 
+def _stating(random: Random, is_alike: bool) -> RunFacts:
+    """Two clients whose command lines state some of a workload's properties, numbers written in different ways; where
+    they are not alike, both state the one in which they differ.
+    """
+    zipfian = {"requestdistribution": "zipfian"}
+    workload = {"recordcount": "1000000", "fieldlength": "100", "readproportion": "0.5", **zipfian}
+    written = {
+        "recordcount": "1000000.0",
+        "fieldlength": "1e2",
+        "readproportion": "0.50",
+        "requestdistribution": "Zipfian",
+    }
+    other = {"recordcount": "100000", "fieldlength": "1000", "readproportion": "0.95", "requestdistribution": "uniform"}
+    names = list(workload)
+    wrong = names[int(random.integers(len(names)))]
+    first = {name: workload[name] for name in names if name == wrong or random.random() < 0.8}
+    second = {name: written[name] for name in names if name == wrong or random.random() < 0.8}
+    if not is_alike:
+        second[wrong] = other[wrong]
+    clients = tuple(ClientFacts(i, evidence=ClientEvidence(properties=each)) for i, each in enumerate((first, second)))
+    return _run(clients=clients, clients_expected=2)
+
+
+HEALTHY_LINES: Final = (
+    'SLF4J: Failed to load class "org.slf4j.impl.StaticLoggerBinder".',
+    "OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were deprecated in JDK 13.",
+    "DBWrapper: report latency for each error is false and specific error codes to track for latency are: []",
+    "INFO: Cluster created with settings {hosts=[db:27017], serverSelectionTimeout='30000 ms', maxWaitQueueSize=500}",
+    "Initializing generator...",
+)
+EXCEPTION_LINES: Final = (
+    "com.mongodb.MongoTimeoutException: Timed out after 30000 ms while waiting for a server",
+    "java.net.SocketTimeoutException: Read timed out",
+    'Exception in thread "Thread-4" java.lang.NullPointerException',
+    "Error inserting, not retrying any more. number of attempts: 1Insertion Retry Limit: 0",
+    "redis.clients.jedis.exceptions.JedisConnectionException: Unexpected end of stream.",
+)
+
+
+def _writing(random: Random, exceptions: int) -> RunFacts:
+    """A client of 60 s with its status lines on standard error, and so many lines of exceptions between them."""
+    lines = [f"2026-01-01 00:00:{i:02d}:000 {i} sec: {1000 * i} operations; 1000 current ops/sec;" for i in range(60)]
+    lines += [HEALTHY_LINES[i] for i in random.permutation(len(HEALTHY_LINES))[:3]]
+    lines += [EXCEPTION_LINES[i] for i in random.integers(0, len(EXCEPTION_LINES), exceptions)]
+    messages = [describe([symptom]) for symptom in find_symptoms([lines[i] for i in random.permutation(len(lines))])]
+    return _run(clients=(ClientFacts(0, evidence=ClientEvidence(has_messages=True, messages=messages)),))
+
+
+def _sized(random: Random, low_mib: float, high_mib: float) -> RunFacts:
+    """Records of 100 B to 10 kB on 1 to 5 nodes, with as many copies as nodes, of a size between these."""
+    record_bytes = float(random.uniform(100, 10_000))
+    recordcount = int(random.uniform(low_mib, high_mib) * 2**20 / (record_bytes + KEY_BYTES))
+    nodes = int(random.integers(1, 6))
+    cluster = ClusterFacts(nodes=nodes, replication_factor=nodes)
+    return _run(recordcount=recordcount, record_bytes=record_bytes, cluster=cluster)
+
+
 def _threads(random: Random, stated: int) -> RunFacts:
     """Eight threads in a closed loop, 60 s of service times of 200 ms on average, said to be of `stated` threads."""
     service = random.exponential(200_000.0, (8, 600))
@@ -267,8 +335,14 @@ CASES: Final[tuple[Case, ...]] = (
     Case("V13", "nothing for 2 s", False, 0.99, lambda random: _counted(random, 1000.0, 2)),
     Case("V15", "4 equal clients, 5,000 operations each", True, 0.01, lambda random: _clients(random, 1.0)),
     Case("V15", "one of 4 clients at 70 %", False, 0.99, lambda random: _clients(random, 0.70)),
+    *_ladders(),
     Case("V27", "2 clients at one target, 60,000 operations each", True, 0.001, lambda random: _copied(random, -1)),
     Case("V27", "one client twice, 1 digit changed", False, 0.999, lambda random: _copied(random, 1)),
     Case("V27", "one client twice, 4 digits changed", False, 0.95, lambda random: _copied(random, 4)),
-    *_ladders(),
+    Case("V28", "2 clients, one workload in other writing", True, 0.001, lambda random: _stating(random, True)),
+    Case("V28", "2 clients, another value of one property", False, 0.999, lambda random: _stating(random, False)),
+    Case("V29", "status lines and usual warnings", True, 0.001, lambda random: _writing(random, 0)),
+    Case("V29", "one exception between them", False, 0.999, lambda random: _writing(random, 1)),
+    Case("V30", "70 MiB to 64 GiB on each node", True, 0.001, lambda random: _sized(random, 70, 65_536)),
+    Case("V30", "1 to 63 MiB on each node", False, 0.999, lambda random: _sized(random, 1, 63)),
 )

@@ -64,10 +64,12 @@ def study_name(matrix: Matrix) -> str:
 @role_required(Role.RUNNER)
 def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     found = owned_or_404(Matrix.objects.all(), request, pk)
-    asked = lifecycle.request_cancel_matrix(found, user_of(request))
+    cancelled = lifecycle.request_cancel_matrix(found, user_of(request))
     messages.info(
         request,
-        f"{asked} runs of “{found.name}” are cancelled or asked to stop." if asked else "Nothing was left to cancel.",
+        f"{cancelled} runs of “{found.name}” are cancelled or cancelling."
+        if cancelled
+        else "Nothing was left to cancel.",
     )
     return redirect("matrix", pk=pk)
 

@@ -18,11 +18,16 @@ from runs.data_confirmations import confirm, target_rows
 from runs.models import Cluster, Deployment, Run
 from runs.models.run import Phase, Reason, Status
 from runs.tests.factories import make_database, make_user
+from runs.validity import facts_of, judge_run, profile
 from runs.ycsb.keys import KeyRange
+from runs.ycsb.merge import merge
+from runs.ycsb.properties import check_workload
+from runs.ycsb.tests.samples import client
 from workers.data_sets import deployments_of_target, target_of
-from workers.provision import ProcessProvisioner, Server, Wanted
+from workers.provision import ExternalProvisioner, ProcessProvisioner, Server, Wanted
 from workers.provision.administration.redis import MARKER_KEY
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, Marker
+from workers.standing import Standing
 from workers.tests.conducting import conduct_run
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS, external_run
@@ -143,6 +148,22 @@ def test_run_over_existing_data_fails_before_it_writes(redis_server):
     conduct_run(run.pk)
     run.refresh_from_db()
     assert (run.status, run.reason) == (Status.FAILED, Reason.DATA_NOT_OWNED)
+
+
+@pytest.mark.parametrize(("missing", "severity"), [(0, "pass"), (7, "reject")])
+def test_rows_of_existing_data_are_counted_for_v19(server, missing, severity):
+    """Those with the workload's own keys, whatever else the server holds; no load has counted them."""
+    run = external_run(server, phase=Phase.MEASURE, load_policy="existing", recordcount=str(RECORDS))
+    (keys,) = target_of(run, server).keys.batches(RECORDS)
+    write(server, [*keys[missing:], *(f"orders:{number}" for number in range(20))])
+    provisioner = ExternalProvisioner(server.wanted, allowed_networks=NETWORKS)
+    rows = Standing(deployment_of(run), provisioner, server, fresh=False).rows_after(run)
+    assert rows == RECORDS - missing
+    merged = merge([client("two_clients/0", 0)], warmup_s=0)
+    workload = check_workload(run.spec["workload"]["properties"])
+    facts = facts_of(merged, threads=2, workload=workload, rows_loaded=rows)
+    findings = judge_run(facts, profile("measured"))
+    assert [finding.severity for finding in findings if finding.check_id == "V19"] == [severity]
 
 
 def test_data_set_that_others_replaced_is_loaded_again(redis_server):
