@@ -232,6 +232,7 @@ class Setup:
     cluster_machines: tuple[MachineFacts, ...] = ()
     generators: tuple[str, ...] = ()
     generator_machines: tuple[MachineFacts, ...] = ()
+    separates_cpus: bool = False  # servers and clients on one machine used different cores
     client_on_database_host: bool | None = None  # as the uploader stated it
     nodes: int | None = None  # of the cluster
     price_per_hour: float | None = None  # US$ for all nodes of the cluster; None where one of them states none

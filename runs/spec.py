@@ -70,6 +70,7 @@ class ClusterSpec(TypedDict):
     name: str
     provisioner: str
     machines: list[MachineSpec]
+    separates_cpus: NotRequired[bool]  # its servers and clients on one machine use different CPUs
 
 
 class GeneratorSpec(TypedDict):
@@ -125,3 +126,4 @@ class ClientOrder(TypedDict):
     deadline_s: int
     properties: dict[str, str]  # the whole property file
     samples_host: NotRequired[bool]  # this client samples the host that it runs on
+    cpus: NotRequired[list[int]]  # that it may use; empty: all

@@ -107,6 +107,7 @@ class Client:
             registry=settings.GUARDED_DIR,
             label=f"ycsb {self.label}",
             cwd=self.folder.path,
+            cpus=self.order.get("cpus", ()),
             stdin=True,
             stdout_path=self.folder.path / "stdout.txt",
             stderr_path=self.folder.path / "stderr.txt",

@@ -196,6 +196,8 @@ class Conductor:
         self._evidence(server_version=self.standing.server_version)
         if self.standing.container:
             self._evidence(container=self.standing.container)
+        if self.standing.cpus:
+            self._evidence(cpus=self.standing.cpus)
 
     def _verify(self, when: str) -> None:
         """Store what the server says of its mode, then fail the run if that is not what the plan says."""
@@ -255,7 +257,12 @@ class Conductor:
             return  # An earlier attempt was committed although its answer was lost.
         generators = {str(g.pk): g for g in self.run.load_generators.all()}
         properties = self.standing.client_properties(self.run)
-        orders = client_orders(self.spec, properties, nodes_are_sampled=self.standing.process_id is not None)
+        orders = client_orders(
+            self.spec,
+            properties,
+            nodes_are_sampled=self.standing.process_id is not None,
+            node_cpus=self.standing.cpus.get("clients", ()),
+        )
         ClientRun.objects.bulk_create(
             ClientRun(
                 run=self.run,

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -177,6 +177,7 @@ def start_guarded(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     account: Account | None = None,
+    cpus: Iterable[int] = (),
     stdin: Stream = None,
     stdout: Stream = None,
     stderr: Stream = None,
@@ -187,7 +188,8 @@ def start_guarded(
     """Starts `argv` in a session of its own, under a guardian, and returns once it runs.
 
     A stream is a path (appended to), a file, a descriptor, subprocess.PIPE or subprocess.STDOUT; None is /dev/null.
-    `env` None: this process's own. `account`: run as that account (only root can). `stop_group` False sends the stop
+    `env` None: this process's own. `account`: run as that account (only root can). `cpus`: those
+    that it may use, empty for this process's own (Linux only). `stop_group` False sends the stop
     signal to the child alone, for servers that end their own workers in order. Raises StartError.
     """
     registry.mkdir(parents=True, exist_ok=True)
@@ -196,6 +198,7 @@ def start_guarded(
         "argv": [os.fspath(part) for part in argv],
         "cwd": str(cwd) if cwd is not None else None,
         "account": _account_of(account),
+        "cpus": list(cpus),
         "token": token,
         "label": label,
         "registry": str(registry),

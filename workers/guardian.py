@@ -46,6 +46,7 @@ class Order(TypedDict):
     argv: list[str]
     cwd: str | None
     account: tuple[str, int, int, str] | None  # name, uid, gid, home; None: as the guardian itself
+    cpus: list[int]  # that the child and all it starts may use; empty: as the guardian itself
     token: str  # goes into the child's environment as BENCHSITE_TOKEN
     label: str
     registry: str  # folder of the record
@@ -193,6 +194,8 @@ class Guardian:
             for number in HANDLED_SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
             os.setsid()
+            if self.order["cpus"]:
+                os.sched_setaffinity(0, self.order["cpus"])
             environment = {**os.environ, "BENCHSITE_TOKEN": self.order["token"]}
             if self.order["account"] is not None:
                 name, uid, gid, home = self.order["account"]

@@ -1,6 +1,6 @@
 """What each client of a run is told to do: its share of threads, target and records, and its whole property file."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from runs.catalog import load_catalog
@@ -41,11 +41,16 @@ class Order:
 
 
 def client_orders(
-    spec: RunSpec, binding_properties: Mapping[str, str], *, nodes_are_sampled: bool = False
+    spec: RunSpec,
+    binding_properties: Mapping[str, str],
+    *,
+    nodes_are_sampled: bool = False,
+    node_cpus: Sequence[int] = (),
 ) -> list[Order]:
     """One order per load generator and process; shares differ by at most one thread, op/s or record.
 
-    Each machine is sampled by its first client, unless the conductor samples it as a node of the cluster.
+    Each machine is sampled by its first client, unless the conductor samples it as a node of the cluster. Clients on a
+    node use `node_cpus` of it; empty: all.
     """
     places = [
         (generator["id"], process) for generator in spec["generators"] for process in range(spec["load"]["processes"])
@@ -58,7 +63,8 @@ def client_orders(
     assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
     duration = spec["window"]["warmup_s"] + measure_s + TAIL_S if spec["phase"] == "measure" else None
     deadline = READY_DEADLINE_S + RUN_GRACE_S + (duration or records // SLOWEST_LOAD_RECORDS_S)
-    sampled = {machine["id"] for machine in spec["cluster"]["machines"]} if nodes_are_sampled else set()
+    nodes = {machine["id"] for machine in spec["cluster"]["machines"]}
+    sampled = set(nodes) if nodes_are_sampled else set()
     machine_ids = {generator["id"]: generator["machine"]["id"] for generator in spec["generators"]}
     orders = []
     for number, (generator_id, process) in enumerate(places):
@@ -88,6 +94,7 @@ def client_orders(
                     "deadline_s": deadline,
                     "properties": dict(properties),
                     "samples_host": machine_ids[generator_id] not in sampled,
+                    "cpus": list(node_cpus) if machine_ids[generator_id] in nodes else [],
                 },
             )
         )

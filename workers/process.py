@@ -6,7 +6,7 @@ import select
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Full, Queue
@@ -148,6 +148,7 @@ def run_process(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     account: Account | None = None,
+    cpus: Iterable[int] = (),
     stdin: bool = False,
     stdout_path: Path | None = None,
     stderr_path: Path | None = None,
@@ -174,6 +175,7 @@ def run_process(
         env=env,
         cwd=cwd,
         account=account,
+        cpus=cpus,
         stdin=subprocess.PIPE if stdin else None,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -22,6 +22,7 @@ from runs.models.plan import Matrix, Provisioner
 from runs.models.run import Phase, Reason, Status
 from runs.spec import RunSpec
 from runs.ycsb.properties import inserts, writes
+from workers.cpu_sets import available_cpus, divide_cpus
 from workers.data_sets import deployments_of_target, target_of
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.choosing import container_site, provisioner_for
@@ -72,6 +73,12 @@ class Standing:
     def process_id(self) -> int | None:
         """Its main process, where that runs on this host."""
         return cast("int | None", self.server.process.get("pid"))
+
+    @property
+    def cpus(self) -> dict[str, list[int]]:
+        """The CPUs of the machine that the server and that clients beside it use; empty where they are not divided."""
+        servers = list(self.server.wanted.cpus)
+        return {"servers": servers, "clients": sorted(available_cpus() - set(servers))} if servers else {}
 
     @property
     def container(self) -> dict[str, object]:
@@ -369,7 +376,18 @@ def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
         binding_properties=properties,
         version=spec["version"] if spec else database.version,
         address=deployment.cluster.address,
+        cpus=_server_cpus(run) if run else (),
     )
+
+
+def _server_cpus(run: Run) -> tuple[int, ...]:
+    """The server's share of this machine's CPUs where clients of the run are beside it; empty: all of them."""
+    cluster = cast(RunSpec, run.spec)["cluster"]
+    nodes = {machine["id"] for machine in cluster["machines"]}
+    is_shared = any(generator["machine"]["id"] in nodes for generator in run.spec["generators"])
+    if cluster["provisioner"] == Provisioner.EXTERNAL or not (is_shared and cluster.get("separates_cpus")):
+        return ()
+    return tuple(divide_cpus(available_cpus())[0])
 
 
 class _told:

@@ -4,11 +4,13 @@ import re
 import subprocess
 import sys
 
+import psutil
 import pytest
+from django.conf import settings
 
 from benchsite.tests.live_site import site
 from runs.measures.host import KIND
-from runs.models import Finding
+from runs.models import Deployment, Finding, Run
 from runs.models.run import Phase, Status
 from runs.recording.surroundings import hosts_of
 
@@ -24,6 +26,25 @@ def burner():
     with subprocess.Popen([sys.executable, "-c", BURN]) as process:
         yield process
         process.kill()
+
+
+def test_servers_and_clients_use_different_cpus(site):
+    matrix = site.submit(("redis", "everysec"), rungs=[2], measure_s=3)
+    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    site.until_stage(run, "measuring")
+    run.refresh_from_db()
+    cpus = run.evidence["cpus"]
+    assert cpus["servers"] and cpus["clients"] and not set(cpus["servers"]) & set(cpus["clients"])
+    server = psutil.Process(Deployment.objects.get(matrix=matrix).process["pid"])
+    clients = [
+        process for process in psutil.process_iter(["cwd"]) if str(settings.WORK_DIR) in (process.info["cwd"] or "")
+    ]
+    assert clients
+    assert server.cpu_affinity() == cpus["servers"]
+    assert {tuple(process.cpu_affinity()) for process in clients} == {tuple(cpus["clients"])}
+    site.until_ended(matrix)
+    finding = Finding.objects.get(measurement_set__run=run, check_id="V24")
+    assert "the database on 1 core" in finding.message or len(cpus["servers"]) > 1
 
 
 def test_tells_a_foreign_process_from_its_own(site, burner):

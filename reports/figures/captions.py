@@ -19,7 +19,7 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
         stated = any(curve.setup.client_on_database_host for curve in curves)
         return "Clients ran on the database's own machines: compare the shapes, not the numbers" if stated else ""
     if len(clusters | generators) == 1:
-        cores = _cores(next(iter(clusters.values())))
+        cores = _cores(next(iter(clusters.values())), divided=all(curve.setup.separates_cpus for curve in curves))
         return f"Everything ran on one machine{cores}: compare the shapes, not the numbers"
     every = sorted(clusters[key].name for key in shared)
     more = f" and {len(every) - MOST_MACHINES} more" if len(every) > MOST_MACHINES else ""
@@ -27,10 +27,11 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
     return f"Load generators ran on the cluster's own machines ({names}): compare the shapes, not the numbers"
 
 
-def _cores(machine: MachineFacts) -> str:
+def _cores(machine: MachineFacts, *, divided: bool) -> str:
     if not machine.cores:
         return ""
-    return f" ({machine.cores} core{'s' if machine.cores > 1 else ''})"
+    sides = ", divided between servers and clients" if divided and machine.cores > 1 else ""
+    return f" ({machine.cores} core{'s' if machine.cores > 1 else ''}{sides})"
 
 
 def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:

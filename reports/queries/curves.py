@@ -194,12 +194,13 @@ def _generator_cpu(specs: Mapping[uuid.UUID, RunSpec | None]) -> dict[uuid.UUID,
     shares: dict[uuid.UUID, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     unknown = set()
     rows = ClientRun.objects.filter(run__in=list(specs)).order_by()
-    for run_id, generator_id, cpu_percent in rows.values_list("run_id", "load_generator_id", "cpu_percent"):
+    fields = ("run_id", "load_generator_id", "cpu_percent", "order__cpus")
+    for run_id, generator_id, cpu_percent, cpus in rows.values_list(*fields):
         spec = specs[run_id]
         machine = (
             next((g["machine"] for g in spec["generators"] if g["id"] == str(generator_id)), None) if spec else None
         )
-        cores = _cores(machine["facts"]) if machine else None
+        cores = len(cpus or ()) or (_cores(machine["facts"]) if machine else None)
         if machine is None or not cores or cpu_percent is None:
             unknown.add(run_id)
         else:
@@ -360,6 +361,7 @@ def _setup(spec: RunSpec) -> Setup:
         price_per_hour=_price_per_hour(spec["cluster"]["machines"]),
         generators=tuple(generator["name"] for generator in spec["generators"]),
         generator_machines=_machines([generator["machine"] for generator in spec["generators"]]),
+        separates_cpus=spec["cluster"].get("separates_cpus", False),
         client_on_database_host=spec["stated"]["client_on_database_host"] if "stated" in spec else None,
     )
 

@@ -85,6 +85,12 @@ class ClusterForm(NamedForm):
     kind = "cluster"
     name = name_field()
     provisioner = forms.ChoiceField(choices=[], label="Who starts the servers", widget=forms.RadioSelect)
+    separates_cpus = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Separate the CPUs of servers and clients",
+        help_text="Where clients run on the machine of servers that Benchsite starts, each side uses half the cores.",
+    )
     notes = notes_field()
 
     def __init__(
@@ -93,7 +99,7 @@ class ClusterForm(NamedForm):
         self.operator = operator
         allowed = list(EXPLAINED) if operator else [Provisioner.EXTERNAL]
         kwargs["initial"] = (
-            {"name": instance.name, "provisioner": instance.provisioner, "notes": instance.notes}
+            {name: getattr(instance, name) for name in ("name", "provisioner", "separates_cpus", "notes")}
             if instance
             else {"provisioner": allowed[0]}
         )
@@ -183,6 +189,7 @@ class ClusterForm(NamedForm):
         cluster = self.instance if isinstance(self.instance, Cluster) else Cluster(team=self.team)
         cluster.name = self.cleaned_data["name"]
         cluster.provisioner = self.cleaned_data["provisioner"]
+        cluster.separates_cpus = self.cleaned_data["separates_cpus"]
         cluster.notes = self.cleaned_data["notes"]
         with transaction.atomic():
             nodes_differ = self._nodes_differ(cluster)

@@ -51,6 +51,8 @@ class Cluster(models.Model):
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="clusters")
     name = models.CharField(max_length=80)
     provisioner = models.CharField(max_length=10, choices=Provisioner)
+    # Where clients run on a machine of servers that Benchsite starts, each side gets half of the cores.
+    separates_cpus = models.BooleanField(default=True)
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -78,6 +78,7 @@ class _Facts:
                 "name": cluster.name,
                 "provisioner": cluster.provisioner,
                 "machines": [_machine(node.machine) for node in cluster.nodes.all()],
+                "separates_cpus": cluster.separates_cpus,
             }
             for cluster in clusters.prefetch_related("nodes__machine")
         }

@@ -24,10 +24,15 @@ _COLLECTING = "[TOTAL_GC_TIME_%]"
 def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profile: Profile) -> Surroundings:
     """Read from the rows of the run; `clients` are with their generators' machines and their artifacts."""
     generators = {client.number: client.load_generator for client in clients if client.load_generator}
-    cores = {number: int(g.machine.facts.get("cores", {}).get("value", 0)) for number, g in generators.items()}
+    cores = {
+        client.number: len(client.order.get("cpus", ())) or int(g.machine.facts.get("cores", {}).get("value", 0))
+        for client in clients
+        if (g := client.load_generator)
+    }
     collecting = {client.number: _gc_share(summary_of(client)) for client in clients}
     return Surroundings(
         client_on_database_host=shared_machine(spec),
+        divided_cpus=_divided_cpus(run),
         machines={number: g.machine.name for number, g in generators.items()},
         cores={number: found for number, found in cores.items() if found},
         cpu_percent={c.number: c.cpu_percent for c in clients if c.cpu_percent is not None},
@@ -40,6 +45,12 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         made_elsewhere=run.source == Run.Source.BY_HAND,
         hosts=hosts_of(spec, run.artifacts.filter(kind=KIND).select_related("client_run__load_generator__machine")),
     )
+
+
+def _divided_cpus(run: Run) -> tuple[int, int] | None:
+    """How many CPUs of one machine servers and clients had each; None where they were not divided."""
+    cpus = run.evidence.get("cpus")
+    return (len(cpus["servers"]), len(cpus["clients"])) if cpus else None
 
 
 def hosts_of(spec: RunSpec, samples: Iterable[Artifact]) -> tuple[HostSamples, ...]:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from benchsite.formatting import exact, grouped, percent, significant, throughput
+from benchsite.formatting import counted, exact, grouped, percent, significant, throughput
 from runs.measures.host import FOREIGN, HostSamples
 from runs.validity.facts import ClusterFacts, RunFacts, fact, number_of
 from runs.validity.profile import Profile
@@ -160,7 +160,13 @@ def data_set_size(facts: RunFacts, profile: Profile) -> CheckResult | None:
 def environment(facts: RunFacts, profile: Profile) -> CheckResult:
     """V24: what else the machines did, and whether they are what they seem."""
     title, limits = TITLES["V24"], "machines of its own, not rationed, as many nodes as copies"
-    complaints = ["clients and database ran on one machine"] if facts.client_on_database_host else []
+    complaints = []
+    if facts.client_on_database_host:
+        how = "on the same cores"
+        if facts.divided_cpus:
+            servers, clients = facts.divided_cpus
+            how = f"the database on {counted(servers, 'core')}, the clients on {counted(clients, 'other')}"
+        complaints.append(f"clients and database ran on one machine, {how}")
     complaints += complaints_about(facts.cluster)
     if facts.client_on_database_host is None and not complaints:
         return not_assessed("V24", title, limits, "Where the clients and the database ran is not known.")

@@ -150,6 +150,7 @@ class RunFacts:
     rate_ops_s: Sequence[float] | None = None  # per second of the window, all clients
     over_time: OverTime | None = None
     client_on_database_host: bool | None = None
+    divided_cpus: tuple[int, int] | None = None  # of that machine, for servers and for clients; None: not divided
     low_latency_us: float | None = None  # the mean service time on another, the lowest rung of the sweep
     probe: ClientProbe | None = None
     cluster: ClusterFacts = field(default_factory=ClusterFacts)

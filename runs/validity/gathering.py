@@ -21,6 +21,7 @@ class Surroundings:
     """What is known of a run beside its output. Mappings by client number may be incomplete."""
 
     client_on_database_host: bool | None = None
+    divided_cpus: tuple[int, int] | None = None  # of that machine, for servers and for clients
     machines: Mapping[int, str] = field(default_factory=dict)  # the names of the clients' hosts
     cores: Mapping[int, int] = field(default_factory=dict)  # of those hosts
     cpu_percent: Mapping[int, float] = field(default_factory=dict)
@@ -195,6 +196,7 @@ def _around(known: Surroundings) -> dict[str, Any]:
     """What is known of the run as a whole beside its output."""
     return {
         "client_on_database_host": known.client_on_database_host,
+        "divided_cpus": known.divided_cpus,
         "low_latency_us": known.low_latency_us,
         "probe": known.probe,
         "cluster": known.cluster,

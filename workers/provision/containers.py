@@ -3,6 +3,7 @@
 import contextlib
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,12 @@ def create_container(
     user: str,
     stop_signal: str,
     suffix: str = "",
+    cpus: Sequence[int] = (),
 ) -> Any:
     """A container, not yet started, with no more rights than a server needs.
 
     The deployment's volume lies at `folder`, and is made where it is missing. `suffix` tells several containers of one
-    deployment apart.
+    deployment apart. `cpus` are those that it may use; empty: all.
     """
     name, labels = site.name(deployment), site.labels(deployment)
     engine.volumes.create(name, labels=labels)
@@ -43,6 +45,8 @@ def create_container(
         limits |= {"mem_limit": site.memory_bytes, "memswap_limit": site.memory_bytes}
     if site.cpus:
         limits["nano_cpus"] = round(site.cpus * 1e9)
+    if cpus:
+        limits["cpuset_cpus"] = ",".join(map(str, cpus))
     return engine.containers.create(
         image.image_id,  # What was looked at, whatever the tag names a moment later.
         name=name + suffix,

@@ -162,6 +162,7 @@ class DockerProvisioner:
             user=self.recipe.user,
             stop_signal=self.recipe.process.stop_signal,
             suffix=suffix,
+            cpus=self.wanted.cpus,
         )
 
     def _initialise(self, engine: Any, image: Image, argv: list[str]) -> None:

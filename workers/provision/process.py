@@ -176,6 +176,7 @@ class ProcessProvisioner:
                     env=_environment(),
                     cwd=self.folder,
                     account=self.site.account,
+                    cpus=self.wanted.cpus,
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     grace_s=GRACE_S,

@@ -44,6 +44,7 @@ class Wanted:
     binding_properties: Mapping[str, object] = field(default_factory=dict)
     version: str = ""
     address: str = ""
+    cpus: tuple[int, ...] = ()  # of this machine that the server may use; empty: all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
