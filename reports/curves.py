@@ -42,6 +42,7 @@ OVERLOADED = frozenset({"V07", "V09", BACKLOG})
 # Where these reject, throughput itself is not to be trusted, so reaching less than the target says nothing of it.
 UNTRUSTED = frozenset({"E01", "V01", "V03", "V05", "V14", "V15", "V21", "V23", "V25"})
 PUBLISHABLE = frozenset({"measured", "soak"})
+INTERLEAVED = frozenset({"interleaved", "randomised"})  # orders of a matrix that run repeat by repeat
 
 
 class Standing(StrEnum):
@@ -279,6 +280,7 @@ class Curve:
     by_hand: bool = False  # of those: planned here, and run by hand with the plan's kit
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""
+    order: str = ""  # of the runs of its matrix, as `Matrix.order` says it
     created_at: dt.datetime | None = None
     tags: tuple[str, ...] = ()
     notes: str = ""
@@ -369,6 +371,14 @@ class Curve:
     def same_session(self, other: "Curve") -> bool:
         """Whether one plan measured both: then no variation between sessions lies between them."""
         return self.matrix_id is not None and self.matrix_id == other.matrix_id
+
+    def interleaved_with(self, other: "Curve") -> bool:
+        """Whether one plan interleaves the repeats of both: each repeat is then a block, with one run of each rung.
+
+        Plans stay within a data set, and a target that both sides sustain shows nothing of how much they vary.
+        """
+        same = (self.ladder, self.setup.dataset_fingerprint) == (other.ladder, other.setup.dataset_fingerprint)
+        return self.same_session(other) and same and self.ladder == "threads" and self.order in INTERLEAVED
 
     def point_at(self, threads: int, target_ops_s: float | None = None) -> Point | None:
         """The counted point of a rung."""

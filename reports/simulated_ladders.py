@@ -5,7 +5,7 @@
 
 import math
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -109,14 +109,18 @@ def draw_rungs(random: np.random.Generator) -> list[int]:
 def draw_curve(law: Law, rungs: list[int], runs: int, cv: float, random: np.random.Generator) -> Curve:
     """A sweep whose runs scatter about the law, each run by one factor: a slow run has higher latencies."""
     factors = np.exp(random.normal(0.0, math.sqrt(math.log1p(cv**2)), (len(rungs), runs)))
-    points = [_point(threads, law.throughput(threads) * factors[i]) for i, threads in enumerate(rungs)]
+    points = [made_point(threads, law.throughput(threads) * factors[i]) for i, threads in enumerate(rungs)]
+    return made_curve(points, uuid.UUID(int=int(random.integers(1 << 62))))
+
+
+def made_curve(points: Sequence[Point], sweep_id: uuid.UUID) -> Curve:
     return Curve(
-        uuid.UUID(int=int(random.integers(1 << 62))), "sweep", "Database", "db", "Database", "mode", "Mode", {}, "A",
-        "measured", tuple(points), rungs=tuple(rungs),
+        sweep_id, "sweep", "Database", "db", "Database", "mode", "Mode", {}, "A", "measured", tuple(points),
+        rungs=tuple(point.threads for point in points),
     )  # fmt: skip
 
 
-def _point(threads: int, throughputs: np.ndarray) -> Point:
+def made_point(threads: int, throughputs: np.ndarray) -> Point:
     values = spread(throughputs.tolist())
     latencies = spread((threads / throughputs * 1e6).tolist())
     assert values is not None and latencies is not None

@@ -51,7 +51,7 @@ def _moderated(sides: Sequence[_Side]) -> list[_Side]:
         return list(sides)
     df = sum(side.df for side in repeated)
     pooled = sum(side.df * side.variance for side in repeated) / df
-    if _bartlett_p(repeated, pooled, df) < UNEQUAL:
+    if bartlett_p([side.variance for side in repeated], [side.df for side in repeated]) < UNEQUAL:
         return list(sides)
     return [_leaning(side, pooled) if side.df else side for side in sides]
 
@@ -61,13 +61,15 @@ def _leaning(side: _Side, pooled: float) -> _Side:
     return _Side(side.mean, (PRIOR_DF * pooled + side.df * side.variance) / df, df, side.n)
 
 
-def _bartlett_p(sides: Sequence[_Side], pooled: float, df: float) -> float:
-    """Of "all variances are equal" (Bartlett 1937)."""
+def bartlett_p(variances: Sequence[float], dfs: Sequence[float]) -> float:
+    """Of "all variances are equal", two or more with their degrees of freedom, none of them 0 (Bartlett 1937)."""
     from scipy.special import chdtrc
 
-    statistic = df * math.log(pooled) - sum(side.df * math.log(side.variance) for side in sides)
-    correction = 1 + (sum(1 / side.df for side in sides) - 1 / df) / (3 * (len(sides) - 1))
-    return float(chdtrc(len(sides) - 1, statistic / correction))
+    pairs, df, groups = list(zip(dfs, variances, strict=True)), sum(dfs), len(dfs)
+    pooled = sum(df * variance for df, variance in pairs) / df
+    statistic = df * math.log(pooled) - sum(df * math.log(variance) for df, variance in pairs)
+    correction = 1 + (sum(1 / df for df in dfs) - 1 / df) / (3 * (groups - 1))
+    return float(chdtrc(groups - 1, statistic / correction))
 
 
 def _exceeds(better: _Side, side: _Side, comparisons: int) -> bool:

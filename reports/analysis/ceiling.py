@@ -56,6 +56,11 @@ class Rung:
         """What the ladder raises: the target in ops/s where there is one, else the threads."""
         return self.target_ops_s or float(self.threads)
 
+    @property
+    def by_repeat(self) -> dict[int, float]:
+        """The throughput of each numbered repeat."""
+        return dict(zip(self.repeats, self.repeats_ops_s, strict=False))
+
 
 class Ladder(StrEnum):
     """What the end of a ladder shows."""
@@ -86,6 +91,8 @@ class Ceiling:
     low_ops_s: float | None = None  # of the interval; None: no repeats, or a ladder of targets, which has a bracket
     high_ops_s: float | None = None
     repeats_ops_s: tuple[float, ...] = ()  # what it is the geometric mean of: a value for each pass, or the rung's runs
+    repeats: tuple[int, ...] = ()  # the numbers of these passes
+    selection: float = 1.0  # the highest mean of a rung over the estimate, which may have selected a lower rung
     plateau: tuple[int, ...] = ()  # the threads of the rungs that it is made of
     saturation_ops_s: float = 0.0  # the most that any rung achieved, sustained or not
     bracket: tuple[float, float | None] | None = None  # targets: last sustained (0: none), first not (None: all were)
@@ -93,6 +100,11 @@ class Ceiling:
     marginal: tuple[float, ...] = ()  # targets that were missed by 2 to 5 %
     threads_needed: int | None = None  # for the first target that lacked threads
     headroom: float = 1.0  # how many times higher it may lie by what the ladder shows; infinite: no upper bound
+
+    @property
+    def by_repeat(self) -> dict[int, float]:
+        """What it is the mean of, by the number of the pass."""
+        return dict(zip(self.repeats, self.repeats_ops_s, strict=False))
 
     @property
     def is_lower_bound(self) -> bool:
@@ -130,7 +142,8 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     highest = max(ladder, key=lambda rung: rung.throughput_ops_s)
     last_gain = gain_per_doubling(ladder[-2], ladder[-1]) if len(ladder) > 1 else None
     alike = [rung for rung in ladder if rung.throughput_ops_s >= ALIKE * highest.throughput_ops_s]
-    top = _top(alike, ladder[-1])
+    repeats = _common_repeats(alike, ladder[-1])
+    top = _top(alike, repeats)
     throughput_ops_s = math.exp(top.log) if top else highest.throughput_ops_s
     near = NEAR_CEILING * throughput_ops_s
     return Ceiling(
@@ -144,21 +157,29 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         low_ops_s=math.exp(top.low) if top else None,
         high_ops_s=math.exp(top.high) if top else None,
         repeats_ops_s=tuple(map(math.exp, top.passes)) if top else highest.repeats_ops_s,
+        repeats=repeats if top else highest.repeats,
+        selection=max(math.exp(top.highest - top.log), 1.0) if top else 1.0,
         plateau=tuple(alike[i].threads for i in top.places) if top else (highest.threads,),
         saturation_ops_s=highest.throughput_ops_s,
         notes=(UNCONFIRMED,) if len(ladder) == 1 else (),
     )
 
 
-def _top(alike: Sequence[Rung], last: Rung) -> Top | None:
-    """The top out of the passes that all rungs near it have; None for fewer than two, or for identical ones."""
-    passes = [dict(zip(rung.repeats, rung.repeats_ops_s, strict=False)) for rung in alike]
-    common = sorted(set.intersection(*map(set, passes)))
-    if len(common) < MIN_REPEATS or len(last.repeats_ops_s) < MIN_REPEATS:
+def _common_repeats(alike: Sequence[Rung], last: Rung) -> tuple[int, ...]:
+    """The passes that all rungs near the top have; none where the last rung has no repeats."""
+    if len(last.repeats_ops_s) < MIN_REPEATS:
+        return ()
+    return tuple(sorted(set.intersection(*(set(rung.by_repeat) for rung in alike))))
+
+
+def _top(alike: Sequence[Rung], repeats: Sequence[int]) -> Top | None:
+    """The top out of these passes; None for fewer than two, or for identical ones."""
+    if len(repeats) < MIN_REPEATS:
         return None
-    if min(rung[j] for rung in passes for j in common) <= 0:
+    passes = [[rung.by_repeat[j] for j in repeats] for rung in alike]
+    if min(map(min, passes)) <= 0:
         return None
-    logs = [[math.log(rung[j]) for j in common] for rung in passes]
+    logs = [[math.log(value) for value in rung] for rung in passes]
     return top_of(logs, [math.log2(max(rung.threads, 1)) for rung in alike], math.log1p(LEAST_GAIN_PER_DOUBLING))
 
 

@@ -16,6 +16,7 @@ from typing import Final, Literal
 import numpy as np
 
 from benchsite.formatting import THIN, TIMES, percent, ratio, significant, times
+from reports.analysis.blocks import Blocks, blocked_interval
 from reports.analysis.effects import cliffs_delta, hedges_g, mann_whitney_p
 from reports.analysis.ratios import (
     CONFIDENCE,
@@ -38,7 +39,7 @@ from reports.analysis.sessions import (
     welch_of_sessions,
 )
 
-ALGORITHM: Final = "log-Welch 2"  # named with every verdict that is kept; changes with the rules below
+ALGORITHM: Final = "log-Welch or blocked 3"  # named with every verdict that is kept; changes with the rules below
 THRESHOLD: Final = 0.05  # of throughput and of a mean; for a p99 use LATENCY_THRESHOLD
 LATENCY_THRESHOLD: Final = 0.10
 PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
@@ -84,6 +85,8 @@ class Comparison:
     cv: float | None = None  # of the repeats on both sides, pooled, on logarithms
     adjusted_p: float | None = None  # among the other comparisons of its table
     unit: str = "run"  # what n counts: runs, or sessions
+    analysis: str = ""  # of the interval, as a sentence; empty: there is none
+    is_blocked: bool = False  # n counts blocks
     confirmed: bool = True  # sessions after the first differ as much by themselves
     # By which factors the ratio may be lower or higher than the values tell: `widen`. The interval includes them.
     below: float = 1.0  # 0: without bound
@@ -119,12 +122,14 @@ def compare_values(
     higher_is_better: bool,
     threshold: float = THRESHOLD,
     spread: SessionSpread | None = None,
+    blocks: Blocks | None = None,
 ) -> Comparison:
     """The verdict of the repeats of two sides, one value for each run; nothing that is handed in raises.
 
     Throughput in ops/s or a latency in µs; only the ratio matters. A value of zero, a negative one and one that is no
     number have no ratio: a sentence says so, and no number is shown. The threshold is a share (0.05). `spread` is that
-    of sessions, where each side was measured in a session of its own.
+    of sessions, where each side was measured in a session of its own. `blocks` are the same repeats where one plan
+    interleaves those of both sides; higher is better there.
     """
     base = Comparison(
         None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold, spread=spread
@@ -148,8 +153,11 @@ def compare_values(
         cliffs_delta=None if delta is None or g is None else sign * delta,
         mann_whitney_p=mann_whitney_p(a, b),
     )
+    if blocks and (blocked := blocked_interval(blocks)):
+        return judged(_blocked(known, *blocked, len(blocks.common)))
     interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse)
-    return judged(_with(known, interval)) if interval else _without_interval(known)
+    analysis = "Welch's t, with the variation between sessions." if spread else "Welch's t."
+    return judged(_with(replace(known, analysis=analysis), interval)) if interval else _without_interval(known)
 
 
 def compare_sessions(
@@ -282,6 +290,8 @@ def _more(found: Comparison) -> int | None:
     n_a, n_b = np.maximum(n, found.n_a), np.maximum(n, found.n_b)
     part_a, part_b = found.sds[0] ** 2 / n_a, found.sds[1] ** 2 / n_b
     df = (part_a + part_b) ** 2 / (part_a**2 / (n_a - 1) + part_b**2 / (n_b - 1))
+    if found.is_blocked and found.df is not None:
+        df = found.df * (n - 1) / (have - 1)
     error = np.sqrt(part_a + part_b)
     if found.spread and found.unit == "run":  # More runs of the same sessions say nothing of other sessions.
         between = 2 * found.spread.variance
@@ -355,6 +365,16 @@ def _with(found: Comparison, interval: RatioInterval) -> Comparison:
     return replace(
         found, ratio=interval.ratio, low=interval.low, high=interval.high, df=interval.df, p=interval.p
     )  # fmt: skip
+
+
+def _blocked(found: Comparison, interval: RatioInterval, analysis: str, n: int) -> Comparison:
+    """With the interval of so many blocks; each side takes half of the variance of a block's ratio."""
+    from scipy.special import stdtrit
+
+    error = math.log(interval.high / interval.ratio) / float(stdtrit(interval.df, (1 + CONFIDENCE) / 2))
+    sd = error * math.sqrt(n / 2)
+    found = replace(found, n_a=n, n_b=n, sds=(sd, sd), analysis=analysis, is_blocked=True)
+    return _with(found, interval)
 
 
 def _geometric_mean(values: Sequence[float]) -> float:

@@ -27,6 +27,7 @@ class Top:
     log: float
     low: float  # 95 % interval
     high: float
+    highest: float  # mean of a rung
     passes: tuple[float, ...]  # what the estimate is the mean of, one value a pass
     is_growing: bool  # the last rung lies above the one before it, beyond noise
     has_ended: bool  # the end of the ladder gained less than the least gain per doubling, beyond noise
@@ -78,6 +79,7 @@ def top_of(ladder: Logs, doublings: Sequence[float], least_gain: float) -> Top |
         log=log,
         low=log - noise.reach(sum(map(len, selected)) / passes, passes, ALPHA / 2),
         high=highest + noise.reach(1, passes, ALPHA / 2),
+        highest=highest,
         passes=tuple(values),
         is_growing=last > 0 and means[last] - means[last - 1] > quantile(noise.df) * error,
         has_ended=any(means[last] - means[i] < least_gain * (doublings[last] - doublings[i]) - limit for i in before),

@@ -105,8 +105,8 @@ def _ratios(found: Against) -> list[str]:
     )
     return [
         f"Ratios are of geometric means of the runs, in favour of a side above 1, against {found.baseline.label}; "
-        "intervals are Welch's of 95 % on logarithms, wider by what the rungs leave open of a ceiling or of a latency "
-        "between them. What varies here: " + found.axes + ".",
+        f"intervals are of 95 % on logarithms ({found.analyses}), wider by what the rungs leave open of a ceiling or "
+        "of a latency between them. What varies here: " + found.axes + ".",
         "A ratio of ceilings is exact where both ladders reach their ceiling, and a bound where only that of the "
         "slower side does; else both sides are compared at the highest number of threads that both measured.",
         f"Faster or slower is said only where the interval excludes 1, the difference is at least "

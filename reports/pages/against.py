@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchsite import formatting
+from reports.analysis.blocks import Blocks
+from reports.analysis.ceiling import ALIKE, MIN_REPEATS
 from reports.analysis.comparing import (
     LATENCY_THRESHOLD,
     THRESHOLD,
@@ -135,6 +137,15 @@ class Against:
         return any(one.at or (one.comparison and one.comparison.bound) for row in self.rows for one in row.ratios)
 
     @property
+    def analyses(self) -> str:
+        """Which analyses its intervals are by."""
+        compared = [one.comparison for row in self.rows for one in row.ratios if one.comparison and one.comparison.p]
+        if not any(found.is_blocked for found in compared):
+            return "Welch's t"
+        others = "" if all(found.is_blocked for found in compared) else "; of all else Welch's t"
+        return f"blocked analysis where one plan interleaves the repeats{others}"
+
+    @property
     def refused(self) -> int:
         return sum(row.refused for row in self.rows)
 
@@ -262,11 +273,15 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     a, b = ceiling_point(curve), ceiling_point(baseline)
     if a is None or b is None or curve.ceiling is None or baseline.ceiling is None:
         return Ratio("throughput", None, "no point counts")
-    above, below = curve.ceiling.headroom, 1 / baseline.ceiling.headroom
+    above = curve.ceiling.headroom * curve.ceiling.selection
+    below = 1 / (baseline.ceiling.headroom * baseline.ceiling.selection)
     short = [one for one in (curve, baseline) if one.ceiling and math.isinf(one.ceiling.headroom)]
     if len(short) < 2:
         own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
-        comparison = widen(compare_values(own, other, higher_is_better=True, spread=spread), below, above)
+        repeats = curve.ceiling.by_repeat, baseline.ceiling.by_repeat
+        blocks = blocks_of(curve, baseline, *repeats)
+        comparison = compare_values(own, other, higher_is_better=True, spread=spread, blocks=blocks)
+        comparison = widen(comparison, below, above)
         if not comparison.bound or _decides(comparison):
             return Ratio("throughput", comparison, _bound_says(comparison))
     who = (
@@ -276,7 +291,28 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     common = common_rung(curve, baseline)
     if common is None:
         return Ratio("throughput", None, f"{why}, and they have no number of threads in common")
-    return Ratio("throughput", compare_points(*common, spread), why, at=rung_label(common[0]))
+    repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
+    comparison = compare_values(
+        _values(common[0]), _values(common[1]), higher_is_better=True, spread=spread,
+        blocks=blocks_of(curve, baseline, *repeats),
+    )  # fmt: skip
+    return Ratio("throughput", comparison, why, at=rung_label(common[0]))
+
+
+def blocks_of(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, float]) -> Blocks | None:
+    """The blocks of two sides, by their values of each repeat; None where no plan interleaves both, or of single runs.
+
+    Residuals are pooled over the rungs with at least half of the compared throughput: the others vary otherwise.
+    """
+    if not a.interleaved_with(b) or min(len(own), len(other)) < MIN_REPEATS:
+        return None
+    cells = [
+        rung.by_repeat
+        for curve, values in ((a, own), (b, other))
+        for rung in curve.counted_rungs
+        if rung.throughput_ops_s >= ALIKE * min(values.values())
+    ]
+    return Blocks(own, other, cells)
 
 
 def _decides(found: Comparison) -> bool:
@@ -291,10 +327,6 @@ def _bound_says(found: Comparison) -> str:
         "at least": "at least: its ladder ends below its ceiling",
         "at most": "at most: the baseline's ladder ends below its ceiling",
     }.get(found.bound, "")
-
-
-def compare_points(a: Point, b: Point, spread: SessionSpread | None) -> Comparison:
-    return compare_values(_values(a), _values(b), higher_is_better=True, spread=spread)
 
 
 def common_rung(a: Curve, b: Curve) -> tuple[Point, Point] | None:

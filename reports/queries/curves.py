@@ -236,6 +236,7 @@ def _curve(
         by_hand=sweep.matrix is not None and sweep.matrix.by_hand,
         matrix_id=sweep.matrix_id,
         matrix_name=sweep.matrix.name if sweep.matrix else "",
+        order=sweep.matrix.order if sweep.matrix else "",
         created_at=sweep.created_at,
         tags=tuple(sweep.tags),
         notes=sweep.notes,

@@ -4,13 +4,14 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from reports import simulated_ladders
+from reports import simulated_blocks, simulated_ladders
 from reports.analysis import coverage, session_rates
 from reports.analysis.ladder_rates import LADDERS, SEED, TABLES
 
 SIMULATIONS: Final[dict[str, Any]] = {
     "repeats": coverage,
     "ladders": simulated_ladders,
+    "blocks": simulated_blocks,
     "sessions": session_rates,
 }
 
@@ -24,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pairs",
             type=int,
-            help="pairs of sides of each kind (20000 of repeats), ladders (400), commits of sessions (200)",
+            help="pairs of sides of each kind (20000 of repeats), ladders (400), blocks (300), commits (200)",
         )
         parser.add_argument("--seed", type=int, help="of the generator of random numbers")
 

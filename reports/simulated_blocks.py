@@ -1,0 +1,139 @@
+"""How often the ratio of two ceilings is right, by Welch's t and by the blocked analysis of the same runs: simulation.
+
+`manage.py interval_coverage blocks` prints the table that docs/how-results-are-compared.md quotes.
+"""
+
+import math
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from benchsite.formatting import exact, grouped
+from reports.analysis.comparing import Comparison, Outcome
+from reports.analysis.ladder_rates import FLAT
+from reports.analysis.ratios import Floats
+from reports.curves import Curve
+from reports.pages.against import throughput_ratio
+from reports.simulated_ladders import made_curve, made_point
+
+PAIRS: Final = 300
+SEED: Final = 20261123
+SHAPE: Final = FLAT["peak, neighbours 10 % lower"]
+MATRIX: Final = uuid.UUID(int=SEED)
+FACTORS: Final = (1.0, 1.1, 1.2)
+HEADER: Final = (
+    "| runs | run CV | block sd | Welch: interval holds (width) | false | 10 % called | 20 % called | "
+    "blocked: interval holds (width) | false | 10 % called | 20 % called |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Two sides on one ladder, measured by one plan. Standard deviations are of ln(throughput)."""
+
+    runs: int
+    cv: float
+    block: float  # of what the runs of a repeat share
+    cv_b: float | None = None  # of the second side, where it varies otherwise
+    side: float = 0.0  # of what the runs of one side in a repeat share
+
+    @property
+    def label(self) -> str:
+        cv = exact(100 * self.cv) if self.cv_b is None else f"{exact(100 * self.cv)} and {exact(100 * self.cv_b)}"
+        own = f", {exact(100 * self.side)} % of each side" if self.side else ""
+        return f"{self.runs} | {cv} % | {exact(100 * self.block)} %{own}"
+
+
+CASES: Final = (
+    *(
+        Case(n, cv, sd)
+        for n, sds in ((3, (0.0, 0.05, 0.10)), (4, (0.05,)), (5, (0.0, 0.10)))
+        for cv in (0.01, 0.03, 0.05)
+        for sd in sds
+    ),
+    *(Case(n, 0.01, 0.02, cv_b=0.03) for n in (3, 5)),
+    *(Case(n, 0.02, 0.02, side=0.01) for n in (3, 5)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Of one analysis, shares of the pairs; the width is that of ln(ratio), median."""
+
+    held: float
+    width: float
+    false: float  # "faster" or "slower" of identical sides
+    small: float  # a side that is 10 % faster is called faster
+    large: float  # one that is 20 % faster
+
+
+def rates(case: Case, pairs: int = PAIRS, seed: int = SEED) -> tuple[Rates, Rates]:
+    """By Welch's t and by the blocked analysis, of the same runs."""
+    random = np.random.default_rng([seed, CASES.index(case) if case in CASES else len(CASES)])
+    compared = [_compared(*_sides(random, case)) for _ in range(pairs)]
+    return _rates([welch for welch, _ in compared]), _rates([blocked for _, blocked in compared])
+
+
+def _sides(random: np.random.Generator, case: Case) -> tuple[Floats, Floats]:
+    """ln(throughput) of two identical sides by rung and repeat."""
+    shared = np.log(np.asarray(SHAPE))[:, None] + math.log(10_000) + random.normal(0.0, case.block, case.runs)
+    first, second = (
+        shared + random.normal(0.0, case.side, case.runs) + random.normal(0.0, cv, (len(SHAPE), case.runs))
+        for cv in (case.cv, case.cv if case.cv_b is None else case.cv_b)
+    )
+    return first, second
+
+
+def _compared(a: Floats, b: Floats) -> tuple[list[Comparison], list[Comparison]]:
+    """Both analyses, each of the first side as it is and where it is 1.1 and 1.2 times as fast."""
+    second = _curve(b)
+    welch, blocked = [], []
+    for factor in FACTORS:
+        first = _curve(a + math.log(factor))
+        blocked.append(_ratio(first, second))
+        alone = replace(first, order="as_listed")
+        alone.__dict__["ceiling"] = first.ceiling
+        welch.append(_ratio(alone, second))
+    return welch, blocked
+
+
+def _ratio(a: Curve, b: Curve) -> Comparison:
+    found = throughput_ratio(a, b, None).comparison
+    assert found is not None
+    return found
+
+
+def _curve(logs: Floats) -> Curve:
+    points = [made_point(2**i, values) for i, values in enumerate(np.exp(logs))]
+    return replace(made_curve(points, MATRIX), matrix_id=MATRIX, order="interleaved")
+
+
+def _rates(compared: Sequence[Sequence[Comparison]]) -> Rates:
+    same, small, large = zip(*compared, strict=True)
+    ends = [(found.low or math.nan, found.high or math.nan) for found in same]
+    decided = (Outcome.FASTER, Outcome.SLOWER)
+    return Rates(
+        held=float(np.mean([low <= 1 <= high for low, high in ends])),
+        width=float(np.median([math.log(high / low) for low, high in ends])),
+        false=float(np.mean([found.outcome in decided for found in same])),
+        small=float(np.mean([found.outcome is Outcome.FASTER for found in small])),
+        large=float(np.mean([found.outcome is Outcome.FASTER for found in large])),
+    )
+
+
+def rows(pairs: int = PAIRS, seed: int = SEED) -> Iterator[str]:
+    for case in CASES:
+        yield f"| {case.label} | {' | '.join(map(_cells, rates(case, pairs, seed)))} |"
+
+
+def _cells(found: Rates) -> str:
+    shares = " | ".join(_percent(share) for share in (found.false, found.small, found.large))
+    return f"{_percent(found.held)} ({_percent(found.width)}) | {shares}"
+
+
+def _percent(share: float) -> str:
+    return f"{grouped(100 * share, 1)} %"

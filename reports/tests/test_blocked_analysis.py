@@ -1,0 +1,106 @@
+"""Sides whose repeats one plan interleaves are compared within blocks: the plan decides, and the page says so."""
+
+import math
+import uuid
+from dataclasses import replace
+
+import pytest
+from scipy import stats
+
+from reports.analysis.blocks import Blocks, blocked_interval
+from reports.analysis.comparing import Outcome, compare_values
+from reports.curves import Setup
+from reports.pages.against import Judging, against, throughput_ratio
+from reports.simulated_blocks import Case, rates
+from reports.simulated_ladders import made_curve, made_point
+from runs.validity import profile
+
+MATRIX = uuid.UUID(int=11)
+SHARED = (1.0, 1.2, 0.85)  # what the runs of a repeat have in common
+NOISE = ((1.0, 0.99, 1.01), (1.012, 1.0, 0.995), (0.99, 1.004, 1.0), (1.0, 1.006, 0.99))
+
+
+def side(factor, order="interleaved", *, noise=NOISE, matrix=MATRIX, **changes):
+    import numpy as np
+
+    shape = (1000.0, 2000.0, 2500.0, 2300.0)
+    points = [
+        made_point(2**i, np.asarray([factor * ops_s * a * b for a, b in zip(SHARED, noise[i], strict=True)]))
+        for i, ops_s in enumerate(shape)
+    ]
+    made = made_curve(points, uuid.uuid4())
+    return replace(made, matrix_id=matrix, order=order, **changes)
+
+
+OTHER = tuple(tuple(reversed(rung)) for rung in NOISE)
+
+
+def test_shared_noise_leaves_an_interleaved_ratio_alone():
+    blocked = throughput_ratio(side(1.1), side(1, noise=OTHER), None).comparison
+    welch = throughput_ratio(side(1.1, "as_listed"), side(1, "as_listed", noise=OTHER), None).comparison
+    assert blocked.outcome is Outcome.FASTER and blocked.analysis == "3 blocks, residuals of 6 cells pooled."
+    assert welch.outcome is Outcome.INCONCLUSIVE and welch.analysis == "Welch's t."
+    assert math.log(welch.high / welch.low) > 4 * math.log(blocked.high / blocked.low)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"matrix": uuid.UUID(int=12)},
+        {"order": "as_listed"},
+        {"ladder": "target"},
+        {"setup": Setup(dataset_fingerprint="another")},
+    ],
+    ids=["another plan", "not interleaved", "targets", "another data set"],
+)
+def test_other_sides_are_compared_by_welch(changes):
+    found = throughput_ratio(side(1.1, **changes), side(1, noise=OTHER), None).comparison
+    assert not found.is_blocked and found.analysis == "Welch's t."
+
+
+def test_two_cells_are_the_paired_t_test():
+    a, b = {1: 105.0, 2: 119.0, 3: 92.0}, {1: 100.0, 2: 110.0, 3: 90.0, 4: 95.0}
+    interval, analysis = blocked_interval(Blocks(a, b, [a, b]))
+    pairs = [[math.log(side[block]) for block in (1, 2, 3)] for side in (a, b)]
+    expected = stats.ttest_rel(*pairs)
+    assert (interval.p, interval.df) == (pytest.approx(expected.pvalue), 2) and analysis == "Paired over 3 blocks."
+    ends = expected.confidence_interval(0.95)
+    assert (interval.low, interval.high) == (pytest.approx(math.exp(ends.low)), pytest.approx(math.exp(ends.high)))
+
+
+def test_unequal_variances_are_not_pooled():
+    quiet = [{1: 100.0, 2: 100.01, 3: 99.99}, {1: 90.0, 2: 90.01, 3: 90.02}]
+    loud = [{1: 100.0, 2: 140.0, 3: 80.0}, {1: 110.0, 2: 95.0, 3: 130.0}]
+    interval, analysis = blocked_interval(Blocks(loud[0], loud[1], [*quiet, *loud]))
+    assert interval.df == 2 and analysis.startswith("Paired over 3 blocks, residuals not pooled: the variances of the")
+
+
+def test_identical_repeats_and_a_single_block_have_no_interval():
+    same = {1: 100.0, 2: 100.0}
+    assert blocked_interval(Blocks(same, same, [same] * 4)) is None
+    assert blocked_interval(Blocks({1: 100.0, 2: 99.0}, {2: 100.0, 3: 98.0})) is None
+    found = compare_values([1.0, 1.1], [1.0, 1.05], higher_is_better=True, blocks=Blocks({1: 1.0}, {2: 1.0}))
+    assert not found.is_blocked and found.low is not None
+
+
+def test_the_number_of_lacking_runs_is_one_of_blocks():
+    a, b = side(1.04), side(1, noise=OTHER)
+    found = throughput_ratio(a, b, None).comparison
+    assert found.is_blocked and found.outcome is Outcome.INCONCLUSIVE
+    assert found.needs_more is None or found.needs_more < 1000
+
+
+def test_the_table_names_its_analyses():
+    judging = Judging({}, profile("measured", {}), {})
+    pair = [side(1.1, mode="off"), side(1, noise=OTHER, mode="always")]
+    assert against(pair, judging, None).analyses == "blocked analysis where one plan interleaves the repeats"
+    listed = [replace(one, order="as_listed") for one in pair]
+    assert against(listed, judging, None).analyses == "Welch's t"
+
+
+@pytest.mark.slow
+def test_seeded_share_of_the_simulation():
+    """A standard error of a share of 95 % is 2 % here."""
+    welch, blocked = rates(Case(3, 0.03, 0.05), 120)
+    assert blocked.held >= 0.9 and blocked.false <= 0.08 and blocked.small >= 0.75 and blocked.large >= 0.95
+    assert welch.small < 0.5 * blocked.small and welch.width > 1.5 * blocked.width
