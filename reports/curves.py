@@ -281,6 +281,7 @@ class Curve:
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""
     order: str = ""  # of the runs of its matrix, as `Matrix.order` says it
+    repeats: int = 0  # of each rung, as its matrix plans them; copies that are queued later have higher numbers
     created_at: dt.datetime | None = None
     tags: tuple[str, ...] = ()
     notes: str = ""

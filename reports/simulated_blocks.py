@@ -109,7 +109,7 @@ def _ratio(a: Curve, b: Curve) -> Comparison:
 
 def _curve(logs: Floats) -> Curve:
     points = [made_point(2**i, values) for i, values in enumerate(np.exp(logs))]
-    return replace(made_curve(points, MATRIX), matrix_id=MATRIX, order="interleaved")
+    return replace(made_curve(points, MATRIX), matrix_id=MATRIX, order="interleaved", repeats=logs.shape[1])
 
 
 def _rates(compared: Sequence[Sequence[Comparison]]) -> Rates:

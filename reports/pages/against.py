@@ -300,11 +300,14 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
 
 
 def blocks_of(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, float]) -> Blocks | None:
-    """The blocks of two sides, by their values of each repeat; None where no plan interleaves both, or of single runs.
+    """The blocks of two sides, by their values of each repeat; None where no plan interleaves two or more of both.
 
     Residuals are pooled over the rungs with at least half of the compared throughput: the others vary otherwise.
     """
-    if not a.interleaved_with(b) or min(len(own), len(other)) < MIN_REPEATS:
+    if not a.interleaved_with(b) or a.repeats < MIN_REPEATS:
+        return None
+    own, other = ({j: ops_s for j, ops_s in side.items() if j <= a.repeats} for side in (own, other))
+    if min(len(own), len(other)) < MIN_REPEATS:
         return None
     cells = [
         rung.by_repeat

@@ -237,6 +237,7 @@ def _curve(
         matrix_id=sweep.matrix_id,
         matrix_name=sweep.matrix.name if sweep.matrix else "",
         order=sweep.matrix.order if sweep.matrix else "",
+        repeats=sweep.matrix.repeats if sweep.matrix else 0,
         created_at=sweep.created_at,
         tags=tuple(sweep.tags),
         notes=sweep.notes,

@@ -29,7 +29,7 @@ def side(factor, order="interleaved", *, noise=NOISE, matrix=MATRIX, **changes):
         for i, ops_s in enumerate(shape)
     ]
     made = made_curve(points, uuid.uuid4())
-    return replace(made, matrix_id=matrix, order=order, **changes)
+    return replace(made, matrix_id=matrix, order=order, **{"repeats": 3, **changes})
 
 
 OTHER = tuple(tuple(reversed(rung)) for rung in NOISE)
@@ -50,8 +50,9 @@ def test_shared_noise_leaves_an_interleaved_ratio_alone():
         {"order": "as_listed"},
         {"ladder": "target"},
         {"setup": Setup(dataset_fingerprint="another")},
+        {"repeats": 1},
     ],
-    ids=["another plan", "not interleaved", "targets", "another data set"],
+    ids=["another plan", "not interleaved", "targets", "another data set", "copies of planned runs"],
 )
 def test_other_sides_are_compared_by_welch(changes):
     found = throughput_ratio(side(1.1, **changes), side(1, noise=OTHER), None).comparison

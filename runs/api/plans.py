@@ -75,7 +75,9 @@ class MatrixPlan(RequestSchema):
     rungs: list[int] = Field([2, 4, 8, 16, 32, 64], max_length=60)
     threads: int | None = Field(None, ge=1, le=100_000, description="Of a ladder of targets: on every rung.")
     repeats: int = Field(3, ge=1, le=50)
-    order: Literal["as_listed", "interleaved", "randomised"] = "interleaved"
+    order: Literal["as_listed", "interleaved", "randomised"] = Field(
+        "interleaved", description="Fixes the analysis: blocked for interleaved and randomised repeats, else Welch's t."
+    )
     bracket: bool = Field(False, description="The first cell once more at the end, to see drift.")
     seed: int = Field(1, ge=1, le=2_147_483_647)
     warmup_s: int = Field(60, ge=0, le=86_400)

@@ -83,7 +83,10 @@ class MatrixForm(GeneratorsForm):
     )
     threads = whole(1, 100_000, required=False, help_text="Of a target ladder: the total on every rung.")
     repeats = whole(1, 50, help_text="Three show a difference, five are fit to publish.")
-    order = forms.ChoiceField(choices=Matrix.Order.choices)
+    order = forms.ChoiceField(
+        choices=Matrix.Order.choices,
+        help_text="Fixes the analysis: blocked for interleaved and randomised repeats, else Welch's t.",
+    )
     bracket = forms.BooleanField(
         required=False, label="Bracket", help_text="Repeat the first cell at the end, to see drift."
     )
