@@ -11,7 +11,7 @@ from reports.analysis.blocks import Blocks, blocked_interval
 from reports.analysis.comparing import Outcome, compare_values
 from reports.curves import Setup
 from reports.pages.against import Judging, against, throughput_ratio
-from reports.simulated_blocks import Case, rates
+from reports.simulated_blocks import HEADER, Case, rates
 from reports.simulated_ladders import made_curve, made_point
 from runs.validity import profile
 
@@ -105,3 +105,7 @@ def test_seeded_share_of_the_simulation():
     welch, blocked = rates(Case(3, 0.03, 0.05), 120)
     assert blocked.held >= 0.9 and blocked.false <= 0.08 and blocked.small >= 0.75 and blocked.large >= 0.95
     assert welch.small < 0.5 * blocked.small and welch.width > 1.5 * blocked.width
+
+
+def test_the_docs_quote_the_table(settings):
+    assert HEADER in (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
