@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from enum import StrEnum
+from functools import lru_cache
 from statistics import fmean
 from typing import Final, Literal
 
@@ -23,8 +24,10 @@ from reports.analysis.ratios import (
     LARGEST_LOG,
     LEAST_REPEATS,
     MOST_REPEATS,
+    Noise,
     RatioInterval,
     log_welch,
+    pooled_welch,
     ratio_of,
     repeats_needed,
     unusable,
@@ -46,6 +49,7 @@ PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
 ALPHA: Final = 1 - CONFIDENCE
 # What a rounding error of a ratio may be: 1.05 - 1 is not quite 0.05.
 _ROUNDING: Final = 1e-12
+BISECTIONS: Final = 20
 T_QUANTILES: Final = 16  # worked out at once: the first numbers of runs that may be enough mostly are
 
 
@@ -123,13 +127,15 @@ def compare_values(
     threshold: float = THRESHOLD,
     spread: SessionSpread | None = None,
     blocks: Blocks | None = None,
+    noises: tuple[Noise, Noise] | None = None,
 ) -> Comparison:
     """The verdict of the repeats of two sides, one value for each run; nothing that is handed in raises.
 
     Throughput in ops/s or a latency in µs; only the ratio matters. A value of zero, a negative one and one that is no
     number have no ratio: a sentence says so, and no number is shown. The threshold is a share (0.05). `spread` is that
     of sessions, where each side was measured in a session of its own. `blocks` are the same repeats where one plan
-    interleaves those of both sides; higher is better there.
+    interleaves those of both sides; higher is better there. `noises` are those of the sides where more runs tell of
+    them than these.
     """
     base = Comparison(
         None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold, spread=spread
@@ -157,7 +163,12 @@ def compare_values(
         return judged(_blocked(known, *blocked, len(blocks.common)))
     interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse)
     analysis = "Welch's t, with the variation between sessions." if spread else "Welch's t."
-    return judged(_with(replace(known, analysis=analysis), interval)) if interval else _without_interval(known)
+    known = replace(known, analysis=analysis)
+    if interval and noises:
+        ordered = noises if higher_is_better else (noises[1], noises[0])
+        known = replace(known, sds=(math.sqrt(noises[0].variance), math.sqrt(noises[1].variance)))
+        interval = pooled_welch(better, worse, ordered, Noise(2 * spread.variance, spread.degrees) if spread else None)
+    return judged(_with(known, interval)) if interval else _without_interval(known)
 
 
 def compare_sessions(
@@ -207,12 +218,15 @@ def not_comparable(comparison: Comparison, stops: Sequence[str]) -> Comparison:
     return replace(comparison, outcome=Outcome.NOT_COMPARABLE, reason=" ".join(stops), needs_more=None)
 
 
-def widen(found: Comparison, below: float, above: float) -> Comparison:
+def widen(found: Comparison, below: float, above: float, *, is_certain: bool = False) -> Comparison:
     """The comparison where the ratio may be `below` to `above` times what the measured values tell.
 
     For what no repeat shows: a ceiling above the last rung, a load between two rungs. 0 <= `below` <= 1 <= `above`.
-    The ends of the interval move out by these factors; p is that of the end nearest to 1. At most one of the factors
-    is without bound (0, infinite): the ratio is then known in one direction.
+    The ends of the interval move out by these factors; p is that at which the interval would reach 1. Where the range
+    `is_certain`, no estimate itself, the interval is that of a partially identified parameter (Imbens and Manski 2004):
+    where the range is wide next to the noise a miss at the far end is unlikely, so the quantile lies between the
+    two-sided and the one-sided, and whatever the true factor is, the interval holds the ratio with 95 %. At most one of
+    the factors is without bound (0, infinite): the ratio is then known in one direction.
     """
     if below == above == 1:
         return found
@@ -221,12 +235,36 @@ def widen(found: Comparison, below: float, above: float) -> Comparison:
         return widened
     from scipy.special import stdtr, stdtrit
 
-    nearest = 1.0
-    if found.ratio * below > 1 or found.ratio * above < 1:
-        nearest = found.ratio * (below if found.ratio > 1 else above)
-    error = math.log(found.ratio / found.low) / float(stdtrit(found.df, (1 + CONFIDENCE) / 2))
-    p = float(2 * stdtr(found.df, -abs(math.log(nearest)) / error))
-    return judged(replace(widened, low=found.low * below, high=found.high * above, p=p))
+    reach = math.log(found.ratio / found.low)
+    error = reach / float(stdtrit(found.df, (1 + CONFIDENCE) / 2))
+    if is_certain:
+        room = math.log(above / below) / error
+        # Rounded down, for the cache: the quantile is a little too large at most.
+        df = math.floor(10 * found.df) / 10 if found.df > 1 else found.df
+        reach = _quantile_beside(df, math.floor(10 * min(room, 10.0)) / 10) * error
+        nearest = max(math.log(found.ratio * below), -math.log(found.ratio * above), 0.0) / error
+        p = float(stdtr(found.df, -nearest) + stdtr(found.df, -nearest - room)) if nearest else 1.0
+    else:
+        nearest = max(found.ratio * below, 1 / (found.ratio * above), 1.0)
+        p = float(2 * stdtr(found.df, -math.log(nearest) / error))
+    low, high = (found.ratio * factor * math.exp(sign * reach) for factor, sign in ((below, -1), (above, 1)))
+    return judged(replace(widened, low=low, high=high, p=p))
+
+
+@lru_cache(maxsize=4096)
+def _quantile_beside(df: float, room: float) -> float:
+    """c with P(T > c) + P(T > c + room) = 5 %, by bisection between the one-sided and the two-sided quantile.
+
+    `room` is how many standard errors further away the other end lies.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    low, high = float(stdtrit(df, CONFIDENCE)), float(stdtrit(df, (1 + CONFIDENCE) / 2))
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        missed = stdtr(df, -middle) + stdtr(df, -middle - room)
+        low, high = (middle, high) if missed > ALPHA else (low, middle)
+    return high
 
 
 def judged(found: Comparison) -> Comparison:

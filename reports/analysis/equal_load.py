@@ -9,6 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
+from reports.analysis.ceiling import ALIKE
+from reports.analysis.plateau import two_way
+from reports.analysis.ratios import Noise
+
 # A rung this close to the asked load has measured it.
 AS_MEASURED = 0.01
 
@@ -27,7 +33,7 @@ class How(StrEnum):
     """Where a number comes from, or why there is none."""
 
     MEASURED = "measured"
-    INTERPOLATED = "interpolated"  # log-log between two neighbouring rungs
+    INTERPOLATED = "interpolated"  # between two neighbouring rungs, 1 / latency linear in throughput
     NOT_REACHED = "not reached"  # lies above everything that was measured, or nothing was
     BELOW = "below"  # lies below the lowest rung
 
@@ -59,7 +65,7 @@ class Within:
 
 
 def latency_at(points: Sequence[LoadPoint], load_ops_s: float) -> AtLoad:
-    """The latency at a load: of the rung within 1 % of it, else log-log between the neighbours on the drawn curve.
+    """The latency at a load: of the rung within 1 % of it, else between its neighbours on the drawn curve.
 
     Above the highest throughput it is "not reached", below the lowest rung "below"; neither has a number.
     """
@@ -81,36 +87,32 @@ def latency_at(points: Sequence[LoadPoint], load_ops_s: float) -> AtLoad:
     if load_ops_s > top.throughput_ops_s:
         return AtLoad(None, How.NOT_REACHED, (top,))
     low, high = branch[after - 1], branch[after]
-    latency_us = _between(load_ops_s, low.throughput_ops_s, high.throughput_ops_s, low.latency_us, high.latency_us)
+    latency_us = _between(low, high, load_ops_s)
     return AtLoad(latency_us, How.INTERPOLATED, (low, high), min(low_us, latency_us), max(high_us, latency_us))
 
 
 def _bounds(branch: Sequence[LoadPoint], after: int, load_ops_s: float) -> tuple[float, float]:
-    """Between which latencies (µs) a convex curve through the rungs lies at a load below the rung `after`.
+    """Between which latencies (µs) the curve through the rungs lies at a load below the rung `after`.
 
-    In a closed loop latency rises ever faster with throughput: between two rungs the curve lies below their chord and
-    above the chords of the neighbouring segments, extended. Where a neighbour contradicts that, or there is none, the
-    lower bound is the lower of the two rungs.
+    In a closed loop each further thread adds at least as much latency as the one before it: R = N / X is convex in N,
+    so 1 / R is concave in X. Between two rungs 1 / R lies above the straight line through them, and below those of the
+    neighbouring steps, extended. A neighbour that contradicts this is the bound on the other side; where there is none,
+    the lower bound is the lower of the two rungs.
     """
     low, high = branch[after - 1], branch[after]
-    chord, floor = _chord(low, high, load_ops_s), min(low.latency_us, high.latency_us)
+    line = _between(low, high, load_ops_s)
+    floor, roof = sorted((low.latency_us, high.latency_us))
     neighbours = [branch[after - 2 : after] if after > 1 else (), branch[after : after + 2]]
     rising = [pair for pair in neighbours if len(pair) == 2 and pair[0].throughput_ops_s < pair[1].throughput_ops_s]
-    extended = (_chord(pair[0], pair[1], load_ops_s) for pair in rising)
-    return max((value for value in extended if floor <= value <= chord), default=floor), chord
-
-
-def _chord(a: LoadPoint, b: LoadPoint, load_ops_s: float) -> float:
-    """The latency at the load on the straight line through both rungs."""
-    share = (load_ops_s - a.throughput_ops_s) / (b.throughput_ops_s - a.throughput_ops_s)
-    return a.latency_us + share * (b.latency_us - a.latency_us)
+    extended = [min(max(_between(pair[0], pair[1], load_ops_s), floor), roof) for pair in rising]
+    return max((value for value in extended if value <= line), default=floor), max([line, *extended])
 
 
 def throughput_within(points: Sequence[LoadPoint], limit_us: float) -> Within:
     """The highest throughput with latency <= limit on the rising branch.
 
-    It is a rung's where the branch ends within the limit (the ceiling itself is fast enough) or hits it, else log-log
-    between the last rung within the limit and the first above it.
+    It is a rung's where the branch ends within the limit (the ceiling itself is fast enough) or hits it, else between
+    the last rung within the limit and the first above it, as `latency_at` interpolates.
     """
     branch = rising_branch(points)
     if not branch or math.isnan(limit_us):
@@ -123,7 +125,8 @@ def throughput_within(points: Sequence[LoadPoint], limit_us: float) -> Within:
     violated = tuple(point for point in branch[:best] if point.latency_us > limit_us)
     if high is None or high.throughput_ops_s <= low.throughput_ops_s or low.latency_us == limit_us:
         return Within(low.throughput_ops_s, How.MEASURED, (low,), violated=violated)
-    throughput = _between(limit_us, low.latency_us, high.latency_us, low.throughput_ops_s, high.throughput_ops_s)
+    inverses = [_inverse(value, low, high) for value in (limit_us, low.latency_us, high.latency_us)]
+    throughput = _line(inverses[0], inverses[1:], (low.throughput_ops_s, high.throughput_ops_s))
     return Within(throughput, How.INTERPOLATED, (low, high), violated=violated)
 
 
@@ -151,9 +154,54 @@ def _beaten(point: LoadPoint, top: LoadPoint) -> bool:
     return point.throughput_ops_s <= top.throughput_ops_s and point.latency_us > top.latency_us
 
 
-def _between(x: float, x_low: float, x_high: float, y_low: float, y_high: float) -> float:
-    """y at x on the straight line through both rungs in log-log; on the plain one where a value is 0 (1 ms buckets)."""
-    if min(x_low, x_high, y_low, y_high) <= 0:
-        return y_low + (x - x_low) / (x_high - x_low) * (y_high - y_low)
-    share = math.log(x / x_low) / math.log(x_high / x_low)
-    return math.exp(math.log(y_low) + share * math.log(y_high / y_low))
+def _between(low: LoadPoint, high: LoadPoint, load_ops_s: float) -> float:
+    """The latency at a load where 1 / latency is linear in throughput, as in a queue M/M/1: 1 / R = capacity - X.
+
+    Infinite at and beyond the capacity. Linear itself where a latency is 0 (1 ms buckets).
+    """
+    ends = [_inverse(point.latency_us, low, high) for point in (low, high)]
+    value = _line(load_ops_s, (low.throughput_ops_s, high.throughput_ops_s), ends)
+    if min(low.latency_us, high.latency_us) <= 0:
+        return value
+    return 1 / value if value > 0 else math.inf
+
+
+def _inverse(latency_us: float, low: LoadPoint, high: LoadPoint) -> float:
+    return 1 / latency_us if min(low.latency_us, high.latency_us) > 0 else latency_us
+
+
+def _line(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
+    """y at x on the straight line through two points; of a vertical one the first."""
+    return ys[0] if xs[0] == xs[1] else ys[0] + (x - xs[0]) / (xs[1] - xs[0]) * (ys[1] - ys[0])
+
+
+def noise_at(passes: Sequence[Sequence[LoadPoint]], load_ops_s: float) -> Noise | None:
+    """How much the latency at the load varies between passes over the rungs; None where too few rungs show it.
+
+    The variance of ln(latency at the load) is that of ln(latency) - E·ln(throughput) of both rungs around it, weighted
+    by their distance, where E is the slope of ln(latency) over ln(throughput) there. It is pooled over the rungs with
+    at least half of the load by the model rung + pass + noise (`plateau.two_way`), degrees of freedom after
+    Satterthwaite.
+    """
+    if any(min(point.latency_us, point.throughput_ops_s) <= 0 for rungs in passes for point in rungs):
+        return None
+    ln_x, ln_r = (
+        np.log([[getattr(point, name) for point in rungs] for rungs in passes]).T
+        for name in ("throughput_ops_s", "latency_us")
+    )
+    x, inverse = np.exp(ln_x.mean(axis=1)), np.exp(-ln_r.mean(axis=1))
+    after = max(next((i for i, value in enumerate(x) if value >= load_ops_s), len(x) - 1), 1)
+    if len(x) < 2 or x[after] <= x[after - 1]:
+        return None
+    ends = slice(after - 1, after + 1)
+    at_load = _line(load_ops_s, x[ends], inverse[ends])
+    if at_load <= 0:
+        return None
+    slope = -(inverse[after] - inverse[after - 1]) / (x[after] - x[after - 1]) * load_ops_s / at_load
+    noise = two_way((ln_r - slope * ln_x)[x >= ALIKE * load_ops_s].tolist())
+    if noise is None:
+        return None
+    share = min(max((load_ops_s - x[after - 1]) / (x[after] - x[after - 1]), 0.0), 1.0)
+    weight = max(share**2 + (1 - share) ** 2 - 1 / noise.rungs, 0.0)
+    parts = noise.level / noise.rungs, noise.run * weight
+    return Noise(sum(parts), sum(parts) ** 2 / (parts[0] ** 2 / noise.level_df + parts[1] ** 2 / max(noise.df, 1)))

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import variance
 
 from reports.analysis.ceiling import MIN_REPEATS, Ceiling, Rung, ceiling, within_ceiling
 from reports.analysis.plateau import quantile
@@ -15,7 +14,6 @@ FEWEST_RUNGS = 4
 MAX_SINGLE_SD = 0.05
 # Less throughput than this share more than the rung before is none: its price in latency has no bound.
 LEAST_GAIN = 0.005
-TINY = 1e-300  # in place of a zero that something is divided by
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +86,11 @@ def ladder_of(rungs: Sequence[Rung]) -> list[Rung]:
 def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None = None) -> Knee | None:
     """The last rung before the ladder's last with P >= 0.95 P_max (analysis 2.1); None for no rung.
 
-    Reached where P_max lies on an interior rung of at least four, and the last rung's power is below it beyond noise;
-    else the reason says where to add rungs. On a ladder of targets only those stand for election that were sustained up
-    to the ceiling; None where none was. Rungs after the highest throughput do not stand for election (throughput
-    fell), but they do show that the peak was passed. `stated` is the ladder's ceiling where more is known than these
-    rungs say.
+    Reached where P_max lies on an interior rung of at least four, and the power of the first and of the last rung is
+    below it beyond noise; else the reason says where to add rungs. On a ladder of targets only those stand for election
+    that were sustained up to the ceiling; None where none was. Rungs after the highest throughput do not stand for
+    election (throughput fell), but they do show that the peak was passed. `stated` is the ladder's ceiling where more
+    is known than these rungs say.
     """
     ladder = ladder_of(rungs)
     if not ladder:
@@ -110,27 +108,41 @@ def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None
         return _knee(ladder, 0, most, reason="throughput over latency is highest on the first rung; add lower rungs")
     if peak == last or powers[last] >= powers[peak]:
         return _knee(ladder, top, most, reason="throughput over latency is highest on the last rung; add higher rungs")
-    if not _falls_behind(ladder[peak], ladder[last], alpha, of=last - 1):
+    if not _is_above(ladder, peak, last, alpha):
         why = "throughput over latency does not fall beyond noise by the last rung; add higher rungs, or repeats"
         return _knee(ladder, top, most, reason=why)
+    if not _is_above(ladder, peak, 0, alpha):
+        why = "throughput over latency does not rise beyond noise from the first rung; add lower rungs, or repeats"
+        return _knee(ladder, 0, most, reason=why)
     knee = max(index for index in electable if index < last and powers[index] >= NEAR_PEAK * powers[peak])
     return _knee(ladder, knee, most)
 
 
-def _falls_behind(peak: Rung, last: Rung, alpha: float, of: int) -> bool:
-    """Whether the last rung's power is below the highest of so many rungs beyond noise: one-sided, 5 %.
+def _is_above(ladder: Sequence[Rung], peak: int, end: int, alpha: float) -> bool:
+    """Whether the highest power is above that of an end of the ladder beyond noise: one-sided, 5 % over all rungs.
 
-    In a closed loop R = N / X, so ln(P) varies (alpha + 1) times as ln(X) does. Single runs, and targets, whose
-    throughput does not vary as their latency does, are judged by the largest variation that single runs are taken to
-    have.
+    In a closed loop R = N / X, so ln(P) varies (alpha + 1) times as ln(X) does. The variance within rungs is pooled
+    over the ladder; where these two rungs vary more, it is theirs. Single runs, and targets, whose throughput does not
+    vary as their latency does, are judged by the largest variation that single runs are taken to have.
     """
-    gap = math.log(power(peak, alpha) / power(last, alpha))
-    logs = [[math.log(x) for x in rung.repeats_ops_s if x > 0] for rung in (peak, last)]
-    if peak.target_ops_s or min(map(len, logs)) < MIN_REPEATS:
-        return gap > quantile(math.inf, of) * math.sqrt(2) * (alpha + 1) * MAX_SINGLE_SD
-    parts = [variance(values) / len(values) for values in logs]
-    df = sum(parts) ** 2 / max(sum(part**2 / (len(v) - 1) for part, v in zip(parts, logs, strict=True)), TINY)
-    return gap > quantile(math.floor(10 * max(df, 1.0)) / 10, of) * (alpha + 1) * math.sqrt(sum(parts))
+    gap = math.log(power(ladder[peak], alpha) / power(ladder[end], alpha))
+    others, pair = len(ladder) - 2, (ladder[peak], ladder[end])
+    if ladder[peak].target_ops_s or min(len(rung.repeats_ops_s) for rung in pair) < MIN_REPEATS:
+        return gap > quantile(math.inf, others) * math.sqrt(2) * (alpha + 1) * MAX_SINGLE_SD
+    squares, df = _squares_within(ladder)
+    own, own_df = _squares_within(pair)
+    variance = max(squares / df, own / max(own_df, 1)) * sum(1 / len(rung.repeats_ops_s) for rung in pair)
+    return gap > quantile(df, others) * (alpha + 1) * math.sqrt(variance)
+
+
+def _squares_within(rungs: Sequence[Rung]) -> tuple[float, int]:
+    """The squares of ln(throughput) about the mean of each rung, and their degrees of freedom."""
+    squares, df = 0.0, 0
+    for rung in rungs:
+        logs = [math.log(x) for x in rung.repeats_ops_s if x > 0]
+        mean = sum(logs) / max(len(logs), 1)
+        squares, df = squares + sum((value - mean) ** 2 for value in logs), df + max(len(logs) - 1, 0)
+    return squares, df
 
 
 def electable_of(ladder: Sequence[Rung], stated: Ceiling | None) -> list[int]:

@@ -14,6 +14,7 @@ import numpy as np
 from benchsite.formatting import exact, grouped
 from reports.analysis.best import best_set
 from reports.analysis.ceiling import Ceiling, Rung, thread_ceiling
+from reports.analysis.knee import power_knee
 
 LADDERS: Final = 1000
 SEED: Final = 20261122
@@ -30,6 +31,20 @@ GROWING: Final = {
     "5 % in the last doubling": tuple(x / 3.003 for x in (1.0, 1.5, 2.0, 2.6, 2.86, 3.003)),
     "10 % per doubling throughout": tuple(1.1 ** (i - 6) for i in range(7)),
     "30 % per doubling throughout": tuple(1.3 ** (i - 6) for i in range(7)),
+}
+# Ladders by their gains per doubling of the threads. Power P = X² / N grows where a doubling gains more than √2 - 1.
+LEVEL: Final = math.sqrt(2) - 1
+NO_KNEE: Final = {
+    "60 % per doubling throughout": (0.6,) * 7,
+    "41 % per doubling throughout: power is level": (LEVEL,) * 7,
+    "30 % per doubling throughout": (0.3,) * 7,
+    "power is level in the first doubling": (LEVEL, 0.3, 0.2, 0.1, 0.05),
+    "power is level in the last doubling": (0.9, 0.8, 0.6, LEVEL),
+}
+KNEE: Final = {
+    "Universal Scalability Law, peak at 160 threads": (0.96, 0.92, 0.86, 0.74, 0.58, 0.37, 0.16, -0.04),
+    "bottleneck at 13 times one thread": (1.0, 1.0, 0.9, 0.5, 0.1, 0.02),
+    "slow bend": (0.9, 0.6, 0.45, 0.38, 0.2, 0.05),
 }
 # The standard deviations of a run and of a pass over the ladder, as shares.
 NOISES: Final = ((0.01, 0.0), (0.03, 0.0), (0.05, 0.0), (0.01, 0.05), (0.03, 0.03))
@@ -52,8 +67,8 @@ def ladders(
 
 
 def ceilings(shape: Sequence[float], n: int, noise: tuple[float, float], count: int, seed: int) -> list[Ceiling]:
-    found = (thread_ceiling(ladder) for ladder in ladders(shape, n, *noise, ladders=count, seed=seed))
-    return [ceiling for ceiling in found if ceiling]
+    estimates = (thread_ceiling(ladder) for ladder in ladders(shape, n, *noise, ladders=count, seed=seed))
+    return [ceiling for ceiling in estimates if ceiling]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +84,11 @@ class CeilingRate:
 def ceiling_rate(
     shape: Sequence[float], n: int, noise: tuple[float, float], count: int = LADDERS, seed: int = SEED
 ) -> CeilingRate:
-    found, true = ceilings(shape, n, noise, count, seed), 10_000 * max(shape)
-    ends = [(one.low_ops_s or math.nan, one.high_ops_s or math.nan) for one in found]
+    estimates, true = ceilings(shape, n, noise, count, seed), 10_000 * max(shape)
+    ends = [(ceiling.low_ops_s or math.nan, ceiling.high_ops_s or math.nan) for ceiling in estimates]
     return CeilingRate(
-        bias_of_highest=float(np.mean([one.highest_ops_s for one in found])) / true - 1,
-        bias=float(np.mean([one.throughput_ops_s for one in found])) / true - 1,
+        bias_of_highest=float(np.mean([ceiling.highest_ops_s for ceiling in estimates])) / true - 1,
+        bias=float(np.mean([ceiling.throughput_ops_s for ceiling in estimates])) / true - 1,
         held=float(np.mean([low <= true <= high for low, high in ends])),
         width=float(np.median([high - low for low, high in ends])) / true,
     )
@@ -83,7 +98,22 @@ def saturated_rate(
     shape: Sequence[float], n: int, noise: tuple[float, float], count: int = LADDERS, seed: int = SEED
 ) -> float:
     """The share of ladders whose end is called saturated."""
-    return float(np.mean([one.is_bracketed for one in ceilings(shape, n, noise, count, seed)]))
+    return float(np.mean([ceiling.is_bracketed for ceiling in ceilings(shape, n, noise, count, seed)]))
+
+
+@dataclass(frozen=True, slots=True)
+class KneeRate:
+    reported: float  # of all ladders
+    near: float  # of all ladders: reported within one rung of the knee of the ladder without noise
+
+
+def knee_rate(gains: Sequence[float], n: int, cv: float, count: int = LADDERS, seed: int = SEED) -> KneeRate:
+    shape = np.cumprod([1.0, *(1 + gain for gain in gains)])
+    true = power_knee([Rung(2**i, 10_000 * float(share)) for i, share in enumerate(shape)])
+    knees = [power_knee(ladder) for ladder in ladders(shape.tolist(), n, cv, 0.0, ladders=count, seed=seed)]
+    threads = [knee.threads for knee in knees if knee and knee.reached]
+    near = [true is not None and true.threads / 2 <= value <= true.threads * 2 for value in threads]
+    return KneeRate(len(threads) / count, sum(near) / count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +183,25 @@ def end_rows(count: int, seed: int) -> Iterator[str]:
     yield from (end_row(name, noise, count, seed) for name in (*GROWING, *FLAT) for noise in NOISES)
 
 
+KNEE_N: Final = (1, 2, 3, 4, 5)
+KNEES_HEADER: Final = (
+    "| gains per doubling | CV | knee reported (within one rung of the true one), n = 1 "
+    "| n = 2 | n = 3 | n = 4 | n = 5 |\n|---|---|---|---|---|---|---|"
+)
+
+
+def knee_row(name: str, cv: float, count: int = LADDERS, seed: int = SEED) -> str:
+    rates = [knee_rate({**NO_KNEE, **KNEE}[name], n, cv, count, seed) for n in KNEE_N]
+    near = [f" ({_percent(rate.near)})" if name in KNEE else "" for rate in rates]
+    cells = " | ".join(_percent(rate.reported) + share for rate, share in zip(rates, near, strict=True))
+    return f"| {name} | {exact(100 * cv)} % | {cells} |"
+
+
+def knee_rows(count: int, seed: int) -> Iterator[str]:
+    yield KNEES_HEADER
+    yield from (knee_row(name, cv, count, seed) for name in (*NO_KNEE, *KNEE) for cv in (0.01, 0.03, 0.05))
+
+
 BESTS: Final[tuple[tuple[str, tuple[float, ...]], ...]] = (
     ("3 %", (0.03, 0.03)),
     ("5 %", (0.05, 0.05)),
@@ -180,4 +229,5 @@ TABLES: Final[dict[str, Callable[[int, int], Iterator[str]]]] = {
     "ceilings": ceiling_rows,
     "ends": end_rows,
     "bests": best_rows,
+    "knees": knee_rows,
 }

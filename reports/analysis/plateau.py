@@ -34,7 +34,7 @@ class Top:
 
 
 @dataclass(frozen=True, slots=True)
-class _Noise:
+class TwoWay:
     """Mean squares of the two-way layout: `run` within passes, `level` between them, with their degrees of freedom."""
 
     run: float
@@ -61,7 +61,7 @@ def top_of(ladder: Logs, doublings: Sequence[float], least_gain: float) -> Top |
     more threads bring nothing. None where the passes do not vary.
     """
     passes, last = len(ladder[0]), len(ladder) - 1
-    noise = _noise(ladder)
+    noise = two_way(ladder)
     if noise is None:
         return None
     means = [sum(rung) / passes for rung in ladder]
@@ -97,7 +97,7 @@ def _confirmed(ladder: Logs, error: float) -> list[list[int]]:
     return selected
 
 
-def _noise(ladder: Logs) -> _Noise | None:
+def two_way(ladder: Logs) -> TwoWay | None:
     """The two-way layout without interaction; of one rung the variance of its repeats. None without variation."""
     rungs, passes = len(ladder), len(ladder[0])
     levels = [sum(rung[j] for rung in ladder) / rungs for j in range(passes)]
@@ -109,7 +109,7 @@ def _noise(ladder: Logs) -> _Noise | None:
     ) / max(df, 1)
     if rungs == 1:
         run, df = level, level_df
-    return _Noise(run, df, level, level_df, rungs) if run > MIN_SD**2 else None
+    return TwoWay(run, df, level, level_df, rungs) if run > MIN_SD**2 else None
 
 
 @lru_cache(maxsize=4096)

@@ -41,6 +41,14 @@ class RatioInterval:
 
 
 @dataclass(frozen=True, slots=True)
+class Noise:
+    """The variance of ln(value) of one repeat, with its degrees of freedom, where more is known than the values say."""
+
+    variance: float
+    df: float
+
+
+@dataclass(frozen=True, slots=True)
 class MeanInterval:
     """In the unit of the values."""
 
@@ -88,8 +96,23 @@ def log_welch(a: Sequence[float], b: Sequence[float], confidence: float = CONFID
     """
     if min(len(a), len(b)) < 2 or unusable(a) or unusable(b):
         return None
-    distance, error, df = (float(found) for found in welch(np.log(np.asarray(a, float)), np.log(np.asarray(b, float))))
+    distance, error, df = (float(part) for part in welch(np.log(np.asarray(a, float)), np.log(np.asarray(b, float))))
     return interval_of(distance, error, df, confidence)
+
+
+def pooled_welch(
+    a: Sequence[float], b: Sequence[float], noises: tuple[Noise, Noise], between: Noise | None = None
+) -> RatioInterval | None:
+    """As `log_welch`, with the noise of each side as it is known; `between` is the variance between the sides.
+
+    SE² = Va/nA + Vb/nB + V(between), degrees of freedom after Satterthwaite.
+    """
+    distance = fmean(map(math.log, a)) - fmean(map(math.log, b))
+    parts = [(noise.variance / len(side), noise.df) for noise, side in zip(noises, (a, b), strict=True)]
+    parts += [(between.variance, between.df)] if between else []
+    total = math.fsum(part for part, _ in parts)
+    df = total**2 / max(math.fsum(part**2 / df for part, df in parts), TINY)
+    return interval_of(distance, math.sqrt(total), df)
 
 
 def interval_of(distance: float, error: float, df: float, confidence: float = CONFIDENCE) -> RatioInterval | None:

@@ -351,11 +351,13 @@ def latency_ratio(
         if not found.values:
             return Ratio(operation, None, f"{who}{found.why}")
     threshold = LATENCY_THRESHOLD if equal.statistic in TAILS else THRESHOLD
+    own, other = (found.noise for found in sides)
     comparison = compare_values(
-        sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, spread=spread
-    )
-    own, other = (found.interpolation for found in sides)
-    comparison = widen(comparison, other[0] / own[1], other[1] / own[0])
+        sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, spread=spread,
+        noises=(own, other) if own and other else None,
+    )  # fmt: skip
+    (low, high), (other_low, other_high) = (found.interpolation for found in sides)
+    comparison = widen(comparison, other_low / high, other_high / low, is_certain=True)
     if why := next((found.why for found in sides if found.why), ""):
         comparison = replace(comparison, reason=why, needs_more=None)  # Of medians: more runs are not what it lacks.
     return Ratio(operation, comparison, "")

@@ -9,7 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchsite import formatting
-from reports.analysis.equal_load import AtLoad, How, LoadPoint, Within, latency_at, rising_branch, throughput_within
+from reports.analysis.equal_load import (
+    AtLoad,
+    How,
+    LoadPoint,
+    Within,
+    latency_at,
+    noise_at,
+    rising_branch,
+    throughput_within,
+)
+from reports.analysis.ratios import Noise
 from reports.curves import STATISTICS, Curve, Point
 
 SHARE_OF_CEILING = 0.8
@@ -273,6 +283,7 @@ class Latencies:
     values: tuple[float, ...]
     why: str = ""  # there is none, or only that of the medians
     interpolation: tuple[float, float] = (1.0, 1.0)  # by which factors it may be lower or higher: 0.9, 1.05
+    noise: Noise | None = None  # of one repeat, by those of all rungs near the load
 
 
 def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_ops_s: float) -> Latencies:
@@ -290,7 +301,7 @@ def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_o
     known = tuple(value for value in values if value is not None)
     if len(known) < len(values):
         return Latencies((), f"only {len(known)} of {len(values)} repeats have a latency at this load")
-    return Latencies(known, "", error)
+    return Latencies(known, "", error, noise_at(passes, load_ops_s))
 
 
 def interpolation_error(found: AtLoad) -> tuple[float, float]:

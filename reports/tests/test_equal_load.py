@@ -2,9 +2,10 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from reports.analysis.equal_load import How, LoadPoint, latency_at, rising_branch, throughput_within
+from reports.analysis.equal_load import How, LoadPoint, latency_at, noise_at, rising_branch, throughput_within
 
 # Throughput in ops/s against latency in µs; the last rung is retrograde.
 RUNGS = ((2, 1000.0, 2000.0), (4, 2000.0, 4000.0), (8, 4000.0, 16000.0), (16, 3800.0, 40000.0))
@@ -20,10 +21,10 @@ def test_a_rung_within_one_per_cent_has_measured_the_load(points):
 
 
 @pytest.mark.parametrize("points", [LADDER, WITHOUT_ORDER])
-def test_between_two_rungs_it_is_a_straight_line_in_log_log(points):
-    found = latency_at(points, math.sqrt(2000.0 * 4000.0))
+def test_between_two_rungs_the_inverse_of_latency_is_a_straight_line(points):
+    found = latency_at(points, 3000.0)
     assert found.how is How.INTERPOLATED
-    assert found.latency_us == pytest.approx(math.sqrt(4000.0 * 16000.0))
+    assert found.latency_us == pytest.approx(2 / (1 / 4000.0 + 1 / 16000.0))
     assert [point.throughput_ops_s for point in found.between] == [2000.0, 4000.0]
 
 
@@ -43,7 +44,7 @@ def test_a_load_that_is_none_has_no_latency(load):
 def test_the_throughput_within_a_limit(points):
     assert throughput_within(points, 4000.0).how is How.MEASURED
     found = throughput_within(points, 8000.0)
-    assert found.how is How.INTERPOLATED and found.throughput_ops_s == pytest.approx(2000.0 * math.sqrt(2))
+    assert found.how is How.INTERPOLATED and found.throughput_ops_s == pytest.approx(2000.0 + 2000.0 * 2 / 3)
     assert throughput_within(points, 1999.0).how is How.BELOW
     assert throughput_within(points, 1999.0).throughput_ops_s is None
     ceiling = throughput_within(points, 1e6)
@@ -69,17 +70,60 @@ def test_interpolation_skips_no_measured_rung():
     assert [point.label for point in latency_at(dip, 2500).between] == ["8", "16"]
 
 
-def test_a_convex_curve_through_the_rungs_lies_within_the_bounds():
-    """R = 1 / (1 - X / 100): the rungs tell more than that it rises."""
-    points = [LoadPoint(x, 1e3 / (1 - x / 100), order=x) for x in (10, 40, 60, 80, 90)]
+def _curve(throughputs, inverse):
+    """Rungs of a curve by its capacity left, 1 / latency in 1/ms, at each throughput."""
+    return [LoadPoint(x, 1e3 / inverse(x), order=x) for x in throughputs]
+
+
+def test_an_open_queue_is_read_without_error():
+    """M/M/1: R = 1 / (1 - X / 100)."""
+    found = latency_at(_curve((10, 40, 60, 80, 90), lambda x: 1 - x / 100), 70)
+    assert (found.latency_us, found.low_us, found.high_us) == pytest.approx((1e3 / 0.3,) * 3)
+
+
+def test_a_curve_to_a_bottleneck_lies_within_the_bounds():
+    """N threads and a bottleneck of 100: 1 / R = sqrt(1 - (X / 100)²); the rungs beside show that it bends."""
+
+    def inverse(x):
+        return math.sqrt(1 - (x / 100) ** 2)
+
+    points = _curve((10, 40, 60, 80, 90), inverse)
     found = latency_at(points, 70)
-    assert found.low_us < 1e3 / 0.3 < found.high_us
-    assert (found.low_us, found.high_us) == pytest.approx((2500 + 10 * (2500 - 5000 / 3) / 20, 3750))
-    assert latency_at(points[2:4], 70).low_us == 2500  # nothing is known of the rungs beside them
+    assert found.low_us < 1e3 / inverse(70) < found.high_us == found.latency_us
+    assert (found.low_us, found.high_us) == pytest.approx((1e3 / (0.8 - (inverse(40) - 0.8) / 2), 1e3 / 0.7))
+    assert latency_at(points[2:4], 70).low_us == pytest.approx(1250)  # nothing is known of the rungs beside them
     rung = latency_at(points, 60)
     assert rung.low_us == rung.high_us == rung.latency_us
     near = latency_at(points, 80.5)
     assert near.how is How.MEASURED and near.low_us == near.latency_us < near.high_us
+
+
+def test_a_curve_that_bends_the_other_way_is_bounded_from_above():
+    """Latency jumps at first and stays: the next step, extended downwards, lies above the line between the rungs."""
+    points = [LoadPoint(x, y, order=x) for x, y in ((1000, 1000), (2000, 2000), (3000, 2100))]
+    found = latency_at(points, 1500)
+    assert found.latency_us == pytest.approx(4000 / 3) and found.latency_us < found.high_us < 2000
+    assert found.low_us == 1000
+
+
+def test_the_noise_of_a_latency_is_pooled_over_the_rungs():
+    """A closed loop to a bottleneck, run sd 2 %: of 300 sweeps the mean variance is the true one."""
+    random = np.random.default_rng(4)
+    threads = np.array([10, 20, 40, 80, 160])
+    true = threads / np.hypot(1, threads / 100)
+    variances, latencies = [], []
+    for _ in range(300):
+        throughputs = true * np.exp(random.normal(0, 0.02, (3, 5)))
+        passes = [
+            [LoadPoint(x, n / x * 1e6, order=n) for n, x in zip(threads, row, strict=True)] for row in throughputs
+        ]
+        noise = noise_at(passes, 50.0)
+        assert noise.df > 2
+        variances.append(noise.variance)
+        latencies += [math.log(latency_at(rungs, 50.0).latency_us) for rungs in passes]
+    assert np.mean(variances) == pytest.approx(np.var(latencies), rel=0.15)
+    assert noise_at([rungs[:1] for rungs in passes], 50.0) is None
+    assert noise_at([[LoadPoint(1000, 0.0), *rungs] for rungs in passes], 50.0) is None
 
 
 def test_a_lower_rung_above_the_limit_is_named():

@@ -136,6 +136,17 @@ def test_widening_moves_the_ends_and_the_p_of_the_nearest_one():
     assert single.low is None and single.bound == "at least"
 
 
+def test_far_from_its_other_end_a_certain_range_takes_the_one_sided_quantile():
+    """2.132 in place of 2.776 with 4 degrees of freedom; next to no range leaves the two-sided one."""
+    found = compare_values([120.0, 121.0, 119.0], [100.0, 101.0, 99.0], higher_is_better=True)
+    wide, hardly = (widen(found, 1 - share, 1 + share, is_certain=True) for share in (0.1, 1e-5))
+    reach = math.log(found.high / found.ratio) * 2.132 / 2.776
+    expected = found.ratio * 0.9 * math.exp(-reach), found.ratio * 1.1 * math.exp(reach)
+    assert (wide.low, wide.high) == pytest.approx(expected, rel=1e-3)
+    assert (hardly.low, hardly.high) == pytest.approx((found.low, found.high), rel=1e-4)
+    assert found.p < wide.p < 0.05 and hardly.p == pytest.approx(found.p, rel=0.01)
+
+
 def test_identical_databases_on_other_rungs_are_not_called_faster():
     """Latency at equal load is interpolated on each side between other rungs: 1.37 times apart by the rungs alone."""
     law = {n: n * 1000 / (1 + 0.001 * n * (n - 1)) for n in (2, 4, 8, 16, 24, 32, 48)}

@@ -10,8 +10,12 @@ from reports.analysis.ladder_rates import (
     ENDS_HEADER,
     FLAT,
     GROWING,
+    KNEE,
+    KNEES_HEADER,
+    NO_KNEE,
     best_rate,
     ceiling_rate,
+    knee_rate,
     saturated_rate,
 )
 
@@ -38,6 +42,19 @@ def test_a_flat_top_is_called_saturated_but_for_single_runs():
     assert saturated_rate(FLAT["flat top, 6 rungs"], 1, (0.01, 0.0), 100) == 0
 
 
+@pytest.mark.parametrize("name", NO_KNEE)
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_ladder_without_a_knee_seldom_gets_one(name, n):
+    assert knee_rate(NO_KNEE[name], n, 0.05, 150).reported <= 0.05
+
+
+@pytest.mark.parametrize("name", KNEE)
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_knee_is_reported_within_one_rung(name, n):
+    found = knee_rate(KNEE[name], n, 0.03, 60)
+    assert found.reported >= 0.95 and found.near >= 0.8
+
+
 @pytest.mark.parametrize("sides", [2, 10])
 def test_the_best_is_in_the_set_and_slower_sides_are_not(sides):
     found = best_rate(sides, 3, (0.03, 0.03), SHARE)
@@ -55,4 +72,4 @@ def test_single_and_identical_runs_are_not_judged():
 
 def test_the_docs_quote_the_tables():
     docs = (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
-    assert all(header in docs for header in (CEILINGS_HEADER, ENDS_HEADER, BESTS_HEADER))
+    assert all(header in docs for header in (CEILINGS_HEADER, ENDS_HEADER, BESTS_HEADER, KNEES_HEADER))

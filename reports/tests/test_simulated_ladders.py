@@ -14,6 +14,8 @@ def test_few_verdicts_are_false(case):
     if case.same_law and case.ratio > 1:
         exact = found["ceiling"]
         assert exact.decided >= 0.8 * exact.pairs
+        latency = found["latency at equal load"]
+        assert latency.decided >= 0.85 * latency.pairs and latency.held >= 0.92 * latency.pairs
 
 
 def test_a_law_is_inverted():
