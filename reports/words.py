@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from benchsite import formatting
-from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, NON_MONOTONE, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder
+from reports.analysis.ceiling import MIN_GAIN_PER_DOUBLING, NON_MONOTONE, NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder
 from reports.analysis.knee import Knee
 from reports.analysis.sessions import SessionSpread
 from reports.curves import Curve
@@ -63,7 +63,7 @@ def _estimate_sentence(found: Ceiling, value: str) -> str:
 
 def _end_says(found: Ceiling) -> str:
     """What the repeats show of the end of the ladder."""
-    gain, least = formatting.signed_percent(found.last_gain), formatting.percent(LEAST_GAIN_PER_DOUBLING)
+    gain, least = formatting.signed_percent(found.last_gain), formatting.percent(MIN_GAIN_PER_DOUBLING)
     fewer = found.saturation_threads < min(found.plateau)
     near = f" {threads_text((found.saturation_threads,))} already come within 5 % of it." if fewer else ""
     match found.ladder:

@@ -17,7 +17,7 @@ ALIKE = 0.5
 # Fewer repeats of a rung than this show nothing of how much they vary.
 MIN_REPEATS = 2
 # Less than this gained per doubling of the threads means that more threads bring nothing.
-LEAST_GAIN_PER_DOUBLING = 0.05
+MIN_GAIN_PER_DOUBLING = 0.05
 # A target counts as sustained when this share of it was achieved (the rest goes into starting up).
 SUSTAINED_SHARE = SUSTAINED
 # All threads wait for the database: offering more needs more of them.
@@ -180,7 +180,7 @@ def _top(alike: Sequence[Rung], repeats: Sequence[int]) -> Top | None:
     if min(map(min, passes)) <= 0:
         return None
     logs = [[math.log(value) for value in rung] for rung in passes]
-    return top_of(logs, [math.log2(max(rung.threads, 1)) for rung in alike], math.log1p(LEAST_GAIN_PER_DOUBLING))
+    return top_of(logs, [math.log2(max(rung.threads, 1)) for rung in alike], math.log1p(MIN_GAIN_PER_DOUBLING))
 
 
 def end_as_measured(ladder: Sequence[Rung]) -> Ladder:
@@ -191,7 +191,7 @@ def end_as_measured(ladder: Sequence[Rung]) -> Ladder:
     last, highest_ops_s = ladder[-1], max(rung.throughput_ops_s for rung in ladder)
     if last.throughput_ops_s < NEAR_CEILING * highest_ops_s:
         return Ladder.RETROGRADE
-    has_gained = len(ladder) == 1 or gain_per_doubling(ladder[-2], last) >= LEAST_GAIN_PER_DOUBLING
+    has_gained = len(ladder) == 1 or gain_per_doubling(ladder[-2], last) >= MIN_GAIN_PER_DOUBLING
     return Ladder.SHORT if has_gained and last.throughput_ops_s >= highest_ops_s else Ladder.SATURATED
 
 
@@ -336,7 +336,7 @@ def headroom(found: Ceiling, rungs: Sequence[Rung]) -> float:
         return max(found.bracket[1] / found.throughput_ops_s, 1.0)
     at = next((i for i, rung in enumerate(ladder) if rung.threads == found.threads), 0)
     if at == len(ladder) - 1:
-        return 1 / (1 - min(max(found.last_gain or 0.0, 0.0), LEAST_GAIN_PER_DOUBLING))
+        return 1 / (1 - min(max(found.last_gain or 0.0, 0.0), MIN_GAIN_PER_DOUBLING))
     if at == 0:
         return 1.0 if found.threads == 1 else math.inf
     n = [float(rung.threads) for rung in ladder[at - 1 : at + 2]]

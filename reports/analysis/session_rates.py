@@ -40,7 +40,7 @@ class Rates:
     case: Case
     wrong: float  # share of unchanged commits with a regression in any test
     repeated: float  # share of their tests that are flagged
-    found: float  # share of the changed commits whose changed test is a regression
+    detected: float  # share of the changed commits whose changed test is a regression
 
 
 CASES: Final = (
@@ -56,15 +56,15 @@ def rows(commits: int = PAIRS, seed: int = SEED) -> Iterator[str]:
 def rates(case: Case, commits: int = PAIRS, seed: int = SEED) -> Rates:
     """Each case from a generator of its own, so that one does not depend on those before it."""
     random = np.random.default_rng([seed, CASES.index(case) if case in CASES else len(CASES)])
-    wrong = repeated = found = 0
+    wrong = repeated = detected = 0
     for _ in range(commits):
         verdicts = [_measured(test, case) for test in _tests(random, case, case.tests)]
         wrong += any(verdict is Verdict.REGRESSION for verdict, _ in verdicts)
         repeated += sum(flagged for _, flagged in verdicts)
         changed = next(_tests(random, case, 1))
         changed[:, :2] += _loss(0.10)
-        found += _measured(changed, case)[0] is Verdict.REGRESSION
-    return Rates(case, wrong / commits, repeated / commits / case.tests, found / commits)
+        detected += _measured(changed, case)[0] is Verdict.REGRESSION
+    return Rates(case, wrong / commits, repeated / commits / case.tests, detected / commits)
 
 
 def _tests(random: np.random.Generator, case: Case, count: int) -> Iterator[Floats]:
@@ -103,8 +103,8 @@ def _sessions(values: Floats) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(session) for session in values.tolist())
 
 
-def row(found: Rates) -> str:
-    case = found.case
+def row(rates: Rates) -> str:
+    case = rates.case
     jobs = f"{case.tests}{', all alike' if case.shared else ''}"
-    shares = " | ".join(percent(share) for share in (found.wrong, found.repeated, found.found))
+    shares = " | ".join(percent(share) for share in (rates.wrong, rates.repeated, rates.detected))
     return f"| {jobs} | {case.history} | {percent(case.between)} | {shares} |"

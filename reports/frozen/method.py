@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from benchsite import formatting
-from reports.analysis.ceiling import LEAST_GAIN_PER_DOUBLING, SUSTAINED_SHARE
+from reports.analysis.ceiling import MIN_GAIN_PER_DOUBLING, SUSTAINED_SHARE
 from reports.analysis.comparing import ALGORITHM, LATENCY_THRESHOLD, THRESHOLD
 from reports.curves import Curve
 from reports.figures.captions import caption, machine_sentence
@@ -80,7 +80,7 @@ def _ceilings(curves: Sequence[Curve]) -> list[str]:
     ladders = {curve.ladder for curve in curves}
     said = []
     if ladders - {"target"}:
-        least = formatting.percent(LEAST_GAIN_PER_DOUBLING)
+        least = formatting.percent(MIN_GAIN_PER_DOUBLING)
         said.append(
             "The ceiling of a ladder of threads is the mean of its repeats, each at the rungs that the other repeats "
             "put highest, with a 95 % interval that accounts for the selection; of single runs it is the highest "

@@ -1,4 +1,4 @@
-"""Regressions of commits where CI jobs differ: at most 5 % wrong over all tests, 10 % found; and what the docs say."""
+"""Regressions of commits where CI jobs differ: at most 5 % wrong over all tests, 10 % detected; and what the docs say."""
 
 import pytest
 from django.conf import settings
@@ -18,9 +18,9 @@ def lines_of_the_table():
 @pytest.mark.parametrize("between", [0.01, 0.02, 0.05])
 def test_a_commit_is_seldom_wrong_and_a_loss_is_found(between):
     """Of 60 commits with ten tests; at most 3 are expected to be wrong at the stated rate, so 7 is far beyond it."""
-    found = rates(Case(10, 10, between), 60)
-    assert found.wrong <= 6 / 60
-    assert found.found >= 0.8 or between > 0.02
+    commits = rates(Case(10, 10, between), 60)
+    assert commits.wrong <= 6 / 60
+    assert commits.detected >= 0.8 or between > 0.02
 
 
 def test_the_table_keeps_what_is_stated():
@@ -28,7 +28,7 @@ def test_the_table_keeps_what_is_stated():
     head, rule, *rows = lines_of_the_table()
     assert f"{head}\n{rule}" == HEADER
     for line, case in zip(rows, CASES, strict=True):
-        tests, history, _, wrong, _, found = (cell.strip() for cell in line.strip("|").split("|"))
+        tests, history, _, wrong, _, detected = (cell.strip() for cell in line.strip("|").split("|"))
         assert (tests.split(",")[0], history) == (str(case.tests), str(case.history)), line
         assert float(wrong.rstrip(" %")) <= 5.0, line
-        assert float(found.rstrip(" %")) >= 80.0 or case.between > 0.02, line
+        assert float(detected.rstrip(" %")) >= 80.0 or case.between > 0.02, line

@@ -23,9 +23,9 @@ class Command(BaseCommand):
             runs = max(options["runs"] // (10 if case.values == 1_000_000 else 1), 1)
             result = coverage(case, runs, options["seed"])
             cells = [
-                f"{percent(result.stated[one])} | {percent(result.exceeded[one])} | "
-                + (percent(result.width[one]) if result.stated[one] else "-")
-                for one in PERCENTILES
+                f"{percent(result.stated[percentile])} | {percent(result.exceeded[percentile])} | "
+                + (percent(result.width[percentile]) if result.stated[percentile] else "-")
+                for percentile in PERCENTILES
             ]
             self.stdout.write(f"| {grouped(case.values)} | {exact(case.correlation)} | {' | '.join(cells)} |")
             self.stdout.flush()
