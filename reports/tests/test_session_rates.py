@@ -1,4 +1,4 @@
-"""Regressions of commits where CI jobs differ: at most 5 % wrong over all tests, 10 % detected; and what the docs say."""
+"""Regressions of commits where CI jobs differ: at most 5 % wrong over all tests, losses of 10 % detected; the docs."""
 
 import pytest
 from django.conf import settings
