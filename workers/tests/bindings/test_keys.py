@@ -41,6 +41,7 @@ def test_deletes_what_a_workload_inserted(target: Target):
     assert data.administration.delete_keys("usertable", [first_inserted]) == 1
     assert data.administration.size("usertable") == 1000 + inserted - 1
     assert data.count() == 1000
+    data.note_inserts(sum(ended.returns["INSERT"].values()))
     assert data.prepare_load() == ""
     assert data.administration.size("usertable") == 0
 
