@@ -117,7 +117,7 @@ class LiveSite:
         unfinished = Run.objects.filter(matrix=matrix).exclude(status__in=Status.terminal())
         self.until(lambda: not unfinished.exists(), patience_s, "the matrix to end")
         self.until(lambda: not Lease.objects.exists(), 10, "the leases to be free")
-        return list(Run.objects.filter(matrix=matrix).order_by("position"))
+        return list(Run.objects.filter(matrix=matrix).order_by("position", "id"))
 
     def until_stage(self, run: Run, stage: str) -> None:
         self.until(lambda: Run.objects.filter(pk=run.pk, stage=stage).exists(), 60, f"{run} to be {stage}")
