@@ -36,7 +36,11 @@ def scheduler(tmp_path: Path) -> Iterator[components.Component]:
 
 def backend_of_scheduler() -> int:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = 7305061")
+        # Other databases have schedulers of other tests.
+        cursor.execute(
+            "SELECT pid FROM pg_locks JOIN pg_database ON pg_database.oid = database "
+            "WHERE datname = current_database() AND locktype = 'advisory' AND granted AND objid = 7305061"
+        )
         return int(cursor.fetchall()[0][0])
 
 
