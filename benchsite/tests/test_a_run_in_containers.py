@@ -59,7 +59,7 @@ def test_it_measures_and_judges_and_leaves_nothing(engine, site):
     assert len({run.evidence["container"]["container"] for run in runs}) == 4
     gone = Deployment.objects.filter(state=Deployment.State.GONE)
     # What is named while the conductor is still at a run is left, and named again after a minute.
-    site.until(lambda: gone.count() == 2 and left_in(engine) == [], 150, "containers and volumes to be removed")
+    site.until(lambda: gone.count() == 2 and left_in(engine) == [], 240, "containers and volumes to be removed")
 
 
 def test_the_next_conductor_ends_what_a_killed_one_left(engine, site):
