@@ -174,8 +174,9 @@ def judge_loads() -> None:
 
 def finish_loads() -> None:
     Deployment.objects.update(fingerprint=FINGERPRINT)
-    for run_id, claim in Run.objects.filter(stage=Stage.JUDGING).values_list("pk", "claim"):
-        lifecycle.finish(run_id, claim, Status.SUCCEEDED)
+    for run in Run.objects.filter(stage=Stage.JUDGING):
+        assert run.claim is not None  # It runs.
+        lifecycle.finish(run.pk, run.claim, Status.SUCCEEDED)
 
 
 def check(condition: bool, message: str) -> None:
