@@ -95,16 +95,14 @@ def _compared(a: Floats, b: Floats) -> tuple[list[Comparison], list[Comparison]]
     for factor in FACTORS:
         first = _curve(a + math.log(factor))
         blocked.append(_ratio(first, second))
-        alone = replace(first, order="as_listed")
-        alone.__dict__["ceiling"] = first.ceiling
-        welch.append(_ratio(alone, second))
+        welch.append(_ratio(replace(first, order="as_listed"), second))
     return welch, blocked
 
 
 def _ratio(a: Curve, b: Curve) -> Comparison:
-    found = throughput_ratio(a, b, None).comparison
-    assert found is not None
-    return found
+    comparison = throughput_ratio(a, b, None).comparison
+    assert comparison is not None
+    return comparison
 
 
 def _curve(logs: Floats) -> Curve:
@@ -114,14 +112,14 @@ def _curve(logs: Floats) -> Curve:
 
 def _rates(compared: Sequence[Sequence[Comparison]]) -> Rates:
     same, small, large = zip(*compared, strict=True)
-    ends = [(found.low or math.nan, found.high or math.nan) for found in same]
+    ends = [(comparison.low or math.nan, comparison.high or math.nan) for comparison in same]
     decided = (Outcome.FASTER, Outcome.SLOWER)
     return Rates(
         held=float(np.mean([low <= 1 <= high for low, high in ends])),
         width=float(np.median([math.log(high / low) for low, high in ends])),
-        false=float(np.mean([found.outcome in decided for found in same])),
-        small=float(np.mean([found.outcome is Outcome.FASTER for found in small])),
-        large=float(np.mean([found.outcome is Outcome.FASTER for found in large])),
+        false=float(np.mean([comparison.outcome in decided for comparison in same])),
+        small=float(np.mean([comparison.outcome is Outcome.FASTER for comparison in small])),
+        large=float(np.mean([comparison.outcome is Outcome.FASTER for comparison in large])),
     )
 
 
@@ -130,9 +128,9 @@ def rows(pairs: int = PAIRS, seed: int = SEED) -> Iterator[str]:
         yield f"| {case.label} | {' | '.join(map(_cells, rates(case, pairs, seed)))} |"
 
 
-def _cells(found: Rates) -> str:
-    shares = " | ".join(_percent(share) for share in (found.false, found.small, found.large))
-    return f"{_percent(found.held)} ({_percent(found.width)}) | {shares}"
+def _cells(row: Rates) -> str:
+    shares = " | ".join(_percent(share) for share in (row.false, row.small, row.large))
+    return f"{_percent(row.held)} ({_percent(row.width)}) | {shares}"
 
 
 def _percent(share: float) -> str:

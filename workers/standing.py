@@ -385,9 +385,7 @@ def _server_cpus(run: Run) -> tuple[int, ...]:
     cluster = cast(RunSpec, run.spec)["cluster"]
     nodes = {machine["id"] for machine in cluster["machines"]}
     is_shared = any(generator["machine"]["id"] in nodes for generator in run.spec["generators"])
-    if cluster["provisioner"] == Provisioner.EXTERNAL or not (is_shared and cluster.get("separates_cpus")):
-        return ()
-    return tuple(divide_cpus(available_cpus())[0])
+    return tuple(divide_cpus(available_cpus())[0]) if is_shared and cluster.get("separates_cpus") else ()
 
 
 class _told:

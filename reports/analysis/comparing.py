@@ -218,7 +218,7 @@ def not_comparable(comparison: Comparison, stops: Sequence[str]) -> Comparison:
     return replace(comparison, outcome=Outcome.NOT_COMPARABLE, reason=" ".join(stops), needs_more=None)
 
 
-def widen(found: Comparison, below: float, above: float, *, is_certain: bool = False) -> Comparison:
+def widen(comparison: Comparison, below: float, above: float, *, is_certain: bool = False) -> Comparison:
     """The comparison where the ratio may be `below` to `above` times what the measured values tell.
 
     For what no repeat shows: a ceiling above the last rung, a load between two rungs. 0 <= `below` <= 1 <= `above`.
@@ -229,25 +229,25 @@ def widen(found: Comparison, below: float, above: float, *, is_certain: bool = F
     the factors is without bound (0, infinite): the ratio is then known in one direction.
     """
     if below == above == 1:
-        return found
-    widened = replace(found, below=found.below * below, above=found.above * above)
-    if found.ratio is None or not found.low or found.high is None or found.df is None:
+        return comparison
+    widened = replace(comparison, below=comparison.below * below, above=comparison.above * above)
+    if comparison.ratio is None or not comparison.low or comparison.high is None or comparison.df is None:
         return widened
     from scipy.special import stdtr, stdtrit
 
-    reach = math.log(found.ratio / found.low)
-    error = reach / float(stdtrit(found.df, (1 + CONFIDENCE) / 2))
+    reach = math.log(comparison.ratio / comparison.low)
+    error = reach / float(stdtrit(comparison.df, (1 + CONFIDENCE) / 2))
     if is_certain:
         room = math.log(above / below) / error
         # Rounded down, for the cache: the quantile is a little too large at most.
-        df = math.floor(10 * found.df) / 10 if found.df > 1 else found.df
+        df = math.floor(10 * comparison.df) / 10 if comparison.df > 1 else comparison.df
         reach = _quantile_beside(df, math.floor(10 * min(room, 10.0)) / 10) * error
-        nearest = max(math.log(found.ratio * below), -math.log(found.ratio * above), 0.0) / error
-        p = float(stdtr(found.df, -nearest) + stdtr(found.df, -nearest - room)) if nearest else 1.0
+        nearest = max(math.log(comparison.ratio * below), -math.log(comparison.ratio * above), 0.0) / error
+        p = float(stdtr(comparison.df, -nearest) + stdtr(comparison.df, -nearest - room)) if nearest else 1.0
     else:
-        nearest = max(found.ratio * below, 1 / (found.ratio * above), 1.0)
-        p = float(2 * stdtr(found.df, -math.log(nearest) / error))
-    low, high = (found.ratio * factor * math.exp(sign * reach) for factor, sign in ((below, -1), (above, 1)))
+        nearest = max(comparison.ratio * below, 1 / (comparison.ratio * above), 1.0)
+        p = float(2 * stdtr(comparison.df, -math.log(nearest) / error))
+    low, high = (comparison.ratio * factor * math.exp(sign * reach) for factor, sign in ((below, -1), (above, 1)))
     return judged(replace(widened, low=low, high=high, p=p))
 
 
@@ -405,14 +405,14 @@ def _with(found: Comparison, interval: RatioInterval) -> Comparison:
     )  # fmt: skip
 
 
-def _blocked(found: Comparison, interval: RatioInterval, analysis: str, n: int) -> Comparison:
+def _blocked(comparison: Comparison, interval: RatioInterval, analysis: str, n: int) -> Comparison:
     """With the interval of so many blocks; each side takes half of the variance of a block's ratio."""
     from scipy.special import stdtrit
 
     error = math.log(interval.high / interval.ratio) / float(stdtrit(interval.df, (1 + CONFIDENCE) / 2))
     sd = error * math.sqrt(n / 2)
-    found = replace(found, n_a=n, n_b=n, sds=(sd, sd), analysis=analysis, is_blocked=True)
-    return _with(found, interval)
+    comparison = replace(comparison, n_a=n, n_b=n, sds=(sd, sd), analysis=analysis, is_blocked=True)
+    return _with(comparison, interval)
 
 
 def _geometric_mean(values: Sequence[float]) -> float:

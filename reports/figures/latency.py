@@ -162,7 +162,7 @@ def _marks_of(one: DrawnCurve, point: Point) -> dict[str, str]:
 
 
 def _label_of(drawn: Iterable[DrawnCurve]) -> str:
-    return ceiling_label([one.curve.ceiling for one in drawn if one.curve.ceiling])
+    return ceiling_label(line.curve.ceiling for line in drawn if line.curve.ceiling)
 
 
 def _cut_texts(data: Sequence[Trace], layout: Layout) -> None:

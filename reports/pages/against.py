@@ -139,10 +139,11 @@ class Against:
     @property
     def analyses(self) -> str:
         """Which analyses its intervals are by."""
-        compared = [one.comparison for row in self.rows for one in row.ratios if one.comparison and one.comparison.p]
-        if not any(found.is_blocked for found in compared):
+        ratios = [ratio.comparison for row in self.rows for ratio in row.ratios if ratio.comparison]
+        kinds = {comparison.is_blocked for comparison in ratios if comparison.p}
+        if True not in kinds:
             return "Welch's t"
-        others = "" if all(found.is_blocked for found in compared) else "; of all else Welch's t"
+        others = "; of all else Welch's t" if False in kinds else ""
         return f"blocked analysis where one plan interleaves the repeats{others}"
 
     @property
@@ -351,12 +352,12 @@ def latency_ratio(
         if not found.values:
             return Ratio(operation, None, f"{who}{found.why}")
     threshold = LATENCY_THRESHOLD if equal.statistic in TAILS else THRESHOLD
-    own, other = (found.noise for found in sides)
+    own, other = (side.noise for side in sides)
     comparison = compare_values(
         sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, spread=spread,
         noises=(own, other) if own and other else None,
     )  # fmt: skip
-    (low, high), (other_low, other_high) = (found.interpolation for found in sides)
+    (low, high), (other_low, other_high) = (side.interpolation for side in sides)
     comparison = widen(comparison, other_low / high, other_high / low, is_certain=True)
     if why := next((found.why for found in sides if found.why), ""):
         comparison = replace(comparison, reason=why, needs_more=None)  # Of medians: more runs are not what it lacks.

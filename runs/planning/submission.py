@@ -9,6 +9,7 @@ from benchsite.teams.models import User
 from runs.catalog import load_catalog
 from runs.generators import generator_key
 from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run
+from runs.models.plan import Provisioner
 from runs.planning import rows
 from runs.planning.expansion import PlannedRun, expand
 from runs.planning.plan import Plan, PlanError, Problem, stored_plan
@@ -78,7 +79,7 @@ class _Facts:
                 "name": cluster.name,
                 "provisioner": cluster.provisioner,
                 "machines": [_machine(node.machine) for node in cluster.nodes.all()],
-                "separates_cpus": cluster.separates_cpus,
+                "separates_cpus": cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
             }
             for cluster in clusters.prefetch_related("nodes__machine")
         }

@@ -162,11 +162,11 @@ def environment(facts: RunFacts, profile: Profile) -> CheckResult:
     title, limits = TITLES["V24"], "machines of its own, not rationed, as many nodes as copies"
     complaints = []
     if facts.client_on_database_host:
-        how = "on the same cores"
+        division = ""
         if facts.divided_cpus:
             servers, clients = facts.divided_cpus
-            how = f"the database on {counted(servers, 'core')}, the clients on {counted(clients, 'other')}"
-        complaints.append(f"clients and database ran on one machine, {how}")
+            division = f", the database on {counted(servers, 'core')}, the clients on {counted(clients, 'other')}"
+        complaints.append(f"clients and database ran on one machine{division}")
     complaints += complaints_about(facts.cluster)
     if facts.client_on_database_host is None and not complaints:
         return not_assessed("V24", title, limits, "Where the clients and the database ran is not known.")
