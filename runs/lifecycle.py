@@ -49,6 +49,7 @@ INFRASTRUCTURE = frozenset(
         Reason.INTERNAL_ERROR,
         Reason.INTERRUPTED,
         Reason.OUTPUT_NOT_STORED,
+        Reason.OUTPUT_NOT_MERGED,  # Clients that the site could not reach begin apart.
     }
 )
 # A claim that was silent for so long is taken for dead.

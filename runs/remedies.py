@@ -55,6 +55,11 @@ REMEDIES: dict[str, str] = {
         "The artifact store was full or did not answer for minutes. The detail above names the cause. Nothing is lost: "
         "the load generator keeps the output and stores it once the cause is mended."
     ),
+    Reason.OUTPUT_NOT_MERGED: (
+        "The clients did not measure at the same time, or left nothing to merge; the detail above names the client. "
+        "Benchsite queues such a run again once by itself. Their output is kept. If every run ends so, the warm-up is "
+        "too long for the window, or a load generator reaches the site too slowly."
+    ),
     Reason.TIMEOUT: (
         "The clients did not end by their deadline and were stopped. A server that hangs looks like this, and so does "
         "a target far above what it can do. The time series below shows when it stalled."

@@ -230,7 +230,12 @@ class Conductor:
         if not measuring_here():
             scheduling.release([self.run.pk])
             wake_scheduler()
-        self._collected = retry(lambda: recording.collect(self.run), errors=STORAGE_ERRORS, check=self.heartbeat.check)
+        try:
+            self._collected = retry(
+                lambda: recording.collect(self.run), errors=STORAGE_ERRORS, check=self.heartbeat.check
+            )
+        except YcsbError as error:
+            raise RunFailed(Reason.OUTPUT_NOT_MERGED, str(error)) from error
 
     def _record(self) -> None:
         self._note(Stage.JUDGING)

@@ -69,6 +69,7 @@ class Reason(models.TextChoices):
     CLIENT_FAILED = "client_failed", "a YCSB client failed"
     CLIENT_NOT_STARTED = "client_not_started", "a load generator could not start its client"
     OUTPUT_NOT_STORED = "output_not_stored", "a client's output could not be stored"
+    OUTPUT_NOT_MERGED = "output_not_merged", "the clients' output cannot be merged"
     TIMEOUT = "timeout", "it took longer than its deadline"
     NO_EVIDENCE = "no_evidence", "the output shows no success"
     BAD_PLAN = "bad_plan", "the plan cannot be run as it stands"

@@ -17,9 +17,11 @@ from runs.models.run import Reason, Status, Verdict
 from runs.tests.factories import make_machine, make_run
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
-from workers.conductor import COMPLETION_LOCKS, complete_run
+from workers.conductor import COMPLETION_LOCKS, Conductor, complete_run
+from workers.heartbeat import Heartbeat
 from workers.models import Lease
 from workers.presence import host_key
+from workers.trouble import RunFailed
 
 __all__ = ["artifact_folder"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
@@ -125,6 +127,26 @@ def test_run_whose_clients_had_ended_well_is_completed_before_it_is_retried(run)
     assert Run.objects.get(rerun_of=run).is_retry
     complete_run(run.pk)  # Once.
     assert Run.objects.filter(rerun_of=run).count() == 1
+
+
+def test_run_whose_clients_left_nothing_to_merge_names_the_cause_and_is_retried(run):
+    Run.objects.filter(rerun_of=run).delete()
+    store_late(run)
+    run.artifacts.filter(kind="hdr").delete()
+    claim = uuid.uuid4()
+    Run.objects.filter(pk=run.pk).update(
+        status=Status.RUNNING, reason="", finished_at=None, claim=claim, heartbeat_at=run.started_at
+    )
+    run.refresh_from_db()
+    with Heartbeat(run.pk, claim) as heartbeat:
+        conductor = Conductor(run, claim, heartbeat)
+        with pytest.raises(RunFailed, match="Nothing can be merged") as failure:
+            conductor._collect()
+    lifecycle.finish(run.pk, claim, Status.FAILED, reason=failure.value.reason, detail=failure.value.detail)
+    run.refresh_from_db()
+    assert run.get_reason_display() == "the clients' output cannot be merged"
+    complete_run(run.pk)
+    assert Run.objects.get(rerun_of=run).is_retry
 
 
 def test_nothing_is_merged_where_a_run_measures(run):
