@@ -67,7 +67,7 @@ def percentiles_sheet(name: str, point: Point | None) -> Sheet:
         caption=sentences(
             "Percentiles as the clients' summaries allow; bars are bounds, histograms missing"
             if bounded
-            else "Percentiles of the measured window from the merged histograms",
+            else "Percentiles of the measured window, not averaged over clients",
             merged,
         ),
         table=percentiles_table(distributions),
