@@ -31,8 +31,24 @@ REMEDIES: dict[str, str] = {
         "external server was configured by hand."
     ),
     Reason.LOAD_FAILED: (
-        "Not all records arrived. The return codes below say what the server refused; often space on its disk, or a "
-        "table left over with another shape."
+        "The server did not take the data set, or the load that this run needs failed: the detail above says which. "
+        "Correct what it names, then run this point again."
+    ),
+    Reason.WRONG_ROW_COUNT: (
+        "Not all records arrived. The return codes below say what the server refused; often space on its disk, its "
+        "memory limit, or a table left over with another shape."
+    ),
+    Reason.NO_PROGRESS: (
+        "A guard stopped the run. The server hangs or is cut off from the client, or YCSB itself hangs. See the "
+        "server's log and the network between them, restart the server, then run this point again."
+    ),
+    Reason.TOO_MANY_ERRORS: (
+        "A guard stopped the run. The return codes below name the errors: a full memory or disk of the server, a "
+        "missing table, or a time-out that is too short for this load. Correct that, then run this point again."
+    ),
+    Reason.DISK_FULL: (
+        "A guard stopped the run: databases slow down or stop on a full disk, and output would be lost. Free space in "
+        "the folder that the detail above names, or use fewer records, then run this point again."
     ),
     Reason.DATASET_MISSING: (
         "The matrix may only use existing data, and what the server holds is not the data set of the workload. Load "

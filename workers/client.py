@@ -18,13 +18,14 @@ from runs.retry import retry
 from runs.spec import ClientOrder
 from runs.ycsb.command import java_command
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.names import parse_name
+from runs.ycsb.names import COMPOSITE, parse_name
 from runs.ycsb.properties import render_properties
 from runs.ycsb.redact import redact
 from runs.ycsb.status import StatusLine, parse_status
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.symptoms import describe, find_symptoms
 from workers.client_reporter import ClientReporter
+from workers.guards import ProgressGuard, disk_problem
 from workers.host_sampler import FILE_NAME, HostSampler
 from workers.manifests import ManifestError, java_executable, verify
 from workers.outbox import store_output
@@ -81,6 +82,8 @@ class Client:
         self.running: Running | None = None
         self.cpu: list[tuple[float, float]] = []  # (seconds, CPU seconds so far)
         self.sampler: HostSampler | None = None
+        self.guard: ProgressGuard | None = None
+        self.failure: tuple[Reason, str] | None = None  # why a guard stops the process
 
     def carry_out(self) -> ClientResult:
         """Prepare and run; the process's exit code is kept but proves nothing."""
@@ -179,13 +182,21 @@ class Client:
 
     def _add_status(self, status: StatusLine, line: str) -> None:
         """One status for the live view; it goes with the next heartbeat."""
+        by_operation = _by_operation(status)
+        if self.guard is not None:
+            # YCSB counts every composite operation as a success.
+            counts = [count for name, count in by_operation.items() if name != COMPOSITE]
+            succeeded = sum(count.get("count", 0) for count in counts)
+            self.guard.add(time.monotonic(), succeeded, sum(count.get("failed", 0) for count in counts))
+        if problem := disk_problem(self.folder.path, f"work folder on {platform.node()}"):
+            self.failure = (Reason.DISK_FULL, problem)
         self.reporter.lines.append(
             {
                 "elapsed_s": status.elapsed_s,
                 "at_epoch_s": time.time() + self.offset_s,
                 "operations_total": status.operations_done,
                 "rate_ops_s": status.rate_ops_s or 0.0,
-                "by_operation": _by_operation(status),
+                "by_operation": by_operation,
                 "line": line,
             }
         )
@@ -198,10 +209,21 @@ class Client:
         if instant is not None and not self.begun and self.running is not None:
             self.running.write_line(f"START {round((instant - self.offset_s) * 1000)}")
             self.begun = True
+            self.guard = ProgressGuard(time.monotonic())
             self._report(state="running")
+        if self.guard is not None and self.failure is None:
+            self._check_progress(self.guard, time.monotonic())
+
+    def _check_progress(self, guard: ProgressGuard, now_s: float) -> None:
+        if self.order["duration_s"] and now_s - guard.started_s > self.order["duration_s"]:
+            return  # YCSB ends its threads and writes its summary.
+        if problem := guard.errors(now_s):
+            self.failure = (Reason.TOO_MANY_ERRORS, problem)
+        elif problem := guard.stall(now_s):
+            self.failure = (Reason.NO_PROGRESS, problem)
 
     def _should_stop(self) -> StopReason | bool:
-        return self.reporter.run_ended
+        return self.reporter.run_ended or self.failure is not None
 
     def _measure_cpu(self) -> None:
         """CPU seconds so far of the process."""
@@ -225,7 +247,9 @@ class Client:
         if self.sampler is not None and self.sampler.text:
             (self.folder.path / FILE_NAME).write_text(self.sampler.text)
         symptoms = self._symptoms()
-        if result.stopped_because == "deadline":
+        if self.failure is not None:
+            reason, detail = self.failure[0], f"{self.failure[1]} {symptoms}".strip()
+        elif result.stopped_because == "deadline":
             reason = Reason.TIMEOUT
             detail = f"YCSB did not end within {self.order['deadline_s']} s and was stopped. {symptoms}".strip()
         elif result.stopped_because == "lost":

@@ -344,6 +344,8 @@ class Conductor:
         self.heartbeat.check()
         if self._sampler is not None:
             self._sampler.tick()
+        if self._standing is not None:
+            self._standing.check_disk()
         if Run.objects.filter(pk=self.run.pk, cancel_requested_at__isnull=False).exists():
             raise RunCancelled
         client = client_lifecycle.troubled(self.run.pk)

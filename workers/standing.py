@@ -24,6 +24,7 @@ from runs.spec import RunSpec
 from runs.ycsb.properties import inserts, writes
 from workers.cpu_sets import available_cpus, divide_cpus
 from workers.data_sets import deployments_of_target, target_of
+from workers.guards import disk_problem
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.choosing import container_site, provisioner_for
 from workers.provision.disk import probe_disk
@@ -163,6 +164,11 @@ class Standing:
                 Reason.SERVER_LOST, f"The server ended while it was measured.\n{self.provisioner.log_tail()}"
             )
 
+    def check_disk(self) -> None:
+        """Raises RunFailed where the disk of the data folder, on this host, is nearly full."""
+        if self.server.folder and (problem := disk_problem(Path(self.server.folder), "data folder")):
+            raise RunFailed(Reason.DISK_FULL, problem)
+
     def rows_after(self, run: Run) -> int | None:
         """After a load, and of data that was there before: counted on the server. Otherwise what the load counted.
 
@@ -181,7 +187,7 @@ class Standing:
             rows = target_of(run, self.server).count()
         expected = run.spec["dataset"]["records"]
         if rows != expected:
-            raise RunFailed(Reason.LOAD_FAILED, f"{rows:,} of {expected:,} records are there after the load.")
+            raise RunFailed(Reason.WRONG_ROW_COUNT, f"{rows:,} of {expected:,} records are there after the load.")
         return rows
 
     def remember_data_set(self, run: Run, rows: int | None) -> None:
