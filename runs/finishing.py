@@ -1,4 +1,4 @@
-"""When the last run of a matrix has ended: who asked for it is told, once, with the numbers.
+"""When a run has ended: what follows (`steering`). After the last one of a matrix who asked for it is told, once.
 
 The end of a run leaves an Ending behind, in the same transaction. The scheduler looks at what was left and asks whether
 anything of that matrix is still to come; by then every end that matters is there to be seen.
@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from benchsite.formatting import short
 from benchsite.teams import notices
+from runs import steering
 from runs.models import Ending, Matrix, Run, Sweep
 from runs.models.run import Phase, Reason, Status, Verdict
 
@@ -29,9 +30,10 @@ def look() -> int:
             .select_for_update(skip_locked=True)
             .values_list("pk", "matrix_id")[:MOST_AT_ONCE]
         )
-        # A run whose output came late may still be completed, or be retried.
-        to_come = Q(status__in=Status.unfinished()) | Q(status=Status.FAILED, late_output_at__isnull=False)
-        unfinished = Run.objects.filter(to_come, matrix=OuterRef("pk"))
+        if not endings:
+            return 0
+        steering.steer(set(endings.values()))
+        unfinished = Run.objects.filter(steering.TO_COME, matrix=OuterRef("pk"))
         ended = Matrix.objects.filter(pk__in=set(endings.values())).exclude(Exists(unfinished))
         told = [note_finished(matrix) for matrix in ended.select_related("team")]
         Ending.objects.filter(pk__in=endings).delete()
@@ -68,7 +70,7 @@ def _numbers(matrix: Matrix) -> dict[str, int]:
     return Run.objects.filter(matrix=matrix).aggregate(
         succeeded=Count("pk", filter=measured & Q(status=Status.SUCCEEDED)),
         failed=Count("pk", filter=measured & Q(status=Status.FAILED)),
-        cancelled=Count("pk", filter=measured & Q(status=Status.CANCELLED) & ~Q(reason=Reason.NOT_NEEDED)),
+        cancelled=Count("pk", filter=measured & Q(status=Status.CANCELLED) & ~Q(reason__in=Reason.skipped())),
         rejected=Count("pk", filter=measured & Q(status=Status.SUCCEEDED, verdict=Verdict.REJECT)),
         loads_failed=Count("pk", filter=Q(phase=Phase.LOAD, status=Status.FAILED)),
     )

@@ -24,9 +24,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.teams.models import User
+from runs.copies import config_key
 from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
-from runs.planning.expansion import BRACKET
+from runs.planning.expansion import BRACKET, run_name
 from runs.planning.submission import CONDUCTOR_CHANNEL, wake_scheduler
 from runs.retry import retry
 from runs.spec import RunSpec
@@ -385,6 +386,17 @@ def run_again(run: Run, user: User) -> Run:
     return again
 
 
+def run_at(run: Run, threads: int, target_ops_s: int | None, text: str, *, at_end: bool = False) -> Run:
+    """Another rung of the sweep of an ended run, under otherwise the same spec: in that run's place in the queue, or at
+    the queue's end. The caller holds the transaction.
+    """
+    queued_at = None if at_end else run.created_at
+    rung = _copy(run, _load_for(run, queued_at), queued_at=queued_at, load=(threads, target_ops_s))
+    RunEvent.objects.create(run=rung, kind="status", new=rung.status, actor="lifecycle", text=text)
+    wake_scheduler()
+    return rung
+
+
 def resume(matrix: Matrix, user: User) -> int:
     """Run again what has not succeeded and has not been run again since; answers how many runs that makes."""
     missing = Run.objects.filter(
@@ -441,20 +453,40 @@ def _waiting_load(load: Run, queued_at: datetime | None) -> Run:
     return waiting
 
 
-def _copy(run: Run, needs: Run | None, *, is_retry: bool = False, queued_at: datetime | None = None) -> Run:
-    """Another repeat of the run: at the end of the queue, or where the run was among those of `queued_at`."""
-    rung = Run.objects.filter(sweep=run.sweep_id, threads=run.threads, target_ops_s=run.target_ops_s)
+def _copy(
+    run: Run,
+    needs: Run | None,
+    *,
+    is_retry: bool = False,
+    queued_at: datetime | None = None,
+    load: tuple[int, int | None] | None = None,
+) -> Run:
+    """Another repeat of the run: at the end of the queue, or where the run was among those of `queued_at`.
+
+    `load`: another rung of its sweep, as threads and target in ops/s.
+    """
+    threads, target_ops_s = load or (run.threads, run.target_ops_s)
+    rung = Run.objects.filter(sweep=run.sweep_id, threads=threads, target_ops_s=target_ops_s)
     repeat = (rung.aggregate(most=Max("repeat"))["most"] or 0) + 1
-    bare = run.name.removesuffix(BRACKET) if run.is_bracket else run.name
-    name = f"{bare.rsplit(' r', 1)[0]} r{repeat}{BRACKET if run.is_bracket else ''}"
+    spec: RunSpec = run.spec
+    key = run.config_key
+    if load is not None:
+        assert run.sweep is not None
+        spec = {**spec, "load": {**spec["load"], "threads": threads, "target_ops_s": target_ops_s}}
+        key = config_key(spec)
+        name = run_name(run.sweep.name, threads, target_ops_s, repeat)
+    else:
+        bare = run.name.removesuffix(BRACKET) if run.is_bracket else run.name
+        name = f"{bare.rsplit(' r', 1)[0]} r{repeat}{BRACKET if run.is_bracket else ''}"
     last = Run.objects.filter(matrix=run.matrix_id).aggregate(most=Max("position"))["most"] or 0
     again = Run.objects.create(
         team_id=run.team_id, sweep_id=run.sweep_id, matrix_id=run.matrix_id, cluster_id=run.cluster_id,
-        phase=run.phase, name=name, spec=run.spec, system=run.system, mode=run.mode, is_bracket=run.is_bracket,
-        config_key=run.config_key,
-        workload_name=run.workload_name, purpose=run.purpose, threads=run.threads, target_ops_s=run.target_ops_s,
+        phase=run.phase, name=name, spec=spec, system=run.system, mode=run.mode, is_bracket=run.is_bracket,
+        config_key=key,
+        workload_name=run.workload_name, purpose=run.purpose, threads=threads, target_ops_s=target_ops_s,
         repeat=repeat, position=last + 1 if queued_at is None else run.position, priority=run.priority, needs=needs,
-        rerun_of=run, expected_s=run.expected_s, generator_key=run.generator_key, tags=run.tags, is_retry=is_retry,
+        rerun_of=run if load is None else None, expected_s=run.expected_s, generator_key=run.generator_key,
+        tags=run.tags, is_retry=is_retry,
     )  # fmt: skip
     if queued_at is not None:
         Run.objects.filter(pk=again.pk).update(created_at=queued_at)

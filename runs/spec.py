@@ -113,6 +113,24 @@ class RunSpec(TypedDict):
     stated: NotRequired[StatedSpec]  # of an uploaded run
 
 
+class SloSpec(TypedDict):
+    """A limit of latency that every trial of a search has to keep."""
+
+    operation: str  # as YCSB names it
+    statistic: str  # p50, p95, p99 or p999
+    kind: str  # service or response
+    limit_us: float
+
+
+class SearchSpec(TypedDict):
+    """`Matrix.search`."""
+
+    width: float  # high / low - 1 of a bracket that is narrow enough
+    max_trials: int  # of each sweep, the probe included
+    max_error_rate: float  # failed of all operations
+    slo: SloSpec | None
+
+
 class ClientOrder(TypedDict):
     """`ClientRun.order`: everything one load generator needs to start one YCSB process."""
 

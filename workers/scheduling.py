@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import Exists, OuterRef, Q, Subquery
 
 from benchsite.teams.models import Team
 from runs import client_lifecycle, generators, lifecycle
 from runs.conductor_slots import conductors_of, free_times
-from runs.models import Deployment, Node, Run
+from runs.models import Deployment, Ending, Node, Run
 from runs.models.run import Reason, Status
 from runs.retry import DATABASE_ERRORS
 from workers.choice import Candidate, choose, take_slot
@@ -47,7 +47,10 @@ HEADS_OF_LANES = """
     WHERE NOT EXISTS (
         SELECT FROM runs_run active
         WHERE active.cluster_id = lane.cluster_id AND active.status IN ('dispatched', 'running')
-          AND active.stage NOT IN ('collecting', 'judging')
+          AND (active.stage NOT IN ('collecting', 'judging')
+               -- A search decides by this run which one is next, and that one needs the data that stands there.
+               OR EXISTS (SELECT FROM runs_matrix searching
+                          WHERE searching.id = active.matrix_id AND searching.search IS NOT NULL))
     )
 """
 
@@ -204,9 +207,10 @@ def release(run_ids: Iterable[uuid.UUID]) -> None:
 
 
 def tidy_deployments() -> list[uuid.UUID]:
-    """Deployments that nobody will need again: their matrix has no unfinished run."""
+    """Deployments that nobody will need again: their matrix has no unfinished run, and no search that may order one."""
     unfinished = Run.objects.filter(matrix=OuterRef("matrix"), status__in=Status.unfinished())
-    left = Deployment.objects.exclude(state=Deployment.State.GONE).exclude(Exists(unfinished))
+    undecided = Ending.objects.filter(matrix=OuterRef("matrix"), matrix__search__isnull=False)
+    left = Deployment.objects.exclude(Exists(unfinished) | Exists(undecided) | Q(state=Deployment.State.GONE))
     # Stopping a server and removing its data would disturb whoever measures on that machine.
     left = left.exclude(cluster__nodes__machine__lease__isnull=False)
     return list(left.values_list("pk", flat=True))

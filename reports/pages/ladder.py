@@ -9,7 +9,9 @@ from reports.analysis.knee import Knee, latency
 from reports.analysis.opinions import Opinions, Repeats, opinions
 from reports.analysis.usl import FEWEST_RUNGS, LEAST_R2, REACH, Usl
 from reports.curves import COMPOSITE, Curve, Point
-from runs.measures.search import next_target
+from runs.measures.search import Goal, next_target
+
+COARSE_STEP = 1.25  # from target to target where nothing shows how far it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ def next_step(ceiling: Ceiling | None, found: Opinions | None) -> str:
 
 
 def _next_target(low: float, high: float | None) -> str:
-    wanted = next_target(low, high)
+    wanted = next_target(low, high, Goal(step=COARSE_STEP))
     if wanted is None:
         return "The bracket is narrower than 5 %: repeat its lower end for longer to confirm it."
     target = formatting.grouped(wanted)

@@ -18,7 +18,7 @@ from reports.tests.test_scalability import DISPUTED, PRINTED, computed
 from reports.tests.test_second_opinions import CISCO
 from runs.measures.little import explained_share_of_operations
 from runs.measures.omission import throttled_thread
-from runs.measures.search import Goal, State, Trial, search
+from runs.measures.search import Goal, State, Trial, search_target
 from runs.measures.stability import stability
 from runs.measures.steady import mser5
 from runs.ycsb.bounds import percentile_bounds
@@ -83,10 +83,11 @@ def test_golden_ladder():
 def test_golden_search():
     for case in golden("search"):
         trials = []
-        while target := (found := search(case["probe"], trials, Goal(repeats=False))).next_target:
-            trials.append(Trial(target, target <= case["capacity"]))
-        assert [[trial.target_ops_s, trial.sustained] for trial in trials] == case["trials"]
-        assert (found.state, found.low, found.high) == (State.FOUND, case["lo"], case["hi"])
+        goal = Goal(step=1.25, start_share=0.9, max_trials=14, confirmations=1)
+        while target := (step := search_target(case["probe"], trials, goal)).next_load:
+            trials.append(Trial(target, target, target <= case["capacity"]))
+        assert [[trial.load, trial.sustained] for trial in trials] == case["trials"]
+        assert (step.state, step.low, step.high) == (State.BRACKETED, case["lo"], case["hi"])
 
 
 def test_golden_stability():

@@ -1,113 +1,203 @@
-"""The search for the highest sustained target: which target comes next, from the trials so far (analysis 1.d).
+"""The search for a ceiling: which load comes next, from the trials so far. Pure.
 
-RFC 2544 bisects with trials of 60 s; RFC 9971 (MLRsearch) says what a repeated, noisy trial proves. A trial here is one
-run with a target; whether it was sustained is judged elsewhere (`sustained.judge_target`, and a limit of latency).
-Targets are operations per second of all clients together.
+A trial is one run at a load. Over offered load (ops/s of all clients together) a target is sustained or not; RFC 2544
+bisects such trials, and RFC 9971 (MLRsearch) says what repeated noisy ones prove: the answer is a pair of bounds, and
+what was achieved at them (conditional throughput). Over threads the throughput has one peak, which is bracketed by
+doubling and refined by geometric means. Runs that confirm a load are never those that selected it.
 """
 
 import math
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-START: Final = 0.9  # of what the probe reached without a target
 WIDTH: Final = 0.05  # the bracket is narrow enough when its ends differ by no more
-STEP: Final = 1.25  # from target to target until there is a bracket
-MOST_TRIALS: Final = 14
+STEP: Final = 1.1  # from target to target until there is a bracket
+START_SHARE: Final = 0.95  # of the probe: the first target
+CONFIRMATIONS: Final = 2
+# Enough for an error of at most 5 % in 19 of 20 searches where runs vary by up to 5 %: `make bench` prints the table.
+MAX_TRIALS: Final = 8
+MAX_SLO_TRIALS: Final = 14  # the probe shows nothing of a latency, so there is more to search
 LOWEST_SHARE: Final = 1 / 64  # of the probe: nothing sustained down to there is no sustainable load
-ROUNDING: Final = 1e-9
+MIN_GAIN: Final = 1.05  # of a doubling of the threads; twice less is the end
+FINE: Final = 1.5  # a peak whose neighbours are within this factor is located well enough
+RUN_CV: Final = 0.03  # variation between runs that the capacity's estimate assumes
+MAX_ITERATIONS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One run at a target. A pass that is not `clear` lies close to its limits and is tried again like a failure."""
+    """One run at a load (threads, or a target in ops/s)."""
 
-    target_ops_s: int
-    sustained: bool
-    clear: bool = True
+    load: int
+    throughput_ops_s: float
+    sustained: bool = True  # its target (if any) and every limit of latency and errors were met
+    is_short: bool = False  # it missed its target: its throughput is what the database can do
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """How narrow, how fast and how long. `most_ops_s` is what the clients can offer; None: nobody knows."""
+    """How narrow, how fast and how long. Loads stay within `min_load` and `max_load`."""
 
     width: float = WIDTH
     step: float = STEP
-    most_trials: int = MOST_TRIALS
-    most_ops_s: int | None = None
-    repeats: bool = True  # a failure has to happen twice
+    start_share: float = START_SHARE
+    max_trials: int = MAX_TRIALS  # the probe included
+    confirmations: int = CONFIRMATIONS
+    min_load: int = 1
+    max_load: int | None = None
 
 
 class State(StrEnum):
     """Where a search stands."""
 
     SEARCHING = "searching"
-    FOUND = "found"
+    BRACKETED = "bracketed"
     NO_LOAD = "no sustainable load"
     CLIENT_LIMITED = "client limited"  # the ceiling lies at or above what the clients can offer
-    SPENT = "trials spent"  # without a bracket as narrow as asked
+    SPENT = "trials spent"  # before the bracket was closed and confirmed
+    FAILED = "failed"  # two trials in a row have no result
+
+
+class Rule(StrEnum):
+    """Why a trial is made, or why the search has ended."""
+
+    PROBE = "probe"
+    START = "start"
+    RAISE = "raise"
+    LOWER = "lower"
+    BISECT = "bisect"
+    DECIDE = "decide"
+    CONFIRM = "confirm"
+    REPEAT = "repeat"
+    END = "end"
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """The highest target sustained so far, the lowest that failed above it, and the target to try next."""
+class Step:
+    """The next load, or the end; with the highest load sustained so far and the lowest that was not above it."""
 
     state: State
+    rule: Rule
     low: int | None
     high: int | None
-    next_target: int | None = None
-    repeated: bool = False  # the next trial repeats a target that is not decided
+    next_load: int | None = None
 
 
-def search(
-    probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None = None, *, start: int | None = None
-) -> Search:
-    """What comes after these trials, which are in the order in which they ran.
+def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None = None) -> Step:
+    """What comes after these trials of targets, in the order in which they ran.
 
-    `probe_ops_s` is the throughput of a run without a target and with many threads; the first target is 0.9 of it, or
-    `start`. The bracket is closed by steps of `goal.step`, then halved by geometric bisection.
+    `probe_ops_s` is the throughput of a run without a target. The first target is 0.95 of it; steps of 1.1 close the
+    bracket, geometric bisection narrows it, then both of its ends are run again until each has `goal.confirmations`
+    trials and a majority (exceed ratio 50 %).
     """
     goal = goal or Goal()
-    low, high = bracket(trials, goal)
-    undecided = next((t for t in _targets(trials) if classify(trials, t, goal) is None), None)
-    wanted = undecided or next_target(low, high, goal, start or round(START * probe_ops_s))
-    if wanted is None:
-        return Search(State.FOUND, low, high)
-    if low is None and wanted < LOWEST_SHARE * probe_ops_s:
-        return Search(State.NO_LOAD, low, high)
-    if goal.most_ops_s is not None and wanted > goal.most_ops_s:
-        return Search(State.CLIENT_LIMITED, low, high)
-    if len(trials) >= goal.most_trials:
-        return Search(State.SPENT, low, high)
-    return Search(State.SEARCHING, low, high, wanted, undecided is not None)
+    verdicts = {load: classify(trials, load) for load in _loads(trials)}
+    low, high = bracket(trials)
+    load: int | None
+    rule, load = Rule.DECIDE, next((load for load, verdict in verdicts.items() if verdict is None), None)
+    if load is None:
+        failed = sum(verdict is False for verdict in verdicts.values())
+        rule, load = _narrowed(low, high, goal, round(goal.start_share * probe_ops_s), failed)
+    if load is None:
+        ends = [end for end in (high, low) if end is not None and _count(trials, end) < goal.confirmations]
+        rule, load = Rule.CONFIRM, next(iter(ends), None)
+    if load is None:
+        return Step(State.BRACKETED, Rule.END, low, high)
+    if low is None and load < max(LOWEST_SHARE * probe_ops_s, goal.min_load):
+        return Step(State.NO_LOAD, Rule.END, low, high)
+    return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials) + 1, goal)
 
 
-def bracket(trials: Sequence[Trial], goal: Goal | None = None) -> tuple[int | None, int | None]:
-    """The highest target sustained below every failed one, and the lowest that failed; None where there is none."""
+def search_threads(start: int, trials: Sequence[Trial], goal: Goal | None = None) -> Step:
+    """What comes after these trials of threads: the peak of the throughput over those that keep every limit.
+
+    Doubling goes on until the highest throughput lies between two lower ones, or two doublings in a row gained less
+    than 5 %. Geometric means then refine it, the best rung is run `goal.confirmations` times anew. The bounds are the
+    neighbours of the best rung; `high` is None where throughput did not fall above it.
+    """
     goal = goal or Goal()
-    verdicts = {target: classify(trials, target, goal) for target in _targets(trials)}
-    high = min((target for target, verdict in verdicts.items() if verdict is False), default=None)
-    sustained = [target for target, verdict in verdicts.items() if verdict and (high is None or target < high)]
+    values = {load: _selected(trials, load) for load in sorted(_loads(trials))}
+    best = max(values, key=lambda load: values[load], default=None)
+    if best is None:
+        return Step(State.SEARCHING, Rule.START, None, None, max(start, goal.min_load))
+    low = max((load for load in values if load < best), default=None)
+    high = min((load for load in values if load > best), default=None)
+    spare = goal.max_trials - len(trials) - goal.confirmations
+    rule, load = _toward_peak(values, best, goal) if spare > 0 else (Rule.CONFIRM, None)
+    if load is None and values[best] == 0:
+        return Step(State.NO_LOAD, Rule.END, None, min(values))
+    if load is None and _count(trials, best) <= goal.confirmations:
+        rule, load = Rule.CONFIRM, best
+    if load is None:
+        state = State.SPENT if spare <= 0 and _toward_peak(values, best, goal)[1] else State.BRACKETED
+        return Step(state, Rule.END, low, high)
+    return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials), goal)
+
+
+def _toward_peak(values: Mapping[int, float], best: int, goal: Goal) -> tuple[Rule, int | None]:
+    """The load that brackets or refines the peak; None where it is located."""
+    lowest, *_, highest = (*values, max(values))
+    if values[best] == 0:  # No load has kept the limits so far.
+        return Rule.LOWER, max(lowest // 2, goal.min_load) if lowest > goal.min_load else None
+    if best == highest and not _has_flattened(values):
+        doubled = min(2 * highest, goal.max_load or 2 * highest)
+        if doubled > highest:
+            return Rule.RAISE, doubled
+    if best == lowest > goal.min_load:
+        return Rule.LOWER, max(lowest // 2, goal.min_load)
+    loads = list(values)
+    at = loads.index(best)
+    for below, above in zip(loads[max(at - 1, 0) : at + 1], loads[at : at + 2], strict=False):
+        is_limit = values[above] == 0  # Just below it the throughput may still be higher.
+        middle = round(math.sqrt(below * above))
+        if above / below > (1 + goal.width if is_limit else FINE) and middle not in (below, above):
+            return Rule.BISECT, middle
+    return Rule.CONFIRM, None
+
+
+def _has_flattened(values: Mapping[int, float]) -> bool:
+    last = [value for _, value in sorted(values.items())][-3:]
+    return len(last) == 3 and last[1] < MIN_GAIN * last[0] and last[2] < MIN_GAIN * last[1]
+
+
+def _selected(trials: Sequence[Trial], load: int) -> float:
+    """By what a load is compared: its first trial's throughput; 0 where most of its trials broke a limit."""
+    ran = [trial for trial in trials if trial.load == load]
+    return ran[0].throughput_ops_s if 2 * sum(trial.sustained for trial in ran) >= len(ran) else 0.0
+
+
+def _limited(step: Step, trials: int, goal: Goal) -> Step:
+    """The end instead of the step, where it goes beyond what the clients can offer or there are no trials left."""
+    assert step.next_load is not None
+    if goal.max_load is not None and step.next_load > goal.max_load:
+        return Step(State.CLIENT_LIMITED, Rule.END, step.low, step.high)
+    return Step(State.SPENT, Rule.END, step.low, step.high) if trials >= goal.max_trials else step
+
+
+def _narrowed(low: int | None, high: int | None, goal: Goal, start: int, failed: int) -> tuple[Rule, int | None]:
+    if low is None and high is not None:
+        # Further down with every failure: a limit of latency may lie far below what the probe reached.
+        return Rule.LOWER, round(high / goal.step ** (2 ** max(failed - 2, 0)))
+    rule = Rule.START if low is None else Rule.RAISE if high is None else Rule.BISECT
+    return rule, next_target(low, high, goal, start)
+
+
+def bracket(trials: Sequence[Trial]) -> tuple[int | None, int | None]:
+    """The highest target sustained below every failed one, and the lowest that failed; None where there is none."""
+    verdicts = {load: classify(trials, load) for load in _loads(trials)}
+    high = min((load for load, verdict in verdicts.items() if verdict is False), default=None)
+    sustained = [load for load, verdict in verdicts.items() if verdict and (high is None or load < high)]
     return max(sustained, default=None), high
 
 
-def classify(trials: Sequence[Trial], target_ops_s: int, goal: Goal | None = None) -> bool | None:
-    """Whether a target is sustained; None while it has to be tried again.
-
-    A clear pass decides at once. Anything else is repeated: two of three decide (exceed ratio 50 %).
-    """
-    goal = goal or Goal()
-    ran = [trial for trial in trials if trial.target_ops_s == target_ops_s]
-    if not ran:
-        return None
-    if not goal.repeats or (ran[0].sustained and ran[0].clear):
-        return ran[0].sustained
-    passes = sum(trial.sustained for trial in ran)
-    failures = len(ran) - passes
-    if max(passes, failures) < 2:
-        return None
-    return None if passes == failures else passes > failures
+def classify(trials: Sequence[Trial], load: int) -> bool | None:
+    """Whether most trials of a load were sustained; None while there are as many of one kind as of the other."""
+    ran = [trial.sustained for trial in trials if trial.load == load]
+    passes = sum(ran)
+    return None if 2 * passes == len(ran) else 2 * passes > len(ran)
 
 
 def next_target(
@@ -125,9 +215,30 @@ def next_target(
     return start
 
 
+def capacity_ops_s(probe_ops_s: float, trials: Sequence[Trial]) -> float:
+    """What the database can do by the probe and all trials of targets, in ops/s.
+
+    A trial that missed its target measures it; one that reached its target only shows that it is no less. So this is
+    the mean of a censored normal distribution of log throughput with a standard deviation of 3 % (Tobit, by EM).
+    """
+    measured = [math.log(ops_s) for ops_s in (probe_ops_s, *(t.throughput_ops_s for t in trials if t.is_short))]
+    reached = [math.log(trial.throughput_ops_s) for trial in trials if trial.sustained]
+    standard, mean = statistics.NormalDist(), statistics.fmean(measured)
+    for _ in range(MAX_ITERATIONS):
+        above = [_mean_above((value - mean) / RUN_CV, standard) for value in reached]
+        mean = statistics.fmean([*measured, *(mean + RUN_CV * excess for excess in above)])
+    return math.exp(mean)
+
+
+def _mean_above(z: float, standard: statistics.NormalDist) -> float:
+    """Mean of a standard normal variable above z: the inverse Mills ratio; about z itself far out."""
+    tail = standard.cdf(-z)
+    return standard.pdf(z) / tail if tail > 1e-9 else z
+
+
 def bisections(ratio: float, width: float) -> int:
     """How many trials a bracket of that ratio takes: ceil(log2(ln(ratio) / ln(1 + width)))."""
-    return max(math.ceil(math.log2(math.log(ratio) / math.log(1 + width)) - ROUNDING), 0)
+    return max(math.ceil(math.log2(math.log(ratio) / math.log(1 + width)) - 1e-9), 0)
 
 
 def fixed_operations_s(targets_ops_s: Sequence[float], operations: int) -> float:
@@ -135,6 +246,10 @@ def fixed_operations_s(targets_ops_s: Sequence[float], operations: int) -> float
     return sum(operations / target for target in targets_ops_s)
 
 
-def _targets(trials: Sequence[Trial]) -> list[int]:
+def _loads(trials: Sequence[Trial]) -> list[int]:
     """In the order of their first trial."""
-    return list(dict.fromkeys(trial.target_ops_s for trial in trials))
+    return list(dict.fromkeys(trial.load for trial in trials))
+
+
+def _count(trials: Sequence[Trial], load: int) -> int:
+    return sum(trial.load == load for trial in trials)

@@ -13,7 +13,7 @@ from runs.models.plan import (
     Workload,
 )
 from runs.models.result import Artifact, Finding, Measurement, MeasurementSet, Series
-from runs.models.run import ClientRun, Deployment, Run, RunEvent, Sweep
+from runs.models.run import ClientRun, Deployment, Run, RunEvent, SearchDecision, Sweep
 from runs.models.schedule import Ending, Occasion, Schedule
 from runs.models.threshold import ThresholdOverride
 from runs.models.upload import Upload, UploadedFile, UploadKey
@@ -39,6 +39,7 @@ __all__ = [
     "Run",
     "RunEvent",
     "Schedule",
+    "SearchDecision",
     "Series",
     "Sweep",
     "ThresholdOverride",

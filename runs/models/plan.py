@@ -266,6 +266,10 @@ class Matrix(models.Model):
     ladder = models.CharField(max_length=10, choices=Ladder, default=Ladder.THREADS)
     rungs = ArrayField(models.PositiveIntegerField(validators=[MinValueValidator(1)]), default=list)
     threads = models.PositiveIntegerField(null=True, blank=True)  # of a target ladder: the total on every rung
+    # Null: the rungs are fixed. Else the ceiling is searched for (`runs.spec.SearchSpec`).
+    search = models.JSONField(null=True, blank=True)
+    # Of fixed rungs: two beyond saturation, the rest of the sweep is skipped.
+    stops_early = models.BooleanField(default=False, db_default=False)
     repeats = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(50)])
     order = models.CharField(max_length=12, choices=Order, default=Order.AS_LISTED)
     seed = models.PositiveIntegerField(default=1)

@@ -79,6 +79,13 @@ class Reason(models.TextChoices):
     BAD_PLAN = "bad_plan", "the plan cannot be run as it stands"
     INTERNAL_ERROR = "internal_error", "Benchsite itself failed"
     NOT_NEEDED = "not_needed", "no longer needed"
+    BEYOND_CEILING = "beyond_ceiling", "skipped: beyond the ceiling"
+    CELL_PAUSED = "cell_paused", "cell paused: two rungs failed in a row"
+
+    @classmethod
+    def skipped(cls) -> tuple["Reason", ...]:
+        """Of cancelled runs whose points are not missing."""
+        return (cls.NOT_NEEDED, cls.BEYOND_CEILING)
 
 
 class Verdict(models.TextChoices):
@@ -333,6 +340,31 @@ class Run(models.Model):
     def counts_although_rejected(self) -> bool:
         """Whether somebody wrote down why it counts although a check rejects it."""
         return self.verdict == Verdict.REJECT and bool(self.verdict_override)
+
+
+class SearchDecision(models.Model):
+    """One step of a search: the run that it ordered and by which rule, or the end (`run` is null).
+
+    `low` and `high` are the bounds as they were before that run, in ops/s or threads (`Sweep.ladder`).
+    """
+
+    sweep = models.ForeignKey(Sweep, on_delete=models.CASCADE, related_name="decisions")
+    number = models.PositiveSmallIntegerField()
+    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="decisions")
+    rule = models.CharField(max_length=12)  # `runs.measures.search.Rule`
+    state = models.CharField(max_length=24)  # `runs.measures.search.State`
+    sentence = models.TextField()
+    low = models.PositiveBigIntegerField(null=True)
+    high = models.PositiveBigIntegerField(null=True)
+    value_ops_s = models.FloatField(null=True)  # of the end: the ceiling
+    decided_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["sweep", "number"], name="one_search_decision_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.sweep} {self.number}: {self.rule}"
 
 
 class ClientRun(models.Model):

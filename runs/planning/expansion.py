@@ -62,9 +62,14 @@ class PlannedRun:
     def name(self) -> str:
         if self.phase == "load":
             return f"{self.sweep.name} r{self.repeat}"
-        target = f" @{self.target_ops_s}" if self.target_ops_s else ""
-        name = f"{self.sweep.name} {self.threads}t{target} r{self.repeat}"
+        name = run_name(self.sweep.name, self.threads, self.target_ops_s, self.repeat)
         return f"{name}{BRACKET}" if self.is_bracket else name
+
+
+def run_name(sweep: str, threads: int, target_ops_s: int | None, repeat: int) -> str:
+    """ "redis always A 16t @40000 r1"."""
+    target = f" @{target_ops_s}" if target_ops_s else ""
+    return f"{sweep} {threads}t{target} r{repeat}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +136,10 @@ def _cells(plan: Plan, entry: Entry, workload: PlannedWorkload) -> Iterator[_Dra
     sweep = PlannedSweep(key, "measure", entry, workload, sweep_name(plan, entry, workload.short_name))
     axes: dict[str, object] = {"database": entry.database.id, "mode": entry.mode, "workload": workload.id}
     ladder = _overridden(plan, axes).get("rungs", plan.rungs)
+    if plan.search is not None:  # Only its first trial is known.
+        ladder = [plan.threads or 1 if plan.ladder == "target" else min(plan.rungs)]
     for rung in (int(r) for r in ladder):  # type: ignore[attr-defined]
-        for repeat in range(1, plan.repeats + 1):
+        for repeat in range(1, (1 if plan.search is not None else plan.repeats) + 1):
             cell = {**axes, "rung": rung, "repeat": repeat}
             reasons = [rule.reason for rule in plan.exclusions if rule.applies(**cell)]
             if reasons:
@@ -158,7 +165,7 @@ def _draft(plan: Plan, sweep: PlannedSweep, cell: dict[str, object], rung: int, 
     # What is left are workload properties: record count, distribution.
     properties = check_workload({**sweep.workload.properties, **{k: str(v) for k, v in changes.items()}})
     generators = tuple(g for g in plan.generators if names is None or g.name in names)  # type: ignore[operator]
-    target = rung if plan.ladder == "target" else None
+    target = rung if plan.ladder == "target" and plan.search is None else None
     return _Draft(sweep, rung, repeat, threads, target, properties, generators)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import Max
 
@@ -114,6 +115,7 @@ class Plan:
     min_operations: int
     priming: Mapping[str, object] | None
     bracket: bool = False  # the first measured cell once more at the end
+    search: Mapping[str, Any] | None = None  # `runs.spec.SearchSpec`; None: the rungs are fixed
     # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
     measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = field(default_factory=dict)
 
@@ -155,6 +157,7 @@ def plan_of(
         min_operations=matrix.min_operations or 0,
         priming=matrix.priming,
         bracket=matrix.bracket,
+        search=matrix.search,
         measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
     )
 

@@ -1,7 +1,8 @@
 """What a plan would cost, and what keeps it from being run: computed while a person is still typing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from benchsite.formatting import counted, duration
 from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, server_settings
@@ -45,6 +46,7 @@ class Preview:
     result_bytes: int
     sizes: tuple[str, ...] = ()  # of a scaling set: which records on how many nodes
     orders: str = ""  # what another order would cost
+    is_bound: bool = False  # of a search: the most runs, loads, time and results that it may need
 
 
 def preview(plan: Plan) -> Preview:
@@ -60,21 +62,32 @@ def preview(plan: Plan) -> Preview:
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
     loads = sum(run.phase == "load" for run in expansion.runs)
+    trials = plan.search["max_trials"] if plan.search is not None else 1
+    # Each further trial costs what the first does, with a load of its own where it changes the data.
+    further = [run for run in expansion.runs for _ in range(trials - 1) if run in measured or _reloads(plan, run)]
+    all_runs = [*expansion.runs, *further]
     if not problems and not measured:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
     return Preview(
         problems=tuple(problems),
         warnings=(*_warnings(plan, measured), *_split_warnings(plan, expansion)),
         cells=tuple(_grid(plan, expansion)),
-        runs=len(measured),
-        loads=loads,
+        runs=len(measured) * trials,
+        loads=sum(run.phase == "load" for run in all_runs),
         brackets=len(expansion.runs) - len(measured) - loads,
-        seconds=sum(run.expected_s for run in expansion.runs),
+        seconds=sum(run.expected_s for run in all_runs),
         disk_bytes_per_node=_disk(plan, expansion),
-        result_bytes=sum(_result_bytes(run) for run in expansion.runs),
+        result_bytes=sum(_result_bytes(run) for run in all_runs),
         sizes=sentences(measured),
-        orders=_other_orders(plan, expansion) if measured else "",
+        orders=_other_orders(plan, expansion) if measured and plan.search is None else "",
+        is_bound=plan.search is not None,
     )
+
+
+def _reloads(plan: Plan, run: PlannedRun) -> bool:
+    """Whether this is a load that each run of its data set needs anew."""
+    inserts = float(run.properties.get("insertproportion", "0")) > 0
+    return run.phase == "load" and (inserts or plan.resets.get("rung") == "reload")
 
 
 ORDERS = {"as_listed": "as listed", "interleaved": "interleaved", "randomised": "randomised"}
@@ -100,7 +113,9 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("workloads", "Choose at least one workload.")
     if not plan.generators:
         yield Problem("load_generators", "Choose at least one load generator.")
-    if not plan.rungs:
+    if plan.search is not None:
+        yield from _search_problems(plan, plan.search)
+    if not plan.rungs and (plan.search is None or plan.ladder == "threads"):
         yield Problem("rungs", "Give the ladder at least one rung, such as 2, 4, 8, 16.")
     if plan.min_measure_s < 1:
         yield Problem("min_measure_s", "A rung must be measured for at least 1 second.")
@@ -120,7 +135,8 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem(
             "load_policy", "Data of another matrix cannot be reused in this release: load it, or use existing."
         )
-    cells = len(plan.entries) * len(plan.workloads) * len(plan.rungs) * plan.repeats
+    per_cell = plan.search["max_trials"] if plan.search is not None else len(plan.rungs) * plan.repeats
+    cells = len(plan.entries) * len(plan.workloads) * per_cell
     if cells > MOST_RUNS:
         yield Problem("repeats", f"This makes {cells:,} runs: a matrix may have {MOST_RUNS:,}. Split it.")
     if plan.priming:
@@ -134,6 +150,21 @@ def _problems(plan: Plan) -> Iterator[Problem]:
             f"{plan.processes} clients per generator are too many: {smallest.name} runs {smallest.slots} at a time. "
             "Use fewer, or restart it with a higher BENCHSITE_GENERATOR_SLOTS.",
         )
+
+
+def _search_problems(plan: Plan, search: Mapping[str, Any]) -> Iterator[Problem]:
+    slo = search["slo"]
+    if slo is None:
+        return
+    if slo["kind"] == "response" and plan.ladder == "threads":
+        yield Problem("slo_kind", "Without a target there is no response time: limit service time, or search targets.")
+    proportion = f"{slo['operation'].replace('-', '').lower()}proportion"
+    for workload in plan.workloads:
+        if float(workload.properties.get(proportion, "0") or 0) <= 0:
+            yield Problem(
+                "slo_operation",
+                f"{workload.name} has no {slo['operation']}: limit the latency of an operation of every workload.",
+            )
 
 
 def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
@@ -237,12 +268,13 @@ def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
 
 
 def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
-    if plan.purpose in ("measured", "soak") and plan.repeats < FEWEST_REPEATS_TO_COMPARE:
+    confirms = plan.search is None or plan.ladder == "threads"
+    if confirms and plan.purpose in ("measured", "soak") and plan.repeats < FEWEST_REPEATS_TO_COMPARE:
         yield f"{plan.repeats} repeat gives no interval: three show a difference, five are fit to publish."
     shared = {g.machine_id for g in plan.generators} & {m for e in plan.entries for m in e.database.machine_ids}
     if shared:
         yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
-    if len(plan.rungs) < 4 and runs:
+    if len(plan.rungs) < 4 and runs and plan.search is None:
         yield f"A ladder of {len(plan.rungs)} rung{'s' if len(plan.rungs) > 1 else ''} shows no knee: use four or more."
     if runs:
         yield from _mode_conflicts(plan)

@@ -8,8 +8,10 @@ from django.db.models.functions import Now
 from benchsite.teams.models import User
 from runs.catalog import load_catalog
 from runs.generators import generator_key
-from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run
+from runs.measures.search import Rule, State
+from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run, SearchDecision
 from runs.models.plan import Provisioner
+from runs.models.run import Phase
 from runs.planning import rows
 from runs.planning.expansion import PlannedRun, expand
 from runs.planning.plan import Plan, PlanError, Problem, stored_plan
@@ -39,6 +41,14 @@ def submit(matrix: Matrix, user: User | None) -> None:
     matrix.refresh_from_db()
 
 
+def first_decision(run: Run) -> SearchDecision:
+    """The step of a search that ordered its first trial."""
+    is_probe = run.sweep is not None and run.sweep.ladder == Matrix.Ladder.TARGET
+    sentence = f"Measure what {run.threads} threads reach" + (" without a target." if is_probe else ".")
+    rule = Rule.PROBE if is_probe else Rule.START
+    return SearchDecision(sweep=run.sweep, number=1, run=run, rule=rule, state=State.SEARCHING, sentence=sentence)
+
+
 def wake_scheduler() -> None:
     """Tell the scheduler, once this transaction commits, that the queue has changed."""
     with connection.cursor() as cursor:
@@ -60,6 +70,9 @@ def _insert(matrix: Matrix, plan: Plan, user: User | None) -> None:
             "generator_key": generator_key(generator.id for generator in planned.generators),
         },
     )
+    if plan.search is not None:
+        first = {run.sweep_id: run for run in runs.values() if run.phase == Phase.MEASURE and not run.is_bracket}
+        SearchDecision.objects.bulk_create(first_decision(run) for run in first.values())
     through = Run.load_generators.through
     through.objects.bulk_create(
         through(run_id=runs[planned.position].pk, loadgenerator_id=UUID(generator.id))

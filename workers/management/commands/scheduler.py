@@ -80,6 +80,8 @@ class Command(BaseCommand):
         return bool(row and row[0])
 
     def _tick(self) -> None:
+        # First: what a search orders next comes before whatever waits behind it.
+        self._guard(finishing.look)
         self._guard(self._start_runs)
         silence_counts = self.grace.is_over()
         now = time.monotonic()
@@ -88,8 +90,7 @@ class Command(BaseCommand):
         self.looked_after = now
         if silence_counts:
             self._guard(scheduling.reap)
-        for duty in (life.reap, finishing.look):
-            self._guard(duty)
+        self._guard(life.reap)
         if now - self.expired >= EXPIRE_AFTER_S:
             self.expired = now
             self._guard(life.expire)

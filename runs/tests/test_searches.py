@@ -1,0 +1,241 @@
+"""A search over rows: run by run, each decision with its rule, through restarts and failures."""
+
+import pytest
+from django.db.models import Max
+from django.utils import timezone
+
+from runs import finishing, lifecycle, steering
+from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, State
+from runs.models import Finding, Run, SearchDecision, Sweep
+from runs.models.run import Reason, Status
+from runs.planning import preview, stored_plan, submit
+from runs.tests.factories import (
+    claim_run,
+    finding,
+    make_database,
+    make_load_generator,
+    make_matrix,
+    make_measurement_set,
+    make_workload,
+    measurement,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+SEARCH = {"width": 0.05, "max_trials": MAX_TRIALS, "max_error_rate": 0.001, "slo": None}
+SLO = {"operation": "READ", "statistic": "p99", "kind": "response", "limit_us": 5000.0}
+
+
+def submitted(team, user=None, **fields):
+    """A submitted search with one sweep, and that sweep."""
+    workload = make_workload(team=team, properties={**make_properties(), **fields.pop("properties", {})})
+    values = {"ladder": "target", "threads": 16, "rungs": [], "search": SEARCH, "repeats": 2, **fields}
+    matrix = make_matrix(
+        team=team, entries=[(make_database(team=team), "always")], workloads=[workload],
+        load_generators=[make_load_generator()], submitted_at=None, **values,
+    )  # fmt: skip
+    submit(matrix, user)
+    load = matrix.runs.filter(phase="load").first()
+    if load:
+        Run.objects.filter(pk=load.pk).update(status="succeeded", finished_at=timezone.now())
+    return matrix.sweeps.get(phase="measure")
+
+
+def make_properties():
+    return {"recordcount": "2000", "readproportion": "0.5", "updateproportion": "0.5", "requestdistribution": "zipfian"}
+
+
+def waiting(sweep):
+    return sweep.runs.filter(status="queued", phase="measure").first()
+
+
+def end(run, throughput=None, *, reason="", p99_us=1000.0, checks=(), verdict="pass"):
+    """End a queued run, as a conductor does; with a throughput it has succeeded."""
+    lifecycle.dispatch([run.pk])
+    claim = claim_run(run.pk, "test")
+    if throughput is not None:
+        Run.objects.filter(pk=run.pk).update(throughput_ops_s=throughput, verdict=verdict)
+        run.refresh_from_db()
+        kinds = ("service", "response") if run.target_ops_s else ("service",)
+        measured = [measurement("READ", 500.0, kind=kind) | {"p99_us": p99_us} for kind in kinds]
+        cut = make_measurement_set(run, measurements=measured)
+        Finding.objects.bulk_create(Finding(measurement_set=cut, **finding(*check)) for check in checks)
+    status = Status.SUCCEEDED if throughput is not None else Status.FAILED
+    lifecycle.finish(run.pk, claim, status, reason=reason)
+    finishing.look()
+
+
+def drive(sweep, server, limit=20):
+    """Run the search to its end against a function from threads and target to what `end` takes."""
+    for _ in range(limit):
+        run = waiting(sweep)
+        if run is None:
+            break
+        end(run, **server(run))
+    return sweep.decisions.last()
+
+
+def token_bucket(capacity):
+    return lambda run: {"throughput": min(run.target_ops_s or capacity, capacity)}
+
+
+def test_brackets_and_confirms_the_capacity_of_offered_load(team):
+    sweep = submitted(team)
+    answer = drive(sweep, token_bucket(10_000))
+    assert (answer.state, answer.run, answer.rule) == (State.BRACKETED, None, "end")
+    assert answer.low <= 10_000 / 0.98 and answer.high <= 1.05 * answer.low + 1
+    assert abs(answer.value_ops_s / 10_000 - 1) < 0.02
+    rules = list(sweep.decisions.values_list("rule", flat=True))
+    assert rules == ["probe", "start", "raise", "bisect", "confirm", "confirm", "end"]
+    runs = sweep.runs.order_by("finished_at")
+    assert [decision.run_id for decision in sweep.decisions.all()] == [*(run.pk for run in runs), None]
+    assert runs[1].name == f"{sweep.name} 16t @9500 r1" and runs[1].spec["load"]["target_ops_s"] == 9500
+    assert {run.needs_id for run in runs} == {runs[0].needs_id} and len({run.config_key for run in runs}) == 4
+
+
+def test_threads_confirm_the_best_rung_with_fresh_runs(team):
+    sweep = submitted(team, ladder="threads", threads=None, rungs=[1], search={**SEARCH, "max_trials": 14})
+    answer = drive(sweep, lambda run: {"throughput": min(1000.0 * run.threads, 8000) - run.threads})
+    assert answer.state == State.BRACKETED and answer.low < 8 <= answer.high
+    assert answer.value_ops_s == pytest.approx(7992, abs=10)
+    assert list(sweep.decisions.values_list("rule", flat=True))[-3:] == ["confirm", "confirm", "end"]
+    assert sweep.runs.aggregate(most=Max("repeat"))["most"] == 3
+
+
+def test_matrix_is_finished_only_after_its_searches(team):
+    sweep = submitted(team)
+    run = waiting(sweep)
+    lifecycle.dispatch([run.pk])
+    claim = claim_run(run.pk, "test")
+    Run.objects.filter(pk=run.pk).update(throughput_ops_s=100.0, verdict="pass")
+    make_measurement_set(Run.objects.get(pk=run.pk))
+    lifecycle.finish(run.pk, claim, Status.SUCCEEDED)
+    assert finishing.look() == 0 and waiting(sweep) is not None
+
+
+def test_decides_once_however_often_it_is_asked(team):
+    """A restart is another look: what was decided stands, what was not is decided then."""
+    sweep = submitted(team)
+    end(waiting(sweep), 10_000.0)
+    for _ in range(3):
+        steering.steer([sweep.matrix_id])
+    assert (sweep.decisions.count(), sweep.runs.count()) == (2, 2)
+    drive(sweep, token_bucket(10_000))
+    count = sweep.decisions.count()
+    steering.steer([sweep.matrix_id])
+    assert sweep.decisions.count() == count and waiting(sweep) is None
+
+
+def test_limit_of_response_time_is_the_ceiling(team):
+    sweep = submitted(team, search={**SEARCH, "slo": SLO, "max_trials": MAX_SLO_TRIALS})
+    answer = drive(
+        sweep,
+        lambda run: {
+            "throughput": run.target_ops_s or 10_000, "p99_us": 9000.0 if (run.target_ops_s or 0) > 6000 else 900.0,
+        },
+    )  # fmt: skip
+    assert answer.state == State.BRACKETED and answer.low <= 6000 < answer.high
+    assert answer.value_ops_s == answer.low  # conditional throughput
+    texts = [trial.text for trial in steering.trials_of(sweep)]
+    assert any("READ p99 9" in text for text in texts)
+
+
+def test_limit_that_no_load_keeps_ends_the_search(team):
+    search = {**SEARCH, "slo": SLO, "max_trials": 14}
+    sweep = submitted(team, search=search)
+    answer = drive(sweep, lambda run: {"throughput": run.target_ops_s or 10_000, "p99_us": 9000.0})
+    assert (answer.state, answer.low, answer.value_ops_s) == (State.NO_LOAD, None, None)
+    assert answer.sentence.startswith("No load keeps the limits") and sweep.runs.filter(status="succeeded").count() > 2
+
+
+def test_latency_that_was_not_measured_ends_it_with_its_reason(team):
+    sweep = submitted(team, search={**SEARCH, "slo": {**SLO, "operation": "UPDATE"}})
+    answer = drive(sweep, token_bucket(10_000))
+    assert answer.state == State.FAILED and "has no UPDATE p99 (response time)" in answer.sentence
+
+
+def test_cluster_lost_in_the_middle_ends_it_and_keeps_the_points(team, user):
+    sweep = submitted(team)
+    server = token_bucket(10_000)
+    for _ in range(2):
+        run = waiting(sweep)
+        end(run, **server(run))
+    answer = drive(sweep, lambda run: {"reason": Reason.SERVER_LOST})
+    assert (answer.state, sweep.runs.filter(status="succeeded").count()) == (State.FAILED, 2)
+    assert "the server went away" in answer.sentence and sweep.runs.filter(status="failed").count() == 2
+    assert lifecycle.resume(sweep.matrix, user) == 2
+    again = drive(sweep, server)
+    assert again.state == State.BRACKETED and abs(again.value_ops_s / 10_000 - 1) < 0.02
+
+
+def test_one_failed_trial_is_repeated(team):
+    sweep = submitted(team)
+    failures = iter([{"reason": Reason.CLIENT_FAILED}])
+    answer = drive(sweep, lambda run: next(failures, None) or token_bucket(10_000)(run))
+    assert answer.state == State.BRACKETED and sweep.decisions.filter(rule="repeat").count() == 1
+
+
+def test_rejected_trial_has_no_result_unless_the_load_was_too_much(team):
+    sweep = submitted(team)
+    end(waiting(sweep), 10_000.0)
+    end(waiting(sweep), 9400.0, verdict="reject", checks=[("V10", "reject")])
+    assert sweep.decisions.last().rule == "lower"
+    end(waiting(sweep), 8600.0, verdict="reject", checks=[("V14", "reject")])
+    assert sweep.decisions.last().rule == "repeat" and "rejected by V14" in sweep.decisions.last().sentence
+
+
+def test_ceiling_of_the_clients_is_called_that(team):
+    sweep = submitted(team)
+    server = token_bucket(10_000)
+    answer = drive(sweep, lambda run: {**server(run), "checks": [("V03", "warn")]})
+    assert answer.state == State.CLIENT_LIMITED and "add clients" in answer.sentence
+
+
+def test_cancelled_trial_ends_it(team, user):
+    sweep = submitted(team)
+    end(waiting(sweep), 10_000.0)
+    lifecycle.request_cancel_matrix(sweep.matrix, user)
+    assert finishing.look() == 1
+    answer = sweep.decisions.last()
+    assert answer.state == State.FAILED and "cancelled" in answer.sentence and waiting(sweep) is None
+
+
+def test_bad_row_ends_its_own_search_alone(team, caplog):
+    broken, sound = submitted(team), submitted(team)
+    run = waiting(broken)
+    broken.matrix.search = {"width": "?"}
+    broken.matrix.save()
+    end(run, 10_000.0)
+    assert broken.decisions.last().state == State.FAILED and "could not go on" in broken.decisions.last().sentence
+    end(waiting(sound), 10_000.0)
+    assert sound.decisions.count() == 2
+
+
+def test_trial_that_changes_its_data_gets_a_load_of_its_own(team):
+    inserts = {"readproportion": "0.95", "updateproportion": "0", "insertproportion": "0.05"}
+    sweep = submitted(team, properties=inserts)
+    end(waiting(sweep), 10_000.0)
+    run = waiting(sweep)
+    assert run.needs.status == "queued" and run.needs.rerun_of_id is not None
+
+
+def test_preview_gives_upper_bounds(team):
+    plan = stored_plan(submitted(team).matrix)
+    bound = preview(plan)
+    assert (bound.problems, bound.is_bound, bound.runs, bound.loads) == ((), True, 8, 1)
+    assert bound.seconds > 8 * 12
+
+
+def test_preview_refuses_limits_that_cannot_be_judged(team):
+    matrix = submitted(team).matrix
+    matrix.ladder, matrix.rungs = "threads", [1]
+    matrix.search = {**SEARCH, "slo": {**SLO, "operation": "SCAN"}}
+    messages = [problem.message for problem in preview(stored_plan(matrix)).problems]
+    assert any("no response time" in text for text in messages) and any("has no SCAN" in text for text in messages)
+
+
+def test_every_sweep_of_a_submitted_search_has_its_first_decision(team):
+    sweep = submitted(team)
+    assert SearchDecision.objects.count() == Sweep.objects.filter(phase="measure").count() == 1
+    decision = sweep.decisions.get()
+    assert (decision.rule, decision.run) == ("probe", waiting(sweep))
+    assert decision.sentence == "Measure what 16 threads reach without a target."
