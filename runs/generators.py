@@ -1,18 +1,44 @@
-"""Sets of load generators, which of them can get no run, and which runs wait for them in vain."""
+"""Load generators: sets of them, which can get no run, which runs wait for them in vain, and what they can generate."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from typing import Any, Final, TypedDict
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce, Now
+from django.utils import timezone
 
 from runs import client_lifecycle
 from runs.models import ClientRun, LoadGenerator, Run
 
 # A load generator beats every 5 s; runs wait for one that has been silent longer than this.
 SILENT_AFTER = timedelta(seconds=20)
+# Runs with less CPU time of their clients per second say little about the CPU time of an operation.
+MIN_CLIENT_CORES: Final = 0.25
+
+
+class Capacity(TypedDict, total=False):
+    """What clients with one build of a binding can generate on one load generator.
+
+    Without a database: `client_ops_s` by one client, `ops_s` by `clients` of them together, on `cores` cores.
+    In runs: `core_ops_s` per second of the clients' CPU time, the highest of all runs so far.
+    """
+
+    digest: str  # of the binding
+    client_ops_s: float
+    ops_s: float
+    clients: int
+    cores: int
+    measured_at: str  # ISO 8601
+    core_ops_s: float
+    run: str  # id of the run with `core_ops_s`
+
+
+class CalibrationRefused(Exception):
+    """The load generator cannot be calibrated now; the message says why and what to do."""
 
 
 def generator_key(generator_ids: Iterable[UUID | str]) -> str:
@@ -67,3 +93,64 @@ def release(name: str) -> bool:
 def allow_move(name: str) -> bool:
     """Let the next host that registers this name have it; False where there is no such load generator."""
     return bool(LoadGenerator.objects.filter(name=name).update(may_move=True))
+
+
+def request_calibration(name: str) -> None:
+    """Have a load generator measure what it can generate, when no run holds its machine.
+
+    Raises LoadGenerator.DoesNotExist and CalibrationRefused.
+    """
+    generator = LoadGenerator.objects.get(name=name)
+    if not generator.bindings:
+        raise CalibrationRefused(f"{name} has no binding: run `make bindings` there and restart it.")
+    if unusable().filter(pk=generator.pk).exists():
+        raise CalibrationRefused(
+            f"{name} gives no sign of life, is in quarantine or is switched off: start its worker, then request the "
+            "calibration again."
+        )
+    LoadGenerator.objects.filter(pk=generator.pk).update(
+        calibration_requested_at=Coalesce("calibration_requested_at", Now()), calibration_error=""
+    )
+
+
+@transaction.atomic
+def end_calibration(pk: UUID, capacities: Mapping[str, Capacity], error: str = "") -> None:
+    """Store what a load generator measured, by binding, or why it did not."""
+    generator = LoadGenerator.objects.select_for_update(of=("self",)).get(pk=pk)
+    generator.calibration_requested_at, generator.calibration_error = None, error
+    for binding, capacity in capacities.items():
+        _update(generator, binding, {**capacity, "measured_at": timezone.now().isoformat(timespec="seconds")})
+    generator.save(update_fields=["capacity", "calibration_requested_at", "calibration_error"])
+
+
+def note_core_rate(clients: Sequence[ClientRun], throughput_ops_s: float) -> None:
+    """Raise `core_ops_s` of the load generators of a run whose clients did more per second of CPU time than in earlier
+    runs.
+    """
+    cores = sum((client.cpu_percent or 0.0) / 100 for client in clients)
+    if cores < MIN_CLIENT_CORES or any(client.cpu_percent is None for client in clients):
+        return
+    binding, digest = clients[0].order["binding"], clients[0].order["digest"]
+    fields = Capacity(digest=digest, core_ops_s=throughput_ops_s / cores, run=str(clients[0].run_id))
+
+    def is_higher(generator: LoadGenerator) -> bool:
+        return fields["core_ops_s"] > capacity_of(generator.capacity, binding, digest).get("core_ops_s", 0.0)
+
+    pks = {client.load_generator.pk for client in clients if client.load_generator and is_higher(client.load_generator)}
+    if not pks:
+        return
+    for generator in LoadGenerator.objects.select_for_update(of=("self",)).filter(pk__in=pks).order_by("pk"):
+        if is_higher(generator):
+            _update(generator, binding, fields)
+            generator.save(update_fields=["capacity"])
+
+
+def capacity_of(capacities: Mapping[str, Any], binding: str, digest: str | None) -> Capacity:
+    """What is known of this build of the binding; empty where that is nothing."""
+    known: Capacity = capacities.get(binding, {})
+    return known if known.get("digest") == digest else {}
+
+
+def _update(generator: LoadGenerator, binding: str, fields: Capacity) -> None:
+    """Add to what is known of the same build."""
+    generator.capacity[binding] = {**capacity_of(generator.capacity, binding, fields["digest"]), **fields}

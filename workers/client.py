@@ -16,7 +16,7 @@ from runs import live
 from runs.models.run import Reason
 from runs.retry import retry
 from runs.spec import ClientOrder
-from runs.ycsb.command import java_command
+from runs.ycsb.command import JVM_OPTIONS, java_command
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.names import COMPOSITE, parse_name
 from runs.ycsb.properties import render_properties
@@ -39,7 +39,6 @@ log = logging.getLogger(__name__)
 CLAIM_TIMEOUT_S = 15.0
 TICK_S = 0.1
 MOST_SYMPTOMS = 3
-JVM_OPTIONS = ("-Xms256m", "-Xmx512m")
 # Words of `benchsite.Start` on standard error.
 READY, STARTED = "BENCHSITE READY", "BENCHSITE STARTED"
 

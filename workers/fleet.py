@@ -24,7 +24,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs.client_lifecycle import ACTIVE
-from runs.generators import SILENT_AFTER
+from runs.generators import SILENT_AFTER, Capacity, capacity_of
 from runs.models import ClientRun, LoadGenerator, Run
 from workers.models import Lease
 
@@ -57,11 +57,19 @@ class Generator:
     busy_with: ClientRun | None  # only where the run is the reader's own
     busy: bool
     held_by: Run | None  # the lease on its machine, likewise
+    is_calibrated: bool  # now
 
     @property
     def tone(self) -> str:
         """The badge."""
         return TONES[self.state]
+
+    @property
+    def bindings(self) -> list[tuple[str, str, Capacity]]:
+        """Name, digest, and what its clients can generate."""
+        return [
+            (name, digest, capacity_of(self.row.capacity, name, digest)) for name, digest in self.row.bindings.items()
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +175,11 @@ def shown(team: Team, asked: Iterable[Any]) -> list[Generator]:
         for client in clients.select_related("run").defer("run__spec", "run__evidence", "order", "command")
     }
     leases = Lease.objects.filter(machine__in={row.machine_id for row in rows})
-    held = {lease.machine_id: lease.run for lease in leases.select_related("run").defer("run__spec", "run__evidence")}
+    held = {lease.machine_id: lease for lease in leases.select_related("run").defer("run__spec", "run__evidence")}
     found = []
     for row in rows:
-        client, holder = busy.get(row.pk), held.get(row.machine_id)
+        client, lease = busy.get(row.pk), held.get(row.machine_id)
+        holder = lease.run if lease else None
         found.append(
             Generator(
                 row=row,
@@ -180,6 +189,7 @@ def shown(team: Team, asked: Iterable[Any]) -> list[Generator]:
                 busy_with=client if client and client.run.team_id == team.pk else None,
                 busy=client is not None,
                 held_by=holder if holder and holder.team_id == team.pk else None,
+                is_calibrated=lease is not None and lease.load_generator_id == row.pk,
             )
         )
     return found

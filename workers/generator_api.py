@@ -22,14 +22,15 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
+from benchsite.formatting import size as in_words
 from runs import artifacts, client_lifecycle, generators, live
-from runs.models import ClientRun, LoadGenerator
+from runs.models import ClientRun, LoadGenerator, RunEvent
 from runs.models.run import Reason
 from runs.retry import DATABASE_ERRORS
-from workers import credentials, registration
-from workers.site_client import RUN_DELETED
+from workers import credentials, registration, scheduling
+from workers.models import Lease
+from workers.site_client import MAX_TEXT_BYTES, RUN_DELETED
 
-MAX_TEXT_BYTES: Final = 64 * 1024**2  # of a file that is redacted
 MAX_FILE_BYTES: Final = 16 * 1024**3
 MAX_LINES: Final = 200  # of the live view in one request
 KINDS: Final = artifacts.TEXT_KINDS | {"hdr"}
@@ -102,12 +103,23 @@ def register(request: HttpRequest, name: str) -> dict[str, Any]:
 @endpoint("POST")
 def presence(request: HttpRequest, name: str) -> dict[str, Any]:
     """A sign of life; `probed` says that its pool processes have just answered and can start clients, which ends a
-    quarantine. The answer says what it was and what it is.
+    quarantine. The answer says what it was and what it is, and whether the load generator is to be calibrated now.
     """
     registration.note_presence(name)
     released = bool(json.loads(request.body)["probed"]) and generators.release(name)
     quarantined = LoadGenerator.objects.filter(name=name, quarantined_at__isnull=False).exists()
-    return {"released": released, "quarantined": quarantined}
+    calibrate = Lease.objects.filter(load_generator__name=name).exists()
+    return {"released": released, "quarantined": quarantined, "calibrate": calibrate}
+
+
+@endpoint("POST")
+def calibration(request: HttpRequest, name: str) -> dict[str, Any]:
+    """What the load generator can generate, by binding, or the `error` for which it does not know."""
+    body = json.loads(request.body)
+    generator = LoadGenerator.objects.get(name=name)
+    known = {b: c for b, c in body["capacities"].items() if generator.bindings.get(b) == c["digest"]}
+    scheduling.end_calibration(generator, known, str(body["error"]))
+    return {}
 
 
 @endpoint("GET")
@@ -170,7 +182,7 @@ def file(request: HttpRequest, name: str, pk: uuid.UUID, kind: str, file_name: s
     if kind not in KINDS or PurePath(file_name).name != file_name:
         raise Refused(400, f"No file of a client is a {kind} {file_name}.")
     if size > (MAX_TEXT_BYTES if kind in artifacts.TEXT_KINDS else MAX_FILE_BYTES):
-        raise Refused(413, f"{file_name} is too large.")
+        raise Refused(413, f"{file_name}, {in_words(size)}, above the limit")
     if client_run.output_stored_at is not None:
         return {}  # An earlier request stored every file.
     if not _upload_slots.acquire(blocking=False):
@@ -196,9 +208,13 @@ def _store_file(request: HttpRequest, client_run: ClientRun, kind: str, file_nam
 
 @endpoint("POST")
 def complete(request: HttpRequest, name: str, pk: uuid.UUID) -> dict[str, Any]:
-    """How the client ended; all its files are stored."""
+    """How the client ended; all its files are stored, but for those that are `missing`: sentences about them."""
     body = json.loads(request.body)
-    facts = {**_own(name, pk).facts, **body["facts"]}
+    client_run = _own(name, pk)
+    facts = {**client_run.facts, **body["facts"]}
+    if missing := [str(sentence) for sentence in body.get("missing", [])]:
+        text = f"Client {client_run.number} on {name}: missing: {'; '.join(missing)}."
+        RunEvent.objects.get_or_create(run_id=client_run.run_id, kind="note", text=text)
     client_lifecycle.complete(
         pk,
         _claim(body),

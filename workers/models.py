@@ -1,20 +1,30 @@
-"""Leases, which say which run holds which machine, and the credentials of load generators."""
+"""Leases, which say what holds which machine, and the credentials of load generators."""
 
 from django.db import models
 from django.db.models.functions import Now
 
-from runs.models import Machine, Run
+from runs.models import LoadGenerator, Machine, Run
 
 
 class Lease(models.Model):
-    """One machine held by one run. A machine has at most one lease, so at most one run at a time uses it."""
+    """One machine held by one run, or by the calibration of one load generator. A machine has at most one lease."""
 
     machine = models.OneToOneField(Machine, on_delete=models.PROTECT, related_name="lease")
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="leases")
+    run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="leases")
+    load_generator = models.ForeignKey(LoadGenerator, null=True, on_delete=models.CASCADE, related_name="leases")
     taken_at = models.DateTimeField(db_default=Now())
 
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="lease_of_run_or_calibration",
+                condition=models.Q(run__isnull=False, load_generator__isnull=True)
+                | models.Q(run__isnull=True, load_generator__isnull=False),
+            )
+        ]
+
     def __str__(self) -> str:
-        return f"{self.machine} held by {self.run}"
+        return f"{self.machine} held by {self.run or self.load_generator}"
 
 
 class GeneratorCredential(models.Model):

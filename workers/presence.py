@@ -10,7 +10,9 @@ from typing import Any
 
 from django.conf import settings
 
+from runs.retry import retry
 from workers import pulse
+from workers.calibration import CalibrationFailed, measure_capacities
 from workers.facts import machine_facts
 from workers.manifests import ManifestError, installed_bindings, java_executable, verify
 from workers.pool_probe import PoolProbe, PoolState
@@ -83,6 +85,7 @@ def _beat(name: str, slots: int) -> None:
     stop = threading.Event()
     probe = PoolProbe(name, slots)
     bindings, quarantined = [*installed_bindings(settings.YCSB_DIR)], False
+    calibration: threading.Thread | None = None
     while not stop.wait(BEAT_S):
         try:
             pool = probe.look()
@@ -96,6 +99,22 @@ def _beat(name: str, slots: int) -> None:
             quarantined = answer["quarantined"]
             if answer["released"]:
                 log.info("%s: its pool processes answer again; its quarantine is over.", name)
+            if answer["calibrate"] and (calibration is None or not calibration.is_alive()):
+                calibration = threading.Thread(target=calibrate, args=[slots], name="calibration", daemon=True)
+                calibration.start()
             pulse.touch()
         except (SiteUnreachable, SiteRefused) as error:
             log.warning("%s: no sign of life (%s).", name, error)
+
+
+def calibrate(slots: int) -> None:
+    """Measure what clients can generate here, and send it to the site."""
+    capacities, error = {}, ""
+    try:
+        capacities = measure_capacities(slots)
+    except CalibrationFailed as failure:
+        error = str(failure)
+    try:
+        retry(lambda: site_client().end_calibration(capacities, error), errors=(SiteUnreachable,))
+    except (SiteUnreachable, SiteRefused) as refusal:
+        log.warning("The calibration could not be stored (%s).", refusal)

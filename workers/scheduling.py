@@ -1,25 +1,32 @@
-"""Which run may start now: candidates from rows, the pure choice between them, leases on machines."""
+"""Which run may start now: candidates from rows, the pure choice between them, leases on machines.
+
+Calibrations of load generators take their machine's lease before any run does.
+"""
 
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Final
 
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs import client_lifecycle, generators, lifecycle
 from runs.conductor_slots import conductors_of, free_times
-from runs.models import Deployment, Ending, Node, Run
+from runs.models import Deployment, Ending, LoadGenerator, Node, Run
 from runs.models.run import Reason, Status
 from runs.retry import DATABASE_ERRORS
 from workers.choice import Candidate, choose, take_slot
 from workers.models import Lease
 
 log = logging.getLogger(__name__)
+CALIBRATION_S: Final = 20  # that a calibration is expected to take
+CALIBRATION_TIMEOUT: Final = timedelta(minutes=5)
 # Runs that need the same machines form a lane: one cluster with one set of load generators. Of each lane whose cluster
 # is idle the first run counts, passing over those whose load has not succeeded. Both steps read only the index
 # `run_lane`: the cost follows the number of lanes, not the length of the queue.
@@ -58,6 +65,7 @@ HEADS_OF_LANES = """
 def tick() -> list[uuid.UUID]:
     """One look at the queue: choose, take the leases, dispatch. Answers the dispatched runs."""
     with transaction.atomic():
+        _start_calibrations()
         candidates, now = _candidates()
         if not candidates:
             return []
@@ -67,6 +75,16 @@ def tick() -> list[uuid.UUID]:
             Run.objects.filter(pk__in=[run.run_id for run in choice.reserved]).update(reserved_at=now)
         without_data = _load_anew({run.run_id for run in choice.started})
         return _dispatch_all([run for run in choice.started if run.run_id not in without_data])
+
+
+def _start_calibrations() -> None:
+    """Lease the free machines of load generators that are to be calibrated."""
+    requested = LoadGenerator.objects.filter(calibration_requested_at__isnull=False, machine__lease__isnull=True)
+    requested = requested.exclude(pk__in=generators.unusable()).order_by("machine_id", "calibration_requested_at")
+    Lease.objects.bulk_create(
+        Lease(machine_id=generator.machine_id, load_generator=generator)
+        for generator in requested.distinct("machine_id")
+    )
 
 
 def _candidates() -> tuple[list[Candidate], datetime]:
@@ -101,9 +119,12 @@ def _candidates() -> tuple[list[Candidate], datetime]:
 
 
 def _busy() -> dict[uuid.UUID, datetime]:
-    """Each leased machine with the predicted end of its run."""
+    """Each leased machine with the predicted end of its run or calibration."""
     leases = Lease.objects.values_list("machine_id", "taken_at", "run__expected_s")
-    return {machine: taken_at + timedelta(seconds=expected_s) for machine, taken_at, expected_s in leases}
+    return {
+        machine: taken_at + timedelta(seconds=CALIBRATION_S if expected_s is None else expected_s)
+        for machine, taken_at, expected_s in leases
+    }
 
 
 def _free_times(now: datetime) -> dict[uuid.UUID, list[datetime]]:
@@ -184,7 +205,16 @@ def _contained(run_id: uuid.UUID, step: Callable[[], object]) -> bool:
 def reap() -> None:
     """End what lost its worker and free its machines. Rows only: processes are ended on their own host."""
     _end_clients(lifecycle.reap())
-    release(Lease.objects.exclude(run__status__in=[Status.DISPATCHED, Status.RUNNING]).values_list("run_id", flat=True))
+    held = Lease.objects.filter(run__isnull=False)
+    release(held.exclude(run__status__in=[Status.DISPATCHED, Status.RUNNING]).values_list("run_id", flat=True))
+    _end_lost_calibrations()
+
+
+def _end_lost_calibrations() -> None:
+    late = Q(taken_at__lt=Now() - CALIBRATION_TIMEOUT) | Q(load_generator__in=generators.unusable())
+    for lease in Lease.objects.filter(late, load_generator__isnull=False).select_related("load_generator"):
+        assert lease.load_generator is not None
+        end_calibration(lease.load_generator, {}, "The load generator did not finish its calibration: see its log.")
 
 
 def end_claims_of(conductor_id: uuid.UUID) -> list[uuid.UUID]:
@@ -199,6 +229,13 @@ def _end_clients(run_ids: Iterable[uuid.UUID]) -> None:
     for run_id in run_ids:
         client_lifecycle.abandon(run_id, Reason.WORKER_LOST, "The run's conductor was lost.")
         client_lifecycle.forget_secrets(run_id)
+
+
+def end_calibration(generator: LoadGenerator, capacities: Mapping[str, generators.Capacity], error: str = "") -> None:
+    """Store what a load generator measured, or why it did not, and give back its machine."""
+    with transaction.atomic():
+        generators.end_calibration(generator.pk, capacities, error)
+        Lease.objects.filter(load_generator=generator).delete()
 
 
 def release(run_ids: Iterable[uuid.UUID]) -> None:

@@ -8,6 +8,7 @@ import io
 import json
 import time
 import uuid
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final
@@ -17,12 +18,14 @@ import urllib3
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from benchsite.formatting import size as size_in_words
 from runs.ycsb.redact import redact
 
 TIMEOUT: Final = urllib3.Timeout(connect=5, read=20)
 # The site writes the whole file into its artifact store before it answers.
 UPLOAD_TIMEOUT: Final = urllib3.Timeout(connect=5, read=120)
 CLOCK_SAMPLES: Final = 7
+MAX_TEXT_BYTES: Final = 64 * 1024**2  # of a file that is redacted, in memory on both sides
 MAX_DETAIL: Final = 500  # characters of an answer that is no JSON
 RUN_DELETED: Final = "run_deleted"  # code of the answer (410) about a client run that exists nowhere
 
@@ -37,6 +40,10 @@ class SiteRefused(Exception):
     def __init__(self, status: int, detail: str, code: str = "") -> None:
         super().__init__(detail)
         self.status, self.code = status, code
+
+
+class FileTooLarge(SiteRefused):
+    """The file is above the site's limit and will never be stored."""
 
 
 class SiteClient:
@@ -56,9 +63,14 @@ class SiteClient:
         return str(self._post(f"register?{urlencode({'name': name})}", fields)["machine"])
 
     def note_presence(self, *, probed: bool) -> dict[str, Any]:
-        """Whether this ended a quarantine ("released"), and whether there is one ("quarantined")."""
+        """Whether this ended a quarantine ("released"), whether there is one ("quarantined"), and whether this load
+        generator is to be calibrated now ("calibrate").
+        """
         answer: dict[str, Any] = self._post("presence", {"probed": probed})
         return answer
+
+    def end_calibration(self, capacities: Mapping[str, Mapping[str, Any]], error: str) -> None:
+        self._post("calibration", {"capacities": capacities, "error": error})
 
     def clock_offset_s(self) -> float:
         """PostgreSQL's clock minus this host's, in seconds: of several answers the one that came fastest."""
@@ -85,7 +97,12 @@ class SiteClient:
         self._post(f"clients/{client_run}/stopped", {"claim": str(claim)})
 
     def store_file(self, client_run: uuid.UUID, claim: uuid.UUID, kind: str, path: Path) -> None:
-        """Upload one file; all but histogram logs are redacted before they leave this host. Raises OSError, too."""
+        """Upload one file; all but histogram logs are redacted before they leave this host. Raises OSError and
+        FileTooLarge, too.
+        """
+        if kind != "hdr" and (length := path.stat().st_size) > MAX_TEXT_BYTES:
+            limit = size_in_words(MAX_TEXT_BYTES)
+            raise FileTooLarge(413, f"{path.name}, {size_in_words(length)}, above the limit of {limit}")
         with path.open("rb") as file:
             content: IO[bytes] = file
             if kind == "hdr":
@@ -103,8 +120,11 @@ class SiteClient:
                 timeout=UPLOAD_TIMEOUT,
             )
 
-    def complete(self, client_run: uuid.UUID, claim: uuid.UUID, result: dict[str, Any]) -> None:
-        self._post(f"clients/{client_run}/complete", {"claim": str(claim), **result})
+    def complete(
+        self, client_run: uuid.UUID, claim: uuid.UUID, result: dict[str, Any], missing: Sequence[str] = ()
+    ) -> None:
+        """`missing`: sentences about files that cannot be stored."""
+        self._post(f"clients/{client_run}/complete", {"claim": str(claim), "missing": missing, **result})
 
     def fail(self, client_run: uuid.UUID, claim: uuid.UUID, reason: str, detail: str) -> None:
         body = {"claim": str(claim), "reason": reason, "reason_detail": detail}
@@ -131,7 +151,8 @@ class SiteClient:
         detail = str(answer["detail"])
         if response.status >= 500 or response.status in (408, 422, 429):
             raise SiteUnreachable(detail)
-        raise SiteRefused(response.status, detail, str(answer.get("code", "")))
+        refusal = FileTooLarge if response.status == 413 else SiteRefused
+        raise refusal(response.status, detail, str(answer.get("code", "")))
 
 
 @cache

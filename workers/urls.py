@@ -9,6 +9,7 @@ CLIENT = "generator-api/v1/clients/<uuid:pk>"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("generator-api/v1/register", generator_api.register),
     path("generator-api/v1/presence", generator_api.presence),
+    path("generator-api/v1/calibration", generator_api.calibration),
     path("generator-api/v1/clock", generator_api.clock),
     path(f"{CLIENT}/claim", generator_api.claim),
     path(f"{CLIENT}/report", generator_api.report),
@@ -19,6 +20,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("load-generators/", views.load_generators, name="load-generators"),
     path("load-generators/credential/", views.credential, name="load-generator-credential"),
     path("load-generators/release/", views.release_load_generator, name="load-generator-release"),
+    path("load-generators/calibrate/", views.calibrate, name="load-generator-calibrate"),
     path("load-generators/allow-move/", views.allow_move, name="load-generator-allow-move"),
     path("queue/", views.queue, name="queue"),
 ]

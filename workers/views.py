@@ -13,6 +13,7 @@ from benchsite.teams import audit
 from benchsite.teams.models import Role, User
 from benchsite.teams.permissions import has_role, is_operator, operator_required, team_of, team_required
 from runs import generators
+from runs.models import LoadGenerator
 from runs.pages.queue import queue as read_queue
 from runs.pages.queue import waiting_runs
 from runs.views.paging import page_of
@@ -53,6 +54,22 @@ def release_load_generator(request: HttpRequest) -> HttpResponse:
     if generators.release(name):
         audit.note("generator_released", team=None, actor=cast(User, request.user), subject=name)
         messages.success(request, f"{name} is released from quarantine.")
+    return redirect("load-generators")
+
+
+@require_POST
+@operator_required
+def calibrate(request: HttpRequest) -> HttpResponse:
+    """Have a load generator measure what it can generate."""
+    name = request.POST.get("name", "")
+    try:
+        generators.request_calibration(name)
+    except generators.CalibrationRefused as refusal:
+        messages.error(request, str(refusal))
+    except LoadGenerator.DoesNotExist as error:
+        raise Http404 from error
+    else:
+        messages.success(request, f"{name} is calibrated as soon as no run holds its machine.")
     return redirect("load-generators")
 
 

@@ -28,7 +28,7 @@ class LeaseWatch(threading.Thread):
     def __init__(self, site: FaultSite, outcome: Outcome) -> None:
         super().__init__(name="leases", daemon=True)
         self.site, self.outcome = site, outcome
-        self.struck: list[UUID] = list(Lease.objects.values_list("run_id", flat=True).distinct())
+        self.struck: list[UUID] = list(Lease.objects.exclude(run=None).values_list("run_id", flat=True).distinct())
         self.began = time.monotonic()
 
     def run(self) -> None:

@@ -6,10 +6,9 @@ from typing import Final
 
 from runs.kits.cells import KitCell, Station
 from runs.kits.plan import PlanFile
-from runs.ycsb.command import java_command
+from runs.ycsb.command import JVM_OPTIONS, java_command
 
 # As load generators of Benchsite start their clients (`workers.client`), so that the same machine gives the same heap.
-JVM_OPTIONS: Final = ("-Xms256m", "-Xmx512m")
 MAIN_CLASS: Final = "benchsite.Start"
 _CLASSPATH: Final = "CLASSPATH"
 # Systems whose stock YCSB client takes the same properties as Benchsite's.

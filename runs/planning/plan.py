@@ -6,7 +6,9 @@ from typing import Any
 
 from django.db.models import Max
 
+from runs.generators import Capacity
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
+from runs.models.plan import Provisioner
 from runs.models.run import Phase, Status
 
 # No client does as many operations as YCSB can count in a shorter time, so nothing is predicted for it.
@@ -44,6 +46,7 @@ class PlannedDatabase:
     provisioner: str
     machine_ids: tuple[str, ...]
     address: str = ""  # host:port of an external server; empty where it is not known or there is none
+    separates_cpus: bool = False  # clients on its machines get half of their cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class PlannedGenerator:
     machine_id: str
     machine_name: str
     bindings: Mapping[str, str]  # binding -> digest over its jars
+    cores: int = 0  # 0: unknown
+    capacity: Mapping[str, Capacity] = field(default_factory=dict)  # binding -> what its clients can generate
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +214,13 @@ def _database(database: Database) -> PlannedDatabase:
         provisioner=cluster.provisioner,
         machine_ids=tuple(str(node.machine_id) for node in cluster.nodes.all()),
         address=cluster.address,
+        separates_cpus=cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
     )
 
 
 def _generator(generator: LoadGenerator) -> PlannedGenerator:
+    facts = generator.machine.facts
+    cores = facts.get("cores_usable") or facts.get("cores") or {}
     return PlannedGenerator(
         id=str(generator.pk),
         name=generator.name,
@@ -220,4 +228,6 @@ def _generator(generator: LoadGenerator) -> PlannedGenerator:
         machine_id=str(generator.machine_id),
         machine_name=generator.machine.name,
         bindings=generator.bindings,
+        cores=int(cores.get("value") or 0),
+        capacity=generator.capacity,
     )

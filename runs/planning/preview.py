@@ -7,6 +7,7 @@ from typing import Any
 from benchsite.formatting import counted, duration
 from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, server_settings
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
+from runs.planning.generator_capacity import capacity_warnings
 from runs.planning.operation_limit import limit_message
 from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem
 from runs.planning.sizes import sentences
@@ -70,7 +71,7 @@ def preview(plan: Plan) -> Preview:
         problems.append(Problem("exclusions", "Everything is excluded: leave at least one cell to run."))
     return Preview(
         problems=tuple(problems),
-        warnings=(*_warnings(plan, measured), *_split_warnings(plan, expansion)),
+        warnings=(*_warnings(plan, measured), *_split_warnings(plan, expansion), *capacity_warnings(measured)),
         cells=tuple(_grid(plan, expansion)),
         runs=len(measured) * trials,
         loads=sum(run.phase == "load" for run in all_runs),

@@ -9,7 +9,7 @@ from typing import Final, cast
 from django.db import transaction
 from django.db.models import F, Max
 
-from runs import artifacts, lifecycle
+from runs import artifacts, generators, lifecycle
 from runs.models import Artifact, ClientRun, Run
 from runs.models.run import Phase, Status
 from runs.recording.intervals import FreshIntervals, Gathering, store_intervals
@@ -26,6 +26,8 @@ from runs.ycsb.window import Cut
 
 # The kinds of artifacts without which a client's output is not complete, and their files.
 OUTPUT_FILES: Final = {"summary": "summary.txt", "hdr": "*.hdr"}
+# The CPU time of clients in shorter windows is mostly that of a JVM which compiles.
+MIN_RATED_S: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
         throughput = collected.merged.throughput_ops_s
         judged = verdict_of(found.severity for found in findings)
         lifecycle.note(run.pk, claim, throughput_ops_s=throughput, **judged)
+        if run.phase == Phase.MEASURE and (run.spec["window"]["min_measure_s"] or 0) >= MIN_RATED_S:
+            generators.note_core_rate(collected.clients, throughput)
     return findings
 
 

@@ -12,6 +12,7 @@ EXPORTER_CLASS: Final = "site.ycsb.measurements.exporter.TextMeasurementsExporte
 PERCENTILES: Final = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 SUMMARY_FILE: Final = "summary.txt"
 DEFAULT_HEAP: Final = "-Xmx512m"
+JVM_OPTIONS: Final = ("-Xms256m", DEFAULT_HEAP)  # of every client
 # No client is thought to be faster; only the predicted key space of zipfian workloads with inserts depends on it.
 FASTEST_CLIENT_OPS_S: Final = 50_000
 
