@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Final
 
 from django.conf import settings
@@ -15,7 +16,7 @@ from benchsite.formatting import grouped
 from runs.models.run import Reason
 from runs.retry import retry
 from workers.registry import end_earlier_lives
-from workers.site_client import RUN_DELETED, SiteClient, SiteRefused, SiteUnreachable, site_client
+from workers.site_client import RUN_DELETED, FileTooLarge, SiteClient, SiteRefused, SiteUnreachable, site_client
 from workers.work_folder import ClientResult, WorkFolder, opened_work_folder
 
 log = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ STORE_TIMEOUT_S: Final = 300.0
 DELIVERY_INTERVAL_S: Final = 30.0
 # A run that has ended waits so long for the output of its clients; a slow store then blocks no pool process for it.
 ENDED_RUN_TIMEOUT_S: Final = 15.0
+TOO_LARGE: Final = ".too-large"  # a folder beside those of the clients
 # OSError is an error of the work folder itself.
 STORE_ERRORS: Final = (SiteUnreachable, SiteRefused, OSError)
 # How the worker saw the processes of clients end, by the id of the client run.
@@ -61,19 +63,27 @@ def store_output(site: SiteClient, folder: WorkFolder, check: Callable[[], None]
 def deliver(site: SiteClient, folder: WorkFolder, check: Callable[[], None] = lambda: None) -> None:
     """Store every file of a client that has ended, then its result, and remove its folder. Can be repeated.
 
-    The folder is removed without that only where the site says that the run was deleted. After ENDED_RUN_TIMEOUT_S,
-    `check` is called before each file, and ends the delivery by raising. Raises one of STORE_ERRORS.
+    The folder is removed without that only where the site says that the run was deleted. A file above the site's limit
+    is kept below TOO_LARGE, and the run says so. After ENDED_RUN_TIMEOUT_S, `check` is called before each file, and
+    ends the delivery by raising. Raises one of STORE_ERRORS.
     """
     assert folder.result is not None  # The process has ended.
     pk, claim = folder.client_run_id, folder.claim
     patience_end = time.monotonic() + ENDED_RUN_TIMEOUT_S
+    kept_in, too_large = settings.WORK_DIR / TOO_LARGE / str(pk), dict[Path, str]()
     try:
         site.note_stopped(pk, claim)
         for kind, path in folder.files():
             if time.monotonic() > patience_end:
                 check()
-            site.store_file(pk, claim, kind, path)
-        site.complete(pk, claim, asdict(folder.result))
+            try:
+                site.store_file(pk, claim, kind, path)
+            except FileTooLarge as refusal:
+                too_large[path] = f"{refusal}; it is kept in {kept_in} on {platform.node()}"
+        site.complete(pk, claim, asdict(folder.result), list(too_large.values()))
+        for path in too_large:
+            kept_in.mkdir(parents=True, exist_ok=True)
+            path.rename(kept_in / path.name)
     except SiteRefused as refusal:
         if refusal.code != RUN_DELETED:
             raise

@@ -123,7 +123,7 @@ class Standing:
             # Nobody keeps other clusters and sites away from an external server.
             try:
                 target.require_data_set()
-            except (DataSetMissing, AdministrationError) as error:
+            except (DataSetMissing, DataNotOwned, AdministrationError) as error:
                 Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
                 raise RunFailed(Reason.DATASET_MISSING, str(error)) from error
         if self.fresh:

@@ -29,6 +29,8 @@ STORED_FILES: Final = (
     ("properties", PROPERTIES),
     (KIND, FILE_NAME),
 )
+# The folders that this process holds without running their clients.
+_opened: set[Path] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ def opened_work_folder(path: Path) -> Iterator[WorkFolder | None]:
         yield None
         return
     folder = None
+    _opened.add(path)
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         record = json.loads((path / RECORD).read_text())
         result = ClientResult(**record["result"]) if record["result"] else None
@@ -136,12 +139,15 @@ def opened_work_folder(path: Path) -> Iterator[WorkFolder | None]:
     finally:
         fcntl.flock(lock, fcntl.LOCK_UN)
         os.close(lock)
+        _opened.discard(path)
 
 
 def busy_folders(base: Path, generator: str) -> int:
-    """How many folders of this load generator's clients a process works on."""
+    """How many folders of this load generator's clients a process runs a client in; those that this process delivers
+    are not among them.
+    """
     number = 0
-    for path in base.glob("[!.]*"):
+    for path in set(base.glob("[!.]*")) - _opened:
         try:
             os.close(_locked(path))
         except BlockingIOError:

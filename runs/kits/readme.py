@@ -12,6 +12,10 @@ _EMPTY: Final = {
     "redis": 'redis-cli -h "$HOST" -p "$PORT" flushdb',
     "postgresql": 'psql -h "$HOST" -p "$PORT" -U ycsb -d ycsb -v ON_ERROR_STOP=1 -f "schema/$CELL.sql"',
 }
+_DELETES: Final = {
+    "redis": "everything in database 0 of that Redis, whoever wrote it",
+    "postgresql": "the workload's table in the database `ycsb`, whoever wrote it",
+}
 _START: Final = {
     "redis": "mkdir -p data && redis-server ./redis.conf",
     "postgresql": "initdb -D data -U ycsb -E UTF8 --locale=C, then postgres -D data -c config_file=postgresql.conf; "
@@ -72,7 +76,8 @@ def _needs(stations: Sequence[Station]) -> str:
         "All addresses come from the environment; the scripts stop where one is missing:\n\n"
         "- `HOST`, `PORT`: of the server under test (several nodes as YCSB's client wants them).\n"
         "- `PASSWORD`: where the server asks for one. `EXTRA_PROPERTIES`: a property file for anything else.\n"
-        "- `EMPTY_DATABASE`: a command that empties the database before each load; `true` where it is empty.\n"
+        "- `EMPTY_DATABASE`: a command that empties the database before each load; `true` where it is empty. The "
+        "scripts run it as it is and check nothing.\n"
         "- `OUTPUTS`: another folder for the outputs. `JAVA`: another Java."
     )
 
@@ -94,7 +99,10 @@ def _station(file: PlanFile, station: Station) -> str:
     else:
         lines.append("2. Make sure that the settings are in force: this system has no way to be asked.")
     if system.slug in _EMPTY:
-        lines.append(f"3. `export EMPTY_DATABASE='{_EMPTY[system.slug]}'` (a user `ycsb` as in the property files).")
+        lines.append(
+            f"3. `export EMPTY_DATABASE='{_EMPTY[system.slug]}'` (a user `ycsb` as in the property files). "
+            f"**It deletes {_DELETES[system.slug]}**, before each load: use a server that holds nothing else."
+        )
     loads = [cell for cell in station.cells if cell.run.phase == "load"]
     rows = ", ".join(f"{cell.records:,} rows after `{cell.name}`" for cell in loads[:6])
     if loads:

@@ -13,7 +13,7 @@ from typing import Any
 
 from runs.ycsb.keys import KeyRange
 from runs.ycsb.properties import LARGEST_INT
-from workers.provision.administration import Administration
+from workers.provision.administration import Administration, MarkerNameTaken
 
 # Inserts that failed leave gaps behind the loaded keys. Deleting ends where so many keys in a row are absent.
 MAX_GAP_KEYS = 100_000
@@ -91,7 +91,7 @@ class DataTarget:
 
         Answers what remains of other data, as a sentence; empty where the target was empty. Raises DataNotOwned.
         """
-        text = self.administration.read_marker(self.table)
+        text = self._read_marker()
         marker, content = Marker.parse(text), text or self.administration.content(self.table)
         if not self.confirmed:
             self._refuse_foreign_data(marker, text, content)
@@ -111,7 +111,7 @@ class DataTarget:
 
     def require_data_set(self) -> None:
         """Raises DataSetMissing where the target does not hold the run's data set, loaded by its own cluster."""
-        marker = Marker.parse(self.administration.read_marker(self.table))
+        marker = Marker.parse(self._read_marker())
         if not self._owns(marker) or marker.fingerprint != self.fingerprint:
             raise DataSetMissing(
                 f"{self.name} does not hold the data set of this run any more, or not as this cluster loaded it: "
@@ -124,7 +124,7 @@ class DataTarget:
         `inserts`: the workload adds records, so the marker says that there may be more than were loaded, until
         `note_inserts` says how many.
         """
-        text = self.administration.read_marker(self.table)
+        text = self._read_marker()
         marker = Marker.parse(text)
         if not self._owns(marker):
             if not self.confirmed:
@@ -137,7 +137,7 @@ class DataTarget:
 
     def note_inserts(self, records: int) -> None:
         """After a workload that inserted so many records at most: only these, too, are the site's own from now on."""
-        text = self.administration.read_marker(self.table)
+        text = self._read_marker()
         marker = Marker.parse(text)
         if self._owns(marker):
             records = min(max(records, marker.inserted), LARGEST_INT - marker.end)
@@ -147,6 +147,14 @@ class DataTarget:
         """How many of the data set's own records are there."""
         batches = self.keys.batches(self.administration.key_batch)
         return sum(self.administration.count_keys(self.table, batch) for batch in batches)
+
+    def _read_marker(self) -> str:
+        try:
+            return self.administration.read_marker(self.table)
+        except MarkerNameTaken as error:
+            raise DataNotOwned(
+                f"In {self.name} {error}. Nothing was changed. Rename or delete it, or choose another target."
+            ) from error
 
     def _owns(self, marker: Marker) -> bool:
         # A table that was renamed took its marker along, and is a data set that somebody wanted to keep.

@@ -375,6 +375,18 @@ def test_unreadable_marker_belongs_to_nobody(redis_server, text):
     assert Marker.parse(text) == Marker()
 
 
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_key_of_another_type_under_the_name_of_the_marker(redis_server, confirmed):
+    with redis_client(redis_server) as client:
+        client.rpush(MARKER_KEY, "a job of the owner")
+        data = target(redis_server, confirmed=confirmed)
+        message = "In Redis at db.example the key benchsite:data-set is a list and not a marker of Benchsite. Nothing"
+        for act in (data.prepare_load, data.require_data_set, lambda: data.prepare_writes(inserts=False)):
+            with pytest.raises(DataNotOwned, match=message):
+                act()
+        assert client.lrange(MARKER_KEY, 0, -1) == ["a job of the owner"]
+
+
 def test_conductor_killed_between_marker_and_load(redis_server):
     """The next load finds the site's own marker, and nothing that it must not touch."""
     run = external_run(redis_server)

@@ -26,6 +26,7 @@ from runs.models import ClientRun
 from runs.models.run import Reason
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
 from workers import client_reporter, credentials, generator_api, outbox
+from workers import site_client as site_client_module
 from workers.client import run_client
 from workers.client_reporter import ClientReporter
 from workers.site_client import SiteClient, site_client
@@ -356,3 +357,23 @@ def test_uploads_leave_threads_for_heartbeats(live_server, site, claimed):
         assert upload.getresponse().status == 200
     for upload in uploads:
         upload.close()
+
+
+@pytest.mark.parametrize("checked_by", ["generator", "site"])
+def test_file_above_the_limit_is_kept_and_named(site, claimed, settings, monkeypatch, checked_by):
+    """Everything else is stored at once, and nothing is sent again. The site's own limit may be lower."""
+    monkeypatch.setattr(site_client_module if checked_by == "generator" else generator_api, "MAX_TEXT_BYTES", 99_999)
+    with written_folder(claimed) as folder, ClientReporter(site, claimed.pk, claimed.claim) as reporter:
+        (folder.path / "stderr.txt").write_bytes(b"x" * 100_000)
+        folder.record_result(ClientResult(exit_code=0, cpu_percent=42.0))
+        began = time.monotonic()
+        outbox.store_output(site, folder, reporter.check)
+    assert time.monotonic() - began < outbox.STORE_TIMEOUT_S / 5
+    assert state_of(claimed) == ClientRun.State.FINISHED
+    assert set(claimed.artifacts.values_list("name", flat=True)) == {"summary.txt", "ycsb.properties", "READ.hdr"}
+    kept = settings.WORK_DIR / ".too-large" / str(claimed.pk)
+    assert [path.name for path in kept.iterdir()] == ["stderr.txt"]
+    text = claimed.run.events.get(kind="note").text
+    assert text.startswith("Client 0 on lab-1: missing: stderr.txt, 97.7")
+    assert "above the limit" in text and str(kept) in text
+    assert list(settings.WORK_DIR.glob("[!.]*")) == []

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from runs.catalog import System
-from workers.provision.administration.base import Address, Administration, AdministrationError
+from workers.provision.administration.base import Address, Administration, AdministrationError, MarkerNameTaken
 from workers.provision.administration.postgresql import PostgresqlAdministration
 from workers.provision.administration.redis import RedisAdministration
 
@@ -11,6 +11,7 @@ __all__ = [
     "Address",
     "Administration",
     "AdministrationError",
+    "MarkerNameTaken",
     "PostgresqlAdministration",
     "RedisAdministration",
     "address_of",

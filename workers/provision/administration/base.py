@@ -9,6 +9,10 @@ class AdministrationError(Exception):
     """The server did not answer, or refused what was asked. The message is fit for a page: it holds no password."""
 
 
+class MarkerNameTaken(AdministrationError):
+    """Something that is no marker has the marker's name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
     """Where a server answers, and as whom it is asked."""
@@ -61,7 +65,7 @@ class Administration(Protocol):
         """How many records and other entries the target holds, without the marker and what belongs to its records."""
 
     def read_marker(self, table: str) -> str:
-        """The JSON text of the target's marker; empty where there is none."""
+        """The JSON text of the target's marker; empty where there is none. Raises MarkerNameTaken, too."""
 
     def write_marker(self, table: str, marker: str, *, replaces: str, fields: Sequence[str] = ()) -> bool:
         """Writes the marker into a target that exists, in one step with the check that it still has the marker

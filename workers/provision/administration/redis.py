@@ -9,7 +9,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from workers.provision.administration.base import Address, AdministrationError
+from workers.provision.administration.base import Address, AdministrationError, MarkerNameTaken
 
 ANSWER_TIMEOUT_S = 10.0
 PING_TIMEOUT_S = 2.0
@@ -69,6 +69,9 @@ class RedisAdministration:
 
     def read_marker(self, table: str) -> str:
         with self._client() as client:
+            kind = str(client.type(MARKER_KEY))
+            if kind not in ("none", "string"):
+                raise MarkerNameTaken(f"the key {MARKER_KEY} is a {kind} and not a marker of Benchsite")
             return str(client.get(MARKER_KEY) or "")
 
     def write_marker(self, table: str, marker: str, *, replaces: str, fields: Sequence[str] = ()) -> bool:
