@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0032_generator_capacity'),
+        ('runs', '0033_generator_capacity'),
         ('workers', '0002_generator_credential'),
     ]
 

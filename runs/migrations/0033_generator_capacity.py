@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0031_guards'),
+        ('runs', '0032_searches'),
     ]
 
     operations = [
