@@ -22,7 +22,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: venv bindings ## the whole site and the quick study; EXIT=1 ends after it, PORT=8000
+demo: venv bindings ## the whole site and the quick study; EXIT=1 ends after it, FULL=1 has five modes, PORT=8000
 	@exec $(MANAGE) demo
 
 up: venv bindings ## the site alone, in the background; PORT=8000

@@ -129,6 +129,8 @@ class SearchSpec(TypedDict):
     max_trials: int  # of each sweep, the probe included
     max_error_rate: float  # failed of all operations
     slo: SloSpec | None
+    # Of offered load: the shares of the ceiling that are measured afterwards, as often as the matrix repeats a rung.
+    curve: NotRequired[list[float]]
 
 
 class ClientOrder(TypedDict):

@@ -116,6 +116,17 @@ def _search_on(sweep_id: UUID) -> None:
         state = State.CLIENT_LIMITED
     value = ceiling_ops_s(sweep, step, trials)
     _end(sweep_id, state, _answer(replace(step, state=state), sweep, value), step.low, step.high, value)
+    if value is not None and sweep.ladder == Matrix.Ladder.TARGET:
+        _measure_curve(sweep, newest.run, value)
+
+
+def _measure_curve(sweep: Sweep, run: Run, ceiling_ops_s: float) -> None:
+    """Order the rungs below the ceiling, pass by pass, in the place of the search's last trial."""
+    assert sweep.matrix is not None
+    for _ in range(sweep.matrix.repeats):
+        for share in search_spec(sweep).get("curve", []):
+            text = f"{percent(share)} of the ceiling that the search has measured."
+            lifecycle.run_at(run, run.threads, max(round(share * ceiling_ops_s), 1), text)
 
 
 def search_spec(sweep: Sweep) -> SearchSpec:

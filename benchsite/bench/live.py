@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from benchsite.demo.study import plan_quick_study
+from benchsite.demo.study import plan_study
 from benchsite.supervisor import Site
 from benchsite.teams.bootstrap import ensure_demo_team
 from runs.lifecycle import request_cancel_matrix
@@ -34,7 +34,7 @@ def submit_small(site: Site, *, threads: int, measure_s: int, repeats: int = 1) 
     """One mode, one rung, one load generator."""
     team, user = ensure_demo_team()
     generators = list(LoadGenerator.objects.filter(name=site.generators[0]).select_related("machine"))
-    matrix = plan_quick_study(
+    matrix = plan_study(
         team,
         user,
         generators,

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TextIO
 
 from benchsite.formatting import throughput
-from runs.models import Matrix, Run
+from runs.models import Ending, Matrix, Run
 from runs.models.run import Status
+from runs.planning import preview, stored_plan
 
 POLL_S = 1.0
 BAR_WIDTH = 30
@@ -19,7 +20,8 @@ class Progress:
     def __init__(self, matrix: Matrix, out: TextIO = sys.stdout) -> None:
         self.matrix, self.out = matrix, out
         self.started = time.monotonic()
-        self.told: set[str] = set()
+        self.planned_s = preview(stored_plan(matrix)).seconds  # of a search: at most
+        self.reported: set[str] = set()
 
     def follow(self, check: Callable[[], None]) -> None:
         """Return when nothing is left to run. `check` raises when a part of the site has died."""
@@ -30,16 +32,18 @@ class Progress:
             self.out.write("\n")
 
     def _look(self) -> bool:
-        runs = list(Run.objects.filter(matrix=self.matrix).order_by("position").defer("spec"))
+        # While an end is not looked at, a search may order another run. Asked first: both change in one transaction.
+        may_grow = Ending.objects.filter(matrix=self.matrix).exists()
+        runs = list(Run.objects.filter(matrix=self.matrix).order_by("position", "pk").defer("spec"))
         ended = [run for run in runs if run.status in Status.terminal()]
         for run in ended:
-            if str(run.pk) not in self.told:
-                self.told.add(str(run.pk))
-                self._tell(run)
+            if str(run.pk) not in self.reported:
+                self.reported.add(str(run.pk))
+                self._report(run)
         self._draw(runs, len(ended))
-        return len(ended) < len(runs)
+        return may_grow or len(ended) < len(runs)
 
-    def _tell(self, run: Run) -> None:
+    def _report(self, run: Run) -> None:
         """One line for each ended run; a failed one says why and what to do."""
         if run.status == Status.SUCCEEDED:
             text = f"  {run.name:<28} {throughput(run.throughput_ops_s):>12}   {run.verdict}"
@@ -52,7 +56,7 @@ class Progress:
         if not self.out.isatty():
             return
         elapsed = time.monotonic() - self.started
-        whole = sum(run.expected_s for run in runs) or 1.0
+        whole = max(self.planned_s, sum(run.expected_s for run in runs)) or 1.0
         done = sum(run.expected_s for run in runs if run.status in Status.terminal())
         # The plan's own estimate, corrected by how the runs so far have kept to it.
         pace = elapsed / done if done else 1.0

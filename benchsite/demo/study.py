@@ -1,5 +1,6 @@
-"""The quick study: Redis and PostgreSQL in five durability modes under workload A, on this one machine.
+"""The quick study: Redis and PostgreSQL in three durability modes under workload A, on this one machine.
 
+A short search measures the ceiling of each mode, then rungs of offered load below it show how latency rises towards it.
 It shows shapes, never numbers to publish: its purpose is `demo`, and every figure of it says so.
 """
 
@@ -16,40 +17,38 @@ from runs.planning import submit
 from runs.ycsb.properties import CORE_WORKLOADS
 
 RECORDS = 10_000
-RUNGS = [2, 4, 16, 32]
+THREADS = 16  # serve every load
 WARMUP_S = 2
-MEASURE_S = 10
-ENTRIES = (
-    ("redis", "Redis", ("off", "everysec", "always")),
-    ("postgresql", "PostgreSQL", ("off", "on")),
-)
+MEASURE_S = 5
+REPEATS = 2
+SEARCH = {"width": 0.1, "max_trials": 6, "max_error_rate": 0.001, "slo": None, "curve": [0.25, 0.5, 0.75, 0.9, 1.0]}
+ENTRIES = (("redis", "Redis", ("off", "always")), ("postgresql", "PostgreSQL", ("on",)))
+ALL_ENTRIES = (("redis", "Redis", ("off", "everysec", "always")), ("postgresql", "PostgreSQL", ("off", "on")))
 NAME = "Quick study"
 CLUSTER = "This machine"
 WORKLOAD = "A: update heavy, 10,000 records"
 
 
-def plan_quick_study(
+def plan_study(
     team: Team,
     user: User,
     generators: list[LoadGenerator],
     *,
-    entries: Sequence[tuple[str, str, Sequence[str]]] = ENTRIES,
+    entries: Sequence[tuple[str, str, Sequence[str]]] = ALL_ENTRIES,
     **fields: Any,
 ) -> Matrix:
-    """The matrix of a new quick study, not yet submitted; cluster, databases and workload are made once and reused.
+    """A matrix on this machine, not yet submitted; cluster, databases and workload are made once and reused.
 
-    `entries` are (system, name of the database, durability modes); `fields` replace those of the matrix.
+    `entries` are (system, name of the database, durability modes); `fields` are those of the matrix.
     """
     machine = generators[0].machine
     cluster = _cluster(team, machine)
     defaults: dict[str, Any] = {
         "name": f"{NAME}, {timezone.now():%Y-%m-%d %H:%M}",
-        "rungs": RUNGS,
         "warmup_s": WARMUP_S,
         "min_measure_s": MEASURE_S,
         "max_measure_s": MEASURE_S,
         "load_threads": 8,
-        "notes": "Redis and PostgreSQL in five durability modes under workload A, on one machine: shapes, not numbers.",
     }
     matrix = Matrix.objects.create(team=team, purpose=Purpose.DEMO, created_by=user, **defaults | fields)
     matrix.workloads.set([_workload(team)])
@@ -65,14 +64,27 @@ def plan_quick_study(
     return matrix
 
 
-def submit_quick_study(team: Team, user: User, generators: list[LoadGenerator]) -> Matrix:
+def submit_quick_study(
+    team: Team, user: User, generators: list[LoadGenerator], entries: Sequence[tuple[str, str, Sequence[str]]] = ENTRIES
+) -> Matrix:
     """Plan and submit. Raises PlanError where this machine cannot run it, saying why.
 
     What is left of an earlier study that was cut short would stand before this one in the queue: it is cancelled.
     """
     for earlier in Matrix.objects.filter(team=team, name__startswith=NAME, purpose=Purpose.DEMO):
         request_cancel_matrix(earlier, user)
-    matrix = plan_quick_study(team, user, generators)
+    matrix = plan_study(
+        team,
+        user,
+        generators,
+        entries=entries,
+        ladder=Matrix.Ladder.TARGET,
+        threads=THREADS,
+        search=SEARCH,
+        repeats=REPEATS,
+        notes="The ceiling of each durability mode, then the latency below it, under workload A on one machine: "
+        "shapes, not numbers.",
+    )
     submit(matrix, user)
     return matrix
 

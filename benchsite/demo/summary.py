@@ -30,7 +30,7 @@ def write_summary(path: Path, content: dict[str, Any]) -> None:
 
 
 def _sweep(sweep: Sweep) -> dict[str, Any]:
-    runs = sweep.runs.filter(status=Status.SUCCEEDED, excluded_reason="").order_by("threads", "repeat")
+    runs = sweep.runs.filter(status=Status.SUCCEEDED, excluded_reason="").order_by("threads", "target_ops_s", "repeat")
     points = [_point(run) for run in runs.prefetch_related("measurement_sets__measurements")]
     counted = [point["throughput_ops_s"] for point in points if point["verdict"] != Verdict.REJECT]
     return {
@@ -49,6 +49,7 @@ def _point(run: Run) -> dict[str, Any]:
     )
     return {
         "threads": run.threads,
+        "target_ops_s": run.target_ops_s,
         "throughput_ops_s": run.throughput_ops_s,
         "read_p99_us": _p99(measured.get("READ")),
         "update_p99_us": _p99(measured.get("UPDATE")),

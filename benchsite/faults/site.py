@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.db import InterfaceError, connection
 
-from benchsite.demo.study import plan_quick_study
+from benchsite.demo.study import plan_study
 from benchsite.embedded import EmbeddedServers, log_tail
 from benchsite.places import places
 from benchsite.supervisor import GENERATORS, running_site, stop_running_site
@@ -228,7 +228,7 @@ class FaultSite:
         """One load and two short runs on two load generators, in the queue."""
         team, user = ensure_demo_team()
         generators = LoadGenerator.objects.filter(name__in=self.generators).select_related("machine").order_by("name")
-        matrix = plan_quick_study(
+        matrix = plan_study(
             team, user, list(generators), entries=self.entries, name="Fault injection", ladder=Matrix.Ladder.TARGET,
             rungs=TARGETS_OPS_S, threads=4, warmup_s=1, min_measure_s=MEASURE_S, max_measure_s=MEASURE_S,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from benchsite import components
 from benchsite.components import Component
-from benchsite.demo.study import plan_quick_study
+from benchsite.demo.study import plan_study
 from benchsite.embedded import log_tail
 from benchsite.supervisor import database_now
 from benchsite.teams.models import Role
@@ -95,7 +95,7 @@ class LiveSite:
         team = make_team()
         user = make_user(team=team, role=Role.ADMIN)
         generators = list(LoadGenerator.objects.filter(name__in=GENERATORS).select_related("machine").order_by("name"))
-        matrix = plan_quick_study(team, user, generators)
+        matrix = plan_study(team, user, generators)
         for entry in matrix.entries.select_related("database"):
             if (entry.database.system, entry.mode) not in entries:
                 MatrixEntry.objects.filter(pk=entry.pk).delete()

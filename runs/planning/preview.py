@@ -63,7 +63,7 @@ def preview(plan: Plan) -> Preview:
     problems += [Problem("min_measure_s", message) for message in _limit_messages(plan, expansion, assumed=False)]
     measured = [run for run in expansion.runs if run.phase == "measure" and not run.is_bracket]
     loads = sum(run.phase == "load" for run in expansion.runs)
-    trials = plan.search["max_trials"] if plan.search is not None else 1
+    trials = _max_trials(plan) if plan.search is not None else 1
     # Each further trial costs what the first does, with a load of its own where it changes the data.
     further = [run for run in expansion.runs for _ in range(trials - 1) if run in measured or _reloads(plan, run)]
     all_runs = [*expansion.runs, *further]
@@ -83,6 +83,13 @@ def preview(plan: Plan) -> Preview:
         orders=_other_orders(plan, expansion) if measured and plan.search is None else "",
         is_bound=plan.search is not None,
     )
+
+
+def _max_trials(plan: Plan) -> int:
+    """Of a search of one cell, with the rungs that are measured below its ceiling."""
+    assert plan.search is not None
+    curve = plan.search.get("curve", []) if plan.ladder == "target" else []
+    return int(plan.search["max_trials"]) + len(curve) * plan.repeats
 
 
 def _reloads(plan: Plan, run: PlannedRun) -> bool:
@@ -136,7 +143,7 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem(
             "load_policy", "Data of another matrix cannot be reused in this release: load it, or use existing."
         )
-    per_cell = plan.search["max_trials"] if plan.search is not None else len(plan.rungs) * plan.repeats
+    per_cell = _max_trials(plan) if plan.search is not None else len(plan.rungs) * plan.repeats
     cells = len(plan.entries) * len(plan.workloads) * per_cell
     if cells > MOST_RUNS:
         yield Problem("repeats", f"This makes {cells:,} runs: a matrix may have {MOST_RUNS:,}. Split it.")

@@ -92,6 +92,17 @@ def test_brackets_and_confirms_the_capacity_of_offered_load(team):
     assert {run.needs_id for run in runs} == {runs[0].needs_id} and len({run.config_key for run in runs}) == 4
 
 
+def test_measures_the_curve_below_the_ceiling_once_the_search_has_ended(team):
+    sweep = submitted(team, search={**SEARCH, "curve": [0.5, 1.0]})
+    assert preview(stored_plan(sweep.matrix)).runs == MAX_TRIALS + 4
+    answer = drive(sweep, token_bucket(10_000))
+    assert answer.rule == "end" and sweep.decisions.last() == answer
+    after = sweep.runs.filter(finished_at__gt=answer.decided_at).order_by("finished_at")
+    targets = [round(share * answer.value_ops_s) for share in (0.5, 1.0)]
+    assert [run.target_ops_s for run in after] == targets * 2
+    assert not waiting(sweep)
+
+
 def test_threads_confirm_the_best_rung_with_fresh_runs(team):
     sweep = submitted(team, ladder="threads", threads=None, rungs=[1], search={**SEARCH, "max_trials": 14})
     answer = drive(sweep, lambda run: {"throughput": min(1000.0 * run.threads, 8000) - run.threads})
