@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from benchsite.teams.models import Team, User
 from reports.curves import Curve, Point
@@ -18,6 +18,10 @@ RUNGS: Final = (1, 2, 4, 8, 16, 32)
 REPEATS: Final = 3
 WARMUP_S: Final = 3
 MEASURE_S: Final = 15
+SEARCH: Final = {"width": 0.05, "max_trials": 8, "max_error_rate": 0.001, "slo": None}
+# Above the knee the median latency of N threads is N / capacity: 12 threads keep this limit, 13 break it.
+LIMIT_MS: Final = 12.5
+SLO: Final = {"operation": "READ", "statistic": "p50", "kind": "service", "limit_us": 1e3 * LIMIT_MS}
 NAME: Final = "Calibration"
 
 
@@ -35,15 +39,20 @@ class Error:
         return self.measured / self.known - 1
 
 
-def plan_calibration(team: Team, user: User, generators: Sequence[LoadGenerator], address: str) -> Matrix:
-    """The matrix of one ladder against the server at `address` (host:port), not yet submitted."""
+def plan_calibration(
+    team: Team, user: User, generators: Sequence[LoadGenerator], address: str, **fields: Any
+) -> Matrix:
+    """The matrix of one ladder against the server at `address` (host:port), not yet submitted.
+
+    `fields` replace those of the ladder.
+    """
     cluster = _cluster(team, generators[0].machine, address)
     database, _ = Database.objects.get_or_create(team=team, name=NAME, defaults={"cluster": cluster, "system": "redis"})
-    matrix = Matrix.objects.create(
-        team=team, created_by=user, name=NAME, purpose=Purpose.DEMO, rungs=list(RUNGS), repeats=REPEATS,
-        warmup_s=WARMUP_S, min_measure_s=MEASURE_S, max_measure_s=MEASURE_S, load_threads=32,
-        notes="A token bucket of known capacity and service time.",
-    )  # fmt: skip
+    settled: dict[str, Any] = {
+        "rungs": list(RUNGS), "repeats": REPEATS, "warmup_s": WARMUP_S, "min_measure_s": MEASURE_S,
+        "max_measure_s": MEASURE_S, "load_threads": 32, "notes": "A token bucket of known capacity and service time.",
+    }  # fmt: skip
+    matrix = Matrix.objects.create(team=team, created_by=user, name=NAME, purpose=Purpose.DEMO, **(settled | fields))
     properties = {**CORE_WORKLOADS["A"], "recordcount": "1000", "fieldcount": "1", "fieldlength": "100"}
     workload, _ = Workload.objects.get_or_create(
         team=team, name=NAME, defaults={"short_name": "A", "properties": properties}
@@ -59,6 +68,17 @@ def _cluster(team: Team, machine: Machine, address: str) -> Cluster:
     cluster, _ = Cluster.objects.get_or_create(team=team, name=NAME, defaults={"provisioner": Provisioner.EXTERNAL})
     Node.objects.update_or_create(cluster=cluster, position=0, defaults={"machine": machine, "address": address})
     return cluster
+
+
+def plan_searches(
+    team: Team, user: User, generators: Sequence[LoadGenerator], address: str
+) -> Iterator[tuple[str, Matrix]]:
+    """Searches for the capacity: name and matrix, not yet submitted."""
+    targets = {"ladder": Matrix.Ladder.TARGET, "threads": 32, "search": SEARCH}
+    yield "search over offered load", plan_calibration(team, user, generators, address, **targets)
+    threads = {"rungs": [4], "search": {**SEARCH, "max_trials": 14, "slo": SLO}}
+    name = f"search over threads, READ p50 at most {LIMIT_MS} ms"
+    yield name, plan_calibration(team, user, generators, address, **threads)
 
 
 def known_throughput(threads: int) -> float:

@@ -7,7 +7,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from benchsite.calibration import server
-from benchsite.calibration.study import CAPACITY_OPS_S, SERVICE_S, errors, known_throughput, plan_calibration
+from benchsite.calibration.study import (
+    CAPACITY_OPS_S,
+    SERVICE_S,
+    errors,
+    known_throughput,
+    plan_calibration,
+    plan_searches,
+)
 from benchsite.demo.progress import Progress
 from benchsite.embedded import EmbeddedError, EmbeddedServers
 from benchsite.formatting import signed_percent, significant
@@ -17,7 +24,7 @@ from benchsite.supervisor import Site, SiteError
 from benchsite.teams.bootstrap import ensure_demo_team
 from reports.analysis.ratios import mean_interval
 from reports.queries.curves import curves
-from runs.models import LoadGenerator, Sweep
+from runs.models import LoadGenerator, Matrix, SearchDecision, Sweep
 from runs.models.run import Phase
 from runs.planning import PlanError, submit
 from workers.guarded import start_guarded
@@ -61,13 +68,30 @@ class Command(BaseCommand):
         try:
             team, user = ensure_demo_team()
             generators = LoadGenerator.objects.filter(name=site.generators[0]).select_related("machine")
-            matrix = plan_calibration(team, user, list(generators), f"{server.HOST}:{port}")
+            place = team, user, list(generators), f"{server.HOST}:{port}"
+            matrix = plan_calibration(*place)
             submit(matrix, user)
             Progress(matrix, sys.stdout).follow(site.check)
+            answers = []
+            for name, search in plan_searches(*place):
+                submit(search, user)
+                Progress(search, sys.stdout).follow(site.check)
+                answers.append(self._answer(name, search))
         finally:
             known.stop()
         # The load is a sweep of its own.
         self._print(Sweep.objects.filter(matrix=matrix, runs__phase=Phase.MEASURE).distinct())
+        for text in answers:
+            self.stdout.write(text)
+
+    def _answer(self, name: str, matrix: Matrix) -> str:
+        """What a search has answered, with its error."""
+        end = SearchDecision.objects.filter(sweep__matrix=matrix).order_by("number").last()
+        trials = SearchDecision.objects.filter(sweep__matrix=matrix, run__isnull=False).count()
+        if end is None or end.value_ops_s is None:
+            return f"{name}: no answer after {trials} trials. {end.sentence if end else ''}"
+        error = signed_percent(end.value_ops_s / CAPACITY_OPS_S - 1)
+        return f"{name}: {significant(end.value_ops_s)} ops/s ({error}), {trials} trials. {end.sentence}"
 
     def _print(self, sweeps: Any) -> None:
         (curve,) = curves(sweeps)
