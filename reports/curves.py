@@ -13,9 +13,10 @@ from statistics import median
 from typing import Literal
 
 from benchsite.formatting import exact
-from reports.analysis.ceiling import Ceiling, Rung, ceiling, judged_rung, within_ceiling
+from reports.analysis.ceiling import ALIKE, Ceiling, Rung, ceiling, judged_rung, within_ceiling
 from reports.analysis.knee import Knee, power_knee, without_response
-from reports.analysis.points import Spread
+from reports.analysis.looks import Look
+from reports.analysis.points import Spread, first_values
 from reports.packing import Packed
 from runs.catalog.durability import ACKS
 from runs.validity import CheckResult, judge_ladder
@@ -123,6 +124,24 @@ class Point(Packed):
 
     def of_kind(self, kind: str) -> tuple[Operation, ...]:
         return tuple(one for one in self.operations if one.kind == kind)
+
+    def first_repeats(self, n: int) -> "Point":
+        """With the first `n` of its repeats."""
+        if self.throughput_ops_s.n <= n:
+            return self
+        return replace(
+            self,
+            throughput_ops_s=first_values(self.throughput_ops_s, n),
+            repeats=self._passes[:n],
+            run_ids=self.run_ids[:n],
+            operations=tuple(
+                replace(
+                    operation,
+                    latencies_us={name: first_values(values, n) for name, values in operation.latencies_us.items()},
+                )
+                for operation in self.operations
+            ),
+        )
 
     @property
     def mean_latency_s(self) -> float | None:
@@ -281,7 +300,8 @@ class Curve:
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""
     order: str = ""  # of the runs of its matrix, as `Matrix.order` says it
-    repeats: int = 0  # of each rung, as its matrix plans them; copies that are queued later have higher numbers
+    repeats: int = 0  # of each rung, as its matrix submits them; copies that are queued later have higher numbers
+    looks: tuple[int, ...] = ()  # the numbers of repeats after which its matrix takes verdicts
     created_at: dt.datetime | None = None
     tags: tuple[str, ...] = ()
     notes: str = ""
@@ -372,6 +392,29 @@ class Curve:
     def same_session(self, other: "Curve") -> bool:
         """Whether one plan measured both: then no variation between sessions lies between them."""
         return self.matrix_id is not None and self.matrix_id == other.matrix_id
+
+    def look_with(self, other: "Curve") -> Look | None:
+        """The newest look that the rungs near the top of both have reached; None where no plan with looks made both."""
+        if not (self.same_session(other) and self.looks):
+            return None
+        counts = [
+            point.throughput_ops_s.n
+            for curve in (self, other)
+            for point in curve.counted
+            if curve.ceiling and point.throughput_ops_s.median >= ALIKE * curve.ceiling.highest_ops_s
+        ]
+        return Look(self.looks, min(counts, default=0))
+
+    def first_repeats(self, n: int) -> "Curve":
+        """With the first `n` repeats of each rung that count; itself where there are no others."""
+        if all(point.throughput_ops_s.n <= n for point in self.points):
+            return self
+        return replace(self, points=tuple(point.first_repeats(n) for point in self.points))
+
+    @property
+    def last_repeat(self) -> int:
+        """The number of the last repeat that the plan knows: copies of single runs have higher ones."""
+        return self.looks[-1] if self.looks else self.repeats
 
     def interleaved_with(self, other: "Curve") -> bool:
         """Whether one plan interleaves the repeats of both: each repeat is then a block, with one run of each rung.

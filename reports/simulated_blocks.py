@@ -1,6 +1,7 @@
 """How often the ratio of two ceilings is right, by Welch's t and by the blocked analysis of the same runs: simulation.
 
-`manage.py interval_coverage blocks` prints the table that docs/how-results-are-compared.md quotes.
+`manage.py interval_coverage blocks` prints the table that docs/how-results-are-compared.md quotes; `looks` that of
+plans that take verdicts after 3, 5 and 9 repeats.
 """
 
 import math
@@ -57,6 +58,13 @@ CASES: Final = (
     ),
     *(Case(n, 0.01, 0.02, cv_b=0.03) for n in (3, 5)),
     *(Case(n, 0.02, 0.02, side=0.01) for n in (3, 5)),
+)
+LOOKS: Final = (3, 5, 9)
+LOOK_CASES: Final = tuple(Case(LOOKS[-1], cv / 100, block) for block in (0.05, 0.0) for cv in range(1, 6))
+LOOK_HEADER: Final = (
+    "| analysis | run CV | intervals of all looks hold | false at some look | false at some look, each at 5 % | "
+    "10 % called at the 1st look | by the 2nd | by the 3rd | one verdict after 3 | after 9 |\n"
+    "|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -135,3 +143,52 @@ def _cells(row: Rates) -> str:
 
 def _percent(share: float) -> str:
     return f"{grouped(100 * share, 1)} %"
+
+
+@dataclass(frozen=True, slots=True)
+class LookRates:
+    """Shares of the pairs whose plan takes verdicts after 3, 5 and 9 repeats."""
+
+    held: float  # the intervals of all looks hold the true ratio
+    false: float  # "faster" or "slower" of identical sides at one of the looks
+    unspread: float  # the same, were each look at 5 %
+    called: tuple[float, ...]  # a side that is 10 % faster is called faster at this look or an earlier one
+    single: tuple[float, float]  # the same of one verdict at 5 %, after the repeats of the first and the last look
+
+
+def look_rates(case: Case, pairs: int = PAIRS, seed: int = SEED) -> LookRates:
+    """Blocked where repeats share something, else by Welch's t."""
+    random = np.random.default_rng(
+        [seed, len(CASES), LOOK_CASES.index(case) if case in LOOK_CASES else len(LOOK_CASES)]
+    )
+    sides = [_sides(random, case) for _ in range(pairs)]
+    order = "interleaved" if case.block else "as_listed"
+    same, unspread = ([_at_looks(a, b, order, looks) for a, b in sides] for looks in (LOOKS, ()))
+    faster, single = ([_at_looks(a + math.log(1.1), b, order, looks) for a, b in sides] for looks in (LOOKS, ()))
+    decided = (Outcome.FASTER, Outcome.SLOWER)
+    called, alone = (
+        np.array([[one.outcome is Outcome.FASTER for one in compared] for compared in pairs_of])
+        for pairs_of in (faster, single)
+    )
+    return LookRates(
+        held=float(np.mean([all((one.low or 0) <= 1 <= (one.high or 0) for one in compared) for compared in same])),
+        false=float(np.mean([any(one.outcome in decided for one in compared) for compared in same])),
+        unspread=float(np.mean([any(one.outcome in decided for one in compared) for compared in unspread])),
+        called=tuple(np.logical_or.accumulate(called, axis=1).mean(axis=0).tolist()),
+        single=(float(alone[:, 0].mean()), float(alone[:, -1].mean())),
+    )
+
+
+def _at_looks(a: Floats, b: Floats, order: str, looks: tuple[int, ...]) -> list[Comparison]:
+    """The comparison after each number of repeats; without `looks` each is the only one."""
+    sides = ([replace(_curve(logs[:, :n]), order=order, looks=looks) for logs in (a, b)] for n in LOOKS)
+    return [_ratio(first, second) for first, second in sides]
+
+
+def look_rows(pairs: int = PAIRS, seed: int = SEED) -> Iterator[str]:
+    yield LOOK_HEADER
+    for case in LOOK_CASES:
+        row = look_rates(case, pairs, seed)
+        shares = (row.held, row.false, row.unspread, *row.called, *row.single)
+        analysis = f"blocked, block sd {exact(100 * case.block)} %" if case.block else "Welch's t"
+        yield f"| {analysis} | {exact(100 * case.cv)} % | {' | '.join(map(_percent, shares))} |"

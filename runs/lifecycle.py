@@ -16,6 +16,9 @@ the scheduler passes over, until its outputs come: QUEUED -> SUCCEEDED.
 import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
+from random import Random
 from typing import Any
 
 from django.db import connection, transaction
@@ -27,6 +30,7 @@ from benchsite.teams.models import User
 from runs.copies import config_key
 from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
+from runs.planning import next_look
 from runs.planning.expansion import BRACKET, run_name
 from runs.planning.submission import CONDUCTOR_CHANNEL, wake_scheduler
 from runs.retry import retry
@@ -406,6 +410,45 @@ def resume(matrix: Matrix, user: User) -> int:
     return len([run_again(run, user) for run in missing.order_by("position")])
 
 
+@transaction.atomic
+def add_repeats(matrix: Matrix, look: int, user: User) -> int:
+    """Queue the repeats up to the plan's next look, in the plan's order; answers how many runs that makes.
+
+    0 where `look` is not the next one: of two requests at once one adds them.
+    """
+    matrix = Matrix.objects.select_for_update().get(pk=matrix.pk)
+    measured = Run.objects.filter(
+        matrix=matrix, phase=Phase.MEASURE, is_bracket=False, source=Run.Source.SCHEDULED,
+        repeat__lte=max(matrix.looks, default=0),
+    )  # fmt: skip
+    repeats = [*measured.values_list("repeat", flat=True)]
+    if not repeats or next_look(matrix.looks, repeats) != look:
+        return 0
+    cells = measured.order_by("sweep_id", "threads", "target_ops_s", "repeat").distinct(
+        "sweep_id", "threads", "target_ops_s"
+    )
+    added = 0
+    for _, group in groupby(sorted(cells, key=lambda run: run.position), key=partial(_stretch, matrix)):
+        stretch = list(group)
+        for repeat in range(max(repeats) + 1, look + 1):
+            if matrix.order == Matrix.Order.RANDOMISED:
+                Random(f"{matrix.seed} {repeat}").shuffle(stretch)
+            for run in stretch:
+                again = _copy(run, _load_for(run), repeat=repeat)
+                text = f"Added up to the look after {look} repeats."
+                RunEvent.objects.create(
+                    run=again, kind="status", new=again.status, actor=user.get_username(), text=text
+                )
+                added += 1
+    wake_scheduler()
+    return added
+
+
+def _stretch(matrix: Matrix, run: Run) -> object:
+    """What stays together in the order of the plan's runs: a sweep, or all runs on one data set."""
+    return run.sweep_id if matrix.order == Matrix.Order.AS_LISTED else run.spec["dataset"].get("fingerprint")
+
+
 def load_anew(run: Run) -> Run:
     """Another load for a queued run whose data set is gone, in the run's place, shared by all that wait for it.
 
@@ -460,14 +503,19 @@ def _copy(
     is_retry: bool = False,
     queued_at: datetime | None = None,
     load: tuple[int, int | None] | None = None,
+    repeat: int | None = None,
 ) -> Run:
     """Another repeat of the run: at the end of the queue, or where the run was among those of `queued_at`.
 
-    `load`: another rung of its sweep, as threads and target in ops/s.
+    `load`: another rung of its sweep, as threads and target in ops/s. `repeat` is the number of a repeat that the
+    plan's looks foresee; the numbers of other copies of a run are beyond them all.
     """
     threads, target_ops_s = load or (run.threads, run.target_ops_s)
-    rung = Run.objects.filter(sweep=run.sweep_id, threads=threads, target_ops_s=target_ops_s)
-    repeat = (rung.aggregate(most=Max("repeat"))["most"] or 0) + 1
+    rerun_of = run if load is None and repeat is None else None
+    if repeat is None:
+        rung = Run.objects.filter(sweep=run.sweep_id, threads=threads, target_ops_s=target_ops_s)
+        looks = run.matrix.looks if run.matrix and run.phase == Phase.MEASURE and load is None else []
+        repeat = max(rung.aggregate(most=Max("repeat"))["most"] or 0, 0, *looks) + 1
     spec: RunSpec = run.spec
     key = run.config_key
     if load is not None:
@@ -485,8 +533,7 @@ def _copy(
         config_key=key,
         workload_name=run.workload_name, purpose=run.purpose, threads=threads, target_ops_s=target_ops_s,
         repeat=repeat, position=last + 1 if queued_at is None else run.position, priority=run.priority, needs=needs,
-        rerun_of=run if load is None else None, expected_s=run.expected_s, generator_key=run.generator_key,
-        tags=run.tags, is_retry=is_retry,
+        rerun_of=rerun_of, expected_s=run.expected_s, generator_key=run.generator_key, tags=run.tags, is_retry=is_retry,
     )  # fmt: skip
     if queued_at is not None:
         Run.objects.filter(pk=again.pk).update(created_at=queued_at)

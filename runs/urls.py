@@ -81,6 +81,7 @@ matrix_urls: Patterns = [
     path("<uuid:pk>/live/", matrix.matrix_live, name="matrix-live"),
     path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),
     path("<uuid:pk>/resume/", matrix.matrix_resume, name="matrix-resume"),
+    path("<uuid:pk>/add-repeats/", matrix.matrix_add_repeats, name="matrix-add-repeats"),
     path("<uuid:pk>/notes/", matrix.matrix_notes, name="matrix-notes"),
     path("<uuid:pk>/repeat/", schedules.schedule_add, name="matrix-repeat"),
 ]

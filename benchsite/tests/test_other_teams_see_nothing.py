@@ -14,7 +14,7 @@ __all__ = ["artifact_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 OF_A_RUN = ("", "live/", "cancel/", "again/", "annotate/", "exclude/")
-OF_A_MATRIX = ("", "live/", "cancel/", "resume/", "notes/")
+OF_A_MATRIX = ("", "live/", "cancel/", "resume/", "add-repeats/", "notes/")
 READ = ("", "live/")
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from benchsite.formatting import THIN, TIMES, percent, ratio, significant, times
 from reports.analysis.blocks import Blocks, blocked_interval
 from reports.analysis.effects import cliffs_delta, hedges_g, mann_whitney_p
+from reports.analysis.looks import ALPHA, Look
 from reports.analysis.ratios import (
     CONFIDENCE,
     LARGEST_LOG,
@@ -42,11 +43,12 @@ from reports.analysis.sessions import (
     welch_of_sessions,
 )
 
-ALGORITHM: Final = "log-Welch or blocked 3"  # named with every verdict that is kept; changes with the rules below
+ALGORITHM: Final = "log-Welch or blocked 4"  # named with every verdict that is kept; changes with the rules below
 THRESHOLD: Final = 0.05  # of throughput and of a mean; for a p99 use LATENCY_THRESHOLD
 LATENCY_THRESHOLD: Final = 0.10
 PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
-ALPHA: Final = 1 - CONFIDENCE
+# Of a side with more runs than its plan, where no look is planned for them.
+EXTENDED: Final = "Runs were added beyond the plan, so the stated rate of 5 % does not hold exactly."
 # What a rounding error of a ratio may be: 1.05 - 1 is not quite 0.05.
 _ROUNDING: Final = 1e-12
 BISECTIONS: Final = 20
@@ -74,7 +76,7 @@ class Comparison:
     low: float | None
     high: float | None
     df: float | None
-    p: float | None
+    p: float | None  # of a look: over all looks of the plan
     n_a: int
     n_b: int
     outcome: Outcome
@@ -92,6 +94,8 @@ class Comparison:
     analysis: str = ""  # of the interval, as a sentence; empty: there is none
     is_blocked: bool = False  # n counts blocks
     confirmed: bool = True  # sessions after the first differ as much by themselves
+    look: Look | None = None  # of the plan that measured both sides; None: it has none
+    is_extended: bool = False  # a side has more runs than its plan, and no look is planned for them
     # By which factors the ratio may be lower or higher than the values tell: `widen`. The interval includes them.
     below: float = 1.0  # 0: without bound
     above: float = 1.0  # infinite: without bound
@@ -107,6 +111,16 @@ class Comparison:
     def shown(self) -> float | None:
         """The ratio; known in one direction only, its bound: the end of the interval, else the ratio of the runs."""
         return {"at least": self.low, "at most": self.high}.get(self.bound) or self.ratio
+
+    @property
+    def level(self) -> float:
+        """The two-sided level of its interval."""
+        return self.look.level if self.look and self.look.after else ALPHA
+
+    @property
+    def note(self) -> str:
+        """What the plan makes of the verdict, as a sentence: its look, or that runs were added. Often empty."""
+        return self.look.sentence if self.look else EXTENDED if self.is_extended else ""
 
     @property
     def low_n(self) -> bool:
@@ -128,6 +142,7 @@ def compare_values(
     spread: SessionSpread | None = None,
     blocks: Blocks | None = None,
     noises: tuple[Noise, Noise] | None = None,
+    look: Look | None = None,
 ) -> Comparison:
     """The verdict of the repeats of two sides, one value for each run; nothing that is handed in raises.
 
@@ -135,11 +150,12 @@ def compare_values(
     number have no ratio: a sentence says so, and no number is shown. The threshold is a share (0.05). `spread` is that
     of sessions, where each side was measured in a session of its own. `blocks` are the same repeats where one plan
     interleaves those of both sides; higher is better there. `noises` are those of the sides where more runs tell of
-    them than these.
+    them than these. `look` is that of the plan that measured both: the values are those of the repeats up to it.
     """
     base = Comparison(
-        None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold, spread=spread
-    )
+        None, None, None, None, None, len(a), len(b), Outcome.INCONCLUSIVE, "", threshold=threshold, spread=spread,
+        look=look,
+    )  # fmt: skip
     for name, side in (("first", a), ("second", b)):
         if why := unusable(side):
             return replace(base, reason=f"The {name} side {why}: no ratio.")
@@ -159,15 +175,21 @@ def compare_values(
         cliffs_delta=None if delta is None or g is None else sign * delta,
         mann_whitney_p=mann_whitney_p(a, b),
     )
-    if blocks and (blocked := blocked_interval(blocks)):
+    if look and not look.after:
+        return replace(
+            known, reason=f"The plan takes its first verdict after {look.looks[0]} repeats.", needs_more=look.lacking
+        )
+    confidence = 1 - known.level
+    if blocks and (blocked := blocked_interval(blocks, confidence)):
         return judged(_blocked(known, *blocked, len(blocks.common)))
-    interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse)
+    interval = welch_of_sessions(better, worse, spread) if spread else log_welch(better, worse, confidence)
     analysis = "Welch's t, with the variation between sessions." if spread else "Welch's t."
     known = replace(known, analysis=analysis)
     if interval and noises:
         ordered = noises if higher_is_better else (noises[1], noises[0])
         known = replace(known, sds=(math.sqrt(noises[0].variance), math.sqrt(noises[1].variance)))
-        interval = pooled_welch(better, worse, ordered, Noise(2 * spread.variance, spread.degrees) if spread else None)
+        between = Noise(2 * spread.variance, spread.degrees) if spread else None
+        interval = pooled_welch(better, worse, ordered, between, confidence)
     return judged(_with(known, interval)) if interval else _without_interval(known)
 
 
@@ -236,34 +258,34 @@ def widen(comparison: Comparison, below: float, above: float, *, is_certain: boo
     from scipy.special import stdtr, stdtrit
 
     reach = math.log(comparison.ratio / comparison.low)
-    error = reach / float(stdtrit(comparison.df, (1 + CONFIDENCE) / 2))
+    error = reach / float(stdtrit(comparison.df, 1 - comparison.level / 2))
     if is_certain:
         room = math.log(above / below) / error
         # Rounded down, for the cache: the quantile is a little too large at most.
         df = math.floor(10 * comparison.df) / 10 if comparison.df > 1 else comparison.df
-        reach = _quantile_beside(df, math.floor(10 * min(room, 10.0)) / 10) * error
+        reach = _quantile_beside(df, math.floor(10 * min(room, 10.0)) / 10, comparison.level) * error
         nearest = max(math.log(comparison.ratio * below), -math.log(comparison.ratio * above), 0.0) / error
         p = float(stdtr(comparison.df, -nearest) + stdtr(comparison.df, -nearest - room)) if nearest else 1.0
     else:
         nearest = max(comparison.ratio * below, 1 / (comparison.ratio * above), 1.0)
         p = float(2 * stdtr(comparison.df, -math.log(nearest) / error))
     low, high = (comparison.ratio * factor * math.exp(sign * reach) for factor, sign in ((below, -1), (above, 1)))
-    return judged(replace(widened, low=low, high=high, p=p))
+    return judged(replace(widened, low=low, high=high, p=_overall(comparison, p)))
 
 
 @lru_cache(maxsize=4096)
-def _quantile_beside(df: float, room: float) -> float:
-    """c with P(T > c) + P(T > c + room) = 5 %, by bisection between the one-sided and the two-sided quantile.
+def _quantile_beside(df: float, room: float, level: float) -> float:
+    """c with P(T > c) + P(T > c + room) = level, by bisection between the one-sided and the two-sided quantile.
 
     `room` is how many standard errors further away the other end lies.
     """
     from scipy.special import stdtr, stdtrit
 
-    low, high = float(stdtrit(df, CONFIDENCE)), float(stdtrit(df, (1 + CONFIDENCE) / 2))
+    low, high = float(stdtrit(df, 1 - level)), float(stdtrit(df, 1 - level / 2))
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         missed = stdtr(df, -middle) + stdtr(df, -middle - room)
-        low, high = (middle, high) if missed > ALPHA else (low, middle)
+        low, high = (middle, high) if missed > level else (low, middle)
     return high
 
 
@@ -299,6 +321,12 @@ def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
         why = f"There is a difference, {shown}, but whether it is {_percent(found.threshold)} or more is open"
     else:
         why = f"The interval {shown} holds 1, and differences of {_percent(found.threshold)} or more"
+    if found.look:
+        following = found.look.following
+        advice = f"Bring each rung to {following} repeats, the next look." if following else "No look is left."
+        return replace(
+            found, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {advice}", needs_more=found.look.lacking
+        )  # fmt: skip
     more = _more(found)
     if more is None and (found.below, found.above) != (1.0, 1.0):
         reason = f"{why}. More runs do not decide it, rungs nearer to what is compared may."
@@ -400,16 +428,20 @@ def interval_text(found: Comparison) -> str:
 
 
 def _with(found: Comparison, interval: RatioInterval) -> Comparison:
-    return replace(
-        found, ratio=interval.ratio, low=interval.low, high=interval.high, df=interval.df, p=interval.p
-    )  # fmt: skip
+    p = _overall(found, interval.p)
+    return replace(found, ratio=interval.ratio, low=interval.low, high=interval.high, df=interval.df, p=p)
+
+
+def _overall(comparison: Comparison, p: float) -> float:
+    """p over all looks of the plan, so that it is below 5 % where it is below the level of its look."""
+    return comparison.look.overall_p(p) if comparison.look else p
 
 
 def _blocked(comparison: Comparison, interval: RatioInterval, analysis: str, n: int) -> Comparison:
     """With the interval of so many blocks; each side takes half of the variance of a block's ratio."""
     from scipy.special import stdtrit
 
-    error = math.log(interval.high / interval.ratio) / float(stdtrit(interval.df, (1 + CONFIDENCE) / 2))
+    error = math.log(interval.high / interval.ratio) / float(stdtrit(interval.df, 1 - comparison.level / 2))
     sd = error * math.sqrt(n / 2)
     comparison = replace(comparison, n_a=n, n_b=n, sds=(sd, sd), analysis=analysis, is_blocked=True)
     return _with(comparison, interval)

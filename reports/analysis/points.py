@@ -32,3 +32,8 @@ def spread(values: Sequence[float]) -> Spread | None:
     if len(kept) == 1:
         return Spread(kept[0], kept[0], kept[0], 1, kept)
     return Spread(median(kept), min(kept), max(kept), len(kept), kept)
+
+
+def first_values(values: Spread, n: int) -> Spread:
+    """The same of the first `n` values; a spread without values stays as it is."""
+    return spread(values.values[:n]) or values

@@ -101,7 +101,11 @@ def log_welch(a: Sequence[float], b: Sequence[float], confidence: float = CONFID
 
 
 def pooled_welch(
-    a: Sequence[float], b: Sequence[float], noises: tuple[Noise, Noise], between: Noise | None = None
+    a: Sequence[float],
+    b: Sequence[float],
+    noises: tuple[Noise, Noise],
+    between: Noise | None = None,
+    confidence: float = CONFIDENCE,
 ) -> RatioInterval | None:
     """As `log_welch`, with the noise of each side as it is known; `between` is the variance between the sides.
 
@@ -112,7 +116,7 @@ def pooled_welch(
     parts += [(between.variance, between.df)] if between else []
     total = math.fsum(part for part, _ in parts)
     df = total**2 / max(math.fsum(part**2 / df for part, df in parts), TINY)
-    return interval_of(distance, math.sqrt(total), df)
+    return interval_of(distance, math.sqrt(total), df, confidence)
 
 
 def interval_of(distance: float, error: float, df: float, confidence: float = CONFIDENCE) -> RatioInterval | None:

@@ -103,9 +103,10 @@ def _ratios(found: Against) -> list[str]:
         if found.noise_floor
         else "How much the same test differs on these machines from session to session is not known."
     )
+    level = "at the level of the plan's newest look" if found.has_looks else "of 95 %"
     return [
         f"Ratios are of geometric means of the runs, in favour of a side above 1, against {found.baseline.label}; "
-        f"intervals are of 95 % on logarithms ({found.analyses}), wider by what the rungs leave open of a ceiling or "
+        f"intervals are {level} on logarithms ({found.analyses}), wider by what the rungs leave open of a ceiling or "
         "of a latency between them. What varies here: " + found.axes + ".",
         "A ratio of ceilings is exact where both ladders reach their ceiling, and a bound where only that of the "
         "slower side does; else both sides are compared at the highest number of threads that both measured.",

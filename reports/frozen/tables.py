@@ -53,10 +53,11 @@ def against_table(found: Against, equal: EqualLoad | None, labels: Labels) -> Ta
     """Every side against the baseline: how many times better, with the interval and what follows from it."""
     latency = equal.statistic_label if equal else "latency"
     names = [("ceiling", "higher"), *((f"{one} {latency}", "lower") for one in found.latency_operations)]
+    interval = "interval" if found.has_looks else "95 % interval"
     columns = [
         column
         for what, better in names
-        for column in (f"{what}, times {better}", f"{what}: 95 % interval", f"{what}: outcome")
+        for column in (f"{what}, times {better}", f"{what}: {interval}", f"{what}: outcome")
     ]
     rows = [
         (labels.get(row.curve.sweep_id, row.curve.label), *_against(row, found, len(columns))) for row in found.rows
@@ -81,7 +82,7 @@ def _ratio(one: Ratio) -> tuple[Cell, Cell, Cell]:
     if one.comparison is None:
         return None, None, one.why
     at = f"at {one.at}" if one.at else ""
-    said = "; ".join(part for part in (one.outcome, at, one.counts, one.why) if part)
+    said = "; ".join(part for part in (one.outcome, at, one.counts, one.why, one.note) if part)
     return _rounded(one.comparison.shown), one.interval, said
 
 
@@ -126,11 +127,14 @@ def _verdict(found: Comparison | None, why: str, *, refused: bool) -> dict[str, 
         "high": _finite(found.high),
         "bound": found.bound,
         "outcome": found.outcome.value,
-        "reason": " ".join(part for part in (found.reason, f"{why[0].upper()}{why[1:]}." if why else "") if part),
+        "reason": " ".join(
+            part for part in (found.reason, f"{why[0].upper()}{why[1:]}." if why else "", found.note) if part
+        ),
         "algorithm": ALGORITHM,
         "analysis": found.analysis,
         "runs": found.n_a,
         "runs_of_baseline": found.n_b,
+        "level": found.level,
         "p": found.p,
         "adjusted_p": found.adjusted_p,
         "threshold": found.threshold,

@@ -20,6 +20,7 @@ from reports.analysis.comparing import (
     widen,
 )
 from reports.analysis.gate import Gate, gate, implied_axes
+from reports.analysis.looks import Look
 from reports.analysis.multiple import adjusted
 from reports.analysis.sessions import SessionSpread, largest_spread
 from reports.curves import Curve, Point, durability_key
@@ -81,6 +82,11 @@ class Ratio:
             return ""
         g, delta = (formatting.grouped(value, 2) for value in (found.hedges_g, found.cliffs_delta))
         return f"Hedges' g {g}, Cliff's delta {delta}"
+
+    @property
+    def note(self) -> str:
+        """The look that it is of, or that runs were added."""
+        return self.comparison.note if self.comparison else ""
 
     @property
     def change(self) -> str:
@@ -145,6 +151,11 @@ class Against:
             return "Welch's t"
         others = "; of all else Welch's t" if False in kinds else ""
         return f"blocked analysis where one plan interleaves the repeats{others}"
+
+    @property
+    def has_looks(self) -> bool:
+        """Whether some interval has the level of a look in place of 5 %."""
+        return any(one.comparison and one.comparison.look for row in self.rows for one in row.ratios)
 
     @property
     def refused(self) -> int:
@@ -271,6 +282,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     A ceiling that is a lower bound leaves the ratio open on one side. It is "at least" so much where the slower side's
     ceiling is bracketed, and its repeats decide that; where they do not, ceilings are not compared.
     """
+    curve, baseline, look = up_to_look(curve, baseline)
     a, b = ceiling_point(curve), ceiling_point(baseline)
     if a is None or b is None or curve.ceiling is None or baseline.ceiling is None:
         return Ratio("throughput", None, "no point counts")
@@ -281,8 +293,8 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
         own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
         repeats = curve.ceiling.by_repeat, baseline.ceiling.by_repeat
         blocks = blocks_of(curve, baseline, *repeats)
-        comparison = compare_values(own, other, higher_is_better=True, spread=spread, blocks=blocks)
-        comparison = widen(comparison, below, above)
+        comparison = compare_values(own, other, higher_is_better=True, spread=spread, blocks=blocks, look=look)
+        comparison = extended(widen(comparison, below, above), curve, baseline)
         if not comparison.bound or _decides(comparison):
             return Ratio("throughput", comparison, _bound_says(comparison))
     who = (
@@ -295,9 +307,23 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
     comparison = compare_values(
         _values(common[0]), _values(common[1]), higher_is_better=True, spread=spread,
-        blocks=blocks_of(curve, baseline, *repeats),
+        blocks=blocks_of(curve, baseline, *repeats), look=look,
     )  # fmt: skip
+    comparison = extended(comparison, curve, baseline)
     return Ratio("throughput", comparison, why, at=rung_label(common[0]))
+
+
+def up_to_look(a: Curve, b: Curve) -> tuple[Curve, Curve, Look | None]:
+    """Both with the repeats up to the newest look of the plan that made them; later ones wait for the next look."""
+    look = a.look_with(b)
+    return (a.first_repeats(look.after), b.first_repeats(look.after), look) if look and look.after else (a, b, look)
+
+
+def extended(comparison: Comparison, curve: Curve, baseline: Curve) -> Comparison:
+    """Marked where a side has more runs than its plan, and no look is planned for them; blocks are the plan's alone."""
+    sides = (curve, comparison.n_a), (baseline, comparison.n_b)
+    added = any(0 < side.repeats < n for side, n in sides)
+    return replace(comparison, is_extended=added and not comparison.look and not comparison.is_blocked)
 
 
 def blocks_of(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, float]) -> Blocks | None:
@@ -305,9 +331,9 @@ def blocks_of(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, 
 
     Residuals are pooled over the rungs with at least half of the compared throughput: the others vary otherwise.
     """
-    if not a.interleaved_with(b) or a.repeats < MIN_REPEATS:
+    if not a.interleaved_with(b) or a.last_repeat < MIN_REPEATS:
         return None
-    own, other = ({j: ops_s for j, ops_s in side.items() if j <= a.repeats} for side in (own, other))
+    own, other = ({j: ops_s for j, ops_s in side.items() if j <= a.last_repeat} for side in (own, other))
     if min(len(own), len(other)) < MIN_REPEATS:
         return None
     cells = [
@@ -347,6 +373,7 @@ def latency_ratio(
     curve: Curve, baseline: Curve, spread: SessionSpread | None, equal: EqualLoad, kind: str, operation: str
 ) -> Ratio:
     """The ratio of both latencies at the load, with the error of interpolating each between its own rungs."""
+    curve, baseline, look = up_to_look(curve, baseline)
     sides = [latencies_at(one, operation, equal.statistic, kind, equal.load_ops_s) for one in (curve, baseline)]
     for found, who in zip(sides, ("", "the baseline: "), strict=True):
         if not found.values:
@@ -355,10 +382,10 @@ def latency_ratio(
     own, other = (side.noise for side in sides)
     comparison = compare_values(
         sides[0].values, sides[1].values, higher_is_better=False, threshold=threshold, spread=spread,
-        noises=(own, other) if own and other else None,
+        noises=(own, other) if own and other else None, look=look,
     )  # fmt: skip
     (low, high), (other_low, other_high) = (side.interpolation for side in sides)
-    comparison = widen(comparison, other_low / high, other_high / low, is_certain=True)
+    comparison = extended(widen(comparison, other_low / high, other_high / low, is_certain=True), curve, baseline)
     if why := next((found.why for found in sides if found.why), ""):
         comparison = replace(comparison, reason=why, needs_more=None)  # Of medians: more runs are not what it lacks.
     return Ratio(operation, comparison, "")

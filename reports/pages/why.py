@@ -8,10 +8,11 @@ from benchsite import formatting
 from reports.analysis.causes import Both, Cause, both, causes
 from reports.analysis.comparing import Comparison, Outcome, compare_values, not_comparable
 from reports.analysis.gate import gate, implied_axes
+from reports.analysis.looks import Look
 from reports.analysis.run_sides import Group, MachinePair, RunSide
 from reports.analysis.sessions import SessionSpread, largest_spread
 from reports.curves import Curve, Operation, Point
-from reports.pages.against import Ratio, throughput_ratio
+from reports.pages.against import Ratio, extended, throughput_ratio
 from runs.validity import CheckResult, Profile, judge_pair
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
@@ -104,7 +105,7 @@ def why_page(
         comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
     else:
         ratio = None
-        comparison = compare_values(b.repeats_ops_s, a.repeats_ops_s, higher_is_better=True, spread=spread)
+        comparison = _of_rungs(a, b, spread)
     if stops := _stops(a, b, profile, ceilings):
         comparison = not_comparable(comparison, stops)
     sides = both(a, b, at_ceilings=at_ceilings)
@@ -122,6 +123,15 @@ def why_page(
         machines=sides.machines,
         findings=tuple(_findings(a, b)),
     )
+
+
+def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Comparison:
+    """The repeats of both rungs, up to the newest look of the plan that made them."""
+    looks = a.curve.looks if a.curve and _same_session(a, b) else ()
+    look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s))) if looks else None
+    sides = [side.repeats_ops_s[: look.after] if look and look.after else side.repeats_ops_s for side in (b, a)]
+    comparison = compare_values(*sides, higher_is_better=True, spread=spread, look=look)
+    return extended(comparison, b.curve, a.curve) if a.curve and b.curve else comparison
 
 
 def _same_session(a: RunSide, b: RunSide) -> bool:
@@ -173,6 +183,8 @@ def _sentences(
         if ratio and ratio.comparison and ratio.why:
             what = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
             yield f"{what}: {ratio.why}."
+        if comparison.note:
+            yield comparison.note
         yield _noise(abs(change), floor)
     else:
         yield f"Both did {formatting.throughput(x)}."

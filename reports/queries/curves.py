@@ -238,6 +238,7 @@ def _curve(
         matrix_name=sweep.matrix.name if sweep.matrix else "",
         order=sweep.matrix.order if sweep.matrix else "",
         repeats=sweep.matrix.repeats if sweep.matrix else 0,
+        looks=tuple(sweep.matrix.looks) if sweep.matrix else (),
         created_at=sweep.created_at,
         tags=tuple(sweep.tags),
         notes=sweep.notes,

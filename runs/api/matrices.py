@@ -14,7 +14,7 @@ from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, page_of
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import FaultEntry, refusals
+from benchsite.rest.schemas import FaultEntry, RequestSchema, refusals
 from benchsite.teams.models import Scope
 from runs import lifecycle
 from runs.api.plans import MatrixPlan, faults_of, form_of
@@ -104,6 +104,7 @@ class MatrixAnswer(Schema):
     rungs: list[int]
     threads: int | None
     repeats: int
+    looks: list[int]
     order: str
     seed: int
     bracket: bool
@@ -205,6 +206,25 @@ def cancel_matrix(request: HttpRequest, matrix_id: UUID) -> MatrixAnswer:
     return _answer(request, found)
 
 
+class NextLook(RequestSchema):
+    look: int = Field(description="The number of repeats of the look that comes next: 5 of 3, 5, 9.")
+
+
+@matrices.post(
+    "/matrices/{uuid:matrix_id}/repeats",
+    response={200: MatrixAnswer, **refusals(404, 409)},
+    auth=RUN,
+    operation_id="add_repeats",
+    summary="Queue the repeats up to the next look",
+)
+def add_repeats(request: HttpRequest, matrix_id: UUID, asked: NextLook) -> MatrixAnswer:
+    """Once only: where the look is not the next one, nothing is queued and the answer is 409 `conflict`."""
+    found = owned(team_matrices(request), request, matrix_id)
+    if not lifecycle.add_repeats(found, asked.look, bearer_in(request).user):
+        raise Problem("conflict", "No repeats are left to queue for this look: it is not the plan's next one.")
+    return _answer(request, found)
+
+
 def _preview(form: MatrixForm) -> PreviewAnswer:
     found: Preview = preview(form.plan())
     same = ("runs", "loads", "brackets", "disk_bytes_per_node", "result_bytes")
@@ -239,7 +259,10 @@ def _answer(request: HttpRequest, row: Matrix) -> MatrixAnswer:
 
 def _matrix_answer(row: Matrix, progress: Progress, request: HttpRequest) -> MatrixAnswer:
     own, page = f"{ROOT}/matrices/{row.pk}", reverse("matrix", args=[row.pk])
-    same = ("name", "purpose", "ladder", "rungs", "threads", "repeats", "order", "seed", "bracket", "warmup_s", "notes")
+    same = (
+        "name", "purpose", "ladder", "rungs", "threads", "repeats", "looks", "order", "seed", "bracket", "warmup_s",
+        "notes",
+    )  # fmt: skip
     return MatrixAnswer(
         id=row.pk,
         permalink=request.build_absolute_uri(page),

@@ -24,6 +24,7 @@ NAMES: Final = {
     "min_measure_s": "measure_s",
     "max_measure_s": "measure_s",
 }
+NUMBERS: Final = ("rungs", "looks")  # fields with several numbers
 OFFERED: Final = 8
 
 
@@ -75,6 +76,12 @@ class MatrixPlan(RequestSchema):
     rungs: list[int] = Field([2, 4, 8, 16, 32, 64], max_length=60)
     threads: int | None = Field(None, ge=1, le=100_000, description="Of a ladder of targets: on every rung.")
     repeats: int = Field(3, ge=1, le=50)
+    looks: list[int] = Field(
+        [],
+        max_length=5,
+        description="Numbers of repeats after which verdicts are taken, such as 3, 5, 9; `repeats` is one of them. "
+        "They share the error of 5 %. Empty: one verdict.",
+    )
     order: Literal["as_listed", "interleaved", "randomised"] = Field(
         "interleaved", description="Fixes the analysis: blocked for interleaved and randomised repeats, else Welch's t."
     )
@@ -152,11 +159,20 @@ def _as_sent(plan: MatrixPlan, team: Team, names: Names) -> QueryDict:
     generators = list(generators_for(team))
     sent = QueryDict(mutable=True)
     for field, value in plan.model_dump(
-        exclude={"entries", "workloads", "load_generators", "exclusions", "labels", "rungs", "between_rungs", "bracket"}
+        exclude={
+            "entries",
+            "workloads",
+            "load_generators",
+            "exclusions",
+            "labels",
+            "between_rungs",
+            "bracket",
+            *NUMBERS,
+        }
     ).items():
         sent[field] = "" if value is None else str(value)
     sent["tags"], sent["reset_rung"] = ", ".join(plan.labels), plan.between_rungs
-    sent["rungs"] = ", ".join(map(str, plan.rungs))
+    sent.update({name: ", ".join(map(str, getattr(plan, name))) for name in NUMBERS})
     if plan.bracket:
         sent["bracket"] = "on"
     sent.setlist("entries", [names.entry(databases, one, f"#/entries/{at}") for at, one in enumerate(plan.entries)])

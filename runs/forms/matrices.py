@@ -83,6 +83,11 @@ class MatrixForm(GeneratorsForm):
     )
     threads = whole(1, 100_000, required=False, help_text="Of a target ladder: the total on every rung.")
     repeats = whole(1, 50, help_text="Three show a difference, five are fit to publish.")
+    looks = NumbersField(
+        required=False,
+        help_text="Repeats after which verdicts are taken, as in 3, 5, 9: they share the error of 5 %. "
+        "Empty: one verdict.",
+    )
     order = forms.ChoiceField(
         choices=Matrix.Order.choices,
         help_text="Fixes the analysis: blocked for interleaved and randomised repeats, else Welch's t.",
@@ -213,7 +218,7 @@ class MatrixForm(GeneratorsForm):
         """The matrix that the form describes, not saved. Only for a form without errors."""
         data = self.cleaned_data
         same = ("purpose", "processes_per_generator", "ladder", "rungs", "threads", "repeats", "order", "seed")
-        more = ("load_policy", "load_threads", "warmup_s", "bracket", "priority", "tags", "notes")
+        more = ("load_policy", "load_threads", "warmup_s", "bracket", "looks", "priority", "tags", "notes")
         return Matrix(
             team=self.team,
             name=data["name"] or self._made_name(),
@@ -356,7 +361,7 @@ def initial_of(source: Matrix | None, generators: list[LoadGenerator], chosen: M
         }
     same = (
         "purpose", "processes_per_generator", "ladder", "rungs", "threads", "repeats", "order", "seed", "warmup_s",
-        "bracket", "load_policy", "load_threads", "priority", "tags", "notes",
+        "bracket", "looks", "load_policy", "load_threads", "priority", "tags", "notes",
     )  # fmt: skip
     return {
         **{name: getattr(source, name) for name in same},

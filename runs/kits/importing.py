@@ -53,6 +53,7 @@ def matrix_of(team: Team, plan: PlanFile, user: User | None) -> Matrix:
         team=team,
         created_by=user,
         rungs=list(plan.rungs),
+        looks=list(plan.looks),
         tags=list(plan.tags),
         resets=dict(plan.resets),
         template=dict(plan.study) or None,

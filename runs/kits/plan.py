@@ -87,6 +87,7 @@ class PlanFile:
     overrides: tuple[Mapping[str, Any], ...] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)  # those that the team had replaced
     study: Mapping[str, Any] = field(default_factory=dict)
+    looks: tuple[int, ...] = ()
 
 
 # By which rules match cells, in the order in which they are written.
@@ -132,6 +133,7 @@ def planned(file: PlanFile) -> Plan:
         min_operations=file.min_operations,
         priming=None,
         bracket=file.bracket,
+        looks=file.looks,
     )
 
 

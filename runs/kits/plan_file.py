@@ -61,6 +61,7 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
         catalog=load_catalog().digest,
         tags=tuple(matrix.tags),
         rungs=tuple(matrix.rungs),
+        looks=tuple(matrix.looks),
         resets={level: str(policy) for level, policy in (matrix.resets or {}).items()},
         clusters={name: _cluster(one) for name, one in clusters.items()},
         generators={name: _generator(one, clusters) for name, one in by_generator.items()},

@@ -41,6 +41,8 @@ def read_plan(text: str) -> PlanFile:
 
 def _document(file: PlanFile) -> dict[str, Any]:
     matrix = {name: getattr(file, name) for name in COLUMNS if getattr(file, name) is not None}
+    if file.looks:
+        matrix["looks"] = list(file.looks)
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,

@@ -19,6 +19,7 @@ from runs.kits.plan import (
     PlanWorkload,
 )
 from runs.models.plan import Database, Matrix, Provisioner, Purpose
+from runs.planning.plan import looks_problem
 from runs.validity import THRESHOLDS
 from runs.ycsb.properties import check_workload
 
@@ -178,6 +179,7 @@ def _matrix(table: PlanTable) -> dict[str, Any]:
             "order": table.word("order", Matrix.Order.values),
             "seed": table.whole("seed"),
             "bracket": table.flag("bracket", False),
+            "looks": _rungs(table, "looks") if "looks" in table else (),
             "processes_per_generator": table.whole("processes_per_generator", 1, 64),
             "load_policy": table.word("load_policy", Matrix.LoadPolicy.values),
             "load_threads": table.whole("load_threads", 1, 100_000),
@@ -188,6 +190,8 @@ def _matrix(table: PlanTable) -> dict[str, Any]:
         }
         if found["max_measure_s"] < found["min_measure_s"]:
             raise table.error("max_measure_s must not be less than min_measure_s")
+        if problem := looks_problem(found["looks"], found["repeats"]):
+            raise table.error(f"looks: {problem}", "looks")
         with table.table("resets") as resets:
             levels = [level for level in LEVELS if level in resets]
             found["resets"] = {level: resets.word(level, Matrix.Reset.values) for level in levels}

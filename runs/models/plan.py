@@ -275,6 +275,8 @@ class Matrix(models.Model):
     # Of fixed rungs: two beyond saturation, the rest of the sweep is skipped.
     stops_early = models.BooleanField(default=False, db_default=False)
     repeats = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(50)])
+    # Numbers of repeats after which verdicts are taken, ascending: 3, 5, 9. `repeats` of them are submitted at first.
+    looks = ArrayField(models.PositiveIntegerField(), default=list, db_default=[], blank=True)
     order = models.CharField(max_length=12, choices=Order, default=Order.AS_LISTED)
     seed = models.PositiveIntegerField(default=1)
     exclusions = models.JSONField(default=list, blank=True)

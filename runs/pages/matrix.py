@@ -15,7 +15,7 @@ from runs.pages.listing import HEAVY
 from runs.pages.progress import Progress, timed_progress
 from runs.pages.queue import QueueRow, silent_parts
 from runs.planning.expansion import ExcludedCell, expand
-from runs.planning.plan import stored_plan
+from runs.planning.plan import next_look, stored_plan
 from runs.ycsb.errors import PropertyError
 
 
@@ -107,6 +107,7 @@ class MatrixPage:
     now: tuple[Run, ...]  # those that hold their machines
     progress: Progress
     drift: Drift | None = None  # what its bracket says
+    next_look: int | None = None  # up to which repeats can be added
 
     @property
     def workloads(self) -> list[str]:
@@ -148,6 +149,9 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
         progress=timed_progress(matrix, runs, queue, len(excluded)),
         drift=drift_of(matrix, timed),
+        next_look=next_look(matrix.looks, (run.repeat for run in measured))
+        if measured and not matrix.by_hand
+        else None,
     )
 
 

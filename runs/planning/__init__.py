@@ -1,7 +1,7 @@
 """From a matrix to its sweeps and runs: a pure expansion, a preview of what it costs, and one insert."""
 
 from runs.planning.expansion import Expansion, PlannedRun, PlannedSweep, expand
-from runs.planning.plan import Plan, PlanError, Problem, plan_of, stored_plan
+from runs.planning.plan import Plan, PlanError, Problem, next_look, plan_of, stored_plan
 from runs.planning.preview import Cell, Preview, preview
 from runs.planning.submission import submit
 
@@ -15,6 +15,7 @@ __all__ = [
     "Preview",
     "Problem",
     "expand",
+    "next_look",
     "plan_of",
     "preview",
     "stored_plan",

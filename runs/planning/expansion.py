@@ -191,11 +191,11 @@ def _in_order(plan: Plan, drafts: list[_Draft]) -> list[_Draft]:
 def _bracket(plan: Plan, ordered: list[_Draft]) -> list[_Draft]:
     """The first measured cell once more, to see how far the machines drifted meanwhile.
 
-    Its repeat number follows on those of the plan, since a rung has each number once.
+    Its repeat number follows on those of the plan and its looks, since a rung has each number once.
     """
     if not plan.bracket or not ordered:
         return []
-    return [replace(ordered[0], repeat=plan.repeats + 1, is_bracket=True)]
+    return [replace(ordered[0], repeat=max(plan.repeats, *plan.looks, 0) + 1, is_bracket=True)]
 
 
 def _with_loads(plan: Plan, drafts: list[_Draft]) -> Iterator[PlannedRun]:

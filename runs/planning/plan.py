@@ -1,6 +1,6 @@
 """The plan as plain values: what `expand` and `preview` read, apart from any row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,8 @@ from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.plan import Provisioner
 from runs.models.run import Phase, Status
 
+MAX_LOOKS = 5
+MAX_REPEATS = 50
 # No client does as many operations as YCSB can count in a shorter time, so nothing is predicted for it.
 MIN_PREDICTED_S = 600
 
@@ -121,6 +123,7 @@ class Plan:
     priming: Mapping[str, object] | None
     bracket: bool = False  # the first measured cell once more at the end
     search: Mapping[str, Any] | None = None  # `runs.spec.SearchSpec`; None: the rungs are fixed
+    looks: tuple[int, ...] = ()  # numbers of repeats after which verdicts are taken
     # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
     measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = field(default_factory=dict)
 
@@ -128,6 +131,24 @@ class Plan:
     def clients(self) -> int:
         """How many YCSB processes each run has."""
         return len(self.generators) * self.processes
+
+
+def looks_problem(looks: Sequence[int], repeats: int) -> str:
+    """What is wrong with the looks of a plan of so many repeats, and what to do; empty where nothing is."""
+    if not looks:
+        return ""
+    example = "write them as in 3, 5, 9, or leave them empty"
+    if len(looks) > MAX_LOOKS or list(looks) != sorted({look for look in looks if 2 <= look <= MAX_REPEATS}):
+        return f"Looks are at most {MAX_LOOKS} ascending numbers of repeats from 2 to {MAX_REPEATS}: {example}."
+    if repeats not in looks:
+        return f"No look is after {repeats} repeats: set the repeats to one of the looks, or add {repeats} to them."
+    return ""
+
+
+def next_look(looks: Sequence[int], repeats: Iterable[int]) -> int | None:
+    """The first look beyond these numbers of planned repeats; None: there is none. Copies have higher numbers."""
+    highest = max((repeat for repeat in repeats if looks and repeat <= looks[-1]), default=0)
+    return next((look for look in looks if look > highest), None)
 
 
 def plan_of(
@@ -163,6 +184,7 @@ def plan_of(
         priming=matrix.priming,
         bracket=matrix.bracket,
         search=matrix.search,
+        looks=tuple(matrix.looks or ()),
         measured_ops_s=_measured_ops_s(matrix, [database for database, _ in entries], workloads),
     )
 

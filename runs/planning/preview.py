@@ -9,7 +9,7 @@ from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, Unkno
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.planning.generator_capacity import capacity_warnings
 from runs.planning.operation_limit import limit_message
-from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem
+from runs.planning.plan import Entry, Plan, PlannedDatabase, Problem, looks_problem
 from runs.planning.sizes import sentences
 
 # An HDR log holds about this many bytes per second, operation and client, before compression.
@@ -129,6 +129,8 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("min_measure_s", "A rung must be measured for at least 1 second.")
     if len(set(plan.rungs)) != len(plan.rungs):
         yield Problem("rungs", "A rung stands in the ladder twice: use repeats to measure one again.")
+    if problem := looks_problem(plan.looks, plan.repeats):
+        yield Problem("looks", problem)
     if plan.ladder == "target" and not plan.threads:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")
     if plan.min_operations or plan.max_measure_s != plan.min_measure_s:

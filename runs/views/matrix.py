@@ -88,6 +88,19 @@ def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 
 @require_POST
 @role_required(Role.RUNNER)
+def matrix_add_repeats(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    found = owned_or_404(Matrix.objects.all(), request, pk)
+    look = request.POST.get("look", "")
+    added = lifecycle.add_repeats(found, int(look), user_of(request)) if look.isdecimal() else 0
+    if added:
+        messages.success(request, f"{added} runs are in the queue, up to the look after {look} repeats.")
+    else:
+        messages.info(request, "No repeats were added: they are in the queue already, or the plan has no such look.")
+    return redirect("matrix", pk=pk)
+
+
+@require_POST
+@role_required(Role.RUNNER)
 def matrix_notes(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     found = owned_or_404(Matrix.objects.all(), request, pk)
     try:

@@ -6,7 +6,8 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from reports import simulated_blocks, simulated_ladders
 from reports.analysis import coverage, session_rates
-from reports.analysis.ladder_rates import LADDERS, SEED, TABLES
+from reports.analysis.ladder_rates import LADDERS, SEED
+from reports.analysis.ladder_rates import TABLES as LADDER_TABLES
 
 SIMULATIONS: Final[dict[str, Any]] = {
     "repeats": coverage,
@@ -14,6 +15,7 @@ SIMULATIONS: Final[dict[str, Any]] = {
     "blocks": simulated_blocks,
     "sessions": session_rates,
 }
+TABLES: Final[dict[str, Any]] = {**LADDER_TABLES, "looks": simulated_blocks.look_rows}
 
 
 class Command(BaseCommand):

@@ -1,0 +1,161 @@
+"""Verdicts of a plan with looks: which repeats they are made of, and at which level."""
+
+import math
+import uuid
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchsite.formatting import THIN
+from reports.analysis.comparing import EXTENDED, Outcome, compare_values
+from reports.analysis.looks import ALPHA, Look, levels
+from reports.analysis.multiple import adjusted
+from reports.curves import Standing
+from reports.frozen.tables import verdicts_of
+from reports.pages.against import Judging, against, throughput_ratio
+from reports.simulated_blocks import LOOK_HEADER, LOOKS, SHAPE, Case, look_rates
+from reports.simulated_ladders import made_curve, made_point
+from runs.validity import profile
+
+MATRIX = uuid.UUID(int=5)
+
+
+def side(factor=1.0, repeats=5, *, seed=1, looks=LOOKS, order="interleaved", cv=0.02, planned=3):
+    """One sweep of a plan with so many repeats so far."""
+    noise = np.random.default_rng(seed).normal(0.0, cv, (len(SHAPE), 12))[:, :repeats]
+    points = [made_point(2**i, 10_000 * factor * SHAPE[i] * np.exp(noise[i])) for i in range(len(SHAPE))]
+    return replace(
+        made_curve(points, uuid.uuid4()), matrix_id=MATRIX, order=order, repeats=planned, looks=looks, mode=str(seed)
+    )
+
+
+def compared(a, b):
+    return throughput_ratio(a, b, None).comparison
+
+
+@pytest.mark.parametrize("looks", [(3,), (3, 5, 9), (2, 4, 6, 8, 10), (2, 50)])
+def test_levels_reject_normal_sums_in_5_percent(looks):
+    sums = np.random.default_rng(7).normal(size=(40_000, looks[-1])).cumsum(axis=1)
+    rejected = np.zeros(len(sums), bool)
+    for look, level in zip(looks, levels(looks), strict=True):
+        rejected |= np.abs(sums[:, look - 1]) / math.sqrt(look) > stats.norm.ppf(1 - level / 2)
+    assert rejected.mean() == pytest.approx(ALPHA, abs=0.004)
+
+
+def test_first_level_is_that_of_the_spending_function():
+    assert levels((3, 5, 9))[0] == pytest.approx(ALPHA * math.log(1 + (math.e - 1) / 3))
+    assert levels((4,)) == pytest.approx((ALPHA,))
+
+
+def test_overall_p_agrees_with_the_level():
+    look = Look(LOOKS, 6)
+    assert (look.after, look.following, look.lacking) == (5, 9, 3)
+    assert look.overall_p(look.level) == pytest.approx(ALPHA)
+    assert look.overall_p(look.level * 0.99) < ALPHA < look.overall_p(look.level * 1.01)
+    overall = look.overall_p(0.001)
+    assert levels(LOOKS, overall)[1] == pytest.approx(0.001, rel=0.01)
+    assert look.overall_p(0.0) <= 1e-9 and look.overall_p(1.0) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("repeats", "after", "n"), [(3, 3, 3), (4, 3, 3), (5, 5, 5), (8, 5, 5), (9, 9, 9), (12, 9, 9)])
+@pytest.mark.parametrize("order", ["interleaved", "as_listed"])
+def test_later_repeats_wait_for_their_look(repeats, after, n, order):
+    found = compared(side(1.1, repeats, order=order), side(1, repeats, seed=2, order=order))
+    assert (found.look.after, found.n_a, found.n_b) == (after, n, n)
+    assert found.is_blocked == (order == "interleaved") and not found.is_extended
+    at_once = compared(side(1.1, after, order=order), side(1, after, seed=2, order=order))
+    assert (found.ratio, found.low, found.high) == (at_once.ratio, at_once.low, at_once.high)
+
+
+@pytest.mark.parametrize("order", ["interleaved", "as_listed"])
+def test_interval_has_the_level_of_the_look(order):
+    sides = [side(1.1, 5, order=order), side(1, 5, seed=2, order=order)]
+    found = compared(*sides)
+    plain = compared(*(replace(one, looks=(), repeats=5) for one in sides))
+    widths = [math.log(one.high / one.low) for one in (found, plain)]
+    quantiles = [stats.t.ppf(1 - level / 2, one.df) for level, one in ((found.level, found), (ALPHA, plain))]
+    assert found.level == levels(LOOKS)[1] and plain.level == ALPHA
+    selection = math.log(sides[0].ceiling.headroom * sides[0].ceiling.selection) + math.log(
+        sides[1].ceiling.headroom * sides[1].ceiling.selection
+    )
+    assert (widths[0] - selection) / (widths[1] - selection) == pytest.approx(quantiles[0] / quantiles[1])
+    assert found.p > plain.p
+    assert found.note.replace(THIN, " ") == (
+        "Verdict after 5 of 9 repeats, at the level 1.78 % of this look (98.2 % interval); the next look is after 9."
+    )
+
+
+def test_no_verdict_before_the_first_look():
+    found = compared(side(2, 2), side(1, 2, seed=2))
+    assert (found.outcome, found.low, found.p, found.needs_more) == (Outcome.INCONCLUSIVE, None, None, 1)
+    assert found.ratio == pytest.approx(2, rel=0.1)
+    assert found.note == "2 of 3 repeats: no verdict before the first look."
+
+
+def test_look_is_reached_by_every_compared_rung():
+    """A rejected repeat of a rung near the top holds the look back; low rungs and lone rungs without a point do not."""
+    whole, other = side(1.1, 5), side(1, 5, seed=2)
+    highest = max(whole.points, key=lambda point: point.throughput_ops_s.median)
+
+    def short(point):
+        points = tuple(one.first_repeats(4) if one is point else one for one in whole.points)
+        return compared(replace(whole, points=points), other).look.after
+
+    assert short(highest) == 3 and short(whole.points[0]) == 5
+    lost = tuple(replace(one, standing=Standing.REJECTED) if one is whole.points[-1] else one for one in whole.points)
+    assert compared(replace(whole, points=lost), other).look.after == 5
+
+
+def test_inconclusive_verdict_waits_for_the_next_look():
+    found = compared(side(1.02, 3, cv=0.05), side(1, 3, seed=2, cv=0.05))
+    assert found.outcome is Outcome.INCONCLUSIVE and found.needs_more == 2
+    assert found.reason.endswith("Bring each rung to 5 repeats, the next look.")
+    last = compared(side(1.02, 9, cv=0.05), side(1, 9, seed=2, cv=0.05))
+    assert last.outcome is not Outcome.INCONCLUSIVE or (last.needs_more, last.reason[-16:]) == (
+        None,
+        "No look is left.",
+    )
+
+
+def test_other_sides_have_no_look():
+    a, b = side(1.1), side(1, seed=2)
+    assert compared(replace(a, matrix_id=uuid.uuid4()), b).look is None
+    assert compared(replace(a, looks=()), replace(b, looks=())).look is None
+
+
+def test_added_runs_without_looks_are_said():
+    plain = {"looks": (), "order": "as_listed"}
+    found = compared(side(1.1, 5, **plain), side(1, 5, seed=2, **plain))
+    assert found.is_extended and found.note == EXTENDED
+    for changes in ({"repeats": 3}, {"planned": 5}, {"order": "interleaved"}):
+        settings = {"repeats": 5, **plain, **changes}
+        assert compared(side(1.1, **settings), side(1, seed=2, **settings)).note == ""
+
+
+def test_p_of_a_look_is_adjusted_among_its_table():
+    values = [1.0, 1.02, 0.99, 1.01, 1.03], [0.95, 0.96, 0.94, 0.97, 0.93]
+    found = compare_values(*values, higher_is_better=True, look=Look(LOOKS, 5))
+    assert found.outcome is Outcome.FASTER and found.p < ALPHA
+    crowd = adjusted([found] + [replace(found, p=0.5)] * 400)
+    assert crowd[0].outcome is Outcome.INCONCLUSIVE and crowd[0].adjusted_p == pytest.approx(401 * found.p)
+
+
+def test_table_and_report_name_the_look():
+    table = against([side(1.1), side(1, seed=2)], Judging({}, profile("measured", {}), {}), None)
+    assert table.has_looks
+    (verdict,) = verdicts_of(table, None, {})
+    assert verdict["level"] == levels(LOOKS)[1] and "Verdict after 5 of 9 repeats" in verdict["reason"]
+
+
+@pytest.mark.slow
+def test_seeded_share_of_the_simulation():
+    """A standard error of a share of 5 % is 2 % here."""
+    blocked = look_rates(Case(9, 0.03, 0.05), 80)
+    assert blocked.held >= 0.9 and blocked.false <= 0.08 and blocked.called[-1] >= 0.95
+    assert blocked.called[0] <= blocked.called[1] <= blocked.called[2] and blocked.called[0] <= blocked.single[0]
+
+
+def test_the_docs_quote_the_table(settings):
+    assert LOOK_HEADER in (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
