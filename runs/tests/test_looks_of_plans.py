@@ -11,6 +11,7 @@ from runs.planning.plan import looks_problem
 from runs.tests.factories import make_user
 from runs.tests.pages import text_of
 from runs.tests.planning_world import a_matrix
+from runs.tests.test_kits_over_rest import ROOT, program
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PLAIN = {"overrides": [], "exclusions": [], "repeats": 3, "looks": [3, 5, 9]}
@@ -108,3 +109,19 @@ def test_matrix_page_adds_repeats(client_in, submitted):
     for look in ("5", "x", ""):
         page = text_of(client_in.post(f"/matrices/{matrix.pk}/add-repeats/", {"look": look}, follow=True))
         assert "No repeats were added" in page
+
+
+def test_programs_plan_looks_and_add_repeats(team, user, submitted):
+    matrix, client = submitted(rungs=[2]), program(team, user)
+    plan = {
+        "entries": [{"database": "Redis 7", "mode": "always"}], "workloads": ["Workload A"], "rungs": [2], "repeats": 3,
+        "looks": [3, 5, 9],
+    }  # fmt: skip
+    json = {"content_type": "application/json"}
+    assert client.post(ROOT, plan, **json).json()["looks"] == [3, 5, 9]
+    refused = client.post(f"{ROOT}?dry_run=1", plan | {"looks": [5, 9]}, **json).json()
+    assert {"pointer": "#/looks", "detail": looks_problem([5, 9], 3), "code": "plan"} in refused["problems"]
+    address = f"{ROOT}/{matrix.pk}/repeats"
+    assert client.post(address, {"look": 5}, **json).json()["runs"]["queued"] == 12
+    again = client.post(address, {"look": 5}, **json)
+    assert (again.status_code, again.json()["type"]) == (409, "/problems/conflict")

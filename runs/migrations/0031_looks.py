@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0029_separate_cpus'),
+        ('runs', '0030_output_not_merged'),
     ]
 
     operations = [
