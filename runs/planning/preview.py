@@ -129,7 +129,9 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("min_measure_s", "A rung must be measured for at least 1 second.")
     if len(set(plan.rungs)) != len(plan.rungs):
         yield Problem("rungs", "A rung stands in the ladder twice: use repeats to measure one again.")
-    if problem := looks_problem(plan.looks, plan.repeats):
+    if plan.looks and plan.search is not None:
+        yield Problem("looks", "The trials of a search are no repeats, so it takes no looks: leave them empty.")
+    elif problem := looks_problem(plan.looks, plan.repeats):
         yield Problem("looks", problem)
     if plan.ladder == "target" and not plan.threads:
         yield Problem("threads", "A ladder of targets needs the number of threads that serve them.")

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0030_output_not_merged'),
+        ('runs', '0032_searches'),
     ]
 
     operations = [
