@@ -79,6 +79,7 @@ matrix_urls: Patterns = [
     path("<uuid:pk>/outputs/<uuid:upload>/", outputs.outputs_brought, name="matrix-outputs-brought"),
     path("<uuid:pk>/", matrix.matrix, name="matrix"),
     path("<uuid:pk>/live/", matrix.matrix_live, name="matrix-live"),
+    path("<uuid:pk>/submit/", matrix.matrix_submit, name="matrix-submit"),
     path("<uuid:pk>/cancel/", matrix.matrix_cancel, name="matrix-cancel"),
     path("<uuid:pk>/resume/", matrix.matrix_resume, name="matrix-resume"),
     path("<uuid:pk>/add-repeats/", matrix.matrix_add_repeats, name="matrix-add-repeats"),

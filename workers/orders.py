@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from runs.catalog import load_catalog
 from runs.models import LoadGenerator
 from runs.models.run import Reason
-from runs.planning.expansion import TAIL_S
+from runs.planning.plan import TAIL_S
 from runs.spec import ClientOrder, RunSpec
 from runs.ycsb.command import client_properties_for_run, split
 from workers.trouble import RunFailed

@@ -23,7 +23,8 @@ from runs.api.schemas import ROOT
 from runs.forms.matrices import MatrixForm
 from runs.models import Matrix
 from runs.pages.progress import Progress, progress_of
-from runs.planning import PlanError, Preview, preview, submit
+from runs.pages.trial import trial_of
+from runs.planning import PlanError, Preview, preview, start_trial, submit
 
 READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
 RUN = Needs(Scope.MATRICES_RUN)
@@ -58,6 +59,7 @@ class PreviewAnswer(Schema):
     disk_bytes_per_node: int
     result_bytes: int
     sizes: list[str] = Field(description="Of a scaling set: which records on how many nodes.")
+    offers_trial: bool = Field(False, description="The plan is so long that a trial run of it is worth its time.")
 
 
 class EntryAnswer(Schema):
@@ -115,7 +117,29 @@ class MatrixAnswer(Schema):
     created_by: str | None
     created_at: datetime
     submitted_at: datetime | None
+    trial_of: UUID | None = Field(description="Of a trial run: the plan that it tries.")
     links: MatrixLinks
+
+
+class TrialCellAnswer(Schema):
+    """One sweep of the plan, by its first and its last rung."""
+
+    sweep: str
+    state: str = Field(description="passed, failed, cancelled or waits.")
+    run: UUID = Field(description="The run that says so.")
+    problem: str
+    remedy: str
+
+
+class TrialAnswer(Schema):
+    """What the newest trial run of a plan says."""
+
+    matrix: UUID = Field(description="The trial run's own matrix.")
+    unfinished: int
+    failed: int
+    passed: int
+    cells: list[TrialCellAnswer]
+    not_tried: list[str] = Field(description="Why cells were left out.")
 
 
 class MatrixPage(PageAnswer):
@@ -193,6 +217,49 @@ def submit_matrix(request: HttpRequest, matrix_id: UUID) -> MatrixAnswer:
 
 
 @matrices.post(
+    "/matrices/{uuid:matrix_id}/trial",
+    response={201: TrialAnswer, **refusals(404, 422)},
+    auth=RUN,
+    operation_id="start_trial",
+    summary="Try a plan before it is submitted",
+)
+def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[TrialAnswer]:
+    """Measures the first and the last rung of every sweep for 10 s over 1,000 records of their own. 422 `plan-refused`
+    says what keeps the plan from being tried.
+    """
+    found = owned(team_matrices(request), request, matrix_id)
+    try:
+        start_trial(found, bearer_in(request).user)
+    except PlanError as refused:
+        raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
+    return Status(201, _trial(found))
+
+
+@matrices.get(
+    "/matrices/{uuid:matrix_id}/trial",
+    response={200: TrialAnswer, **refusals(404)},
+    auth=READ,
+    operation_id="get_trial",
+    summary="Read what the trial run of a plan says",
+)
+def get_trial(request: HttpRequest, matrix_id: UUID) -> TrialAnswer:
+    """404 where the plan has no trial run."""
+    return _trial(owned(team_matrices(request), request, matrix_id))
+
+
+def _trial(matrix: Matrix) -> TrialAnswer:
+    trial = trial_of(matrix)
+    if trial is None:
+        raise Problem("not-found", "This plan has no trial run: start one with POST.")
+    cells = [
+        TrialCellAnswer(sweep=cell.name, state=cell.state, run=cell.run.pk, problem=cell.problem, remedy=cell.remedy)
+        for cell in trial.cells
+    ]
+    counts = {name: getattr(trial, name) for name in ("unfinished", "failed", "passed")}
+    return TrialAnswer(matrix=trial.matrix.pk, cells=cells, not_tried=trial.exclusions, **counts)
+
+
+@matrices.post(
     "/matrices/{uuid:matrix_id}/cancel",
     response={200: MatrixAnswer, **refusals(404)},
     auth=RUN,
@@ -227,7 +294,7 @@ def add_repeats(request: HttpRequest, matrix_id: UUID, asked: NextLook) -> Matri
 
 def _preview(form: MatrixForm) -> PreviewAnswer:
     found: Preview = preview(form.plan())
-    same = ("runs", "loads", "brackets", "disk_bytes_per_node", "result_bytes")
+    same = ("runs", "loads", "brackets", "disk_bytes_per_node", "result_bytes", "offers_trial")
     return PreviewAnswer(
         can_be_submitted=not found.problems,
         problems=[FaultEntry(**fault) for fault in faults_of(found.problems)],
@@ -279,6 +346,7 @@ def _matrix_answer(row: Matrix, progress: Progress, request: HttpRequest) -> Mat
         created_by=row.created_by.get_username() if row.created_by else None,
         created_at=row.created_at,
         submitted_at=row.submitted_at,
+        trial_of=row.trial_of_id,
         links=MatrixLinks(
             self=own, page=page, submit=f"{own}/submit", runs=f"{ROOT}/runs?matrix={row.pk}&phase=any",
             sweeps=f"{ROOT}/sweeps?matrix={row.pk}",

@@ -8,7 +8,8 @@ from typing import Final
 from runs.catalog import System, UnknownMode, UnknownSystem, client_properties, load_catalog
 from runs.declared import PropertyError
 from runs.kits.plan import PlanFile, PlanRefused, planned, twice_the_same
-from runs.planning.expansion import TAIL_S, PlannedRun, expand
+from runs.planning.expansion import PlannedRun, expand
+from runs.planning.plan import TAIL_S
 from runs.ycsb.command import client_properties_for_run, split
 from runs.ycsb.errors import SplitError
 

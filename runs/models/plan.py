@@ -300,6 +300,8 @@ class Matrix(models.Model):
     # crosses stands in its plan file alone, for its databases stand on nobody's cluster here.
     by_hand = models.BooleanField(default=False, db_default=False)
     plan = models.TextField(blank=True, default="", db_default="")  # the plan file (TOML) of a matrix run by hand
+    # The plan that this matrix tries before it is submitted: every cell for seconds over a small data set of its own.
+    trial_of = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="trials")
     priority = models.SmallIntegerField(default=0)
     notes = models.TextField(blank=True)
     tags = ArrayField(models.CharField(max_length=40), default=list, blank=True)

@@ -66,7 +66,7 @@ def noise_of(matrix: Matrix, bracket: Run) -> Repeatability | None:
     it, and is no part of it."""
     runs = Run.objects.filter(
         cluster=bracket.cluster_id, phase=Phase.MEASURE, status=Status.SUCCEEDED, throughput_ops_s__isnull=False,
-        excluded_reason="",
+        excluded_reason="", matrix__trial_of__isnull=True,
     ).exclude(Q(verdict=Verdict.REJECT, verdict_override="") | Q(matrix=matrix, is_bracket=True))  # fmt: skip
     cells: dict[tuple[object, ...], list[float]] = defaultdict(list)
     for *cell, value in runs.order_by("-created_at").values_list(

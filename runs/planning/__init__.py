@@ -4,6 +4,7 @@ from runs.planning.expansion import Expansion, PlannedRun, PlannedSweep, expand
 from runs.planning.plan import Plan, PlanError, Problem, next_look, plan_of, stored_plan
 from runs.planning.preview import Cell, Preview, preview
 from runs.planning.submission import submit
+from runs.planning.trial import start_trial
 
 __all__ = [
     "Cell",
@@ -18,6 +19,7 @@ __all__ = [
     "next_look",
     "plan_of",
     "preview",
+    "start_trial",
     "stored_plan",
     "submit",
 ]

@@ -4,7 +4,7 @@ from benchsite.teams.models import User
 from runs.models import Matrix, MatrixEntry
 
 # What belongs to one carrying out of a plan, and not to the plan.
-OF_ONE_MATRIX = ("id", "name", "created_by", "created_at", "submitted_at", "notes")
+OF_ONE_MATRIX = ("id", "name", "created_by", "created_at", "submitted_at", "notes", "trial_of")
 
 
 def clone(matrix: Matrix, *, name: str, by: User | None) -> Matrix:

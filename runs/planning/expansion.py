@@ -5,17 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from runs.planning.operation_limit import Prediction, predict, split_processes
-from runs.planning.plan import Entry, Plan, PlannedGenerator, PlannedWorkload
+from runs.planning.plan import TAIL_S, Entry, Plan, PlannedGenerator, PlannedWorkload
 from runs.ycsb.properties import Dataset, check_workload, dataset
 
-# What a run costs beside its measured part: starting two JVMs, agreeing on the instant, collecting and merging.
-RUN_OVERHEAD_S = 2.5
-# A load's fixed cost, which holds the server's first start, and a careful rate for the records themselves.
-LOAD_OVERHEAD_S = 4.0
-LOAD_RECORDS_S = 8000.0
-# Clients connect after the agreed instant and their last interval is short, so each process runs this much longer
-# than the part that is measured.
-TAIL_S = 2
 # What the name of a bracket's run ends with.
 BRACKET = " bracket"
 
@@ -236,7 +228,7 @@ def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: in
     )
     return PlannedRun(
         draft.sweep, position, draft.rung, draft.threads, draft.target_ops_s, draft.repeat, draft.properties, data,
-        generators, needs, seconds + RUN_OVERHEAD_S, processes, prediction, draft.is_bracket,
+        generators, needs, seconds + plan.overhead(draft.sweep.entry).run_s, processes, prediction, draft.is_bracket,
     )  # fmt: skip
 
 
@@ -245,7 +237,8 @@ def _load(plan: Plan, draft: _Draft, data: Dataset, position: int) -> PlannedRun
     key = ("load", entry.database.id, entry.mode, data.fingerprint)
     sweep = PlannedSweep(key, "load", entry, workload, sweep_name(plan, entry, "load"))
     threads = max(plan.load_threads, len(draft.generators) * plan.processes)
-    seconds = LOAD_OVERHEAD_S + data.records / LOAD_RECORDS_S
+    overhead = plan.overhead(entry)
+    seconds = overhead.load_s + data.records / overhead.load_records_s
     return PlannedRun(
         sweep, position, threads, threads, None, 1, draft.properties, data, draft.generators, None, seconds,
         plan.processes,

@@ -1,7 +1,8 @@
 """The plan as plain values: what `expand` and `preview` read, apart from any row."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any
 
 from django.db.models import Max
@@ -15,6 +16,11 @@ MAX_LOOKS = 5
 MAX_REPEATS = 50
 # No client does as many operations as YCSB can count in a shorter time, so nothing is predicted for it.
 MIN_PREDICTED_S = 600
+# A load that takes less says little about the rate of a longer one: its JVM is still compiling.
+MIN_LOADING_S = 1.0
+# Clients connect after the agreed instant and their last interval is short, so each process runs this much longer
+# than the part that is measured.
+TAIL_S = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,18 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Overhead:
+    """What runs of one database and mode take beside their measured part: assumed, unless a trial run measured it."""
+
+    run_s: float = 2.5  # starting two JVMs, agreeing on the instant, collecting and merging
+    load_s: float = 4.0  # holds the server's first start
+    load_records_s: float = 8000.0  # records per second
+
+
+ASSUMED = Overhead()
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A matrix and what it crosses."""
 
@@ -126,11 +144,15 @@ class Plan:
     looks: tuple[int, ...] = ()  # numbers of repeats after which verdicts are taken
     # (database, mode, workload) -> threads -> the highest throughput of earlier runs without a target
     measured_ops_s: Mapping[tuple[str, ...], Mapping[int, float]] = field(default_factory=dict)
+    overheads: Mapping[tuple[str, str], Overhead] = field(default_factory=dict)  # (database, mode), from a trial run
 
     @property
     def clients(self) -> int:
         """How many YCSB processes each run has."""
         return len(self.generators) * self.processes
+
+    def overhead(self, entry: Entry) -> Overhead:
+        return self.overheads.get((entry.database.id, entry.mode), ASSUMED)
 
 
 def looks_problem(looks: Sequence[int], repeats: int) -> str:
@@ -197,7 +219,7 @@ def _measured_ops_s(
     rows = (
         Run.objects.filter(
             sweep__database__in=databases, sweep__workload__in=workloads, phase=Phase.MEASURE, status=Status.SUCCEEDED,
-            target_ops_s__isnull=True, throughput_ops_s__gt=0,
+            target_ops_s__isnull=True, throughput_ops_s__gt=0, matrix__trial_of__isnull=True,
         )
         .values_list("sweep__database_id", "mode", "sweep__workload_id", "threads")
         .annotate(highest=Max("throughput_ops_s"))
@@ -212,12 +234,38 @@ def _measured_ops_s(
 def stored_plan(matrix: Matrix) -> Plan:
     """The plan of a saved matrix, read in a constant number of queries."""
     entries = matrix.entries.select_related("database__cluster").prefetch_related("database__cluster__nodes")
-    return plan_of(
+    plan = plan_of(
         matrix,
         entries=[(entry.database, entry.mode) for entry in entries],
         workloads=list(matrix.workloads.order_by("name")),
         generators=list(matrix.load_generators.select_related("machine").order_by("name")),
     )
+    return replace(plan, overheads=_measured_overheads(matrix))
+
+
+def _measured_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
+    """Medians over the successful runs of a matrix's trial runs, by database and mode."""
+    rows = Run.objects.filter(matrix__trial_of=matrix, status=Status.SUCCEEDED, throughput_ops_s__gt=0)
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for database, mode, phase, spec, rate, started, finished in rows.order_by().values_list(
+        "sweep__database_id", "mode", "phase", "spec", "throughput_ops_s", "started_at", "finished_at"
+    ):
+        lists = values.setdefault((str(database), mode), {"run_s": [], "load_s": [], "load_records_s": []})
+        assert started is not None and finished is not None and rate is not None  # It succeeded.
+        seconds = (finished - started).total_seconds()
+        if phase == Phase.MEASURE:
+            lists["run_s"].append(
+                max(seconds - spec["window"]["warmup_s"] - spec["window"]["min_measure_s"] - TAIL_S, 0)
+            )
+            continue
+        loading_s = spec["dataset"]["records"] / rate
+        lists["load_s"].append(max(seconds - loading_s, 0))
+        if loading_s >= MIN_LOADING_S:
+            lists["load_records_s"].append(rate)
+    return {
+        key: Overhead(**{name: median(measured) for name, measured in lists.items() if measured})
+        for key, lists in values.items()
+    }
 
 
 def _database(database: Database) -> PlannedDatabase:

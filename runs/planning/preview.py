@@ -18,6 +18,8 @@ LOG_BYTES_PER_INTERVAL = 700
 STORAGE_FACTOR = 1.6
 FEWEST_REPEATS_TO_COMPARE = 3
 MOST_RUNS = 5_000
+# Longer plans are offered a trial run.
+TRIAL_OFFERED_ABOVE_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,11 @@ class Preview:
     sizes: tuple[str, ...] = ()  # of a scaling set: which records on how many nodes
     orders: str = ""  # what another order would cost
     is_bound: bool = False  # of a search: the most runs, loads, time and results that it may need
+
+    @property
+    def offers_trial(self) -> bool:
+        """Whether the plan is so long that it is better tried first."""
+        return not self.problems and self.seconds > TRIAL_OFFERED_ABOVE_S
 
 
 def preview(plan: Plan) -> Preview:

@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from itertools import starmap
 
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from benchsite.teams.models import Role
+from benchsite.teams.models import Role, User
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from runs.forms.exclusions import Exclusion
 from runs.forms.following import study_asked
@@ -22,7 +23,7 @@ from runs.models import Matrix, Run
 from runs.pages.building import Grid, grid_of
 from runs.pages.progress import COUNTS, Progress, progress_of
 from runs.pages.queue import queue
-from runs.planning import PlanError, Preview, Problem, preview
+from runs.planning import PlanError, Preview, Problem, preview, start_trial
 from runs.studies.templates import templates
 from runs.views.paging import MOST_ROWS, page_of
 from runs.views.twins import twin
@@ -85,25 +86,36 @@ def _twin_row(matrix: Matrix, progress: Progress) -> list[object]:
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
 def matrix_add(request: HttpRequest) -> HttpResponse:
-    """The builder. POST previews, adds an exclusion, or submits, by the button that was pressed."""
+    """The builder. POST previews, adds an exclusion, tries, or submits, by the button that was pressed."""
     form, study_problem = builder(request)
     problems: tuple[Problem, ...] = ()
-    if "submit" in request.POST and form.is_valid():
+    if form.final and form.is_valid():
         try:
-            matrix = form.submit(user_of(request))
+            matrix = _submit(form, user_of(request), trial="trial" in request.POST)
         except PlanError as error:
             problems = error.problems
         else:
-            messages.success(request, f"The matrix “{matrix.name}” is in the queue.")
+            subject = "A trial run of" if "trial" in request.POST else "The matrix"
+            messages.success(request, f"{subject} “{matrix.name}” is in the queue.")
             return redirect("matrix", pk=matrix.pk)
     if "exclude" in request.POST:
         entry, _, workload = request.POST["exclude"].partition("|")
         form.exclusions.append(Exclusion(entry[:120], workload[:40]))
-    refused = "submit" in request.POST
+    refused = form.final
     context = {
         "form": form, **foresee(form), "problems": problems, "refused": refused, "study_problem": study_problem,
     }  # fmt: skip
     return render(request, "runs/matrices/builder.html", context, status=422 if refused else 200)
+
+
+@transaction.atomic
+def _submit(form: MatrixForm, user: User, *, trial: bool) -> Matrix:
+    """The stored matrix: submitted, or only its trial run is. Raises PlanError; nothing is stored then."""
+    if not trial:
+        return form.submit(user)
+    matrix = form.store(user)
+    start_trial(matrix, user)
+    return matrix
 
 
 @require_GET
@@ -134,8 +146,9 @@ def builder(request: HttpRequest) -> tuple[MatrixForm, str]:
     posted = request.POST if request.method == "POST" else None
     study, problem = study_asked(study_of(found) if found else posted or request.GET)
     form = MatrixForm(
-        posted, team=team_of(request), source=found, final="submit" in request.POST, start=request.GET, study=study
-    )
+        posted, team=team_of(request), source=found, final=bool({"submit", "trial"} & request.POST.keys()),
+        start=request.GET, study=study,
+    )  # fmt: skip
     return form, problem
 
 

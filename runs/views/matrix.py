@@ -14,9 +14,11 @@ from runs.models import Matrix
 from runs.pages.matrix import matrix_page
 from runs.pages.progress import Progress
 from runs.pages.queue import last_of_lanes, queue
+from runs.pages.trial import trial_of
+from runs.planning import PlanError, start_trial, submit
 from runs.studies.templates import templates
 
-MATRICES = Matrix.objects.select_related("team", "created_by")
+MATRICES = Matrix.objects.select_related("team", "created_by", "trial_of")
 # The sparkline of what runs now needs no more than the last minute or so of a handful of clients.
 NEWEST_ENTRIES = 600
 
@@ -50,6 +52,7 @@ def _context(request: HttpRequest, found: Matrix) -> dict[str, object]:
         "progress": page.progress,
         "now": [(run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in page.now],
         "can_run": has_role(request, Role.RUNNER),
+        "trial": trial_of(found),
         "study_name": study_name(found),
     }
 
@@ -58,6 +61,22 @@ def study_name(matrix: Matrix) -> str:
     """The short name of the study that a matrix follows; its slug where that is no longer shipped."""
     slug = str((matrix.template or {}).get("study", ""))
     return next((one.name for one in templates() if one.slug == slug), slug)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """A plan that waits: submits it, or a trial run of it, by the button that was pressed."""
+    found = owned_or_404(Matrix.objects.all(), request, pk)
+    is_trial = "trial" in request.POST
+    try:
+        (start_trial if is_trial else submit)(found, user_of(request))
+    except PlanError as error:
+        messages.error(request, f"Nothing was submitted. {error}")
+    else:
+        what = "A trial run is" if is_trial else "Its runs are"
+        messages.success(request, f"{what} in the queue.")
+    return redirect("matrix", pk=pk)
 
 
 @require_POST
