@@ -300,7 +300,7 @@ class Curve:
     matrix_id: uuid.UUID | None = None
     matrix_name: str = ""
     order: str = ""  # of the runs of its matrix, as `Matrix.order` says it
-    repeats: int = 0  # of each rung, as its matrix submits them; copies that are queued later have higher numbers
+    repeats: int = 0  # of each rung, as its matrix submits them; copies have higher numbers. 0: a search decides
     looks: tuple[int, ...] = ()  # the numbers of repeats after which its matrix takes verdicts
     created_at: dt.datetime | None = None
     tags: tuple[str, ...] = ()

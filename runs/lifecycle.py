@@ -424,9 +424,8 @@ def add_repeats(matrix: Matrix, look: int, user: User) -> int:
     repeats = [*measured.values_list("repeat", flat=True)]
     if not repeats or next_look(matrix.looks, repeats) != look:
         return 0
-    cells = measured.order_by("sweep_id", "threads", "target_ops_s", "repeat").distinct(
-        "sweep_id", "threads", "target_ops_s"
-    )
+    cells = measured.exclude(reason__in=Reason.skipped()).order_by("sweep_id", "threads", "target_ops_s", "repeat")
+    cells = cells.distinct("sweep_id", "threads", "target_ops_s")
     added = 0
     for _, group in groupby(sorted(cells, key=lambda run: run.position), key=partial(_stretch, matrix)):
         stretch = list(group)

@@ -237,7 +237,7 @@ def _curve(
         matrix_id=sweep.matrix_id,
         matrix_name=sweep.matrix.name if sweep.matrix else "",
         order=sweep.matrix.order if sweep.matrix else "",
-        repeats=sweep.matrix.repeats if sweep.matrix else 0,
+        repeats=sweep.matrix.repeats if sweep.matrix and sweep.matrix.search is None else 0,
         looks=tuple(sweep.matrix.looks) if sweep.matrix else (),
         created_at=sweep.created_at,
         tags=tuple(sweep.tags),

@@ -15,8 +15,10 @@ from reports.analysis.multiple import adjusted
 from reports.curves import Standing
 from reports.frozen.tables import verdicts_of
 from reports.pages.against import Judging, against, throughput_ratio
+from reports.queries.curves import curves
 from reports.simulated_blocks import LOOK_HEADER, LOOKS, SHAPE, Case, look_rates
 from reports.simulated_ladders import made_curve, made_point
+from runs.tests.factories import make_matrix, make_run, make_sweep
 from runs.validity import profile
 
 MATRIX = uuid.UUID(int=5)
@@ -147,6 +149,18 @@ def test_table_and_report_name_the_look():
     assert table.has_looks
     (verdict,) = verdicts_of(table, None, {})
     assert verdict["level"] == levels(LOOKS)[1] and "Verdict after 5 of 9 repeats" in verdict["reason"]
+
+
+@pytest.mark.django_db
+@pytest.mark.slow
+def test_confirming_runs_of_a_search_are_no_added_runs(team):
+    matrix = make_matrix(team=team, search={"max_trials": 12}, repeats=2, order="interleaved", rungs=[4])
+    sweeps = [make_sweep(matrix=matrix, mode=mode) for mode in ("off", "always")]
+    for number, sweep in enumerate(sweeps):
+        for repeat, ops_s in enumerate((1000.0, 1010.0, 990.0), 1):
+            make_run(sweep, threads=4, repeat=repeat, throughput=ops_s + 7 * number * repeat)
+    found = compared(*curves(sweeps))
+    assert (found.n_a, found.note, found.is_blocked) == (3, "", False)
 
 
 @pytest.mark.slow

@@ -87,6 +87,14 @@ def test_repeats_are_added_once_and_up_to_the_last_look(submitted):
     assert add_repeats(submitted(looks=[], suffix=" 2", rungs=[2]), 5, user) == 0
 
 
+def test_rungs_beyond_the_ceiling_get_no_repeats(submitted):
+    matrix = submitted(rungs=[2, 4])
+    skipped = {"status": "cancelled", "reason": "beyond_ceiling", "throughput_ops_s": None}
+    measured(matrix).filter(threads=4).update(**skipped)
+    assert add_repeats(matrix, 5, make_user()) == 12
+    assert set(measured(matrix).filter(status="queued").values_list("threads", flat=True)) == {2}
+
+
 def test_numbers_of_looks_stay_free(submitted):
     """A bracket and a run that is run again have numbers beyond the last look."""
     matrix, user = submitted(rungs=[2]), make_user()
