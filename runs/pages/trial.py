@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.utils.text import capfirst
+
 from runs.models import Finding, Matrix, Run
 from runs.models.run import Phase, Status, Verdict
 from runs.pages.listing import HEAVY
@@ -73,7 +75,8 @@ def _cell(name: str, runs: Sequence[Run], findings: Mapping[UUID, Finding]) -> T
         return TrialCell(name, state, run, finding.message if finding else "", finding.remedy if finding else "")
     cause = run if run.status == Status.FAILED else run.needs
     assert cause is not None  # `_state` calls no other cancelled run failed.
-    return TrialCell(name, state, cause, f"{cause.get_reason_display()}. {cause.reason_detail}", remedy(cause.reason))
+    problem = f"{capfirst(cause.get_reason_display())}. {cause.reason_detail}"
+    return TrialCell(name, state, cause, problem, remedy(cause.reason))
 
 
 def _state(run: Run) -> str:
