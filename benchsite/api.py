@@ -17,13 +17,14 @@ from benchsite.rest.description import DescribedApi
 from benchsite.rest.problems import Fault, Problem, answer
 from reports.api import badges, baselines, reports, verdicts
 from reports.api import routers as meaning
-from runs.api import catalog, files, kits, matrices, results, runs, schedules, sweeps, uploads
+from runs.api import catalog, files, kits, load_generators, matrices, results, runs, schedules, sweeps, uploads
 from runs.api import routers as measuring
 
 log = logging.getLogger(__name__)
 # Each of these has added its endpoints to a router by being imported.
 ENDPOINTS = (
-    uploads, runs, results, files, matrices, schedules, kits, sweeps, catalog, verdicts, baselines, reports, badges,
+    uploads, runs, results, files, matrices, schedules, kits, load_generators, sweeps, catalog, verdicts, baselines,
+    reports, badges,
 )  # fmt: skip
 
 api = DescribedApi(

@@ -52,7 +52,7 @@ class Cluster(models.Model):
     name = models.CharField(max_length=80)
     provisioner = models.CharField(max_length=10, choices=Provisioner)
     # Where clients run on a machine of servers that Benchsite starts, each side gets half of the cores.
-    separates_cpus = models.BooleanField(default=True)
+    separates_cpus = models.BooleanField(default=True, db_default=True)
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
