@@ -19,8 +19,8 @@ ENDPOINTS = described()
 PUBLIC = {"list_formats", "report_badge", "verdict_badge", "history_sparkline"}
 GUARDED = [one for one in ENDPOINTS if one[2]["operationId"] not in PUBLIC]
 # Parameters that name rows of a team, and bodies that are valid where a body is asked for.
-OF_A_TEAM = ("run_id", "matrix_id", "sweep_id", "upload_id", "report_id", "webhook_id", "schedule_id")
-BODIES = {"revise_report": None, "change_report_access": {"access": "private"}}
+OF_A_TEAM = ("run_id", "matrix_id", "sweep_id", "upload_id", "report_id", "webhook_id", "schedule_id", "cluster_id")
+BODIES = {"revise_report": None, "change_report_access": {"access": "private"}, "confirm_data": {"target": "cache"}}
 
 
 def names(endpoints):
@@ -45,6 +45,7 @@ def foreign():
         "report_id": Report.objects.create(team=other, title="Secret").pk,
         "webhook_id": Webhook.objects.create(team=other, name="Secret", url="https://a.example", kinds=["test"]).pk,
         "schedule_id": make_schedule(other).pk,
+        "cluster_id": run.cluster_id,
     }
 
 
