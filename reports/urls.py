@@ -80,6 +80,7 @@ sweep_urls: Patterns = [
     path("", sweeps.sweeps, name="sweeps"),
     path("<uuid:pk>/", sweeps.sweep, name="sweep"),
     path("<uuid:pk>/annotate/", sweeps.annotate, name="sweep-annotate"),
+    path("<uuid:pk>/extend/", sweeps.extend_sweep, name="sweep-extend"),
 ]
 
 published_urls: Patterns = [

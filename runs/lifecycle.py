@@ -22,7 +22,7 @@ from random import Random
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -401,12 +401,18 @@ def run_at(run: Run, threads: int, target_ops_s: int | None, text: str, *, at_en
     return rung
 
 
-def resume(matrix: Matrix, user: User) -> int:
-    """Run again what has not succeeded and has not been run again since; answers how many runs that makes."""
+def resume(matrix: Matrix, user: User, *, skipped: bool = False) -> int:
+    """Run again what has not succeeded and has not been run again since; answers how many runs that makes.
+
+    `skipped`: those beyond the ceiling, all the same; the matrix then stops early no more.
+    """
+    if skipped:
+        Matrix.objects.filter(pk=matrix.pk).update(stops_early=False)
+    reasons = Q(reason=Reason.BEYOND_CEILING) if skipped else ~Q(reason__in=Reason.skipped())
     missing = Run.objects.filter(
         matrix=matrix, phase=Phase.MEASURE, status__in=[Status.FAILED, Status.CANCELLED], reruns__isnull=True,
         source=Run.Source.SCHEDULED,
-    ).exclude(reason=Reason.NOT_NEEDED)  # fmt: skip
+    ).filter(reasons)  # fmt: skip
     return len([run_again(run, user) for run in missing.order_by("position")])
 
 

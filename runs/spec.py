@@ -113,6 +113,11 @@ class RunSpec(TypedDict):
     stated: NotRequired[StatedSpec]  # of an uploaded run
 
 
+SLO_OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE")
+SLO_STATISTICS = ("p50", "p95", "p99", "p999")
+MAX_TRIALS_LIMIT = 50
+
+
 class SloSpec(TypedDict):
     """A limit of latency that every trial of a search has to keep."""
 

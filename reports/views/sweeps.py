@@ -9,8 +9,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from benchsite.formatting import counted
 from benchsite.teams.models import Role
-from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from reports.analysis.sessions import SessionSpread
 from reports.curves import Curve, operations_of
 from reports.figures.captions import notes_of
@@ -32,9 +33,11 @@ from reports.selection import Selection
 from reports.words import ceiling_notes, ceiling_sentence, knee_sentence, progress_sentence, variation_sentence
 from runs import annotating
 from runs.catalog import Durability
+from runs.extension import ExtensionRefused, extend
 from runs.models import Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
+from runs.pages.search import search_path
 from runs.views.paging import page_of
 
 PER_PAGE = 50
@@ -86,6 +89,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "durability": durability_sentence(curve),
         "evidence": last_evidence(found),
         "warnings": notes_of([curve]),
+        "search": search_path(found),
         "can_run": has_role(request, Role.RUNNER),
         "compare_url": reverse("compare") + Selection(sweeps=(pk,)).query(),
     }
@@ -124,6 +128,21 @@ def durability_sentence(curve: Curve) -> str:
         return Durability.from_dict(curve.durability).sentence() if curve.durability else ""
     except (ValueError, TypeError):
         return ""
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def extend_sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    """Queue two more rungs where they tell most of the ceiling."""
+    found = owned_or_404(sweeps_of(team_of(request)), request, pk)
+    try:
+        added = extend(found, user_of(request))
+    except ExtensionRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        loads = ", ".join(dict.fromkeys(str(run.target_ops_s or run.threads) for run in added))
+        messages.success(request, f"{counted(len(added), 'run')} at {loads} are in the queue.")
+    return redirect("sweep", pk=pk)
 
 
 @require_POST

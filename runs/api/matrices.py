@@ -52,7 +52,7 @@ class PreviewAnswer(Schema):
     problems: list[FaultEntry]
     warnings: list[str]
     cells: list[CellAnswer]
-    runs: int = Field(description="Measured ones, without the bracket.")
+    runs: int = Field(description="Measured ones, without the bracket; of a search the most that it may need.")
     loads: int
     brackets: int
     hours: float
@@ -77,6 +77,7 @@ class RunCounts(Schema):
     cancelled: int
     active: int
     queued: int
+    skipped: int = Field(description="Beyond the ceiling, so that nobody measures them; no part of the total.")
 
 
 class MatrixLinks(Schema):
@@ -105,6 +106,8 @@ class MatrixAnswer(Schema):
     ladder: str
     rungs: list[int]
     threads: int | None
+    search: dict[str, Any] | None = Field(description="As in the plan; null: the rungs are fixed.")
+    stops_early: bool
     repeats: int
     looks: list[int]
     order: str
@@ -327,8 +330,8 @@ def _answer(request: HttpRequest, row: Matrix) -> MatrixAnswer:
 def _matrix_answer(row: Matrix, progress: Progress, request: HttpRequest) -> MatrixAnswer:
     own, page = f"{ROOT}/matrices/{row.pk}", reverse("matrix", args=[row.pk])
     same = (
-        "name", "purpose", "ladder", "rungs", "threads", "repeats", "looks", "order", "seed", "bracket", "warmup_s",
-        "notes",
+        "name", "purpose", "ladder", "rungs", "search", "stops_early", "threads", "repeats", "looks", "order", "seed",
+        "bracket", "warmup_s", "notes",
     )  # fmt: skip
     return MatrixAnswer(
         id=row.pk,

@@ -45,6 +45,26 @@ class PlanExclusion(RequestSchema):
     reason: Word = Field(description="Shown wherever its result would stand.", min_length=1)
 
 
+class PlanSlo(RequestSchema):
+    """A limit of latency that every trial of the search has to keep."""
+
+    operation: Literal["READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE"]
+    statistic: Literal["p50", "p95", "p99", "p999"] = "p99"
+    kind: Literal["service", "response"] = Field("service", description="`response` needs a ladder of targets.")
+    limit_us: float = Field(ge=1, le=1e9)
+
+
+class PlanSearch(RequestSchema):
+    """The ceiling is searched for: each load follows from the results so far."""
+
+    width: float = Field(0.05, ge=0.001, le=1, description="high / low - 1 of a bracket that is narrow enough.")
+    max_trials: int | None = Field(
+        None, ge=2, le=50, description="Of each sweep. Null: 8 of targets, 14 of threads or with `slo`."
+    )
+    max_error_rate: float = Field(0.001, ge=0, le=1, description="Failed of all operations.")
+    slo: PlanSlo | None = None
+
+
 class MatrixPlan(RequestSchema):
     """Databases x durability modes x workloads x load ladder x repeats, minus exclusions."""
 
@@ -74,6 +94,10 @@ class MatrixPlan(RequestSchema):
     processes_per_generator: int = Field(1, ge=1, le=64)
     ladder: Literal["threads", "target"] = Field("threads", description="What a rung is: threads, or ops/s offered.")
     rungs: list[int] = Field([2, 4, 8, 16, 32, 64], max_length=60)
+    search: PlanSearch | None = Field(
+        None, description="Instead of fixed rungs. Of threads it begins at the lowest rung; of targets at a probe."
+    )
+    stops_early: bool = Field(True, description="Of fixed rungs: skip those that follow two beyond saturation.")
     threads: int | None = Field(None, ge=1, le=100_000, description="Of a ladder of targets: on every rung.")
     repeats: int = Field(3, ge=1, le=50)
     looks: list[int] = Field(
@@ -167,20 +191,38 @@ def _as_sent(plan: MatrixPlan, team: Team, names: Names) -> QueryDict:
             "labels",
             "between_rungs",
             "bracket",
+            "search",
+            "stops_early",
             *NUMBERS,
         }
     ).items():
         sent[field] = "" if value is None else str(value)
     sent["tags"], sent["reset_rung"] = ", ".join(plan.labels), plan.between_rungs
     sent.update({name: ", ".join(map(str, getattr(plan, name))) for name in NUMBERS})
-    if plan.bracket:
-        sent["bracket"] = "on"
+    for name in ("bracket", "stops_early"):
+        if getattr(plan, name):
+            sent[name] = "on"
+    if plan.search is not None:
+        sent.update(_search_as_sent(plan.search))
     sent.setlist("entries", [names.entry(databases, one, f"#/entries/{at}") for at, one in enumerate(plan.entries)])
     sent.setlist("workloads", _keys(names, workloads, plan.workloads, "workload", "#/workloads"))
     sent.setlist("load_generators", _generators(names, generators, plan.load_generators))
     there: dict[str, Sequence[Named]] = {"database": databases, "workload": workloads}
     for at, row in enumerate(plan.exclusions):
         _exclude(sent, row, names, there, f"#/exclusions/{at}")
+    return sent
+
+
+def _search_as_sent(search: PlanSearch) -> dict[str, str]:
+    sent = {
+        "searches": "on",
+        "search_width": str(100 * search.width),
+        "max_error_percent": str(100 * search.max_error_rate),
+        "max_trials": str(search.max_trials or ""),
+    }
+    if slo := search.slo:
+        sent |= {"slo_operation": slo.operation, "slo_statistic": slo.statistic, "slo_kind": slo.kind}
+        sent["slo_limit_ms"] = str(slo.limit_us / 1000)
     return sent
 
 

@@ -13,17 +13,21 @@ from django.urls import reverse
 from ninja import Query, Schema
 from pydantic import Field
 
-from benchsite.rest.authentication import Needs, team_in
+from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import refusals
 from benchsite.rest.values import Moment, Word
 from benchsite.teams.models import Scope
 from runs.api.routers import matrices
 from runs.api.schemas import ROOT, SOURCE
+from runs.extension import ExtensionRefused, extend
 from runs.models import Run, Sweep
 from runs.models.run import Status, Verdict
+from runs.pages.search import search_path
 
+RUN = Needs(Scope.MATRICES_RUN)
 READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
 
 
@@ -116,8 +120,32 @@ class PointAnswer(Schema):
     runs: list[PointRun]
 
 
+class TrialAnswer(Schema):
+    """One step of a search: the run that it ordered, or its end."""
+
+    run: UUID | None = Field(description="Null: the search has ended.")
+    rule: str
+    low: int | None = Field(description="The highest load sustained so far: threads or ops/s, as the ladder.")
+    high: int | None
+    outcome: str = Field(description="What came out of the run; empty: it has not ended.")
+    sentence: str
+
+
+class SearchAnswer(Schema):
+    """A search for the ceiling: its trials, and its answer as lower and upper bound."""
+
+    state: str
+    low: int | None
+    high: int | None
+    throughput_ops_s: float | None
+    sentence: str
+    trials: list[TrialAnswer]
+
+
 class SweepDetail(SweepAnswer):
     """One curve with its points."""
+
+    search: SearchAnswer | None = Field(description="Null: its rungs are fixed.")
 
     points: list[PointAnswer]
 
@@ -141,7 +169,44 @@ def get_sweep(request: HttpRequest, sweep_id: UUID) -> SweepDetail:
     found = owned(_rows(), request, sweep_id)
     runs = Run.objects.filter(sweep=found, is_bracket=False).defer("spec", "evidence")
     ordered = runs.order_by("threads", "target_ops_s", "repeat", "pk")
-    return SweepDetail(**_fields(found, request), points=list(_points(ordered)))
+    return SweepDetail(**_fields(found, request), points=list(_points(ordered)), search=_search(found))
+
+
+@matrices.post(
+    "/sweeps/{uuid:sweep_id}/extend",
+    response={200: SweepDetail, **refusals(404, 409)},
+    auth=RUN,
+    operation_id="extend_sweep",
+    summary="Measure two more rungs of a sweep",
+)
+def extend_sweep(request: HttpRequest, sweep_id: UUID) -> SweepDetail:
+    """Above the last rung while that is the highest, below the first one while that is, else beside the highest."""
+    found = owned(_rows(), request, sweep_id)
+    try:
+        extend(found, bearer_in(request).user)
+    except ExtensionRefused as refused:
+        raise Problem("conflict", str(refused)) from refused
+    return get_sweep(request, sweep_id)
+
+
+def _search(sweep: Sweep) -> SearchAnswer | None:
+    path = search_path(sweep)
+    if not path:
+        return None
+    last = path[-1].decision
+    same = ("rule", "low", "high", "sentence")
+    return SearchAnswer(
+        **{name: getattr(last, name) for name in ("state", "low", "high", "sentence")},
+        throughput_ops_s=last.value_ops_s,
+        trials=[
+            TrialAnswer(
+                run=step.decision.run_id,
+                outcome=step.outcome,
+                **{name: getattr(step.decision, name) for name in same},
+            )
+            for step in path
+        ],
+    )
 
 
 def _rows() -> QuerySet[Sweep]:

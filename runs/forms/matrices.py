@@ -16,9 +16,13 @@ from runs.forms.exclusions import MOST_EXCLUSIONS, Exclusion, exclusions_of, pro
 from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
 from runs.forms.following import Following, StudyAsk
 from runs.forms.generators import GeneratorsForm
+from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
+from runs.measures.sustained import ERRORS_MOST
 from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Workload
 from runs.models.plan import Purpose
+from runs.models.result import LatencyKind
 from runs.planning import Plan, plan_of, sizes, submit
+from runs.spec import MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS, SearchSpec, SloSpec
 
 DEFAULT_RUNGS = [2, 4, 8, 16, 32, 64]
 RESETS = (("keep", "keep everything"), ("restart", "restart the server"), ("reload", "reload the data"))
@@ -77,10 +81,36 @@ class MatrixForm(GeneratorsForm):
     processes_per_generator = whole(1, 64, label="Clients per generator")
     ladder = forms.ChoiceField(choices=Matrix.Ladder.choices, label="A rung is", widget=forms.RadioSelect)
     rungs = NumbersField(
+        required=False,
         label="Load ladder",
-        help_text="Total threads (or total ops/s), apart by commas.",
-        error_messages={"required": "Give the ladder at least one rung, such as 2, 4, 8, 16."},
+        help_text="Total threads (or total ops/s), apart by commas. A search over threads begins at the first.",
     )
+    searches = forms.BooleanField(
+        required=False, label="Search for the ceiling", help_text="Each load follows from the results so far."
+    )
+    stops_early = forms.BooleanField(
+        required=False, label="Stop early", help_text="Skip the rungs that follow two beyond saturation."
+    )
+    search_width = forms.FloatField(
+        min_value=0.1, max_value=100, initial=100 * WIDTH, required=False, label="Bracket, %",
+        help_text="Wide at most.",
+    )  # fmt: skip
+    max_trials = whole(
+        2, MAX_TRIALS_LIMIT, required=False, label="Trials at most",
+        help_text=f"Empty: {MAX_TRIALS} of targets, {MAX_SLO_TRIALS} of threads or with a limit.",
+    )  # fmt: skip
+    max_error_percent = forms.FloatField(
+        min_value=0, max_value=100, initial=100 * ERRORS_MOST, required=False, label="Errors at most, %"
+    )
+    slo_operation = forms.ChoiceField(
+        choices=[("", "no limit"), *((name, name) for name in SLO_OPERATIONS)], required=False, label="Latency limit of"
+    )
+    slo_statistic = forms.ChoiceField(
+        choices=[(name, "p99.9" if name == "p999" else name) for name in SLO_STATISTICS], required=False,
+        initial="p99", label="Percentile",
+    )  # fmt: skip
+    slo_kind = forms.ChoiceField(choices=LatencyKind.choices, required=False, label="Measured as")
+    slo_limit_ms = forms.FloatField(min_value=0.001, max_value=1e6, required=False, label="At most, ms")
     threads = whole(1, 100_000, required=False, help_text="Of a target ladder: the total on every rung.")
     repeats = whole(1, 50, help_text="Three show a difference, five are fit to publish.")
     looks = NumbersField(
@@ -195,6 +225,35 @@ class MatrixForm(GeneratorsForm):
         rows = [Exclusion(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
         return [row for row in rows if not row.blank][:MOST_EXCLUSIONS]
 
+    def _clean_search(self, cleaned: dict[str, Any]) -> None:
+        searches = cleaned.get("searches")
+        needs_rungs = not searches or cleaned.get("ladder") == Matrix.Ladder.THREADS
+        if needs_rungs and not cleaned.get("rungs") and "rungs" not in self.errors:
+            self.add_error("rungs", "Give the ladder at least one rung, such as 2, 4, 8, 16.")
+        if searches and cleaned.get("slo_operation") and not cleaned.get("slo_limit_ms"):
+            self.add_error("slo_limit_ms", "Give the limit of the latency in ms, such as 5.")
+
+    def _search(self) -> SearchSpec | None:
+        data = self.cleaned_data
+        if not data["searches"]:
+            return None
+        slo: SloSpec | None = None
+        if data["slo_operation"]:
+            slo = {
+                "operation": data["slo_operation"],
+                "statistic": data["slo_statistic"] or "p99",
+                "kind": data["slo_kind"] or LatencyKind.SERVICE,
+                "limit_us": 1000 * data["slo_limit_ms"],
+            }
+        errors = data["max_error_percent"]
+        usual = MAX_TRIALS if data["ladder"] == Matrix.Ladder.TARGET and slo is None else MAX_SLO_TRIALS
+        return {
+            "width": (data["search_width"] or 100 * WIDTH) / 100,
+            "max_trials": data["max_trials"] or usual,
+            "max_error_rate": ERRORS_MOST if errors is None else errors / 100,
+            "slo": slo,
+        }
+
     def clean_rungs(self) -> list[int]:
         rungs: list[int] = self.cleaned_data["rungs"]
         twice = sorted({rung for rung in rungs if rungs.count(rung) > 1})
@@ -204,6 +263,7 @@ class MatrixForm(GeneratorsForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
+        self._clean_search(cleaned)
         known = {mode.value for choice in self.database_choices for mode in choice.modes}
         workloads = {str(workload.pk) for workload in self.team_workloads}
         for row in self.exclusions:
@@ -225,6 +285,8 @@ class MatrixForm(GeneratorsForm):
             min_measure_s=data["measure_s"],
             max_measure_s=data["measure_s"],
             resets={level: data[f"reset_{level}"] for level in LEVELS},
+            search=self._search(),
+            stops_early=data["stops_early"] and not data["searches"],
             exclusions=[row.rule() for row in self.exclusions],
             overrides=self._overrides(),
             template=self.follows.template(self) if self.follows else None,
@@ -339,6 +401,23 @@ def values_of(choice: DatabaseChoice) -> Iterator[str]:
         yield mode.value
 
 
+def _search_initial(search: SearchSpec | None) -> dict[str, Any]:
+    if search is None:
+        return {}
+    slo = search["slo"]
+    limits: dict[str, Any] = {}
+    if slo is not None:
+        limits = {f"slo_{name}": slo[name] for name in ("operation", "statistic", "kind")}  # type: ignore[literal-required]
+        limits["slo_limit_ms"] = slo["limit_us"] / 1000
+    return {
+        **limits,
+        "searches": True,
+        "search_width": round(100 * search["width"], 6),
+        "max_trials": search["max_trials"],
+        "max_error_percent": round(100 * search["max_error_rate"], 6),
+    }
+
+
 def initial_of(source: Matrix | None, generators: list[LoadGenerator], chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the form begins with: another matrix, or careful values for a study to be published."""
     if source is None:
@@ -349,6 +428,7 @@ def initial_of(source: Matrix | None, generators: list[LoadGenerator], chosen: M
             "processes_per_generator": 1,
             "ladder": Matrix.Ladder.THREADS,
             "rungs": DEFAULT_RUNGS,
+            "stops_early": True,
             "repeats": 3,
             "order": Matrix.Order.INTERLEAVED,
             "seed": 1,
@@ -361,11 +441,12 @@ def initial_of(source: Matrix | None, generators: list[LoadGenerator], chosen: M
         }
     same = (
         "purpose", "processes_per_generator", "ladder", "rungs", "threads", "repeats", "order", "seed", "warmup_s",
-        "bracket", "looks", "load_policy", "load_threads", "priority", "tags", "notes",
+        "bracket", "stops_early", "looks", "load_policy", "load_threads", "priority", "tags", "notes",
     )  # fmt: skip
     return {
         **{name: getattr(source, name) for name in same},
         **{f"reset_{level}": source.resets.get(level, Matrix.Reset.KEEP) for level in LEVELS},
+        **_search_initial(source.search),
         "name": f"{source.name} (again)"[:120],
         "records_rule": sizes.rule_of(source.overrides),
         "measure_s": source.min_measure_s,

@@ -73,6 +73,10 @@ def output_of(name: str) -> tuple[str, int, str] | None:
 
 def stations_of(file: PlanFile) -> tuple[Station, ...]:
     """Every database and mode with its cells, in the order of the plan. Raises PlanRefused."""
+    if file.search is not None:
+        raise PlanRefused(
+            "A search cannot be run by hand: each load follows from the result before it. Plan fixed rungs instead."
+        )
     plan = planned(file)
     try:
         runs = expand(plan).runs

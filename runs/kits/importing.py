@@ -55,6 +55,7 @@ def matrix_of(team: Team, plan: PlanFile, user: User | None) -> Matrix:
         rungs=list(plan.rungs),
         looks=list(plan.looks),
         tags=list(plan.tags),
+        search=dict(plan.search) if plan.search is not None else None,
         resets=dict(plan.resets),
         template=dict(plan.study) or None,
         **{name: getattr(plan, name) for name in COLUMNS},

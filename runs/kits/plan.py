@@ -70,6 +70,7 @@ class PlanFile:
     order: str
     seed: int
     bracket: bool
+    stops_early: bool
     processes_per_generator: int
     load_policy: str
     load_threads: int
@@ -85,6 +86,7 @@ class PlanFile:
     entries: tuple[tuple[str, str], ...]  # database and durability mode
     exclusions: tuple[Mapping[str, Any], ...] = ()
     overrides: tuple[Mapping[str, Any], ...] = ()
+    search: Mapping[str, Any] | None = None  # `runs.spec.SearchSpec`; None: the rungs are fixed
     thresholds: Mapping[str, float] = field(default_factory=dict)  # those that the team had replaced
     study: Mapping[str, Any] = field(default_factory=dict)
     looks: tuple[int, ...] = ()
@@ -94,7 +96,8 @@ class PlanFile:
 AXES: Final = ("database", "mode", "workload", "rung", "repeat")
 # What a matrix says of itself, by its own columns; the rest of a plan file is of other rows.
 COLUMNS: Final = (
-    "name", "purpose", "ladder", "threads", "repeats", "order", "seed", "bracket", "processes_per_generator",
+    "name", "purpose", "ladder", "threads", "repeats", "order", "seed", "bracket", "stops_early",
+    "processes_per_generator",
     "load_policy", "load_threads", "warmup_s", "min_measure_s", "max_measure_s", "min_operations",
 )  # fmt: skip
 
@@ -134,6 +137,7 @@ def planned(file: PlanFile) -> Plan:
         priming=None,
         bracket=file.bracket,
         looks=file.looks,
+        search=file.search,
     )
 
 

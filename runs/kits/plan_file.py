@@ -75,6 +75,7 @@ def plan_file_of(matrix: Matrix) -> PlanFile:
         ),
         overrides=tuple(_override(rule, role, names) for rule in matrix.overrides if _covers(rule, role)),
         thresholds=_thresholds(matrix.team, matrix.purpose),
+        search=matrix.search,
         study={name: (matrix.template or {})[name] for name in STUDY if (matrix.template or {}).get(name)},
         **{name: getattr(matrix, name) for name in COLUMNS},
     )

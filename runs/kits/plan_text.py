@@ -61,9 +61,14 @@ def _document(file: PlanFile) -> dict[str, Any]:
         "exclusions": [dict(one) for one in file.exclusions],
         "overrides": [dict(one) for one in file.overrides],
         "thresholds": _sorted(file.thresholds),
+        "search": _without_none(file.search or {}),
         "study": dict(file.study),
     }
     return document | {name: value for name, value in more.items() if value}
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _cluster(one: ClusterRole) -> dict[str, Any]:

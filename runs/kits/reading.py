@@ -20,6 +20,8 @@ from runs.kits.plan import (
 )
 from runs.models.plan import Database, Matrix, Provisioner, Purpose
 from runs.planning.plan import looks_problem
+from runs.models.result import LatencyKind
+from runs.spec import MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS
 from runs.validity import THRESHOLDS
 from runs.ycsb.properties import check_workload
 
@@ -141,7 +143,7 @@ class Reader:
             known = {"database": tuple(databases), "workload": tuple(workloads)}
             return PlanFile(
                 catalog=catalog,
-                **_matrix(top.table("matrix")),
+                **_matrix(top.table("matrix"), searches="search" in top),
                 clusters=clusters,
                 generators=generators,
                 databases=databases,
@@ -150,6 +152,7 @@ class Reader:
                 exclusions=tuple(_exclusion(one, known) for one in top.tables("exclusions")),
                 overrides=tuple(_override(one, known, tuple(generators)) for one in top.tables("overrides")),
                 thresholds=_thresholds(top.table("thresholds")) if "thresholds" in top else {},
+                search=_search(top.table("search")) if "search" in top else None,
                 study=_study(top.table("study")) if "study" in top else {},
             )
 
@@ -164,9 +167,9 @@ class Reader:
         return {name: read(table.table(name)) for name in names}
 
 
-def _matrix(table: PlanTable) -> dict[str, Any]:
+def _matrix(table: PlanTable, *, searches: bool) -> dict[str, Any]:
     with table:
-        ladder, rungs = table.word("ladder", Matrix.Ladder.values), _rungs(table, "rungs")
+        ladder, rungs = table.word("ladder", Matrix.Ladder.values), _rungs(table, "rungs", is_empty_valid=searches)
         threads = table.whole("threads", 1, 100_000) if "threads" in table else None
         found: dict[str, Any] = {
             "name": table.label("name", 120),
@@ -180,6 +183,7 @@ def _matrix(table: PlanTable) -> dict[str, Any]:
             "seed": table.whole("seed"),
             "bracket": table.flag("bracket", False),
             "looks": _rungs(table, "looks") if "looks" in table else (),
+            "stops_early": table.flag("stops_early", False),
             "processes_per_generator": table.whole("processes_per_generator", 1, 64),
             "load_policy": table.word("load_policy", Matrix.LoadPolicy.values),
             "load_threads": table.whole("load_threads", 1, 100_000),
@@ -198,8 +202,10 @@ def _matrix(table: PlanTable) -> dict[str, Any]:
         return found
 
 
-def _rungs(table: PlanTable, key: str) -> tuple[int, ...]:
+def _rungs(table: PlanTable, key: str, *, is_empty_valid: bool = False) -> tuple[int, ...]:
     found = table.value(key)
+    if found == [] and is_empty_valid:
+        return ()
     rungs = found if isinstance(found, list) else []
     if not 0 < len(rungs) <= MOST_RUNGS or not all(type(one) is int and 0 < one <= LARGEST for one in rungs):
         raise table.error(f"{key} must be 1 to {MOST_RUNGS} whole numbers, 1 or more")
@@ -355,6 +361,33 @@ def _thresholds(table: PlanTable) -> dict[str, float]:
             if name not in THRESHOLDS:
                 raise table.error(unknown_name(name, THRESHOLDS), name)
         return {name: table.number(name) or 0.0 for name in table.names()}
+
+
+def _search(table: PlanTable) -> dict[str, Any]:
+    with table:
+        return {
+            "width": _between(table, "width", 0.001, 1),
+            "max_trials": table.whole("max_trials", 2, MAX_TRIALS_LIMIT),
+            "max_error_rate": _between(table, "max_error_rate", 0, 1),
+            "slo": _slo(table.table("slo")) if "slo" in table else None,
+        }
+
+
+def _slo(table: PlanTable) -> dict[str, Any]:
+    with table:
+        return {
+            "operation": table.word("operation", SLO_OPERATIONS),
+            "statistic": table.word("statistic", SLO_STATISTICS),
+            "kind": table.word("kind", LatencyKind.values),
+            "limit_us": _between(table, "limit_us", 1, 1e9),
+        }
+
+
+def _between(table: PlanTable, name: str, least: float, most: float) -> float:
+    number = table.number(name)
+    if number is None or not least <= number <= most:
+        raise table.error(f"{name} must be a number from {least:g} to {most:g}", name)
+    return number
 
 
 def _study(table: PlanTable) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from runs.pages.drift import Drift, drift_of
 from runs.pages.listing import HEAVY
 from runs.pages.progress import Progress, timed_progress
 from runs.pages.queue import QueueRow, silent_parts
+from runs.pages.search import SearchRow, search_rows
 from runs.planning.expansion import ExcludedCell, expand
 from runs.planning.plan import next_look, stored_plan
 from runs.ycsb.errors import PropertyError
@@ -64,7 +65,12 @@ class GridCell:
         if len(self.runs) == 1:
             return mark_of(self.runs[0]).word
         replaced = {run.rerun_of_id for run in self.runs}
-        wanted = sum(run.status == Status.SUCCEEDED or run.pk not in replaced for run in self.runs)
+        wanted = sum(
+            run.status == Status.SUCCEEDED or (run.pk not in replaced and run.reason not in Reason.skipped())
+            for run in self.runs
+        )
+        if not wanted:
+            return "skipped"
         return f"{sum(run.status == Status.SUCCEEDED for run in self.runs)} of {wanted} repeats measured"
 
     @property
@@ -108,6 +114,9 @@ class MatrixPage:
     progress: Progress
     drift: Drift | None = None  # what its bracket says
     next_look: int | None = None  # up to which repeats can be added
+    searches: tuple[SearchRow, ...] = ()
+    skipped: int = 0  # runs beyond the ceiling that nobody has asked for since
+    saved_s: float = 0.0  # what these would have taken
 
     @property
     def workloads(self) -> list[str]:
@@ -127,6 +136,7 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
     measured = [run for run in timed if not run.is_bracket]  # A bracket is part of no point.
     again = {run.rerun_of_id for run in runs}
     excluded = excluded_cells(matrix)
+    skipped = [run for run in timed if run.reason == Reason.BEYOND_CEILING and run.pk not in again]
     rungs = tuple(sorted({rung_of(run) for run in measured} | {cell.rung for cell in excluded}))
     entries = list(MatrixEntry.objects.filter(matrix=matrix).values_list("database_id", "mode"))
     rows = tuple(_rows(entries, measured, excluded, rungs, by_hand=matrix.by_hand))
@@ -143,7 +153,9 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         missing=0
         if matrix.by_hand
         else sum(
-            run.status in (Status.FAILED, Status.CANCELLED) and run.reason != Reason.NOT_NEEDED and run.pk not in again
+            run.status in (Status.FAILED, Status.CANCELLED)
+            and run.reason not in Reason.skipped()
+            and run.pk not in again
             for run in timed
         ),
         now=tuple(run for run in runs if run.status in (Status.RUNNING, Status.DISPATCHED)),
@@ -152,6 +164,9 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> MatrixPage:
         next_look=next_look(matrix.looks, (run.repeat for run in measured))
         if measured and not matrix.by_hand
         else None,
+        searches=tuple(search_rows(matrix)),
+        skipped=len(skipped),
+        saved_s=sum(run.expected_s for run in skipped),
     )
 
 
@@ -196,6 +211,8 @@ def mark_of(run: Run) -> Mark:
         return Mark(run, run.verdict or "succeeded", run.verdict or "not judged")
     if run.source == Run.Source.BY_HAND and run.status == Status.QUEUED:
         return Mark(run, run.status, "waits")
+    if run.reason == Reason.BEYOND_CEILING:
+        return Mark(run, "none", "skipped")
     return Mark(run, run.display_status, run.display_status)
 
 

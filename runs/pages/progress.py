@@ -11,11 +11,12 @@ from django.db.models import Case, Count, F, Value, When
 from django.utils import timezone
 
 from runs.models import Matrix, Run
-from runs.models.run import CANCELLING, Status
+from runs.models.run import CANCELLING, Reason, Status
 from runs.pages.queue import QueueRow
 
 PARTS = ("succeeded", "failed", "cancelled", "running", CANCELLING, "queued")
-COUNTS = ("total", "succeeded", "failed", "cancelled", "active", "queued")
+COUNTS = ("total", "succeeded", "failed", "cancelled", "active", "queued", "skipped")
+SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class Progress:
     running: int = 0
     cancelling: int = 0
     queued: int = 0
+    skipped: int = 0  # beyond the ceiling; not counted otherwise
     excluded: int = 0  # cells that the plan leaves out; no runs
     elapsed_s: float | None = None  # of the wall clock
     ends_at: datetime | None = None  # predicted; None when nothing is left, or nothing is known
@@ -87,7 +89,8 @@ def progress_of(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
     """By matrix, without times, in one query. Only for those of a page: all together may have a million runs."""
     rows = list(matrices)
     cancelling = When(status__in=Status.unfinished(), cancel_requested_at__isnull=False, then=Value(CANCELLING))
-    state = Case(cancelling, When(status=Status.DISPATCHED, then=Value("running")), default=F("status"))
+    skipped = When(reason=Reason.BEYOND_CEILING, then=Value(SKIPPED))
+    state = Case(skipped, cancelling, When(status=Status.DISPATCHED, then=Value("running")), default=F("status"))
     runs = Run.objects.filter(matrix__in=[row.pk for row in rows]).order_by().annotate(state=state)
     counts: dict[UUID, dict[str, Any]] = {row.pk: {} for row in rows}
     for matrix_id, name, number in runs.values_list("matrix_id", "state").annotate(number=Count("pk")):
@@ -99,7 +102,7 @@ def progress_of(matrices: Iterable[Matrix]) -> dict[UUID, Progress]:
 
 def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueRow], excluded: int) -> Progress:
     """With elapsed time and predicted end, of all runs of the matrix and their rows of the queue."""
-    states = [run.display_status for run in runs]
+    states = [SKIPPED if run.reason == Reason.BEYOND_CEILING else run.display_status for run in runs]
     counts: dict[str, Any] = Counter("running" if state == Status.DISPATCHED else state for state in states)
     keys = {run.pk for run in runs}
     ends = [row.forecast.ends_at for row in queue if row.run.pk in keys]

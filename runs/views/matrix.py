@@ -97,7 +97,7 @@ def matrix_cancel(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     found = owned_or_404(Matrix.objects.all(), request, pk)
-    added = lifecycle.resume(found, user_of(request))
+    added = lifecycle.resume(found, user_of(request), skipped="skipped" in request.POST)
     if added:
         messages.success(request, f"{added} runs that were missing are in the queue again.")
     else:

@@ -1,0 +1,73 @@
+"""Two more rungs of a sweep, where they tell most of its ceiling."""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final
+
+from django.db import transaction
+
+from benchsite.teams.models import User
+from runs import lifecycle
+from runs.measures.search import State
+from runs.models import Matrix, Run, Sweep
+from runs.models.run import Phase, Status
+
+MAX_STEP: Final = 2.0
+MIN_STEP: Final = 1.1
+
+
+class ExtensionRefused(Exception):
+    """No rung is added. The message says why and what to do."""
+
+
+def more_rungs(values: Mapping[int, float], *, lowest: int = 1) -> tuple[int, ...]:
+    """The next two loads to measure, from the throughput at each load: above the last one while that is the highest,
+    below the first one while that is, else within the wider gap beside the highest. Empty: no whole number is left.
+    """
+    loads = sorted(values)
+    best = max(loads, key=lambda load: values[load])
+    if best == loads[-1]:
+        step = best / loads[-2] if len(loads) > 1 else MAX_STEP
+        step = min(max(step, MIN_STEP), MAX_STEP)
+        return (math.ceil(best * step), math.ceil(best * step**2))
+    if best == loads[0]:
+        below = {max(round(best / MAX_STEP), lowest), max(round(best / MAX_STEP**2), lowest)} - {best}
+        return tuple(sorted(below))
+    at = loads.index(best)
+    gaps = sorted([(loads[at - 1], best), (best, loads[at + 1])], key=lambda gap: gap[1] / gap[0], reverse=True)
+    rungs: list[int] = []
+    for low, high in gaps:
+        thirds = (round(low * (high / low) ** (part / 3)) for part in (1, 2))
+        rungs += [load for load in dict.fromkeys(thirds) if low < load < high]
+    return tuple(sorted(rungs[:2]))
+
+
+@transaction.atomic
+def extend(sweep: Sweep, user: User) -> list[Run]:
+    """Queue two more rungs of an ended sweep with the repeats of its plan. Raises ExtensionRefused."""
+    locked = Sweep.objects.select_for_update(of=("self",), no_key=True).select_related("matrix").get(pk=sweep.pk)
+    runs = locked.runs.filter(phase=Phase.MEASURE, is_bracket=False, source=Run.Source.SCHEDULED)
+    last = runs.filter(status=Status.SUCCEEDED, throughput_ops_s__gt=0).order_by("-finished_at").first()
+    if last is None or locked.matrix is None:
+        raise ExtensionRefused("No run of this sweep was scheduled here and succeeded: there is nothing to extend.")
+    decision = locked.decisions.last()
+    if runs.filter(status__in=Status.unfinished()).exists() or (decision and decision.state == State.SEARCHING):
+        raise ExtensionRefused("This sweep is not finished: extend it when its last run has ended.")
+    is_target = locked.ladder == Matrix.Ladder.TARGET
+    values: dict[int, list[float]] = defaultdict(list)
+    for run in runs.filter(throughput_ops_s__gt=0, excluded_reason=""):
+        if run.target_ops_s or not is_target:
+            values[run.target_ops_s or run.threads].append(run.throughput_ops_s or 0.0)
+    clients = len(last.spec["generators"]) * last.spec["load"]["processes"]
+    medians = {load: statistics.median(rates) for load, rates in values.items()}
+    rungs = more_rungs(medians, lowest=1 if is_target else clients) if medians else ()
+    if not rungs:
+        raise ExtensionRefused("The rungs beside the highest are neighbours: repeat them instead.")
+    text = f"Two more rungs, by {user.get_username()}."
+    return [
+        lifecycle.run_at(last, *((last.threads, rung) if is_target else (rung, None)), text, at_end=True)
+        for rung in rungs
+        for _ in range(1 if locked.matrix.search is not None else locked.matrix.repeats)
+    ]

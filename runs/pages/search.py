@@ -1,0 +1,66 @@
+"""The path of a search as pages and programs show it."""
+
+from dataclasses import dataclass
+
+from runs.models import Matrix, SearchDecision, Sweep
+from runs.steering import named_load, trials_of
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One decision, with what came out of the run that it ordered."""
+
+    decision: SearchDecision
+    load: str
+    low: str
+    high: str
+    outcome: str  # empty: the run has not ended, or there is none
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRow:
+    """One search of a matrix: its newest decision, and how many trials it has ordered."""
+
+    sweep: Sweep
+    last: SearchDecision
+    trials: int
+    low: str
+    high: str
+
+
+def search_path(sweep: Sweep) -> list[PathStep]:
+    """The decisions in their order; none for fixed rungs. Six queries."""
+    decisions = list(sweep.decisions.select_related("run"))
+    outcomes = {trial.run.pk: trial.text for trial in trials_of(sweep)} if decisions else {}
+    return [
+        PathStep(
+            decision,
+            "" if decision.run is None
+            else named_load(sweep, decision.run.target_ops_s) if decision.run.target_ops_s
+            else f"{decision.run.threads} threads",
+            named_load(sweep, decision.low),
+            named_load(sweep, decision.high),
+            outcomes.get(decision.run_id, "") if decision.run_id else "",
+        )
+        for decision in decisions
+    ]  # fmt: skip
+
+
+def search_rows(matrix: Matrix) -> list[SearchRow]:
+    """The searches of a matrix. One query; none for fixed rungs."""
+    if matrix.search is None:
+        return []
+    decisions = SearchDecision.objects.filter(sweep__matrix=matrix).select_related("sweep").order_by("sweep", "number")
+    by_sweep: dict[Sweep, list[SearchDecision]] = {}
+    for decision in decisions:
+        by_sweep.setdefault(decision.sweep, []).append(decision)
+    return [
+        SearchRow(
+            sweep,
+            steps[-1],
+            sum(step.run_id is not None for step in steps),
+            named_load(sweep, steps[-1].low),
+            named_load(sweep, steps[-1].high),
+        )
+        for sweep, steps in by_sweep.items()
+    ]

@@ -1,0 +1,100 @@
+"""A search in the builder, over REST, in plan files, and on pages."""
+
+import pytest
+from django.urls import reverse
+
+from benchsite.tests.asking import program_of
+from runs.forms.matrices import MatrixForm
+from runs.kits.cells import stations_of
+from runs.kits.plan import PlanRefused
+from runs.kits.plan_file import export_plan, plan_file_of, read_plan
+from runs.kits.plan_text import as_text
+from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS
+from runs.models import Matrix
+from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
+from runs.tests.pages import text_of
+from runs.tests.test_searches import SEARCH, SLO, drive, submitted, token_bucket
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+
+@pytest.fixture
+def plan(team):
+    database = make_database(team=team, name="Redis", cluster=make_cluster(team=team, machines=[make_machine()]))
+    workload = make_workload(team=team, name="A")
+    generator = make_load_generator(name="lab-1")
+    return {
+        "name": "Search", "purpose": "demo", "entries": [f"{database.pk}:always"], "workloads": [str(workload.pk)],
+        "load_generators": [str(generator.pk)], "processes_per_generator": "1", "ladder": "target", "rungs": "",
+        "threads": "16", "repeats": "3", "order": "as_listed", "seed": "1", "warmup_s": "2", "measure_s": "5",
+        "load_policy": "load", "load_threads": "8", "reset_rung": "keep", "priority": "0", "searches": "on",
+        "search_width": "4", "slo_operation": "READ", "slo_statistic": "p999", "slo_kind": "response",
+        "slo_limit_ms": "2.5", "max_error_percent": "0.5",
+    }  # fmt: skip
+
+
+def test_builder_submits_a_search_with_a_limit(client_in, team, plan):
+    preview = text_of(client_in.post(reverse("matrix-preview"), plan))
+    assert "Runs, at most" in preview and "Time, at most" in preview
+    assert client_in.post(reverse("matrix-add"), {**plan, "submit": "1"}).status_code == 302
+    matrix = Matrix.objects.get()
+    assert matrix.search == {
+        "width": 0.04, "max_trials": MAX_SLO_TRIALS, "max_error_rate": 0.005,
+        "slo": {"operation": "READ", "statistic": "p999", "kind": "response", "limit_us": 2500.0},
+    }  # fmt: skip
+    assert matrix.runs.filter(phase="measure").count() == 1 and not matrix.stops_early
+    form = MatrixForm(team=team, source=matrix)
+    assert form.initial["slo_limit_ms"] == 2.5 and form.initial["search_width"] == 4 and form.initial["searches"]
+    assert "search over target throughput" in text_of(client_in.get(reverse("matrix", args=[matrix.pk])))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"slo_limit_ms": ""}, "Give the limit of the latency in ms"),
+        ({"ladder": "threads"}, "Give the ladder at least one rung"),
+        ({"searches": ""}, "Give the ladder at least one rung"),
+        ({"threads": ""}, "needs the number of threads"),
+    ],
+)
+def test_builder_says_what_a_search_lacks(client_in, plan, changes, message):
+    response = client_in.post(reverse("matrix-add"), {**plan, **changes, "submit": "1"})
+    assert response.status_code == 422 and message in response.content.decode()
+    assert not Matrix.objects.exists()
+
+
+def test_plan_file_keeps_a_search_and_no_kit_is_made_of_it(team):
+    matrix = submitted(team, search={**SEARCH, "slo": SLO}).matrix
+    file = plan_file_of(matrix)
+    assert read_plan(export_plan(matrix)) == file and file.search == matrix.search and as_text(file).count("[search")
+    with pytest.raises(PlanRefused, match="cannot be run by hand"):
+        stations_of(file)
+
+
+def test_plan_file_refuses_a_limit_that_cannot_be(team):
+    text = export_plan(submitted(team, search={**SEARCH, "slo": SLO}).matrix)
+    for wrong, message in ((("width = 0.05", "width = 7.0"), "width must be"), (("p99", "p42"), "statistic")):
+        with pytest.raises(PlanRefused, match=message):
+            read_plan(text.replace(*wrong))
+
+
+def test_path_is_on_the_pages_and_in_rest(client_in, team):
+    sweep = submitted(team)
+    drive(sweep, token_bucket(10_000))
+    page = text_of(client_in.get(reverse("sweep", args=[sweep.pk])))
+    assert "with a run that did not select it" in page and "not sustained:" in page and "bracketed" in page
+    assert "bracketed" in text_of(client_in.get(reverse("matrix", args=[sweep.matrix_id])))
+    search = program_of(team).said(f"/sweeps/{sweep.pk}")["search"]
+    assert (search["state"], len(search["trials"]), search["trials"][0]["rule"]) == ("bracketed", 7, "probe")
+    assert search["low"] < search["throughput_ops_s"] < 1.03 * search["high"] and search["trials"][-1]["run"] is None
+
+
+def test_rest_takes_a_search(team, plan):
+    said = {
+        "entries": [{"database": "Redis", "mode": "always"}], "workloads": ["A"], "load_generators": ["lab-1"],
+        "ladder": "target", "rungs": [], "threads": 8, "search": {}, "purpose": "demo",
+    }  # fmt: skip
+    program = program_of(team)
+    answer = program.ask("POST", "/matrices", said)
+    assert answer.status_code == 201, answer.content
+    assert answer.json()["search"]["max_trials"] == MAX_TRIALS and answer.json()["search"]["slo"] is None
