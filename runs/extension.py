@@ -66,8 +66,10 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
     if not rungs:
         raise ExtensionRefused("The rungs beside the highest are neighbours: repeat them instead.")
     text = f"Two more rungs, by {user.get_username()}."
+    loads = [(last.threads, rung) if is_target else (rung, None) for rung in rungs]
+    repeats = 1 if locked.matrix.search is not None else locked.matrix.repeats
     return [
-        lifecycle.run_at(last, *((last.threads, rung) if is_target else (rung, None)), text, at_end=True)
-        for rung in rungs
-        for _ in range(1 if locked.matrix.search is not None else locked.matrix.repeats)
+        lifecycle.run_at(last, threads, target_ops_s, text, at_end=True)
+        for threads, target_ops_s in loads
+        for _ in range(repeats)
     ]

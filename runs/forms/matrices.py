@@ -407,7 +407,7 @@ def _search_initial(search: SearchSpec | None) -> dict[str, Any]:
     slo = search["slo"]
     limits: dict[str, Any] = {}
     if slo is not None:
-        limits = {f"slo_{name}": slo[name] for name in ("operation", "statistic", "kind")}  # type: ignore[literal-required]
+        limits = {f"slo_{name}": slo[name] for name in ("operation", "statistic", "kind")}
         limits["slo_limit_ms"] = slo["limit_us"] / 1000
     return {
         **limits,

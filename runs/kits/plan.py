@@ -70,7 +70,6 @@ class PlanFile:
     order: str
     seed: int
     bracket: bool
-    stops_early: bool
     processes_per_generator: int
     load_policy: str
     load_threads: int
@@ -86,6 +85,7 @@ class PlanFile:
     entries: tuple[tuple[str, str], ...]  # database and durability mode
     exclusions: tuple[Mapping[str, Any], ...] = ()
     overrides: tuple[Mapping[str, Any], ...] = ()
+    stops_early: bool = False
     search: Mapping[str, Any] | None = None  # `runs.spec.SearchSpec`; None: the rungs are fixed
     thresholds: Mapping[str, float] = field(default_factory=dict)  # those that the team had replaced
     study: Mapping[str, Any] = field(default_factory=dict)

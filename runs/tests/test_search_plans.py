@@ -3,13 +3,12 @@
 import pytest
 from django.urls import reverse
 
-from benchsite.tests.asking import program_of
 from runs.forms.matrices import MatrixForm
 from runs.kits.cells import stations_of
 from runs.kits.plan import PlanRefused
 from runs.kits.plan_file import export_plan, plan_file_of, read_plan
 from runs.kits.plan_text import as_text
-from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS
+from runs.measures.search import MAX_SLO_TRIALS
 from runs.models import Matrix
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
 from runs.tests.pages import text_of
@@ -84,17 +83,3 @@ def test_path_is_on_the_pages_and_in_rest(client_in, team):
     page = text_of(client_in.get(reverse("sweep", args=[sweep.pk])))
     assert "with a run that did not select it" in page and "not sustained:" in page and "bracketed" in page
     assert "bracketed" in text_of(client_in.get(reverse("matrix", args=[sweep.matrix_id])))
-    search = program_of(team).said(f"/sweeps/{sweep.pk}")["search"]
-    assert (search["state"], len(search["trials"]), search["trials"][0]["rule"]) == ("bracketed", 7, "probe")
-    assert search["low"] < search["throughput_ops_s"] < 1.03 * search["high"] and search["trials"][-1]["run"] is None
-
-
-def test_rest_takes_a_search(team, plan):
-    said = {
-        "entries": [{"database": "Redis", "mode": "always"}], "workloads": ["A"], "load_generators": ["lab-1"],
-        "ladder": "target", "rungs": [], "threads": 8, "search": {}, "purpose": "demo",
-    }  # fmt: skip
-    program = program_of(team)
-    answer = program.ask("POST", "/matrices", said)
-    assert answer.status_code == 201, answer.content
-    assert answer.json()["search"]["max_trials"] == MAX_TRIALS and answer.json()["search"]["slo"] is None

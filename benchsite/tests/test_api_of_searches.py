@@ -1,0 +1,34 @@
+"""Searches over REST: planned, followed to the answer, and extended."""
+
+import pytest
+
+from benchsite.tests.asking import problem, program_of
+from runs.measures.search import MAX_TRIALS
+from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_workload
+from runs.tests.test_searches import drive, submitted, token_bucket
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+
+def test_plan_takes_a_search(team):
+    make_database(team=team, name="Redis", cluster=make_cluster(team=team, machines=[make_machine()]))
+    make_workload(team=team, name="A")
+    make_load_generator(name="lab-1")
+    plan = {
+        "entries": [{"database": "Redis", "mode": "always"}], "workloads": ["A"], "load_generators": ["lab-1"],
+        "ladder": "target", "rungs": [], "threads": 8, "search": {}, "purpose": "demo",
+    }  # fmt: skip
+    answer = program_of(team).ask("POST", "/matrices", plan)
+    assert answer.status_code == 201, answer.content
+    assert answer.json()["search"]["max_trials"] == MAX_TRIALS and answer.json()["search"]["slo"] is None
+
+
+def test_sweep_has_the_path_and_the_answer(team):
+    sweep, program = submitted(team), program_of(team)
+    problem(program.ask("POST", f"/sweeps/{sweep.pk}/extend"), 409, "conflict")
+    drive(sweep, token_bucket(10_000))
+    search = program.said(f"/sweeps/{sweep.pk}")["search"]
+    assert (search["state"], len(search["trials"]), search["trials"][0]["rule"]) == ("bracketed", 7, "probe")
+    assert search["low"] < search["throughput_ops_s"] < 1.03 * search["high"] and search["trials"][-1]["run"] is None
+    extended = program.ask("POST", f"/sweeps/{sweep.pk}/extend").json()
+    assert sum(run["status"] == "queued" for point in extended["points"] for run in point["runs"]) == 2
