@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchsite.bench import driver, fleet_queue, overhead, pages, queueing, reading, reports, uploads
+from benchsite.bench import driver, fleet_queue, overhead, pages, queueing, reading, reports, searches, uploads
 from benchsite.bench.live import BenchmarkFailed, forget_earlier
 from benchsite.bench.report import Report
 from benchsite.private_site import restart_with_private_site
@@ -29,6 +29,7 @@ IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "points": reading.measure_points,
     "pages": pages.measure,
     "fleet": fleet_queue.measure,
+    "search": searches.measure,
 }
 NAMES = ("driver", *IN_PROCESSES, *ON_A_SITE)
 
