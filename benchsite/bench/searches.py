@@ -28,7 +28,7 @@ def measure() -> list[Report]:
     return [
         Report(
             name="search",
-            title=f"Searches over offered load, at most {MAX_TRIALS} trials, against a simulated server of known capacity",
+            title=f"Searches over offered load, at most {MAX_TRIALS} trials, against a simulated server",
             columns=("variation", "within 5 %", "mean error", "mean trials", "fixed ladder"),
             rows=rows,
             figure=least,
