@@ -13,7 +13,7 @@ from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
 from reports.queries.remembering import all_remembered, key_of, remember, sweep_digests
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
-from runs.models.run import Status
+from runs.models.run import Reason, Status
 from runs.spec import MachineSpec, RunSpec
 from runs.validity.facts import fact, number_of
 
@@ -124,6 +124,7 @@ def _made(found: Sequence[Sweep]) -> list[Curve]:
     specs = _one_spec_each(ids)
     runs = list(
         Run.objects.filter(sweep__in=ids, is_bracket=False)
+        .exclude(reason=Reason.BEYOND_CEILING)
         .annotate(mode_verified=MODE_VERIFIED)
         .values(*RUN_FIELDS, "mode_verified")
     )

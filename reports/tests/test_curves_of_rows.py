@@ -191,3 +191,10 @@ def test_more_sweeps_and_runs_ask_no_more_queries(django_assert_num_queries):
     with django_assert_num_queries(8):
         found = curves(Sweep.objects.filter(team=team))
     assert [len(curve.points) for curve in found] == [3, 3, 3]
+
+
+def test_skipped_runs_are_no_part_of_a_curve():
+    sweep = make_sweep()
+    make_run(sweep)
+    make_run(sweep, threads=8, status="cancelled", reason="beyond_ceiling")
+    assert curves([sweep])[0].progress.runs == 1
