@@ -19,8 +19,8 @@ from runs.kits.plan import (
     PlanWorkload,
 )
 from runs.models.plan import Database, Matrix, Provisioner, Purpose
-from runs.planning.plan import looks_problem
 from runs.models.result import LatencyKind
+from runs.planning.plan import looks_problem
 from runs.spec import MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS
 from runs.validity import THRESHOLDS
 from runs.ycsb.properties import check_workload
