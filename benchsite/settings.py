@@ -1,6 +1,7 @@
 """The one settings file. The environment is read through `benchsite.env`, which refuses nonsense."""
 
 import hashlib
+import os
 import secrets
 import sys
 from pathlib import Path
@@ -245,6 +246,8 @@ API_UPLOADS_PER_MINUTE = env_int("BENCHSITE_API_UPLOADS_PER_MINUTE", 60, least=0
 
 # --- Benchsite ---------------------------------------------------------------------------------------------------
 YCSB_DIR = env_path("BENCHSITE_YCSB", VAR_DIR / "ycsb")  # the bindings made by `make bindings`
+# Unpacked YCSB distributions on a load generator, apart as PATH is: each binding is offered as "FOLDER/NAME".
+YCSB_HOMES = [Path(home) for home in env_str("BENCHSITE_YCSB_HOMES", "").split(os.pathsep) if home]
 WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own folders, on a load generator
 TARGETS_DIR = env_path("BENCHSITE_TARGETS", PLACES.targets)  # data folders of servers under test
 # Networks in which external clusters may lie, as an operator allows them: 10.0.0.0/8,192.168.7.0/24

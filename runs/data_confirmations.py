@@ -21,8 +21,8 @@ class TargetRow:
     confirmation: DataConfirmation | None
 
 
-def is_confirmed(cluster: Cluster, target: str) -> bool:
-    return cluster.data_confirmations.filter(target=target).exists()
+def confirmation_of(cluster: Cluster, target: str) -> DataConfirmation | None:
+    return cluster.data_confirmations.filter(target=target).first()
 
 
 def target_rows(cluster: Cluster) -> list[TargetRow]:
@@ -35,12 +35,12 @@ def target_rows(cluster: Cluster) -> list[TargetRow]:
         for table in Workload.objects.filter(team=cluster.team_id).values_list("properties__table", flat=True)
     } | {str(default)}
     systems: dict[str, System] = {}
-    for slug, properties in cluster.databases.values_list("system", "binding_properties"):
+    for slug, flavour, properties in cluster.databases.values_list("system", "flavour", "binding_properties"):
         try:
-            system = load_catalog().system(slug)
+            system = load_catalog().system(slug, flavour)
         except UnknownSystem:
             continue
-        if system.runnable:
+        if system.has_client:
             systems |= {data_target(system, cluster.address, properties, table): system for table in tables}
     confirmations = {
         confirmation.target: confirmation

@@ -46,6 +46,17 @@ def generator_key(generator_ids: Iterable[UUID | str]) -> str:
     return hashlib.md5(",".join(sorted(map(str, generator_ids))).encode(), usedforsecurity=False).hexdigest()
 
 
+def how_to_align(binding: str) -> str:
+    """What to do where load generators lack a binding or hold different builds of it."""
+    if "/" in binding:
+        folder = binding.partition("/")[0]
+        return (
+            f"unpack the same YCSB distribution as a folder {folder} on each of them, name it in BENCHSITE_YCSB_HOMES "
+            "and restart them."
+        )
+    return "run `make bindings` on each of them and restart them."
+
+
 def unusable() -> QuerySet[LoadGenerator]:
     """Those that are silent, quarantined, were never seen, or are switched off: no run starts on them.
 

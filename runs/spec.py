@@ -54,7 +54,7 @@ class WindowSpec(TypedDict):
 
 class ClientSpec(TypedDict):
     flavour: str
-    binding: str
+    binding: str  # "redis", or "ycsb-0.17.0/redis" of a stock distribution
     digest: str  # over the binding's jars; one run uses one digest on all clients
     ycsb_version: str
 
@@ -151,4 +151,5 @@ class ClientOrder(TypedDict):
     deadline_s: int
     properties: dict[str, str]  # the whole property file
     samples_host: NotRequired[bool]  # this client samples the host that it runs on
+    site_files: NotRequired[dict[str, str]]  # configuration files for its class path, by name
     cpus: NotRequired[list[int]]  # that it may use; empty: all

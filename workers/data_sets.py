@@ -5,14 +5,15 @@ from typing import cast
 from django.db.models import QuerySet
 
 from runs.catalog import data_target, load_catalog
-from runs.data_confirmations import is_confirmed
-from runs.models import Deployment, Run
+from runs.data_confirmations import confirmation_of
+from runs.models import DataConfirmation, Deployment, Run
 from runs.models.plan import Provisioner
+from runs.models.run import Phase
 from runs.spec import RunSpec
 from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 from workers.provision.choosing import site_marks
-from workers.provision.ownership import DataTarget
+from workers.provision.ownership import DataTarget, StatedTarget
 from workers.provision.servers import Server
 
 
@@ -27,10 +28,11 @@ def deployments_of_target(deployment: Deployment) -> QuerySet[Deployment]:
 
 def _place(deployment: Deployment) -> str:
     database = deployment.database
-    return data_target(load_catalog().system(database.system), "", database.binding_properties, "")
+    system = load_catalog().system(database.system, database.flavour)
+    return data_target(system, "", database.binding_properties, "")
 
 
-def target_of(run: Run, server: Server) -> DataTarget:
+def target_of(run: Run, server: Server) -> DataTarget | StatedTarget:
     """Where the run's data set lies on this server. On servers that Benchsite starts itself everything is its own."""
     spec = cast(RunSpec, run.spec)
     assert run.cluster is not None  # Uploads have no server.
@@ -40,9 +42,12 @@ def target_of(run: Run, server: Server) -> DataTarget:
         for name in ("table", "fieldcount", "fieldnameprefix")
     )
     system, external = server.wanted.system, run.cluster.provisioner == Provisioner.EXTERNAL
-    administration = server.administration
     address = run.cluster.address if external else f"{server.host}:{server.port}"
     target = data_target(system, address, spec["database"]["binding_properties"], table)
+    confirmation = confirmation_of(run.cluster, target) if external else None
+    if not system.administered:
+        return _stated_target(run, f"{system.name} at {target}", confirmation)
+    administration = server.administration
     choices = f"the database's property {system.binding.endpoint.database}"
     if administration.has_tables:
         choices += " or the workload's table"
@@ -59,5 +64,23 @@ def target_of(run: Run, server: Server) -> DataTarget:
         fields=[f"{prefix}{number}" for number in range(int(count))],
         fingerprint=spec["dataset"]["fingerprint"],
         keys=loaded_keys(properties),
-        confirmed=not external or is_confirmed(run.cluster, target),
+        confirmed=not external or confirmation is not None,
+    )
+
+
+def _stated_target(run: Run, name: str, confirmation: DataConfirmation | None) -> StatedTarget:
+    """Records are counted by what the clients of a load inserted."""
+
+    def note_loaded(fingerprint: str) -> None:
+        if confirmation is not None:
+            DataConfirmation.objects.filter(pk=confirmation.pk).update(fingerprint=fingerprint)
+
+    inserted = [client.facts.get("inserted") or 0 for client in run.client_runs.all()]
+    return StatedTarget(
+        name=name,
+        page=f"the page of the cluster {run.cluster}",
+        fingerprint=run.spec["dataset"]["fingerprint"],
+        loaded=confirmation.fingerprint if confirmation is not None else None,
+        inserted=sum(inserted) if run.phase == Phase.LOAD else None,
+        note_loaded=note_loaded,
     )

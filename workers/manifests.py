@@ -1,20 +1,25 @@
-"""The bindings installed in a folder such as `var/ycsb`, and whether their jars are still the ones that were built.
+"""The bindings of a load generator: Benchsite's own in a folder such as `var/ycsb`, and those of YCSB distributions.
 
-Every binding has a folder of its own with `lib/*.jar` and `manifest.json`. Standard library only: the build script
-writes manifests before there is a virtual environment.
+Every own binding has a folder with `lib/*.jar` and `manifest.json`, which says whether its jars are still the ones that
+were built. A stock binding is named "FOLDER/NAME" by the folder of its distribution. Standard library only: the build
+script writes manifests before there is a virtual environment.
 """
 
 import hashlib
 import json
 import logging
 import os
+import re
 import shutil
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 MANIFEST = "manifest.json"
 LIB = "lib"
+# Lies in the core of every YCSB from 0.16 on; before, its packages had another name, and `benchsite.Start` needs it.
+CLIENT_CLASS = "site/ycsb/Client.class"
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +41,12 @@ class Manifest:
     jar_digests: Mapping[str, str]  # file name -> SHA-256
     digest: str
     source_digest: str  # of the sources it was built from; not part of `digest`
+    class_path: tuple[Path, ...] = ()  # of a stock binding, which is spread over several folders
 
     @property
     def jars(self) -> tuple[Path, ...]:
         """The class path, always in the same order."""
-        return tuple(self.folder / LIB / name for name in sorted(self.jar_digests))
+        return self.class_path or tuple(self.folder / LIB / name for name in sorted(self.jar_digests))
 
     def write(self) -> None:
         """Puts the manifest into its folder."""
@@ -110,6 +116,117 @@ def installed_bindings(ycsb_dir: Path) -> dict[str, Manifest]:
         else:
             sound[manifest.binding] = manifest
     return sound
+
+
+def stock_bindings(ycsb_dir: Path, homes: Sequence[Path]) -> dict[str, Manifest]:
+    """ "FOLDER/NAME" -> manifest of every binding of the YCSB distributions in `homes`; an unsound one is logged and
+    left out.
+
+    A distribution has `lib` with the core and `NAME-binding/lib`; `bin/bindings.properties`, where it is there, names
+    bindings and their classes. One folder may hold several (`cassandra-cql` lies in `cassandra-binding`).
+    """
+    sound: dict[str, Manifest] = {}
+    folders: set[str] = set()
+    for home in homes:
+        try:
+            if home.name in folders:
+                raise ManifestError(f"{home}: another YCSB distribution is called {home.name}: rename one folder.")
+            folders.add(home.name)
+            sound |= _distribution(ycsb_dir, home)
+        except (ManifestError, OSError) as error:
+            logger.warning("%s", error)
+    return sound
+
+
+def _distribution(ycsb_dir: Path, home: Path) -> dict[str, Manifest]:
+    core = sorted((home / LIB).glob("*.jar"))
+    version = _core_version(home, core)
+    classes = _binding_classes(home)
+    bindings = {}
+    for folder in sorted(home.glob("*-binding")):
+        stem = folder.name.removesuffix("-binding")
+        names = [name for name in classes if name.partition("-")[0] == stem] or [stem]
+        try:
+            class_path, digests = _class_path(ycsb_dir, home, core, folder)
+        except (ManifestError, OSError) as error:
+            logger.warning("%s", error)
+            continue
+        for name in names:
+            bindings[f"{home.name}/{name}"] = Manifest(
+                folder=folder,
+                binding=f"{home.name}/{name}",
+                java_class=classes.get(name, ""),
+                driver="",
+                ycsb_version=version,
+                release="",
+                jar_digests=digests,
+                digest=digest_of(digests),
+                source_digest="",
+                class_path=class_path,
+            )
+    return bindings
+
+
+def _class_path(
+    ycsb_dir: Path, home: Path, core: Sequence[Path], folder: Path
+) -> tuple[tuple[Path, ...], dict[str, str]]:
+    """The class path of one stock binding, and the SHA-256 of everything on it by its path below `home`.
+
+    Benchsite's base and HdrHistogram come first: their logs are those that are merged.
+    """
+    jars = sorted((folder / LIB).glob("*.jar"))
+    if not jars:
+        raise ManifestError(f"{folder / LIB} holds no jar: unpack the whole distribution, or remove {folder.name}.")
+    own = next(iter(installed_bindings(ycsb_dir).values()), None)
+    if own is None:
+        raise ManifestError(f"Stock bindings need Benchsite's base, and {ycsb_dir} has none: run `make bindings`.")
+    first = [jar for jar in own.jars if jar.name.startswith(("benchsite-base-", "HdrHistogram-"))]
+    conf = folder / "conf"
+    digests = {f"benchsite/{jar.name}": own.jar_digests[jar.name] for jar in first}
+    files = [*core, *jars, *(path for path in sorted(conf.rglob("*")) if path.is_file())]
+    for path in files:
+        digests[path.relative_to(home).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return (*first, *([conf] if conf.is_dir() else []), *core, *jars), digests
+
+
+def _core_version(home: Path, core: Sequence[Path]) -> str:
+    """The version of the core by its file's name ("core-0.17.0.jar"); "unknown" where it names none."""
+    for jar in core:
+        try:
+            with zipfile.ZipFile(jar) as archive:
+                if CLIENT_CLASS not in archive.namelist():
+                    continue
+        except zipfile.BadZipFile:
+            raise ManifestError(f"{jar} is damaged: unpack the distribution again.") from None
+        named = re.fullmatch(r"core-(\d[\w.-]*)\.jar", jar.name)
+        return named[1] if named else "unknown"
+    raise ManifestError(
+        f"{home} is no YCSB distribution that can be used: no jar in {home / LIB} holds {CLIENT_CLASS}. "
+        "Unpack YCSB 0.17.0 or newer, or a fork of it."
+    )
+
+
+def _binding_classes(home: Path) -> dict[str, str]:
+    """Binding -> class, as `bin/bindings.properties` lists them ("redis:site.ycsb.db.RedisClient")."""
+    try:
+        lines = (home / "bin" / "bindings.properties").read_text(encoding="latin-1").splitlines()
+    except FileNotFoundError:
+        return {}
+    return dict(re.findall(r"^([A-Za-z0-9][\w.-]*):([\w.$]+)\s*$", "\n".join(lines), re.MULTILINE))
+
+
+def find_binding(ycsb_dir: Path, homes: Sequence[Path], name: str) -> Manifest:
+    """The binding of this name as it is on the disk now. Raises ManifestError."""
+    folder, _, stock = name.partition("/")
+    if not stock:
+        return verify(ycsb_dir / name)
+    bindings = stock_bindings(ycsb_dir, [home for home in homes if home.name == folder])
+    if name not in bindings:
+        raise ManifestError(
+            f"This load generator has no binding {name}: name the folder {folder} of the YCSB distribution in "
+            "BENCHSITE_YCSB_HOMES and restart it."
+        )
+    return bindings[name]
 
 
 def java_executable() -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from runs.catalog import load_catalog
+from runs.catalog import load_catalog, site_files
 from runs.models import LoadGenerator
 from runs.models.run import Reason
 from runs.planning.plan import TAIL_S
@@ -58,7 +58,8 @@ def client_orders(
     threads = split(spec["load"]["threads"], len(places), what="threads")
     target = spec["load"]["target_ops_s"]
     targets = split(target, len(places), what="operations per second") if target else [None] * len(places)
-    binding = load_catalog().system(spec["system"]).binding
+    system = load_catalog().system(spec["system"], spec["client"]["flavour"])
+    site = site_files(system, binding_properties)
     measure_s, records = spec["window"]["min_measure_s"], spec["dataset"]["records"]
     assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
     duration = spec["window"]["warmup_s"] + measure_s + TAIL_S if spec["phase"] == "measure" else None
@@ -84,15 +85,16 @@ def client_orders(
                 number,
                 process,
                 {
-                    "binding": binding.name,
+                    "binding": spec["client"]["binding"],
                     "digest": spec["client"]["digest"],
-                    "java_class": binding.java_class,
+                    "java_class": system.binding.java_class,
                     "phase": spec["phase"],
                     "threads": threads[number],
                     "target_ops_s": targets[number],
                     "duration_s": duration,
                     "deadline_s": deadline,
                     "properties": dict(properties),
+                    "site_files": site,
                     "samples_host": machine_ids[generator_id] not in sampled,
                     "cpus": list(node_cpus) if machine_ids[generator_id] in nodes else [],
                 },

@@ -14,7 +14,14 @@ from runs.retry import retry
 from workers import pulse
 from workers.calibration import CalibrationFailed, measure_capacities
 from workers.facts import machine_facts
-from workers.manifests import ManifestError, installed_bindings, java_executable, verify
+from workers.manifests import (
+    Manifest,
+    ManifestError,
+    find_binding,
+    installed_bindings,
+    java_executable,
+    stock_bindings,
+)
 from workers.pool_probe import PoolProbe, PoolState
 from workers.site_client import SiteRefused, SiteUnreachable, site_client
 
@@ -49,13 +56,23 @@ def host_key() -> str:
     return platform.node()
 
 
+def available_bindings() -> dict[str, Manifest]:
+    """Benchsite's own bindings and those of the YCSB distributions on this host, by name."""
+    return installed_bindings(settings.YCSB_DIR) | stock_bindings(settings.YCSB_DIR, settings.YCSB_HOMES)
+
+
 def description(slots: int) -> dict[str, Any]:
     """What this load generator registers with: its bindings' digests and what can be observed of its host."""
-    bindings = {binding: manifest.digest for binding, manifest in installed_bindings(settings.YCSB_DIR).items()}
+    bindings = available_bindings()
     return {
         "slots": slots,
-        "bindings": bindings,
-        "facts": {"pid": os.getpid(), "host": platform.node(), "python": platform.python_version()},
+        "bindings": {name: manifest.digest for name, manifest in bindings.items()},
+        "facts": {
+            "pid": os.getpid(),
+            "host": platform.node(),
+            "python": platform.python_version(),
+            "ycsb_versions": {name: manifest.ycsb_version for name, manifest in bindings.items()},
+        },
         "host_key": host_key(),
         "host_name": os.environ.get(MACHINE_VARIABLE) or platform.node() or "this machine",
         "machine_facts": machine_facts(settings.VAR_DIR),
@@ -67,7 +84,7 @@ def start_problem(bindings: Iterable[str]) -> str:
     try:
         java_executable()
         for binding in bindings:
-            verify(settings.YCSB_DIR / binding)
+            find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, binding)
         settings.WORK_DIR.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=settings.WORK_DIR) as file:
             file.write(bytes(MIN_FREE_BYTES))
@@ -84,7 +101,7 @@ def beat_forever(name: str, slots: int) -> None:
 def _beat(name: str, slots: int) -> None:
     stop = threading.Event()
     probe = PoolProbe(name, slots)
-    bindings, quarantined = [*installed_bindings(settings.YCSB_DIR)], False
+    bindings, quarantined = [*available_bindings()], False
     calibration: threading.Thread | None = None
     while not stop.wait(BEAT_S):
         try:

@@ -28,7 +28,7 @@ from workers.guards import disk_problem
 from workers.provision.administration import Administration, AdministrationError
 from workers.provision.choosing import container_site, provisioner_for
 from workers.provision.disk import probe_disk
-from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget
+from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, StatedTarget
 from workers.provision.readback import ReadBack, read_back
 from workers.provision.servers import Provisioner as ServerProvisioner
 from workers.provision.servers import ProvisionError, Server, Wanted
@@ -113,7 +113,7 @@ class Standing:
                 target.prepare_writes(inserts=inserts(spec["workload"]["properties"]))
         return ""
 
-    def _require_data_set(self, spec: RunSpec, target: DataTarget) -> None:
+    def _require_data_set(self, spec: RunSpec, target: DataTarget | StatedTarget) -> None:
         if self.deployment.fingerprint != spec["dataset"]["fingerprint"]:
             raise RunFailed(
                 Reason.DATASET_MISSING,
@@ -129,12 +129,12 @@ class Standing:
         if self.fresh:
             self._check_rows_survived(target)
 
-    def _check_rows_survived(self, target: DataTarget) -> None:
+    def _check_rows_survived(self, target: DataTarget | StatedTarget) -> None:
         """A server that was started again may have lost what it had not written down."""
         with _told(Reason.DATASET_MISSING):
             rows = target.count()
         expected = self.deployment.rows_loaded or 0
-        if rows < expected:
+        if rows is not None and rows < expected:
             Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
             raise RunFailed(
                 Reason.DATASET_MISSING,
@@ -148,8 +148,10 @@ class Standing:
         self.deployment.disk = probe_disk(Path(self.server.folder)).as_dict()
         Deployment.objects.filter(pk=self.deployment.pk).update(disk=self.deployment.disk)
 
-    def read_mode(self) -> ReadBack:
-        """The mode as the running server says it is."""
+    def read_mode(self) -> ReadBack | None:
+        """The mode as the running server says it is; None of a system that Benchsite cannot ask."""
+        if not self.system.administered:
+            return None
         with _told(Reason.SERVER_LOST):
             found = read_back(self.system, self.mode, self.administration)
         Deployment.objects.filter(pk=self.deployment.pk).update(verified=found.as_dict())
@@ -184,7 +186,7 @@ class Standing:
         if run.phase != Phase.LOAD:
             return self.deployment.rows_loaded
         with _told(Reason.LOAD_FAILED):
-            rows = target_of(run, self.server).count()
+            rows = target_of(run, self.server).count() or 0
         expected = run.spec["dataset"]["records"]
         if rows != expected:
             raise RunFailed(Reason.WRONG_ROW_COUNT, f"{rows:,} of {expected:,} records are there after the load.")
@@ -367,9 +369,10 @@ def _stop(deployment: Deployment) -> None:
 
 def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
     """What should stand, by the run's spec; without a run (only to be removed) by the database as it is now."""
-    system = load_catalog().system(run.system if run else deployment.database.system)
-    spec = run.spec["database"] if run else None
     database = deployment.database
+    flavour = run.spec["client"]["flavour"] if run else database.flavour
+    system = load_catalog().system(run.system if run else database.system, flavour)
+    spec = run.spec["database"] if run else None
     properties = dict(spec["binding_properties"] if spec else database.binding_properties)
     for name in secret_properties(system):
         if name in database.binding_properties:
@@ -382,6 +385,7 @@ def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
         binding_properties=properties,
         version=spec["version"] if spec else database.version,
         address=deployment.cluster.address,
+        addresses=tuple(node.address for node in deployment.cluster.nodes.all() if node.address),
         cpus=_server_cpus(run) if run else (),
     )
 

@@ -54,7 +54,7 @@ def spec_of(matrix: PlannedMatrix, sweep: PlannedSweep) -> RunSpec:
         },
         "client": {
             "flavour": database.flavour,
-            "binding": system.binding.name,
+            "binding": database.client or system.binding.name,
             "digest": "generated",
             "ycsb_version": "0.17.0",
         },

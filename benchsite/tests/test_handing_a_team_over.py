@@ -8,7 +8,7 @@ from benchsite.handing_over import WAYS, HandOverRefused, hand_over, stays
 from benchsite.teams import tokens
 from benchsite.teams.models import AuditEntry, Membership, Role, Team
 from reports.models import History
-from runs.data_confirmations import confirm, is_confirmed
+from runs.data_confirmations import confirm, confirmation_of
 from runs.models import Run
 from runs.tests.factories import make_cluster, make_database, make_run, make_sweep, make_team, make_user, make_workload
 from runs.tests.world import make_world
@@ -81,7 +81,7 @@ def test_confirmations_move_with_their_cluster(team, new, both):
     cluster = make_cluster(team=team, provisioner="external")
     confirm(cluster, "db.example:6379, database 0", both)
     hand_over(team, new, both)
-    assert is_confirmed(new.clusters.get(), "db.example:6379, database 0")
+    assert confirmation_of(new.clusters.get(), "db.example:6379, database 0")
 
 
 def test_histories_of_one_test_add_up(team, new, both):

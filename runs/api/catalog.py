@@ -30,6 +30,8 @@ class SystemAnswer(Schema):
     name: str
     aliases: list[str]
     runnable: bool = Field(description="Whether Benchsite starts one by itself and has a client for it.")
+    clients: list[str] = Field(description="Which clients can drive it: benchsite (its own), ycsb (stock bindings).")
+    administered: bool = Field(description="Whether the durability mode is read from the servers of a run.")
     modes: list[ModeAnswer]
 
 
@@ -101,7 +103,9 @@ def _system(system: System) -> SystemAnswer:
         system=system.slug,
         name=system.name,
         aliases=list(system.aliases),
-        runnable=system.runnable,
+        runnable=system.own_client and system.can_be_started,
+        clients=[*(["benchsite"] if system.own_client else []), *(["ycsb"] if system.has_client else [])],
+        administered=system.administered,
         modes=[_mode(mode) for mode in system.modes.values()],
     )
 

@@ -9,6 +9,7 @@ from runs.catalog.reading import CatalogError
 from runs.catalog.recognition import recognise
 from runs.catalog.records import (
     OTHER_SYSTEM,
+    STOCK_FLAVOUR,
     UNKNOWN_MODE,
     UPLOAD_NAMES,
     BadTag,
@@ -33,11 +34,13 @@ from runs.catalog.rendering import (
     render_server,
     secret_properties,
     server_settings,
+    site_files,
 )
 from runs.declared import Property, PropertyError, check_properties
 
 __all__ = [
     "OTHER_SYSTEM",
+    "STOCK_FLAVOUR",
     "UNKNOWN_MODE",
     "UPLOAD_NAMES",
     "BadTag",
@@ -71,4 +74,5 @@ __all__ = [
     "same_class",
     "secret_properties",
     "server_settings",
+    "site_files",
 ]

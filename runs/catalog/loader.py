@@ -25,9 +25,11 @@ from runs.catalog.records import (
     Endpoint,
     ImageRecipe,
     Mode,
+    NodeList,
     ProcessRecipe,
     Readback,
     Recognition,
+    StockClient,
     StopSignal,
     System,
 )
@@ -38,6 +40,7 @@ FOLDER = Path(__file__).parent
 SHARED = "shared.toml"  # what is no system: the properties that all bindings have
 # What the templates of a recipe may speak of.
 PROGRAMS = frozenset({"program", "bin"})
+ADDRESS_PROPERTIES = ("host", "port", "user", "password", "database", "url")
 PLACEHOLDERS = PROGRAMS | {"folder", "config", "data", "host", "port", "user", "password", "password_file"}
 # Names of images have small letters, as those of their registries do.
 _REPOSITORY = re.compile(r"[a-z0-9]+([._/-][a-z0-9]+)*")
@@ -69,24 +72,27 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
     """The system that one file describes; `shared` are the properties all bindings have. Raises CatalogError."""
     with Table(_toml(text, file), file) as table:
         settings = _properties(table, "settings")
-        runnable = table.flag("runnable", False)
-        # The client of a system that is not runnable is YCSB's own, which knows nothing of Benchsite's properties.
-        binding = _binding(table.table("binding"), shared if runnable else {})
+        own_client = table.flag("own_client", False)
+        # YCSB's own client knows nothing of Benchsite's properties.
+        binding = _binding(table.table("binding"), shared if own_client else {})
+        modes = _modes(table.table("modes"), settings, binding)
         process = _process(table.table("process"), settings) if "process" in table else None
         return System(
             slug=_not(OTHER_SYSTEM, table.slug("slug"), table),
             name=table.text("name"),
             aliases=table.texts("aliases"),
-            runnable=runnable,
+            own_client=own_client,
+            administered=table.flag("administered", False),
             verified=table.text("verified", ""),
             notes=table.text("notes", ""),
             pitfalls=table.texts("pitfalls"),
             recognition=_recognition(table.table("ycsb")) if "ycsb" in table else Recognition(),
             binding=binding,
             settings=settings,
-            modes=_modes(table.table("modes"), settings, binding),
+            modes=modes,
             process=process,
             image=_image(table.table("image"), process, settings) if "image" in table else None,
+            stock=_stock(table.table("stock"), modes) if "stock" in table else None,
         )
 
 
@@ -131,7 +137,22 @@ def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
             when_scanning=_checked(table, "when_scanning", properties),
             target=target,
             stored=table.text("stored", ""),
+            fixed=_checked(table, "fixed", properties),
+            index=table.text("index", ""),
+            also=table.texts("also"),
         )
+
+
+def _stock(table: Table, modes: Mapping[str, Mode]) -> StockClient:
+    with table:
+        binding = _binding(table.table("binding"), {})
+        requests, no_modes = table.table("modes"), table.mapping("no_modes")
+        for slug in (*requests.names(), *no_modes):
+            if slug not in modes:
+                raise table.error(f"{slug} is no durability mode of this system")
+        with requests:
+            stock = {slug: _checked(requests, slug, binding.properties) for slug in requests.names()}
+        return StockClient(binding=binding, modes=stock, no_modes=no_modes)
 
 
 def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
@@ -142,10 +163,21 @@ def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
             user=table.text("user", ""),
             password=table.text("password", ""),
             database=table.text("database", ""),
+            url=table.text("url", ""),
+            options=table.texts("options"),
+            nodes=_one_of(table, "nodes", NodeList) if "nodes" in table else "first",
+            default_port=table.count("default_port", 0),
+            template=table.text("template", ""),
+            site_file=table.text("site_file", ""),
         )
-        for key in table.names():
-            if table.text(key) not in properties:
-                raise table.error(f"{key} names {table.text(key)!r}, which is no property of the binding")
+        _check_placeholders(table, endpoint.template, frozenset({"nodes", "database", "credentials", "options"}))
+        named = {key: [table.text(key)] for key in ADDRESS_PROPERTIES if key in table}
+        for key, names in {**named, "options": endpoint.options}.items():
+            for name in names:
+                if name not in properties:
+                    raise table.error(f"{key} names {name!r}, which is no property of the binding")
+        if not endpoint.default_port and endpoint.port:
+            return dataclasses.replace(endpoint, default_port=int(properties[endpoint.port].default or 0))
         return endpoint
 
 

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal
 
 from runs.catalog.durability import Durability
@@ -14,7 +15,12 @@ OTHER_SYSTEM = "other"
 UNKNOWN_MODE = "unknown"
 UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
 
+# The flavour of client that comes from a YCSB distribution (`Database.flavour`).
+STOCK_FLAVOUR = "ycsb"
+OWN_FLAVOUR = "benchsite"
+
 ConfigFormat = Literal["redis", "postgresql"]
+NodeList = Literal["first", "hosts", "addresses"]
 StopSignal = Literal["TERM", "INT", "QUIT"]
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
@@ -58,28 +64,57 @@ class Mode:
     readback: tuple[Readback, ...]
     replicas_needed: int  # other copies that must be running for the mode to work at all
     notes: str
+    no_client: str = ""  # why this client cannot request the mode; empty where it can
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Which client properties carry the server's address; empty where the system has no such thing."""
+    """Which client properties carry the servers' addresses; empty where the system has no such thing.
+
+    `nodes` says what `host` (or {nodes} of a URL) holds: the first node, the hosts of all nodes, or host:port of all,
+    apart by commas. A client that takes one URL has it in the property `url`, made of `template`: {nodes} {database}
+    {credentials} and {options}, the last from the properties in `options`, which the client itself does not know.
+    """
 
     host: str = ""
     port: str = ""
     user: str = ""
     password: str = ""
     database: str = ""
+    nodes: NodeList = "first"
+    default_port: int = 0
+    url: str = ""
+    template: str = ""
+    options: tuple[str, ...] = ()
+    site_file: str = ""  # a Hadoop configuration file, which holds host and port instead of the property file
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """The properties that the cluster's nodes decide."""
+        return frozenset({self.host, self.port, self.url} - {""})
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The properties that are only a part of the URL."""
+        placed = {"database": self.database, "credentials": self.user}
+        names = {name for word, name in placed.items() if f"{{{word}}}" in self.template}
+        if "{credentials}" in self.template:
+            names.add(self.password)
+        return frozenset({*names, *self.options} - {""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """The YCSB client of a system: Benchsite's own where it is runnable, else the usual one of YCSB itself."""
+    """The YCSB client of a system: Benchsite's own, or the usual one of YCSB itself."""
 
     name: str
     java_class: str
     properties: dict[str, Property]
     endpoint: Endpoint
     when_scanning: dict[str, str]  # client properties that a workload with scans needs
+    also: tuple[str, ...] = ()  # other stock bindings with the same properties
+    fixed: dict[str, str] = field(default_factory=dict)  # client properties that nobody may choose
+    index: str = ""  # the entry beside the records in which the client keeps their keys, with {table}
     target: str = ""  # where a data set lies on a server, with {database} and {table}
     stored: str = field(default="", repr=False)  # what a data set consists of there, for whoever confirms it
 
@@ -140,13 +175,23 @@ class Recognition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StockClient:
+    """YCSB's own client of a system that also has one of Benchsite's."""
+
+    binding: Binding
+    modes: dict[str, dict[str, str]]  # client properties by mode
+    no_modes: dict[str, str]  # modes that it cannot request, and why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """A database product. One that is not runnable is known for its uploaded results."""
+    """A database product, as one flavour of client reaches it: Benchsite's own where there is one."""
 
     slug: str
     name: str
     aliases: tuple[str, ...]
-    runnable: bool  # whether Benchsite can start one by itself and has a client for it
+    own_client: bool  # whether `binding` is Benchsite's
+    administered: bool  # whether Benchsite reads its mode and looks into its data
     verified: str  # on which real servers the modes were seen to work
     notes: str = field(repr=False)
     pitfalls: tuple[str, ...] = field(repr=False)  # what has misled measurements before, a sentence or two each
@@ -156,6 +201,65 @@ class System:
     modes: dict[str, Mode] = field(repr=False)
     process: ProcessRecipe | None = field(repr=False)
     image: ImageRecipe | None = field(repr=False)
+    stock: "StockClient | None" = field(repr=False, default=None)  # of a system with a client of Benchsite's own
+
+    @property
+    def can_be_started(self) -> bool:
+        return self.process is not None
+
+    @property
+    def has_client(self) -> bool:
+        """Whether any client reaches a server of it. A library inside the client has none."""
+        return bool(self.binding.endpoint.addresses)
+
+    @property
+    def stock_bindings(self) -> list[str]:
+        """Names of the stock bindings that reach it, and of the folders in which distributions keep them."""
+        binding = self.stock.binding if self.stock else self.binding
+        names = {binding.name, *binding.also}
+        return sorted(names | {name.partition("-")[0] for name in names})
+
+    def client_problem(self, flavour: str, client: str, *, external: bool) -> str:
+        """Why no client of the flavour can drive a database of this system; empty where one can.
+
+        `client` names the stock binding ("ycsb-0.17.0/redis"); `external`: its servers are somebody else's.
+        """
+        if not self.has_client:
+            return f"{self.name} is a library inside the client and has no server. Its results can be uploaded."
+        if flavour not in (STOCK_FLAVOUR, OWN_FLAVOUR):
+            return "This release does not drive go-ycsb: choose Benchsite's own or a stock binding as its client."
+        names = ", ".join(self.stock_bindings)
+        if flavour == OWN_FLAVOUR:
+            return (
+                ""
+                if self.own_client
+                else (
+                    f"Benchsite has no binding of its own for {self.name}. Choose a stock binding ({names}) as the "
+                    "database's client; an operator adds YCSB distributions to load generators by BENCHSITE_YCSB_HOMES."
+                )
+            )
+        if client.rpartition("/")[2] not in self.stock_bindings:
+            return f"{client or 'No binding'} cannot drive {self.name}: choose a stock binding called {names}."
+        return "" if external else "Stock bindings drive external clusters only: choose Benchsite's own binding."
+
+    def with_client(self, flavour: str) -> "System":
+        """This system as a client of the flavour reaches it; with no client of the flavour it stays as it is."""
+        if flavour != STOCK_FLAVOUR or self.stock is None:
+            return self
+        return replace(
+            self,
+            own_client=False,
+            binding=self.stock.binding,
+            stock=None,
+            modes={
+                slug: replace(
+                    mode,
+                    client_properties=self.stock.modes.get(slug, {}),
+                    no_client=self.stock.no_modes.get(slug, ""),
+                )
+                for slug, mode in self.modes.items()
+            },
+        )
 
     def mode(self, slug: str) -> Mode:
         """The mode, or UnknownMode naming the nearest."""
@@ -179,7 +283,9 @@ class System:
 
     def check_binding_properties(self, given: Mapping[str, object]) -> dict[str, str]:
         """The client properties of a database in canonical form, or PropertyError."""
-        return _check(self.binding.properties, given, self.governed_properties)
+        return _check(
+            self.binding.properties, given, self.governed_properties, self.binding.endpoint.url, self.binding.fixed
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,25 +295,34 @@ class Catalog:
     systems: dict[str, System] = field(default_factory=dict)
     digest: str = ""
 
-    def system(self, slug: str) -> System:
-        """The system of that slug or alias, or UnknownSystem naming the nearest."""
+    def system(self, slug: str, flavour: str = "") -> System:
+        """The system of that slug or alias, as a client of the flavour reaches it, or UnknownSystem."""
         if slug in self.systems:
-            return self.systems[slug]
+            return self.systems[slug].with_client(flavour)
         for system in self.systems.values():
             if slug.lower() in system.aliases:
-                return system
+                return system.with_client(flavour)
         raise UnknownSystem(slug, self.systems)
 
 
-def _check(declared: Mapping[str, Property], given: Mapping[str, object], governed: frozenset[str]) -> dict[str, str]:
+def _check(
+    declared: Mapping[str, Property],
+    given: Mapping[str, object],
+    governed: frozenset[str],
+    url: str = "",
+    fixed: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
     problems: dict[str, str] = {
         name: f"{name} is decided by the durability mode: choose a mode instead of setting it here."
         for name in given
         if name in governed
     }
+    if url and url in given:
+        problems[url] = f"{url} is made of the addresses of the cluster's nodes and of the other client properties."
+    problems |= {name: f"{name} is always {fixed[name]} here: leave it out." for name in fixed.keys() & given.keys()}
     checked: dict[str, str] = {}
     try:
-        checked = check_properties(declared, {name: value for name, value in given.items() if name not in governed})
+        checked = check_properties(declared, {name: value for name, value in given.items() if name not in problems})
     except PropertyError as error:
         problems.update(error.problems)
     if problems:

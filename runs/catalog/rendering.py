@@ -1,15 +1,19 @@
 """From a system, a mode and a database's own settings to configuration files, command lines and client properties."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote, urlencode
+from xml.sax.saxutils import escape
 
-from runs.catalog.records import ConfigFormat, Mode, ProcessRecipe, System
+from runs.catalog.records import Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
 from runs.declared import PropertyError, check_properties
 
 _SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _TEMPLATE = re.compile(r"\{([a-z_]+)\}")
+# The properties of a URL's options begin so where the option's own name would say too little.
+URL_OPTION = "url."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,21 +98,72 @@ def client_properties(
     port: int,
     password: str = "",
     workload: Mapping[str, str] | None = None,
+    nodes: Sequence[tuple[str, int]] = (),
 ) -> dict[str, str]:
     """The binding's properties for clients of a server at host:port. The mode's come last: nothing overrides them.
 
-    `workload` (YCSB properties) adds what its operations need of the binding. Raises PropertyError.
+    `workload` (YCSB properties) adds what its operations need of the binding. `nodes` are all nodes of the cluster, for
+    clients that take several. Raises PropertyError.
     """
-    binding = system.binding
+    binding, endpoint = system.binding, system.binding.endpoint
     properties = system.check_binding_properties(binding_properties)
-    address: dict[str, object] = {binding.endpoint.host: host, binding.endpoint.port: port}
-    if password and binding.endpoint.password:
-        address[binding.endpoint.password] = password
-    address.pop("", None)  # An embedded system has no address.
+    hosts = _hosts(endpoint, nodes or [(host, port)])
+    address: dict[str, object] = {endpoint.host: hosts, endpoint.port: port}
+    if password and endpoint.password:
+        address[endpoint.password] = password
+    address.pop("", None)  # An embedded system has no address, and a URL none beside it.
     properties.update(check_properties(binding.properties, address))
     if workload is not None and scans(workload):
         properties.update(binding.when_scanning)
-    return {**properties, **mode.client_properties}
+    properties.update(binding.fixed)
+    properties.update(mode.client_properties)
+    if endpoint.url:
+        properties[endpoint.url] = _url(binding, hosts, properties)
+    return {name: value for name, value in properties.items() if name not in endpoint.parts}
+
+
+def _hosts(endpoint: Endpoint, nodes: Sequence[tuple[str, int]]) -> str:
+    """The nodes as the client takes them. Raises PropertyError."""
+    if endpoint.nodes == "hosts" and len({port for _, port in nodes}) > 1:
+        ports = ", ".join(str(port) for _, port in nodes)
+        raise PropertyError(
+            {endpoint.host: f"The client takes one port for all nodes, and theirs are {ports}: let them use one."}
+        )
+    used = nodes if endpoint.nodes != "first" else nodes[:1]
+    with_ports = endpoint.nodes == "addresses" or endpoint.url
+    return ",".join(f"{f'[{host}]' if ':' in host else host}:{port}" if with_ports else host for host, port in used)
+
+
+def _url(binding: Binding, hosts: str, properties: Mapping[str, str]) -> str:
+    """The URL that carries the address: user and password quoted, options as a query."""
+    endpoint = binding.endpoint
+
+    def value(name: str) -> str:
+        return properties.get(name) or (binding.properties[name].default if name else "") or ""
+
+    user, password = quote(value(endpoint.user), safe=""), quote(value(endpoint.password), safe="")
+    options = {name.removeprefix(URL_OPTION): properties[name] for name in endpoint.options if name in properties}
+    return _fill(
+        endpoint.template,
+        {
+            "nodes": hosts,
+            "database": value(endpoint.database),
+            "credentials": f"{user}:{password}@" if user else "",
+            "options": f"?{urlencode(options, quote_via=quote)}" if options else "",
+        },
+    )
+
+
+def site_files(system: System, properties: Mapping[str, str]) -> dict[str, str]:
+    """Hadoop configuration files that the client finds on its class path: name -> XML of the address properties."""
+    endpoint = system.binding.endpoint
+    if not endpoint.site_file:
+        return {}
+    lines = "".join(
+        f"<property><name>{escape(name)}</name><value>{escape(properties[name])}</value></property>"
+        for name in sorted(endpoint.addresses)
+    )
+    return {endpoint.site_file: f"<configuration>{lines}</configuration>\n"}
 
 
 def data_target(system: System, address: str, binding_properties: Mapping[str, object], table: str) -> str:

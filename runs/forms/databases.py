@@ -10,6 +10,7 @@ from benchsite.teams.models import Team
 from runs.catalog import BadTag, System, UnknownSystem, load_catalog
 from runs.declared import PropertyError
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
+from runs.forms.matrices import generators_for
 from runs.models import Cluster, Database
 from runs.models.plan import Provisioner
 
@@ -39,6 +40,11 @@ class DatabaseForm(NamedForm):
         "An external PostgreSQL must have the database that postgresql.database names (ycsb unless you set it): "
         "CREATE DATABASE ycsb OWNER ycsb;",
     )
+    client = forms.ChoiceField(
+        required=False,
+        choices=[],
+        help_text="The YCSB client. Stock bindings are those of the YCSB distributions on your load generators.",
+    )
     notes = notes_field()
 
     def __init__(self, *args: Any, team: Team, instance: Database | None = None, **kwargs: Any) -> None:
@@ -50,8 +56,14 @@ class DatabaseForm(NamedForm):
         super().__init__(*args, team=team, instance=instance, initial=initial, **kwargs)
         by_name = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
         self.fields["system"].choices = [  # type: ignore[attr-defined]
-            (group, [(system.slug, system.name) for system in by_name if system.runnable is runnable])
-            for group, runnable in (("Can be run", True), ("Known for uploads, cannot be run yet", False))
+            (group, [(system.slug, system.name) for system in by_name if system.own_client is own])
+            for group, own in (("Benchsite's own client", True), ("A stock YCSB client, on external clusters", False))
+        ]
+        registered = {name for bindings in generators_for(team).values_list("bindings", flat=True) for name in bindings}
+        stock = {name for name in registered if "/" in name} | ({instance.client} if instance else set()) - {""}
+        self.fields["client"].choices = [  # type: ignore[attr-defined]
+            ("", "Benchsite's own binding"),
+            *((name, name) for name in sorted(stock)),
         ]
         self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
 
@@ -65,7 +77,7 @@ class DatabaseForm(NamedForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         try:
-            system = load_catalog().system(cleaned.get("system", ""))
+            system = load_catalog().system(cleaned.get("system", ""), _flavour(cleaned.get("client", "")))
         except UnknownSystem:
             return cleaned  # The field itself has said so.
         for field, check in (
@@ -78,7 +90,7 @@ class DatabaseForm(NamedForm):
                 except PropertyError as error:
                     self.refuse(field, error)
         self._check_copies(cleaned.get("cluster"), cleaned.get("replication_factor"))
-        self._check_runnable(system, cleaned.get("cluster"))
+        self._check_client(system, cleaned.get("cluster"), cleaned.get("client", ""))
         self._check_tag(system, cleaned.get("cluster"), cleaned.get("version", ""))
         return cleaned
 
@@ -90,15 +102,17 @@ class DatabaseForm(NamedForm):
         except BadTag as error:
             self.add_error("version", ValidationError(f"{error}"))
 
-    def _check_runnable(self, system: System, cluster: Cluster | None) -> None:
-        if not system.runnable and cluster is not None and cluster.provisioner != Provisioner.EXTERNAL:
+    def _check_client(self, system: System, cluster: Cluster | None, client: str) -> None:
+        external = cluster is not None and cluster.provisioner == Provisioner.EXTERNAL
+        if cluster is not None and not external and not system.can_be_started:
             self.add_error(
                 "system",
                 ValidationError(
-                    f"Benchsite cannot start {system.name} yet: choose an external cluster to describe it, "
-                    "or another system."
+                    f"Benchsite cannot start {system.name} yet: choose an external cluster, or another system."
                 ),
             )
+        elif client and (problem := system.client_problem(_flavour(client), client, external=external)):
+            self.add_error("client", ValidationError(problem))
 
     def _check_copies(self, cluster: Cluster | None, copies: int | None) -> None:
         if cluster is None or copies is None:
@@ -114,5 +128,10 @@ class DatabaseForm(NamedForm):
         database = self.instance if isinstance(self.instance, Database) else Database(team=self.team)
         for name in self.base_fields:
             setattr(database, name, self.cleaned_data[name])
+        database.flavour = _flavour(database.client)
         database.save()
         return database
+
+
+def _flavour(client: str) -> str:
+    return Database.Flavour.YCSB if client else Database.Flavour.BENCHSITE

@@ -11,7 +11,6 @@ from runs.catalog import Mode, System, UnknownName, UnknownSystem, load_catalog
 from runs.models import Database, LoadGenerator, Machine, Matrix, Workload
 from runs.models.plan import Provisioner
 from runs.planning import sizes
-from runs.planning.submission import YCSB_VERSION
 from runs.studies import scaling
 from runs.studies.deviations import Chosen, ChosenEntry, deviations, filled
 from runs.studies.templates import Part, StudyTemplate, template_of
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
 
 _PROPOSED = uuid.UUID("6f3a2f0e-8a0b-5c55-9d5d-3a6c0a1f7b41")  # names the workloads that are not yet stored
 STUDY_LOAD_THREADS = 256
+
+
+YCSB_VERSION = "0.17.0"  # of the core in Benchsite's own bindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +185,14 @@ def who_plays(part: Part, databases: Sequence[Database]) -> tuple[list[Database]
         return [], part.left_out
     system = load_catalog().system(part.system)
     mode = system.mode(part.mode)
-    if not system.runnable:
-        return [], f"this release has no client for {system.name} and cannot run it; results of it can be uploaded"
+    if not system.has_client:
+        return [], f"no client reaches a server of {system.name}; results of it can be uploaded"
     described = [database for database in databases if _system(database) is system]
     if not described:
         return [], f"no database of {system.name} is described: add one, then open the template again"
-    able = [database for database in described if _has(database, mode)]
+    if not any(_runnable(database) for database in described):
+        return [], f"no database of {system.name} has a client: choose a stock binding for it, then open this again"
+    able = [database for database in described if _runnable(database) and _has(database, mode)]
     if not able:
         return [], f"mode {mode.slug} waits for {mode.replicas_needed} other copies, which no cluster here has"
     return able, ""
@@ -199,7 +203,7 @@ def stand_ins(databases: Sequence[Database], guarantee: str) -> list[str]:
     chosen = []
     for database in databases:
         system = _system(database)
-        if system is None or not system.runnable:
+        if system is None or not _runnable(database):
             continue
         mode = _nearest([m for m in system.modes.values() if not m.replicas_needed], guarantee)
         if mode:
@@ -233,7 +237,7 @@ def _entry(database: Database, mode: str) -> ChosenEntry:
         version=database.version,
         mode=mode,
         mode_name=system.mode(mode).name,
-        binding=system.binding.name,
+        binding=database.client or system.binding.name,
         nodes=len(database.cluster.nodes.all()),
         replication_factor=database.replication_factor,
     )
@@ -248,7 +252,8 @@ def _system(database: Database) -> System | None:
 
 def _runnable(database: Database) -> bool:
     system = _system(database)
-    return system is not None and system.runnable
+    external = database.cluster.provisioner == Provisioner.EXTERNAL
+    return system is not None and not system.client_problem(database.flavour, database.client, external=external)
 
 
 def _known(machines: Sequence[Machine], name: str) -> list[int]:

@@ -375,7 +375,7 @@ def generators_for(team: Team) -> QuerySet[LoadGenerator]:
 
 def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:
     try:
-        system = load_catalog().system(database.system)
+        system = load_catalog().system(database.system, database.flavour)
     except UnknownSystem:
         return DatabaseChoice(database, None, ())
     modes = ((f"{database.pk}:{slug}", mode) for slug, mode in system.modes.items())

@@ -8,7 +8,6 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User
-from runs.catalog import load_catalog
 from runs.kits.cells import stations_of
 from runs.kits.importing import matrix_of
 from runs.kits.plan import PlanFile, PlanRefused, planned
@@ -73,7 +72,7 @@ def _spec_of(plan: Plan, one: PlannedRun, place: Place, matrix: uuid.UUID, by: s
         one,
         client={
             "flavour": database.flavour,
-            "binding": load_catalog().system(database.system).binding.name,
+            "binding": database.binding,
             "digest": "",
             "ycsb_version": "",
         },

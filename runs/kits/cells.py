@@ -91,7 +91,7 @@ def stations_of(file: PlanFile) -> tuple[Station, ...]:
             one for one in cells if (one.run.sweep.entry.database.id, one.run.sweep.entry.mode) == (role, mode)
         )
         if mine:
-            system = load_catalog().system(file.databases[role].system)
+            system = load_catalog().system(file.databases[role].system, file.databases[role].flavour)
             found.append(Station(mine[0].station, role, system, mode, mine))
     return tuple(found)
 
@@ -106,7 +106,7 @@ def _cell(file: PlanFile, run: PlannedRun) -> KitCell:
 def clients_of(file: PlanFile, run: PlannedRun) -> tuple[KitClient, ...]:
     """What each client is told, exactly as load generators of Benchsite are."""
     entry = run.sweep.entry
-    system = load_catalog().system(entry.database.system)
+    system = load_catalog().system(entry.database.system, entry.database.flavour)
     binding = _binding_properties(system, run)
     count = run.clients
     threads = split(run.threads, count, what="threads")
@@ -135,13 +135,15 @@ def clients_of(file: PlanFile, run: PlannedRun) -> tuple[KitClient, ...]:
 
 
 def _binding_properties(system: System, run: PlannedRun) -> dict[str, str]:
-    entry, endpoint = run.sweep.entry, system.binding.endpoint
+    entry, mode = run.sweep.entry, system.mode(run.sweep.entry.mode)
     known = client_properties(
         system,
-        system.mode(entry.mode),
+        mode,
         entry.database.binding_properties,
         host="127.0.0.1",
         port=1,
         workload=run.properties,
     )
-    return {name: value for name, value in known.items() if name not in (endpoint.host, endpoint.port)}
+    # Where a URL holds the address, whoever runs the kit writes it, with the options that stand here by their names.
+    known = {**system.check_binding_properties(entry.database.binding_properties), **known, **mode.client_properties}
+    return {name: value for name, value in known.items() if name not in system.binding.endpoint.addresses}

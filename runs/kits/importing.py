@@ -80,6 +80,7 @@ def _database(team: Team, one: PlanDatabase, cluster: Cluster, secrets: Mapping[
         "version": one.version,
         "replication_factor": one.replication_factor,
         "flavour": one.flavour,
+        "client": one.client,
         "settings": dict(one.settings),
         "binding_properties": {**one.binding_properties, **secrets},
     }

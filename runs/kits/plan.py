@@ -46,6 +46,7 @@ class PlanDatabase:
     settings: Mapping[str, str]
     binding_properties: Mapping[str, str]  # without addresses and secrets
     secrets: tuple[str, ...]  # properties that had a secret, to be filled in again
+    client: str = ""  # the stock binding; empty: Benchsite's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,7 @@ def _database(role: str, one: PlanDatabase, file: PlanFile) -> PlannedDatabase:
         settings=one.settings,
         binding_properties=one.binding_properties,
         flavour=one.flavour,
+        client=one.client,
         cluster_id=one.cluster,
         cluster_name=one.cluster,
         provisioner=cluster.provisioner,

@@ -109,13 +109,13 @@ def _database(database: Database, cluster: str) -> PlanDatabase:
     settings, properties = dict(database.settings), dict(database.binding_properties)
     secrets: tuple[str, ...] = ()
     try:
-        system = load_catalog().system(database.system)
+        system = load_catalog().system(database.system, database.flavour)
     except UnknownSystem:
         properties = {}  # Nobody knows which of them is an address or a secret.
     else:
-        hidden, endpoint = secret_properties(system), system.binding.endpoint
+        hidden, addresses = secret_properties(system), system.binding.endpoint.addresses
         secrets = tuple(name for name in hidden if properties.get(name))
-        left_out = {*hidden, endpoint.host, endpoint.port}
+        left_out = {*hidden, *addresses}
         kept = {name: value for name, value in properties.items() if name not in left_out and not ADDRESS.search(name)}
         try:
             settings, properties = system.check_settings(settings), system.check_binding_properties(kept)
@@ -127,6 +127,7 @@ def _database(database: Database, cluster: str) -> PlanDatabase:
         version=database.version,
         replication_factor=database.replication_factor,
         flavour=database.flavour,
+        client=database.client,
         cluster=cluster,
         settings=settings,
         binding_properties=properties,

@@ -86,6 +86,7 @@ def _database(one: PlanDatabase) -> dict[str, Any]:
         "version": one.version,
         "replication_factor": one.replication_factor,
         "flavour": one.flavour,
+        **({"client": one.client} if one.client else {}),
         "cluster": one.cluster,
         "secrets": list(one.secrets),
         "settings": _sorted(one.settings),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from runs.catalog import UnknownMode, UnknownSystem, load_catalog, secret_properties
+from runs.catalog import STOCK_FLAVOUR, UnknownMode, UnknownSystem, load_catalog, secret_properties
 from runs.catalog.reading import CatalogError, Table
 from runs.declared import PropertyError, nearest, unknown_name
 from runs.kits.plan import (
@@ -250,6 +250,7 @@ def _database(table: PlanTable, clusters: Mapping[str, ClusterRole]) -> PlanData
             version=table.label("version", 40, empty=True),
             replication_factor=table.whole("replication_factor", 1, 1000),
             flavour=table.word("flavour", Database.Flavour.values),
+            client=table.label("client", 120) if "client" in table else "",
             cluster=cluster,
             settings=table.texts_of("settings"),
             binding_properties=table.texts_of("binding_properties"),
@@ -262,9 +263,12 @@ def _database(table: PlanTable, clusters: Mapping[str, ClusterRole]) -> PlanData
 def _check_settings(table: PlanTable, found: PlanDatabase) -> None:
     """Names and values as the catalog declares them; of an unknown system nothing can be said."""
     try:
-        system = load_catalog().system(found.system)
+        system = load_catalog().system(found.system, found.flavour)
     except UnknownSystem:
         return
+    problem = system.client_problem(found.flavour, found.client, external=True) if found.client else ""
+    if problem or bool(found.client) != (found.flavour == STOCK_FLAVOUR):
+        raise table.error(problem or f"client: the flavour {STOCK_FLAVOUR} needs one, and no other has one", "client")
     try:
         system.check_settings(found.settings)
         system.check_binding_properties(found.binding_properties)

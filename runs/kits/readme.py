@@ -61,7 +61,7 @@ def _what(file: PlanFile, stations: Sequence[Station], clients: int) -> str:
 
 
 def _needs(stations: Sequence[Station]) -> str:
-    ours = sorted({one.system.binding.name for one in stations if one.system.runnable})
+    ours = sorted({one.system.binding.name for one in stations if one.system.own_client})
     jars = (
         f" The numbers were made with Benchsite's own bindings ({', '.join(ours)}): a checkout of Benchsite builds "
         "them with `make bindings` into `var/ycsb/BINDING/lib`; set `BENCHSITE_JARS` to that folder. "

@@ -72,10 +72,10 @@ def _station(file: PlanFile, station: Station) -> str:
     system, binding = station.system, station.system.binding
     mode = system.mode(station.mode)
     port = binding.properties[binding.endpoint.port].default if binding.endpoint.port else ""
-    stock = binding.name if not system.runnable else ""
+    stock = binding.name if not system.own_client else ""
     if system.slug in STOCK_ALIKE and not mode.client_properties:
         stock = system.recognition.bindings[0]
-    ours = binding.java_class if system.runnable else ""
+    ours = binding.java_class if system.own_client else ""
     words = (
         station.slug, binding.endpoint.host, binding.endpoint.port, port or "", binding.endpoint.password, ours, stock,
     )  # fmt: skip

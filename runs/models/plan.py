@@ -80,6 +80,8 @@ class DataConfirmation(models.Model):
     target = models.CharField(max_length=500)  # `runs.catalog.data_target`: the address, and where on the server
     confirmed_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     confirmed_at = models.DateTimeField(db_default=Now())
+    # Of the data set that was loaded since, where Benchsite cannot look into the target; empty: none.
+    fingerprint = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     class Meta:
         constraints = [
@@ -191,6 +193,8 @@ class Database(models.Model):
     settings = models.JSONField(default=dict, blank=True)  # server settings that hold in every mode
     binding_properties = models.JSONField(default=dict, blank=True)  # client properties that hold in every mode
     flavour = models.CharField(max_length=10, choices=Flavour, default=Flavour.BENCHSITE)
+    # The binding of a stock distribution, as load generators register it ("ycsb-0.17.0/redis"); empty: Benchsite's own.
+    client = models.CharField(max_length=120, blank=True, default="", db_default="")
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

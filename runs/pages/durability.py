@@ -79,7 +79,9 @@ def mode_row(system: System, mode: Mode, settings: Mapping[str, str], properties
         client = client_properties(system, mode, properties, host="127.0.0.1", port=1)
     except PropertyError as error:
         return ModeRow(mode, (), (), " ".join(error.problems.values()))
-    address = {system.binding.endpoint.host, system.binding.endpoint.port}
+    # What is part of a URL is shown by itself, without the address.
+    client = {**system.check_binding_properties(properties), **client, **mode.client_properties}
+    address = system.binding.endpoint.addresses
     secret = set(secret_properties(system))
     return ModeRow(
         mode,

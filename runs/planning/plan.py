@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Max
 
+from runs.catalog import load_catalog
 from runs.generators import Capacity
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.plan import Provisioner
@@ -55,6 +56,12 @@ class PlannedDatabase:
     machine_ids: tuple[str, ...]
     address: str = ""  # host:port of an external server; empty where it is not known or there is none
     separates_cpus: bool = False  # clients on its machines get half of their cores
+    client: str = ""  # the stock binding; empty: Benchsite's own
+
+    @property
+    def binding(self) -> str:
+        """The name under which load generators register the binding of its client."""
+        return self.client or load_catalog().system(self.system).binding.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +286,7 @@ def _database(database: Database) -> PlannedDatabase:
         settings=database.settings,
         binding_properties=database.binding_properties,
         flavour=database.flavour,
+        client=database.client,
         cluster_id=str(cluster.pk),
         cluster_name=cluster.name,
         provisioner=cluster.provisioner,

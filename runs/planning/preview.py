@@ -6,6 +6,7 @@ from typing import Any
 
 from benchsite.formatting import counted, duration
 from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, server_settings
+from runs.generators import how_to_align
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.planning.generator_capacity import capacity_warnings
 from runs.planning.operation_limit import limit_message
@@ -162,6 +163,13 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         yield Problem("priming", "Priming runs are not part of this release: use a longer warm-up.")
     for entry in plan.entries:
         yield from _entry_problems(plan, entry)
+    for server, modes, settings, administered in _mode_conflicts(plan):
+        if not administered:
+            yield Problem(
+                "entries",
+                f"The modes {modes} want different values of {settings} on {server}, and Benchsite cannot see which "
+                "is in force there: plan a matrix for each mode, and change the server's settings between them.",
+            )
     smallest = min(plan.generators, key=lambda generator: generator.slots, default=None)
     if smallest is not None and plan.processes > smallest.slots:
         yield Problem(
@@ -189,17 +197,15 @@ def _search_problems(plan: Plan, search: Mapping[str, Any]) -> Iterator[Problem]
 def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     database = entry.database
     try:
-        system: System = load_catalog().system(database.system)
+        system: System = load_catalog().system(database.system, database.flavour)
         mode: Mode = system.mode(entry.mode)
     except (UnknownSystem, UnknownMode) as error:
         yield Problem("entries", str(error))
         return
-    if not system.runnable:
-        yield Problem(
-            "entries",
-            f"{database.name}: this release has no client for {system.name} and cannot run it. Choose another database "
-            f"here; results of {system.name} can be uploaded.",
-        )
+    external = database.provisioner == "external"
+    problem = system.client_problem(database.flavour, database.client, external=external) or mode.no_client
+    if problem:
+        yield Problem("entries", f"{database.name} {mode.slug}: {problem}")
         return
     try:
         server_settings(system, mode, database.settings)
@@ -216,20 +222,15 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
         )
     if not database.machine_ids:
         yield Problem("entries", f"{database.name}: its cluster {database.cluster_name} has no node. Add one.")
-    if database.flavour != "benchsite":
-        yield Problem("entries", f"{database.name}: this release drives Benchsite's own bindings only.")
-    digests = {generator.bindings.get(system.binding.name, "") for generator in plan.generators}
+    binding = database.binding
+    digests = {generator.bindings.get(binding, "") for generator in plan.generators}
     if "" in digests and plan.generators:
-        lacking = [g.name for g in plan.generators if not g.bindings.get(system.binding.name)]
-        yield Problem(
-            "load_generators",
-            f"{', '.join(lacking)} has no {system.binding.name} binding: run `make bindings` there and restart it.",
-        )
+        lacking = [g.name for g in plan.generators if not g.bindings.get(binding)]
+        yield Problem("load_generators", f"{', '.join(lacking)} has no {binding} binding: {how_to_align(binding)}")
     elif len(digests) > 1:
         yield Problem(
             "load_generators",
-            f"The load generators hold different builds of the {system.binding.name} binding: "
-            "run `make bindings` on each and restart them.",
+            f"The load generators hold different builds of the {binding} binding: {how_to_align(binding)}",
         )
 
 
@@ -295,8 +296,19 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
         yield "Load generators share a machine with the servers: compare the shapes, not the numbers."
     if len(plan.rungs) < 4 and runs and plan.search is None:
         yield f"A ladder of {len(plan.rungs)} rung{'s' if len(plan.rungs) > 1 else ''} shows no knee: use four or more."
-    if runs:
-        yield from _mode_conflicts(plan)
+    for server, modes, settings, administered in _mode_conflicts(plan) if runs else ():
+        if administered:
+            yield (
+                f"The external server {server} is used in the modes {modes}, which want different values of "
+                f"{settings}. Runs in a mode that is not in force fail: plan a matrix for each mode, and "
+                "change the server's settings between them."
+            )
+    stated = {e.database.name for e in plan.entries if not load_catalog().system(e.database.system).administered}
+    if runs and stated:
+        yield (
+            f"Benchsite reads nothing back from {', '.join(sorted(stated))}: the durability mode is as you state it, "
+            "and an admin of the team must confirm on the cluster's page that its target may be written."
+        )
     acks = {load_catalog().system(e.database.system).mode(e.mode).durability.ack for e in plan.entries if runs}
     if len(acks) > 1:
         yield "The modes differ in what a write waits for: the pages say so wherever two of them are compared."
@@ -305,14 +317,24 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
             yield f"{data.records} records fit into a processor's cache: use 1,000 or more."
 
 
-def _mode_conflicts(plan: Plan) -> Iterator[str]:
-    """An external server has the settings that its owner gave it: of modes that want different ones, one at most."""
+def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
+    """An external server has the settings that its owner gave it: of modes that want different ones, one at most.
+
+    Answers server, modes, settings, and whether Benchsite can read them there.
+    """
     modes: dict[str, dict[str, Mode]] = {}
+    administered: dict[str, bool] = {}
     for entry in plan.entries:
         database = entry.database
         if database.provisioner == "external":
-            mode = load_catalog().system(database.system).mode(entry.mode)
-            modes.setdefault(database.address or f"of {database.cluster_name}", {})[mode.slug] = mode
+            try:
+                system = load_catalog().system(database.system)
+                mode = system.mode(entry.mode)
+            except (UnknownSystem, UnknownMode):
+                continue
+            server = database.address or f"of {database.cluster_name}"
+            modes.setdefault(server, {})[mode.slug] = mode
+            administered[server] = system.administered
     for server, used in modes.items():
         expected: dict[str, set[str]] = {}
         for mode in used.values():
@@ -320,11 +342,7 @@ def _mode_conflicts(plan: Plan) -> Iterator[str]:
                 expected.setdefault(readback.setting, set()).add(readback.expected)
         differing = [setting for setting, values in expected.items() if len(values) > 1]
         if differing:
-            yield (
-                f"The external server {server} is used in the modes {', '.join(used)}, which want different values of "
-                f"{', '.join(differing)}. Runs in a mode that is not in force fail: plan a matrix for each mode, and "
-                "change the server's settings between them."
-            )
+            yield server, ", ".join(used), ", ".join(differing), administered[server]
 
 
 def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:

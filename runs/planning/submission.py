@@ -6,7 +6,6 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from benchsite.teams.models import User
-from runs.catalog import load_catalog
 from runs.generators import generator_key
 from runs.measures.search import Rule, State
 from runs.models import Cluster, LoadGenerator, Machine, Matrix, Run, SearchDecision
@@ -18,7 +17,7 @@ from runs.planning.plan import Plan, PlanError, Problem, stored_plan
 from runs.planning.preview import preview
 from runs.spec import ClusterSpec, GeneratorSpec, MachineSpec, RunSpec
 
-YCSB_VERSION = "0.17.0"
+UNKNOWN_VERSION = "unknown"
 # The scheduler listens on this PostgreSQL channel, so that a submitted run need not wait for the next second.
 QUEUE_CHANNEL = "benchsite_queue"
 # Conductors listen on this one, for runs that were dispatched.
@@ -100,6 +99,7 @@ class _Facts:
         self.generators: dict[str, GeneratorSpec] = {
             str(g.pk): {"id": str(g.pk), "name": g.name, "machine": _machine(g.machine)} for g in generators
         }
+        self.ycsb_versions = {str(g.pk): g.facts.get("ycsb_versions", {}) for g in generators}
 
 
 def _machine(machine: Machine) -> MachineSpec:
@@ -108,15 +108,15 @@ def _machine(machine: Machine) -> MachineSpec:
 
 def _spec_of(plan: Plan, planned: PlannedRun, facts: _Facts) -> RunSpec:
     database = planned.sweep.entry.database
-    binding = load_catalog().system(database.system).binding.name
+    binding, generator = database.binding, planned.generators[0]
     return rows.spec_of(
         plan,
         planned,
         client={
             "flavour": database.flavour,
             "binding": binding,
-            "digest": planned.generators[0].bindings[binding],
-            "ycsb_version": YCSB_VERSION,
+            "digest": generator.bindings[binding],
+            "ycsb_version": facts.ycsb_versions[generator.id].get(binding, UNKNOWN_VERSION),
         },
         cluster=facts.clusters[database.cluster_id],
         generators=[facts.generators[generator.id] for generator in planned.generators],

@@ -42,6 +42,7 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         probe=_probe_of(run, len(clients), profile),
         cluster=cluster_facts(spec),
         durability=spec["mode"]["record"],
+        mode_stated=bool(run.evidence.get("mode_stated")),
         made_elsewhere=run.source == Run.Source.BY_HAND,
         hosts=hosts_of(spec, run.artifacts.filter(kind=KIND).select_related("client_run__load_generator__machine")),
     )

@@ -8,7 +8,7 @@ from runs.pages.durability import mode_rows
 from runs.tests.factories import make_cluster, make_database
 
 CATALOG = load_catalog()
-KNOWN = [system for system in CATALOG.systems.values() if not system.runnable]
+KNOWN = [system for system in CATALOG.systems.values() if not system.own_client]
 each_known = pytest.mark.parametrize("system", KNOWN, ids=[system.slug for system in KNOWN])
 
 # ack, other copies, what they had done, seconds that may be lost (None: any)
@@ -128,7 +128,7 @@ def test_it_renders_every_mode_for_pages(system):
     for row in mode_rows(system):
         assert not row.problem
         assert {line.name: line.value for line in row.server} == row.mode.server_settings
-        assert {line.name: line.value for line in row.client} == row.mode.client_properties
+        assert {line.name: line.value for line in row.client} == system.binding.fixed | row.mode.client_properties
 
 
 @pytest.mark.slow
@@ -136,20 +136,20 @@ def test_it_renders_every_mode_for_pages(system):
 @pytest.mark.django_db
 def test_it_shows_each_on_a_page_of_its_own(client_in, system):
     page = client_in.get(reverse("system", args=[system.slug])).content.decode()
-    assert "cannot be run from here yet" in page
+    assert ("its servers: the durability mode of a run is stated" in page) == (system.slug != "rocksdb")
     assert "What has misled measurements" in page
     assert "Read back before" not in page
-    assert reverse("database-add") not in page
+    assert (reverse("database-add") in page) == (system.slug != "rocksdb")
     for mode in system.modes:
         assert f'id="mode-{mode}"' in page
 
 
 @pytest.mark.django_db
-def test_it_lists_what_can_be_run_apart_from_what_is_known(client_in):
+def test_it_lists_own_clients_apart_from_stock_clients(client_in):
     page = client_in.get(reverse("systems")).content.decode()
-    can, known = page.split("Known for uploads")[:2]
-    assert "PostgreSQL" in can and "Cassandra" not in can
-    assert "Cassandra" in known and "jdbc:mariadb:" in known
+    own, stock = page.split("With a stock YCSB client")[:2]
+    assert "PostgreSQL" in own and "Cassandra" not in own
+    assert "Cassandra" in stock and "jdbc:mariadb:" in stock
 
 
 @pytest.mark.slow
@@ -173,5 +173,5 @@ def test_it_is_refused_by_the_matrix_builder_with_one_sentence(client_in, team):
         "load_policy": "load", "load_threads": "8", "reset_rung": "keep", "priority": "0",
     }  # fmt: skip
     page = client_in.post(reverse("matrix-preview"), form).content.decode()
-    assert page.count("this release has no client for MongoDB and cannot run it") == 1
+    assert page.count("Benchsite has no binding of its own for MongoDB. Choose a stock binding") == 1
     assert "mongodb binding" not in page

@@ -7,7 +7,7 @@ from runs.catalog.loader import FOLDER
 
 CATALOG = load_catalog()
 MODES = [(system, mode) for system in CATALOG.systems.values() for mode in system.modes.values()]
-RUNNABLE = [(system, mode) for system, mode in MODES if system.runnable]
+RUNNABLE = [(system, mode) for system, mode in MODES if system.administered]
 each_mode = pytest.mark.parametrize(("system", "mode"), MODES, ids=[f"{s.slug}-{m.slug}" for s, m in MODES])
 
 
@@ -86,8 +86,8 @@ def test_it_names_the_nearest_system_and_mode():
 
 def test_it_gives_the_shared_properties_to_benchsites_own_bindings_only():
     for system in CATALOG.systems.values():
-        assert ("benchsite.retries.read" in system.binding.properties) == system.runnable
-        assert system.binding.java_class.startswith("org.benchsite.") == system.runnable
+        assert ("benchsite.retries.read" in system.binding.properties) == system.own_client
+        assert system.binding.java_class.startswith("org.benchsite.") == system.own_client
 
 
 def test_it_declares_passwords_secret():

@@ -13,8 +13,19 @@ REDIS = (FOLDER / "redis.toml").read_text()
     [
         ('slug = "redis"', "slug = ", "redis.toml: Invalid value"),
         ('slug = "redis"', 'slug = "Redis!"', "small letters"),
-        ('slug = "redis"', 'slug = "redis"\nrunable = true', "'runable' is not known here. Did you mean 'runnable'"),
-        ("runnable = true", 'runnable = "yes"', "runnable must be true or false"),
+        (
+            'slug = "redis"',
+            'slug = "redis"\nown_cleint = true',
+            "'own_cleint' is not known here. Did you mean 'own_client'",
+        ),
+        ("own_client = true", 'own_client = "yes"', "own_client must be true or false"),
+        (
+            'host = "redis.host", port = "redis.port"',
+            'nodes = "all", host = "redis.host"',
+            "nodes is 'all'; it must be one",
+        ),
+        ('host = "redis.host"', 'template = "redis://{node}"', "{node} stands for nothing"),
+        ("off-wait-1 = ", "off-wait-9 = ", "stock: off-wait-9 is no durability mode"),
         ('name = "Redis"\n', "", "name is missing"),
         ('host = "redis.host"', 'host = "redis.hots"', "'redis.hots', which is no property"),
         ('[settings.hz]\ntype = "int"', '[settings.hz]\ntype = "integer"', "settings, hz: type is 'integer'"),

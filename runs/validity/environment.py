@@ -43,6 +43,8 @@ def durability(facts: RunFacts, profile: Profile) -> CheckResult | None:
 
     How two runs differ in durability is a matter of pairs.
     """
+    if facts.mode_stated:
+        return _unacknowledged(facts) or _NOT_READ_BACK
     stated = [client.evidence.properties for client in facts.clients if client.evidence is not None]
     if not facts.mode_properties or not stated:
         return _unacknowledged(facts)
@@ -72,6 +74,13 @@ def durability(facts: RunFacts, profile: Profile) -> CheckResult | None:
         "V20", "pass", title, ", ".join(f"{name}={stated[0][name]}" for name in confirmed)[:120], limits,
         "The command lines agree with the stated durability mode.",
     )  # fmt: skip
+
+
+_NOT_READ_BACK: Final = CheckResult(
+    "V20", "warn", TITLES["V20"], "the stated mode", "the mode as the servers say it",
+    "The durability mode was not read back: Benchsite cannot ask the servers of this system.",
+    "Compare the servers' settings with those of the mode on the page of the database.",
+)  # fmt: skip
 
 
 def _contradicts(name: str, value: str, wanted: str, record: Mapping[str, object]) -> bool:

@@ -156,6 +156,7 @@ class RunFacts:
     cluster: ClusterFacts = field(default_factory=ClusterFacts)
     durability: Mapping[str, object] = field(default_factory=dict)  # the mode's record; empty: unknown
     mode_properties: Mapping[str, str] = field(default_factory=dict)  # what the mode gives to a YCSB client
+    mode_stated: bool = False  # the servers of a scheduled run were not asked for their mode
     whole_runs: bool = False  # the numbers are of whole runs, as the clients printed them
     made_elsewhere: bool = False  # it was uploaded: nobody here saw its clients end
     hosts: tuple[HostSamples, ...] = ()  # within the window

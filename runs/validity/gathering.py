@@ -32,6 +32,7 @@ class Surroundings:
     cluster: ClusterFacts = field(default_factory=ClusterFacts)
     durability: Mapping[str, object] = field(default_factory=dict)
     mode_properties: Mapping[str, str] = field(default_factory=dict)
+    mode_stated: bool = False
     made_elsewhere: bool = False
     hosts: tuple[HostSamples, ...] = ()  # of the whole run
 
@@ -197,6 +198,7 @@ def _around(known: Surroundings) -> dict[str, Any]:
     return {
         "client_on_database_host": known.client_on_database_host,
         "divided_cpus": known.divided_cpus,
+        "mode_stated": known.mode_stated,
         "low_latency_us": known.low_latency_us,
         "probe": known.probe,
         "cluster": known.cluster,

@@ -96,7 +96,11 @@ def edit(request: HttpRequest, found: Database | None) -> HttpResponse:
             "form": form,
             "database": found,
             "systems": sorted(
-                (s for s in load_catalog().systems.values() if s.runnable or s.slug == form["system"].value()),
+                (
+                    s.with_client("ycsb" if form["client"].value() else "")
+                    for s in load_catalog().systems.values()
+                    if s.own_client or s.slug == form["system"].value()
+                ),
                 key=lambda system: system.name.lower(),
             ),
             "has_cluster": Cluster.objects.filter(team=team_of(request)).exists(),
@@ -108,6 +112,6 @@ def edit(request: HttpRequest, found: Database | None) -> HttpResponse:
 def system_of(database: Database) -> System | None:
     """The system in today's catalog; None where it has left it."""
     try:
-        return load_catalog().system(database.system)
+        return load_catalog().system(database.system, database.flavour)
     except UnknownSystem:
         return None

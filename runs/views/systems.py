@@ -16,8 +16,8 @@ from runs.pages.durability import mode_rows
 def systems(request: HttpRequest) -> HttpResponse:
     found = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
     context = {
-        "runnable": [system for system in found if system.runnable],
-        "known": [system for system in found if not system.runnable],
+        "own": [system for system in found if system.own_client],
+        "stock": [system for system in found if not system.own_client],
         "digest": load_catalog().digest,
     }
     return render(request, "runs/systems/list.html", context)

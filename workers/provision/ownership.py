@@ -143,7 +143,7 @@ class DataTarget:
             records = min(max(records, marker.inserted), LARGEST_INT - marker.end)
             self._write(replace(marker, inserts=False, inserted=records), text)
 
-    def count(self) -> int:
+    def count(self) -> int | None:
         """How many of the data set's own records are there."""
         batches = self.keys.batches(self.administration.key_batch)
         return sum(self.administration.count_keys(self.table, batch) for batch in batches)
@@ -227,3 +227,53 @@ class DataTarget:
             number = sum(act(marker.table, batch) for batch in more.batches(size))
             total, first, absent = total + number, more.end, 0 if number else absent + more.end - more.first
         return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedTarget:
+    """The target of a system that Benchsite cannot administer: its owner's confirmation is all that is known of it.
+
+    `loaded` is the fingerprint of the data set that was loaded since the confirmation, empty for none and None without
+    a confirmation. `inserted` is what the clients of this load wrote. Nothing is ever deleted.
+    """
+
+    name: str
+    page: str  # where an admin confirms it
+    fingerprint: str
+    loaded: str | None
+    inserted: int | None
+    note_loaded: Callable[[str], None]
+
+    def prepare_load(self) -> str:
+        """Raises DataNotOwned without a confirmation, and where another data set was loaded since."""
+        self.prepare_writes(inserts=True)
+        if self.loaded not in ("", self.fingerprint):
+            raise DataNotOwned(
+                f"{self.name} holds another data set, and Benchsite cannot delete it there. Nothing was changed. Empty "
+                f"it; then let an admin of the team withdraw the confirmation on {self.page} and confirm again."
+            )
+        self.note_loaded(self.fingerprint)
+        return f"{self.name} held this data set already; its records are written again." if self.loaded else ""
+
+    def require_data_set(self) -> None:
+        """Raises DataSetMissing where the run's data set was not the last one loaded since the confirmation."""
+        if self.loaded != self.fingerprint:
+            raise DataSetMissing(
+                f"The data set of this run was not loaded into {self.name} since its owner confirmed it: choose Run "
+                "again, which loads it first."
+            )
+
+    def prepare_writes(self, *, inserts: bool) -> None:
+        """Raises DataNotOwned without a confirmation."""
+        if self.loaded is None:
+            raise DataNotOwned(
+                f"Benchsite cannot look whether {self.name} holds data of somebody else. Nothing was changed. Empty it "
+                f"or choose another, and let an admin of the team confirm on {self.page} that runs may write there."
+            )
+
+    def note_inserts(self, records: int) -> None:
+        """Nothing: no marker can be kept there."""
+
+    def count(self) -> int | None:
+        """How many records the clients of this load inserted; None of data that was there before."""
+        return self.inserted

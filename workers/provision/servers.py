@@ -44,6 +44,7 @@ class Wanted:
     binding_properties: Mapping[str, object] = field(default_factory=dict)
     version: str = ""
     address: str = ""
+    addresses: tuple[str, ...] = ()  # of all its nodes, as `address`
     cpus: tuple[int, ...] = ()  # of this machine that the server may use; empty: all
 
 
@@ -62,6 +63,7 @@ class Server:
     process: dict[str, object]
     files: dict[str, str] = field(default_factory=dict, repr=False)  # its configuration files, without the password
     password: str = field(default="", repr=False)
+    nodes: tuple[tuple[str, int], ...] = ()  # host and port of every node of an external one
     container: dict[str, object] = field(default_factory=dict)  # plain JSON: image, digest, limits; empty without one
 
     def client_properties(self, workload: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -74,11 +76,17 @@ class Server:
             port=self.port,
             password=self.password,
             workload=workload,
+            nodes=self.nodes,
         )
 
     @property
     def administration(self) -> Administration:
-        return administration_for(self.wanted.system, self.client_properties())
+        """Only of a system that Benchsite can administer."""
+        wanted = self.wanted
+        # The properties of a stock client may hold the address within a URL.
+        stated = {name: str(value) for name, value in wanted.binding_properties.items()}
+        properties = {**stated, **self.client_properties()}
+        return administration_for(wanted.system, properties, (self.host, self.port))
 
 
 class Provisioner(Protocol):

@@ -19,19 +19,24 @@ __all__ = [
 ]
 
 
-def administration_for(system: System, client_properties: Mapping[str, str]) -> Administration:
-    """Speaks to the same server as clients with these properties, as the same user, in the same database."""
-    address = address_of(system, client_properties)
+def administration_for(
+    system: System, client_properties: Mapping[str, str], server: tuple[str, int] | None = None
+) -> Administration:
+    """Speaks to the same server as clients with these properties, as the same user, in the same database.
+
+    `server`: its host and port, where the properties do not show them.
+    """
+    address = address_of(system, client_properties, server)
     match system.slug:
         case "redis":
-            return RedisAdministration(address)
+            return RedisAdministration(address, index=system.binding.index)
         case "postgresql":
             return PostgresqlAdministration(address)
         case _:
             raise ValueError(f"Benchsite cannot administer {system.name} yet.")
 
 
-def address_of(system: System, client_properties: Mapping[str, str]) -> Address:
+def address_of(system: System, client_properties: Mapping[str, str], server: tuple[str, int] | None = None) -> Address:
     """The address in the binding's properties; what is not there has the property's default."""
 
     def value(name: str) -> str:
@@ -41,8 +46,8 @@ def address_of(system: System, client_properties: Mapping[str, str]) -> Address:
 
     endpoint = system.binding.endpoint
     return Address(
-        host=value(endpoint.host),
-        port=int(value(endpoint.port)),
+        host=server[0] if server else value(endpoint.host),
+        port=server[1] if server else int(value(endpoint.port)),
         user=value(endpoint.user),
         password=value(endpoint.password),
         database=value(endpoint.database),

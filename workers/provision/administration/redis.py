@@ -24,8 +24,12 @@ class RedisAdministration:
     key_batch = 10_000  # one command of some 20 ms, during which Redis serves nobody else
     has_tables = False
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, index: str = "{table}:index") -> None:
         self.address = address
+        self._index_name = index  # of the sorted set in which the client keeps all keys, which is no record
+
+    def _index(self, table: str) -> str:
+        return self._index_name.format(table=table)
 
     def ping(self) -> None:
         with self._client(PING_TIMEOUT_S) as client:
@@ -65,7 +69,7 @@ class RedisAdministration:
     def size(self, table: str) -> int:
         with self._client() as client:
             marked = bool(client.exists(MARKER_KEY))
-            return int(client.dbsize()) - marked - (marked and int(client.exists(_index(table))))
+            return int(client.dbsize()) - marked - (marked and int(client.exists(self._index(table))))
 
     def read_marker(self, table: str) -> str:
         with self._client() as client:
@@ -100,8 +104,8 @@ class RedisAdministration:
     def delete_keys(self, table: str, keys: Sequence[str]) -> int:
         with self._client() as client:
             deleted = int(client.unlink(*keys))
-            if client.exists(_index(table)):
-                client.zrem(_index(table), *keys)  # Redis removes the index with its last member.
+            if client.exists(self._index(table)):
+                client.zrem(self._index(table), *keys)  # Redis removes the index with its last member.
             return deleted
 
     def shut_down(self) -> bool:
@@ -131,11 +135,6 @@ class RedisAdministration:
         except redis.RedisError as error:
             where = f"{self.address.host}:{self.address.port}"
             raise AdministrationError(f"Redis at {where}: {_words(error)}") from error
-
-
-def _index(table: str) -> str:
-    """The key under which the binding keeps the sorted set of all keys, which is no record."""
-    return f"{table}:index"
 
 
 def _words(error: Exception) -> str:

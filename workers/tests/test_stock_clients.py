@@ -1,0 +1,163 @@
+"""Stock clients against real servers: a Redis that Benchsite reads, and a memcached of which everything is stated."""
+
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchsite.teams.models import Role
+from benchsite.tests.live_site import GENERATORS, LiveSite
+from runs.catalog import data_target, load_catalog
+from runs.data_confirmations import confirm
+from runs.models import Cluster, Database, LoadGenerator, Matrix, Node, Run
+from runs.models.run import Phase, Reason, Status, Verdict
+from runs.planning import PlanError, submit
+from runs.tests.factories import (
+    WORKLOAD_A,
+    make_cluster,
+    make_database,
+    make_machine,
+    make_matrix,
+    make_team,
+    make_user,
+    make_workload,
+)
+from workers.bindings.build import ROOT, build
+from workers.provision.ports import free_port
+from workers.tests.distributions import make_distribution
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+HOME = "ycsb-0.17.0"
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="benchsite-test-") as folder:
+        yield make_distribution(Path(folder) / HOME, build(ROOT / "var" / "ycsb"))
+
+
+@pytest.fixture
+def live(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveSite]:
+    monkeypatch.setenv("BENCHSITE_YCSB_HOMES", str(home))
+    monkeypatch.setenv("BENCHSITE_EXTERNAL_NETWORKS", "127.0.0.0/8")
+    with LiveSite(tmp_path) as site:
+        yield site
+
+
+@pytest.fixture
+def memcached() -> Iterator[int]:
+    """The port of a memcached of this test's own."""
+    port = free_port()
+    argv = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-u", "nobody"]
+    with subprocess.Popen(argv) as server:
+        try:
+            for _ in range(100):
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.05)
+            yield port
+        finally:
+            server.kill()
+
+
+def external_database(team, port: int, system: str, **properties: str) -> Database:
+    cluster = make_cluster(team=team, provisioner="external", machines=[])
+    Node.objects.create(cluster=cluster, machine=make_machine(), address=f"127.0.0.1:{port}")
+    return make_database(
+        team=team,
+        cluster=cluster,
+        system=system,
+        version="stated 1",
+        flavour="ycsb",
+        client=f"{HOME}/{system}",
+        binding_properties=properties,
+    )
+
+
+def submitted(database: Database, mode: str, user, rungs: list[int], **workload: str) -> Matrix:
+    properties = {**WORKLOAD_A, "recordcount": "1000", "requestdistribution": "uniform", **workload}
+    matrix = make_matrix(
+        team=database.team,
+        entries=[(database, mode)],
+        workloads=[make_workload(team=database.team, properties=properties)],
+        load_generators=LoadGenerator.objects.filter(name__in=GENERATORS),
+        rungs=rungs,
+        warmup_s=1,
+        min_measure_s=2,
+        max_measure_s=2,
+        load_threads=4,
+        submitted_at=None,
+    )
+    submit(matrix, user)
+    return matrix
+
+
+def target_of_database(database: Database) -> tuple[Cluster, str]:
+    system = load_catalog().system(database.system, "ycsb")
+    return database.cluster, data_target(system, database.cluster.address, database.binding_properties, "usertable")
+
+
+def succeeded(runs: list[Run]) -> None:
+    assert [(run.name, run.status, run.reason_detail) for run in runs if run.status != Status.SUCCEEDED] == []
+    for run in runs:
+        kept = run.measurement_sets.get()
+        assert (kept.clients_merged, kept.clients_expected) == (2, 2)
+        assert run.spec["client"]["flavour"] == "ycsb"
+        assert run.spec["client"]["ycsb_version"] == "0.17.0"
+        assert run.evidence["rows"] == 1000
+        assert not kept.measurements.filter(failed__gt=0).exists()
+
+
+def test_runs_ladders_with_stock_clients(live: LiveSite, servers, memcached: int, home: Path):
+    team = make_team()
+    user = make_user(team=team, role=Role.ADMIN)
+    redis = servers("redis", "off").start()
+    cache = external_database(team, memcached, "memcached")
+    store = external_database(team, redis.port, "redis", **{"redis.password": redis.password})
+
+    # Nobody confirmed the target: nothing is written.
+    [refused, *_] = live.until_ended(submitted(cache, "none", user, [2]))
+    assert (refused.status, refused.reason) == (Status.FAILED, Reason.DATA_NOT_OWNED)
+    assert "cannot look whether memcached at" in refused.reason_detail
+
+    confirm(*target_of_database(cache), user)
+    stated, read = submitted(cache, "none", user, [2, 4]), submitted(store, "off", user, [2])
+    runs = live.until_ended(stated)
+    succeeded(runs)
+    assert [run.phase for run in runs] == [Phase.LOAD, Phase.MEASURE, Phase.MEASURE]
+    for run in runs:
+        assert run.evidence["server_version"] == "stated 1"
+        assert run.evidence["mode_stated"] and "before" not in run.evidence
+        finding = run.measurement_sets.get().findings.get(check_id="V20")
+        assert (finding.severity, run.verdict) == ("warn", Verdict.WARN)
+        assert "The durability mode was not read back" in finding.message
+    assert {run.client_runs.first().order["java_class"] for run in runs} == {"site.ycsb.db.MemcachedClient"}
+
+    runs = live.until_ended(read)
+    succeeded(runs)
+    assert all(run.evidence["before"]["in_force"] and run.evidence["after"]["in_force"] for run in runs)
+
+    # Another data set over the same target; and jars that are not those of the submission.
+    (home / "redis-binding" / "lib" / "patch.jar").write_bytes(b"")
+    other, changed = submitted(cache, "none", user, [2], fieldlength="50"), submitted(store, "off", user, [2])
+    [refused, *_] = live.until_ended(other)
+    assert (refused.status, refused.reason) == (Status.FAILED, Reason.DATA_NOT_OWNED)
+    assert "holds another data set" in refused.reason_detail
+    [mismatch, *_] = live.until_ended(changed)
+    assert (mismatch.status, mismatch.reason) == (Status.FAILED, Reason.BINDING_MISMATCH)
+    assert "unpack the same YCSB distribution as a folder ycsb-0.17.0" in mismatch.reason_detail
+
+    # A binding that no load generator has, and a mode that the client cannot request.
+    for fields, mode, words in (
+        ({"client": "ycsb-9/redis"}, "off", "has no ycsb-9/redis binding: unpack"),
+        ({"client": f"{HOME}/redis"}, "off-wait-1", "YCSB's own client sends no WAIT."),
+        ({"client": f"{HOME}/memcached"}, "off", "cannot drive Redis: choose a stock binding called redis."),
+    ):
+        Database.objects.filter(pk=store.pk).update(**fields)
+        with pytest.raises(PlanError, match=words):
+            submitted(Database.objects.get(pk=store.pk), mode, user, [2])
