@@ -128,7 +128,7 @@ RENDERED: dict[str, tuple[dict[str, str], dict[str, dict[str, str] | None]]] = {
 }
 
 
-def rendered(slug: str, mode: str, nodes: list[tuple[str, int]] = NODES, **properties: str) -> dict[str, str]:
+def rendered(slug: str, mode: str, nodes: list[tuple[str, int]] = NODES, /, **properties: str) -> dict[str, str]:
     system = load_catalog().system(slug, "ycsb")
     host, port = nodes[0]
     return client_properties(system, system.mode(mode), properties, host=host, port=port, nodes=nodes)
@@ -178,7 +178,7 @@ def test_writes_ipv6_addresses_in_brackets():
 )
 def test_refuses_what_is_not_for_people_to_set(slug: str, mode: str, properties: dict[str, str], words: str):
     with pytest.raises(PropertyError, match=words):
-        rendered(slug, mode, **properties)
+        rendered(slug, mode, NODES, **properties)
 
 
 def test_refuses_several_ports_where_the_client_takes_one():

@@ -27,7 +27,9 @@ from runs.tests.factories import (
     make_workload,
 )
 from workers.bindings.build import ROOT, build
+from workers.provision import ProcessProvisioner, Server, Wanted
 from workers.provision.ports import free_port
+from workers.tests.conftest import site_below_var_tmp
 from workers.tests.distributions import make_distribution
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
@@ -46,6 +48,17 @@ def live(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setenv("BENCHSITE_EXTERNAL_NETWORKS", "127.0.0.0/8")
     with LiveSite(tmp_path) as site:
         yield site
+
+
+@pytest.fixture
+def redis_server() -> Iterator[Server]:
+    system = load_catalog().system("redis")
+    with site_below_var_tmp() as site:
+        provisioner = ProcessProvisioner(Wanted(deployment="redis", system=system, mode=system.mode("off")), site)
+        try:
+            yield provisioner.start()
+        finally:
+            provisioner.remove()
 
 
 @pytest.fixture
@@ -113,12 +126,11 @@ def succeeded(runs: list[Run]) -> None:
         assert not kept.measurements.filter(failed__gt=0).exists()
 
 
-def test_runs_ladders_with_stock_clients(live: LiveSite, servers, memcached: int, home: Path):
+def test_runs_ladders_with_stock_clients(live: LiveSite, redis_server: Server, memcached: int, home: Path):
     team = make_team()
     user = make_user(team=team, role=Role.ADMIN)
-    redis = servers("redis", "off").start()
     cache = external_database(team, memcached, "memcached")
-    store = external_database(team, redis.port, "redis", **{"redis.password": redis.password})
+    store = external_database(team, redis_server.port, "redis", **{"redis.password": redis_server.password})
 
     # Nobody confirmed the target: nothing is written.
     [refused, *_] = live.until_ended(submitted(cache, "none", user, [2]))
@@ -136,7 +148,8 @@ def test_runs_ladders_with_stock_clients(live: LiveSite, servers, memcached: int
         finding = run.measurement_sets.get().findings.get(check_id="V20")
         assert (finding.severity, run.verdict) == ("warn", Verdict.WARN)
         assert "The durability mode was not read back" in finding.message
-    assert {run.client_runs.first().order["java_class"] for run in runs} == {"site.ycsb.db.MemcachedClient"}
+    classes = {client.order["java_class"] for run in runs for client in run.client_runs.all()}
+    assert classes == {"site.ycsb.db.MemcachedClient"}
 
     runs = live.until_ended(read)
     succeeded(runs)
