@@ -313,6 +313,11 @@ class Curve:
         return f"{self.database_name} · {self.mode}"
 
     @property
+    def mode_stated(self) -> bool:
+        """Whether a run that was made here has its durability mode by statement alone."""
+        return not self.uploaded and not all(point.mode_verified for point in self.points)
+
+    @property
     def source(self) -> str:
         """How its runs came about, as `Run.source` says it."""
         return "by_hand" if self.by_hand else "uploaded" if self.uploaded else "scheduled"

@@ -58,6 +58,11 @@ def _measured(curves: Sequence[Curve]) -> str:
         )
     if uploaded:
         return f"Of {len(curves)} sides {uploaded} were uploaded, and are described as their uploaders stated."
+    if stated := sum(curve.mode_stated for curve in curves):
+        return (
+            "Benchsite ran every measurement itself: it started all clients at one instant and kept their raw output. "
+            f"The durability modes of {stated} of {len(curves)} sides are stated, not read back from servers."
+        )
     return (
         "Benchsite ran every measurement itself: it set the durability mode, read it back from the server before and "
         "after the run, started all clients at one instant and kept their raw output."

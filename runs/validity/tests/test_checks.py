@@ -285,6 +285,7 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("V20", {"durability": {"ack": "none"}}, "warn"),
     ("V20", {"durability": {"ack": "none"}, "proportions": {"READ": 1.0}}, None),
     ("V20", {"durability": {"ack": "memory"}}, None),
+    ("V20", {"durability": {"ack": "memory"}, "mode_stated": True}, "warn"),
     ("V20", MAJORITY | {"clients": both(evidence=ClientEvidence({"w": "0"}))}, "reject"),
     ("V20", MAJORITY | {"clients": (client(0), client(1, evidence=ClientEvidence({"w": "1"})))}, "reject"),
     ("V20", MAJORITY | {"clients": both(evidence=ClientEvidence({"w": "Majority"}))}, "pass"),

@@ -1,0 +1,90 @@
+"""Databases with stock clients: chosen on their form, kept in plan files, and refused where they cannot work."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from benchsite.teams.models import Team
+from runs.kits.plan import PlanRefused
+from runs.kits.plan_file import export_plan, read_plan
+from runs.models import Cluster, Database, Matrix
+from runs.planning.plan import stored_plan
+from runs.planning.preview import preview
+from runs.tests.factories import make_cluster, make_database, make_load_generator, make_matrix, make_workload
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+RING = "ycsb-0.17.0/cassandra-cql"
+
+
+@pytest.fixture
+def cluster(team: Team) -> Cluster:
+    return make_cluster(team=team, provisioner="external")
+
+
+def planned(team: Team, modes: list[str], *, digests: list[dict[str, str]] | None = None, **fields: Any) -> Matrix:
+    cluster = make_cluster(team=team, provisioner="external")
+    says = {"system": "cassandra", "flavour": "ycsb", "client": RING, "name": "Ring", **fields}
+    database = make_database(team=team, cluster=cluster, **says)
+    return make_matrix(
+        team=team,
+        entries=[(database, mode) for mode in modes],
+        workloads=[make_workload(team=team)],
+        load_generators=[make_load_generator(bindings=bindings) for bindings in digests or [{RING: "1"}, {RING: "1"}]],
+        submitted_at=None,
+    )
+
+
+def problems(matrix: Matrix) -> str:
+    return " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
+
+
+def test_form_offers_what_generators_registered(client_in: Client, team: Team, cluster: Cluster):
+    make_load_generator(bindings={"redis": "1", RING: "2"})
+    page = client_in.get(reverse("database-add")).content.decode()
+    assert f'<option value="{RING}">' in page and '<option value="redis">' not in page.split('id="id_client"')[1][:500]
+    data = {"system": "cassandra", "cluster": str(cluster.pk), "name": "Ring", "replication_factor": "1"}
+    assert client_in.post(reverse("database-add"), {**data, "client": RING}).status_code == 302
+    saved = Database.objects.get()
+    assert (saved.flavour, saved.client) == ("ycsb", RING)
+    wrong = client_in.post(reverse("database-add"), {**data, "name": "Cache", "system": "redis", "client": RING})
+    assert wrong.status_code == 422
+    assert "cannot drive Redis: choose a stock binding called redis." in wrong.content.decode()
+    client_in.post(reverse("database-edit", args=[saved.pk]), {**data, "client": ""})
+    assert Database.objects.get().flavour == "benchsite"
+
+
+def test_preview_accepts_a_stated_mode_and_says_so(team: Team):
+    found = preview(stored_plan(planned(team, ["one-periodic"])))
+    assert not found.problems
+    assert any("Benchsite reads nothing back from Ring" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("modes", "fields", "words"),
+    [
+        (["one-periodic", "one-batch"], {}, "cannot see which is in force there: plan a matrix for each mode"),
+        (["one-periodic"], {"flavour": "benchsite", "client": ""}, "no binding of its own for Cassandra"),
+        (["one-periodic"], {"flavour": "go-ycsb", "client": ""}, "does not drive go-ycsb"),
+        (["one-periodic"], {"digests": [{RING: "1"}, {}]}, f"has no {RING} binding: unpack the same YCSB distribution"),
+        (["one-periodic"], {"digests": [{RING: "1"}, {RING: "2"}]}, f"hold different builds of the {RING} binding"),
+        (["no-sync"], {"system": "rocksdb", "client": "ycsb-0.17.0/rocksdb"}, "has no server"),
+    ],
+    ids=["conflict", "own", "go-ycsb", "missing", "different", "embedded"],
+)
+def test_preview_refuses_what_cannot_run(team: Team, modes: list[str], fields: dict[str, Any], words: str):
+    assert words in problems(planned(team, modes, **fields))
+
+
+def test_modes_that_differ_in_client_properties_share_a_matrix(team: Team):
+    assert problems(planned(team, ["one-periodic", "quorum-periodic"])) == ""
+
+
+def test_plan_file_keeps_the_client(team: Team):
+    text = export_plan(planned(team, ["one-periodic"]))
+    assert f'client = "{RING}"' in text
+    assert read_plan(text).databases["database-1"].client == RING
+    for wrong in (text.replace(RING, "ycsb-0.17.0/redis"), text.replace('flavour = "ycsb"', 'flavour = "benchsite"')):
+        with pytest.raises(PlanRefused, match="cannot drive Cassandra|client: the flavour ycsb needs one"):
+            read_plan(wrong)
