@@ -86,5 +86,5 @@ def test_plan_file_keeps_the_client(team: Team):
     assert f'client = "{RING}"' in text
     assert read_plan(text).databases["database-1"].client == RING
     for wrong in (text.replace(RING, "ycsb-0.17.0/redis"), text.replace('flavour = "ycsb"', 'flavour = "benchsite"')):
-        with pytest.raises(PlanRefused, match="cannot drive Cassandra|client: the flavour ycsb needs one"):
+        with pytest.raises(PlanRefused, match=r"cannot drive Cassandra|client: the flavour ycsb needs one"):
             read_plan(wrong)
