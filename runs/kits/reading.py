@@ -266,9 +266,10 @@ def _check_settings(table: PlanTable, found: PlanDatabase) -> None:
         system = load_catalog().system(found.system, found.flavour)
     except UnknownSystem:
         return
-    problem = system.client_problem(found.flavour, found.client, external=True) if found.client else ""
-    if problem or bool(found.client) != (found.flavour == STOCK_FLAVOUR):
-        raise table.error(problem or f"client: the flavour {STOCK_FLAVOUR} needs one, and no other has one", "client")
+    if bool(found.client) != (found.flavour == STOCK_FLAVOUR):
+        raise table.error(f"client: the flavour {STOCK_FLAVOUR} needs one, and no other has one", "client")
+    if found.client and (problem := system.client_problem(found.flavour, found.client, external=True)):
+        raise table.error(problem, "client")
     try:
         system.check_settings(found.settings)
         system.check_binding_properties(found.binding_properties)

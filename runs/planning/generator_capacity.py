@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from benchsite.formatting import counted, throughput
-from runs.catalog import load_catalog
 from runs.generators import capacity_of
 from runs.planning.expansion import PlannedRun
 from runs.planning.plan import PlannedGenerator
@@ -35,7 +34,7 @@ def capacity_warnings(runs: list[PlannedRun]) -> Iterator[str]:
     for run in runs:
         if run.prediction is None or run.prediction.source == "assumed" or not run.clients:
             continue
-        binding = load_catalog().system(run.sweep.entry.database.system).binding.name
+        binding = run.sweep.entry.database.binding
         total = _total(run, binding, run.processes)
         if total is None or run.prediction.ops_s <= total:
             continue

@@ -43,7 +43,7 @@ def test_a_template_fills_the_builder(client_in, parts):
     assert set(sent["entries"]) == {f"{parts['redis'].pk}:always", f"{parts['postgresql'].pk}:on"}
     assert len(sent["workloads"]) == 2
     assert "Follows Thumbtack 2013" in page
-    assert "this release has no client for Aerospike" in page
+    assert "no database of Aerospike is described" in page
     assert "They stand in as themselves" in page
     assert page.count("made on submission") == 2
     assert "Otherwise than in the study" in page
