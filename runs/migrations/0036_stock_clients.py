@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0034_looks'),
+        ('runs', '0035_trial'),
     ]
 
     operations = [
