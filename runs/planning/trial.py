@@ -56,7 +56,7 @@ def _ends(rungs: list[int]) -> list[int]:
 def _untouchable(matrix: Matrix) -> Iterator[dict[str, Any]]:
     """Exclusions of external servers whose system has no tables: a trial would replace the data set that they hold."""
     for entry in matrix.entries.select_related("database__cluster"):
-        system = load_catalog().system(entry.database.system)
+        system = load_catalog().system(entry.database.system, entry.database.flavour)
         if entry.database.cluster.provisioner == Provisioner.EXTERNAL and "{table}" not in system.binding.target:
             yield {
                 "match": {"database": str(entry.database_id)},
