@@ -6,7 +6,7 @@ from django.utils import timezone
 from benchsite.teams import tokens
 from benchsite.teams.models import AuditEntry
 from benchsite.tests.asking import Program, problem, program_of
-from runs.data_confirmations import is_confirmed
+from runs.data_confirmations import confirmation_of
 from runs.models import DataConfirmation, LoadGenerator, Node
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_machine, make_team, make_user
 
@@ -72,7 +72,7 @@ def test_admin_confirms(team):
     for _ in range(2):
         answer = program_of(team).ask("POST", where, TARGET)
         assert (answer.status_code, answer.json()["target"]) == (200, TARGET["target"])
-    assert is_confirmed(cluster, TARGET["target"])
+    assert confirmation_of(cluster, TARGET["target"])
     assert AuditEntry.objects.filter(kind="data_confirmed").count() == 1
     answer = program_of(team).ask("POST", where, {"target": "10.1.2.3:6379, database 0"})
     assert TARGET["target"] in problem(answer, 404, "not-found")["detail"]

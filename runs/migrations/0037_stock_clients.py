@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0035_trial'),
+        ('runs', '0036_separate_cpus_default'),
     ]
 
     operations = [
