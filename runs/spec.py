@@ -116,6 +116,7 @@ class RunSpec(TypedDict):
 SLO_OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE")
 SLO_STATISTICS = ("p50", "p95", "p99", "p999")
 MAX_TRIALS_LIMIT = 50
+MAX_CURVE_PERCENT = 200
 
 
 class SloSpec(TypedDict):
@@ -134,8 +135,8 @@ class SearchSpec(TypedDict):
     max_trials: int  # of each sweep, the probe included
     max_error_rate: float  # failed of all operations
     slo: SloSpec | None
-    # Of offered load: the shares of the ceiling that are measured afterwards, as often as the matrix repeats a rung.
-    curve: NotRequired[list[float]]
+    # Of offered load: loads in % of the ceiling that are measured afterwards, as often as the matrix repeats a rung.
+    curve_percent: NotRequired[list[int]]
 
 
 class ClientOrder(TypedDict):

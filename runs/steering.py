@@ -124,9 +124,9 @@ def _measure_curve(sweep: Sweep, run: Run, ceiling_ops_s: float) -> None:
     """Order the rungs below the ceiling, pass by pass, in the place of the search's last trial."""
     assert sweep.matrix is not None
     for _ in range(sweep.matrix.repeats):
-        for share in search_spec(sweep).get("curve", []):
-            text = f"{percent(share)} of the ceiling that the search has measured."
-            lifecycle.run_at(run, run.threads, max(round(share * ceiling_ops_s), 1), text)
+        for share in search_spec(sweep).get("curve_percent", []):
+            text = f"{share} % of the ceiling that the search has measured."
+            lifecycle.run_at(run, run.threads, max(round(share / 100 * ceiling_ops_s), 1), text)
 
 
 def search_spec(sweep: Sweep) -> SearchSpec:

@@ -16,11 +16,12 @@ def test_plan_takes_a_search(team):
     make_load_generator(name="lab-1")
     plan = {
         "entries": [{"database": "Redis", "mode": "always"}], "workloads": ["A"], "load_generators": ["lab-1"],
-        "ladder": "target", "rungs": [], "threads": 8, "search": {}, "purpose": "demo",
+        "ladder": "target", "rungs": [], "threads": 8, "search": {"curve_percent": [90]}, "purpose": "demo",
     }  # fmt: skip
     answer = program_of(team).ask("POST", "/matrices", plan)
     assert answer.status_code == 201, answer.content
-    assert answer.json()["search"]["max_trials"] == MAX_TRIALS and answer.json()["search"]["slo"] is None
+    search = answer.json()["search"]
+    assert (search["max_trials"], search["slo"], search["curve_percent"]) == (MAX_TRIALS, None, [90])
 
 
 def test_sweep_has_the_path_and_the_answer(team):

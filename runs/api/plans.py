@@ -63,6 +63,9 @@ class PlanSearch(RequestSchema):
     )
     max_error_rate: float = Field(0.001, ge=0, le=1, description="Failed of all operations.")
     slo: PlanSlo | None = None
+    curve_percent: list[int] = Field(
+        [], max_length=60, description="Of targets: loads in % of the ceiling that are measured afterwards."
+    )
 
 
 class MatrixPlan(RequestSchema):
@@ -219,6 +222,7 @@ def _search_as_sent(search: PlanSearch) -> dict[str, str]:
         "search_width": str(100 * search.width),
         "max_error_percent": str(100 * search.max_error_rate),
         "max_trials": str(search.max_trials or ""),
+        "curve_percent": ", ".join(map(str, search.curve_percent)),
     }
     if slo := search.slo:
         sent |= {"slo_operation": slo.operation, "slo_statistic": slo.statistic, "slo_kind": slo.kind}

@@ -22,7 +22,14 @@ from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Workload
 from runs.models.plan import Purpose
 from runs.models.result import LatencyKind
 from runs.planning import Plan, plan_of, sizes, submit
-from runs.spec import MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS, SearchSpec, SloSpec
+from runs.spec import (
+    MAX_CURVE_PERCENT,
+    MAX_TRIALS_LIMIT,
+    SLO_OPERATIONS,
+    SLO_STATISTICS,
+    SearchSpec,
+    SloSpec,
+)
 
 DEFAULT_RUNGS = [2, 4, 8, 16, 32, 64]
 RESETS = (("keep", "keep everything"), ("restart", "restart the server"), ("reload", "reload the data"))
@@ -111,6 +118,10 @@ class MatrixForm(GeneratorsForm):
     )  # fmt: skip
     slo_kind = forms.ChoiceField(choices=LatencyKind.choices, required=False, label="Measured as")
     slo_limit_ms = forms.FloatField(min_value=0.001, max_value=1e6, required=False, label="At most, ms")
+    curve_percent = NumbersField(
+        required=False, label="Then, % of the ceiling",
+        help_text="Of targets: loads to measure afterwards, such as 25, 50, 75, 90, 100.",
+    )  # fmt: skip
     threads = whole(1, 100_000, required=False, help_text="Of a target ladder: the total on every rung.")
     repeats = whole(1, 50, help_text="Three show a difference, five are fit to publish.")
     looks = NumbersField(
@@ -230,6 +241,8 @@ class MatrixForm(GeneratorsForm):
         needs_rungs = not searches or cleaned.get("ladder") == Matrix.Ladder.THREADS
         if needs_rungs and not cleaned.get("rungs") and "rungs" not in self.errors:
             self.add_error("rungs", "Give the ladder at least one rung, such as 2, 4, 8, 16.")
+        if any(percent > MAX_CURVE_PERCENT for percent in cleaned.get("curve_percent", [])):
+            self.add_error("curve_percent", f"Give shares of the ceiling of at most {MAX_CURVE_PERCENT} %.")
         if searches and cleaned.get("slo_operation") and not cleaned.get("slo_limit_ms"):
             self.add_error("slo_limit_ms", "Give the limit of the latency in ms, such as 5.")
 
@@ -247,12 +260,15 @@ class MatrixForm(GeneratorsForm):
             }
         errors = data["max_error_percent"]
         usual = MAX_TRIALS if data["ladder"] == Matrix.Ladder.TARGET and slo is None else MAX_SLO_TRIALS
-        return {
+        search: SearchSpec = {
             "width": (data["search_width"] or 100 * WIDTH) / 100,
             "max_trials": data["max_trials"] or usual,
             "max_error_rate": ERRORS_MOST if errors is None else errors / 100,
             "slo": slo,
         }
+        if data["curve_percent"]:
+            search["curve_percent"] = data["curve_percent"]
+        return search
 
     def clean_rungs(self) -> list[int]:
         rungs: list[int] = self.cleaned_data["rungs"]
@@ -415,6 +431,7 @@ def _search_initial(search: SearchSpec | None) -> dict[str, Any]:
         "search_width": round(100 * search["width"], 6),
         "max_trials": search["max_trials"],
         "max_error_percent": round(100 * search["max_error_rate"], 6),
+        "curve_percent": search.get("curve_percent", []),
     }
 
 

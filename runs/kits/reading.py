@@ -21,7 +21,7 @@ from runs.kits.plan import (
 from runs.models.plan import Database, Matrix, Provisioner, Purpose
 from runs.models.result import LatencyKind
 from runs.planning.plan import looks_problem
-from runs.spec import MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS
+from runs.spec import MAX_CURVE_PERCENT, MAX_TRIALS_LIMIT, SLO_OPERATIONS, SLO_STATISTICS
 from runs.validity import THRESHOLDS
 from runs.ycsb.properties import check_workload
 
@@ -202,13 +202,13 @@ def _matrix(table: PlanTable, *, searches: bool) -> dict[str, Any]:
         return found
 
 
-def _rungs(table: PlanTable, key: str, *, is_empty_valid: bool = False) -> tuple[int, ...]:
+def _rungs(table: PlanTable, key: str, *, most: int = LARGEST, is_empty_valid: bool = False) -> tuple[int, ...]:
     found = table.value(key)
     if found == [] and is_empty_valid:
         return ()
     rungs = found if isinstance(found, list) else []
-    if not 0 < len(rungs) <= MOST_RUNGS or not all(type(one) is int and 0 < one <= LARGEST for one in rungs):
-        raise table.error(f"{key} must be 1 to {MOST_RUNGS} whole numbers, 1 or more")
+    if not 0 < len(rungs) <= MOST_RUNGS or not all(type(one) is int and 0 < one <= most for one in rungs):
+        raise table.error(f"{key} must be 1 to {MOST_RUNGS} whole numbers from 1 to {most:,}")
     return tuple(rungs)
 
 
@@ -370,11 +370,13 @@ def _thresholds(table: PlanTable) -> dict[str, float]:
 
 def _search(table: PlanTable) -> dict[str, Any]:
     with table:
+        curve = _rungs(table, "curve_percent", most=MAX_CURVE_PERCENT) if "curve_percent" in table else ()
         return {
             "width": _between(table, "width", 0.001, 1),
             "max_trials": table.whole("max_trials", 2, MAX_TRIALS_LIMIT),
             "max_error_rate": _between(table, "max_error_rate", 0, 1),
             "slo": _slo(table.table("slo")) if "slo" in table else None,
+            **({"curve_percent": list(curve)} if curve else {}),
         }
 
 

@@ -96,7 +96,7 @@ def preview(plan: Plan) -> Preview:
 def _max_trials(plan: Plan) -> int:
     """Of a search of one cell, with the rungs that are measured below its ceiling."""
     assert plan.search is not None
-    curve = plan.search.get("curve", []) if plan.ladder == "target" else []
+    curve = plan.search.get("curve_percent", []) if plan.ladder == "target" else []
     return int(plan.search["max_trials"]) + len(curve) * plan.repeats
 
 

@@ -28,7 +28,7 @@ def plan(team):
         "threads": "16", "repeats": "3", "order": "as_listed", "seed": "1", "warmup_s": "2", "measure_s": "5",
         "load_policy": "load", "load_threads": "8", "reset_rung": "keep", "priority": "0", "searches": "on",
         "search_width": "4", "slo_operation": "READ", "slo_statistic": "p999", "slo_kind": "response",
-        "slo_limit_ms": "2.5", "max_error_percent": "0.5",
+        "slo_limit_ms": "2.5", "max_error_percent": "0.5", "curve_percent": "50, 100",
     }  # fmt: skip
 
 
@@ -40,10 +40,12 @@ def test_builder_submits_a_search_with_a_limit(client_in, team, plan):
     assert matrix.search == {
         "width": 0.04, "max_trials": MAX_SLO_TRIALS, "max_error_rate": 0.005,
         "slo": {"operation": "READ", "statistic": "p999", "kind": "response", "limit_us": 2500.0},
+        "curve_percent": [50, 100],
     }  # fmt: skip
     assert matrix.runs.filter(phase="measure").count() == 1 and not matrix.stops_early
     form = MatrixForm(team=team, source=matrix)
     assert form.initial["slo_limit_ms"] == 2.5 and form.initial["search_width"] == 4 and form.initial["searches"]
+    assert form.initial["curve_percent"] == [50, 100]
     assert "search over target throughput" in text_of(client_in.get(reverse("matrix", args=[matrix.pk])))
 
 
@@ -54,6 +56,7 @@ def test_builder_submits_a_search_with_a_limit(client_in, team, plan):
         ({"ladder": "threads"}, "Give the ladder at least one rung"),
         ({"searches": ""}, "Give the ladder at least one rung"),
         ({"threads": ""}, "needs the number of threads"),
+        ({"curve_percent": "500"}, "at most 200 %"),
     ],
 )
 def test_builder_says_what_a_search_lacks(client_in, plan, changes, message):
@@ -63,7 +66,7 @@ def test_builder_says_what_a_search_lacks(client_in, plan, changes, message):
 
 
 def test_plan_file_keeps_a_search_and_no_kit_is_made_of_it(team):
-    matrix = submitted(team, search={**SEARCH, "slo": SLO}).matrix
+    matrix = submitted(team, search={**SEARCH, "slo": SLO, "curve_percent": [25, 100]}).matrix
     file = plan_file_of(matrix)
     assert read_plan(export_plan(matrix)) == file and file.search == matrix.search and as_text(file).count("[search")
     with pytest.raises(PlanRefused, match="cannot be run by hand"):

@@ -93,7 +93,7 @@ def test_brackets_and_confirms_the_capacity_of_offered_load(team):
 
 
 def test_measures_the_curve_below_the_ceiling_once_the_search_has_ended(team):
-    sweep = submitted(team, search={**SEARCH, "curve": [0.5, 1.0]})
+    sweep = submitted(team, search={**SEARCH, "curve_percent": [50, 100]})
     assert preview(stored_plan(sweep.matrix)).runs == MAX_TRIALS + 4
     answer = drive(sweep, token_bucket(10_000))
     assert answer.rule == "end" and sweep.decisions.last() == answer
