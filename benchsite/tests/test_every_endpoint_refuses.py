@@ -20,7 +20,12 @@ PUBLIC = {"list_formats", "report_badge", "verdict_badge", "history_sparkline"}
 GUARDED = [one for one in ENDPOINTS if one[2]["operationId"] not in PUBLIC]
 # Parameters that name rows of a team, and bodies that are valid where a body is asked for.
 OF_A_TEAM = ("run_id", "matrix_id", "sweep_id", "upload_id", "report_id", "webhook_id", "schedule_id", "cluster_id")
-BODIES = {"revise_report": None, "change_report_access": {"access": "private"}, "confirm_data": {"target": "cache"}}
+BODIES = {
+    "revise_report": None,
+    "change_report_access": {"access": "private"},
+    "confirm_data": {"target": "cache"},
+    "add_repeats": {"look": 3},
+}
 
 
 def names(endpoints):

@@ -125,6 +125,8 @@ def _made(found: Sequence[Sweep]) -> list[Curve]:
     runs = list(
         Run.objects.filter(sweep__in=ids, is_bracket=False)
         .exclude(reason=Reason.BEYOND_CEILING)
+        # The probe of a search over targets is no rung of theirs.
+        .exclude(sweep__matrix__search__isnull=False, sweep__ladder="target", target_ops_s__isnull=True)
         .annotate(mode_verified=MODE_VERIFIED)
         .values(*RUN_FIELDS, "mode_verified")
     )

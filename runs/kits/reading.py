@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from benchsite.formatting import exact
 from runs.catalog import STOCK_FLAVOUR, UnknownMode, UnknownSystem, load_catalog, secret_properties
 from runs.catalog.reading import CatalogError, Table
 from runs.declared import PropertyError, nearest, unknown_name
@@ -393,7 +394,7 @@ def _slo(table: PlanTable) -> dict[str, Any]:
 def _between(table: PlanTable, name: str, least: float, most: float) -> float:
     number = table.number(name)
     if number is None or not least <= number <= most:
-        raise table.error(f"{name} must be a number from {least:g} to {most:g}", name)
+        raise table.error(f"{name} must be a number from {exact(least)} to {exact(most)}", name)
     return number
 
 
