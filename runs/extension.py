@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from django.db import transaction
+from django.db.models import Max
 
 from benchsite.teams.models import User
 from runs import lifecycle
@@ -50,6 +51,8 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
     locked = Sweep.objects.select_for_update(of=("self",), no_key=True).select_related("matrix").get(pk=sweep.pk)
     runs = locked.runs.filter(phase=Phase.MEASURE, is_bracket=False, source=Run.Source.SCHEDULED)
     last = runs.filter(status=Status.SUCCEEDED, throughput_ops_s__gt=0).order_by("-finished_at").first()
+    if locked.matrix is not None and locked.matrix.trial_of_id is not None:
+        raise ExtensionRefused("This is a trial run: submit its plan, then extend the plan's sweep.")
     if last is None or locked.matrix is None:
         raise ExtensionRefused("No run of this sweep was scheduled here and succeeded: there is nothing to extend.")
     decision = locked.decisions.last()
@@ -67,9 +70,12 @@ def extend(sweep: Sweep, user: User) -> list[Run]:
         raise ExtensionRefused("The rungs beside the highest are neighbours: repeat them instead.")
     text = f"Two more rungs, by {user.get_username()}."
     loads = [(last.threads, rung) if is_target else (rung, None) for rung in rungs]
-    repeats = 1 if locked.matrix.search is not None else locked.matrix.repeats
+    # What a person asks for is not skipped.
+    Matrix.objects.filter(pk=locked.matrix.pk).update(stops_early=False)
+    queued = runs.filter(repeat__lte=max(locked.matrix.looks, default=0)).aggregate(most=Max("repeat"))["most"]
+    repeats = 1 if locked.matrix.search is not None else queued or locked.matrix.repeats
     return [
-        lifecycle.run_at(last, threads, target_ops_s, text, at_end=True)
+        lifecycle.run_at(last, threads, target_ops_s, text, queued_at=None)
         for threads, target_ops_s in loads
         for _ in range(repeats)
     ]

@@ -4,6 +4,7 @@ The end of a run leaves an Ending behind, in the same transaction. The scheduler
 anything of that matrix is still to come; by then every end that matters is there to be seen.
 """
 
+import logging
 from typing import Final
 
 from django.db import transaction
@@ -15,7 +16,9 @@ from benchsite.teams import notices
 from runs import steering
 from runs.models import Ending, Matrix, Run, Sweep
 from runs.models.run import Phase, Reason, Status, Verdict
+from runs.retry import DATABASE_ERRORS
 
+log = logging.getLogger(__name__)
 MOST_AT_ONCE: Final = 1000
 MOST_SWEEPS: Final = 20
 # Characters of what a program printed about its end; the run's page has all of it.
@@ -35,9 +38,21 @@ def look() -> int:
         steering.steer(set(endings.values()))
         unfinished = Run.objects.filter(steering.TO_COME, matrix=OuterRef("pk"))
         ended = Matrix.objects.filter(pk__in=set(endings.values())).exclude(Exists(unfinished))
-        told = [note_finished(matrix) for matrix in ended.select_related("team")]
+        noted = [_note_contained(matrix) for matrix in ended.select_related("team")]
         Ending.objects.filter(pk__in=endings).delete()
-    return sum(told)
+    return sum(noted)
+
+
+def _note_contained(matrix: Matrix) -> bool:
+    """A notice that cannot be written keeps no search from going on."""
+    try:
+        with transaction.atomic():
+            return note_finished(matrix)
+    except DATABASE_ERRORS:
+        raise
+    except Exception:
+        log.exception("Nobody is told that matrix %s has finished.", matrix.pk)
+        return False
 
 
 def note_finished(matrix: Matrix) -> bool:

@@ -28,7 +28,8 @@ from django.utils import timezone
 
 from benchsite.teams.models import User
 from runs.copies import config_key
-from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent
+from runs.measures.search import Rule, State
+from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent, SearchDecision, Sweep
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning import next_look
 from runs.planning.expansion import BRACKET, run_name
@@ -348,8 +349,18 @@ def request_cancel(run: Run, user: User) -> None:
 
 
 def request_cancel_matrix(matrix: Matrix, user: User) -> int:
-    """Ask every unfinished run of the matrix to stop; answers how many there were."""
-    return _request_cancel(Run.objects.filter(matrix=matrix), user)
+    """Ask every unfinished run of the matrix to stop, and end its searches; answers how many runs there were."""
+    with transaction.atomic():
+        for sweep in Sweep.objects.filter(matrix=matrix, decisions__isnull=False).distinct():
+            # The scheduler orders the next trial under this lock.
+            Sweep.objects.select_for_update(no_key=True).get(pk=sweep.pk)
+            last = sweep.decisions.last()
+            if last is not None and last.state == State.SEARCHING:
+                SearchDecision.objects.create(
+                    sweep=sweep, number=last.number + 1, rule=Rule.END, state=State.FAILED,
+                    sentence=f"Cancelled by {user.get_username()}.", low=last.low, high=last.high,
+                )  # fmt: skip
+        return _request_cancel(Run.objects.filter(matrix=matrix), user)
 
 
 @transaction.atomic
@@ -390,22 +401,30 @@ def run_again(run: Run, user: User) -> Run:
     return again
 
 
-def run_at(run: Run, threads: int, target_ops_s: int | None, text: str, *, at_end: bool = False) -> Run:
-    """Another rung of the sweep of an ended run, under otherwise the same spec: in that run's place in the queue, or at
-    the queue's end. The caller holds the transaction.
+def run_at(
+    run: Run, threads: int, target_ops_s: int | None, text: str, *, queued_at: datetime | None, repeats: bool = False
+) -> Run:
+    """Another rung of the sweep of an ended run, under otherwise the same spec. The caller holds the transaction.
+
+    `queued_at`: as of when it waits, in the run's place of the plan; None: at the queue's end. `repeats`: it replaces
+    the run, which has no result.
     """
-    queued_at = None if at_end else run.created_at
+    _lock_sweep(run)
     rung = _copy(run, _load_for(run, queued_at), queued_at=queued_at, load=(threads, target_ops_s))
+    if repeats:
+        Run.objects.filter(pk=rung.pk).update(rerun_of=run)
     RunEvent.objects.create(run=rung, kind="status", new=rung.status, actor="lifecycle", text=text)
     wake_scheduler()
     return rung
 
 
+@transaction.atomic
 def resume(matrix: Matrix, user: User, *, skipped: bool = False) -> int:
     """Run again what has not succeeded and has not been run again since; answers how many runs that makes.
 
     `skipped`: those beyond the ceiling, all the same; the matrix then stops early no more.
     """
+    Matrix.objects.select_for_update(no_key=True).get(pk=matrix.pk)  # Of two requests at once one finds nothing.
     if skipped:
         Matrix.objects.filter(pk=matrix.pk).update(stops_early=False)
     reasons = Q(reason=Reason.BEYOND_CEILING) if skipped else ~Q(reason__in=Reason.skipped())
@@ -432,13 +451,18 @@ def add_repeats(matrix: Matrix, look: int, user: User) -> int:
         return 0
     cells = measured.exclude(reason__in=Reason.skipped()).order_by("sweep_id", "threads", "target_ops_s", "repeat")
     cells = cells.distinct("sweep_id", "threads", "target_ops_s")
+    highest: dict[tuple[object, ...], int] = {}
+    for *cell, repeat in measured.values_list("sweep_id", "threads", "target_ops_s", "repeat"):
+        highest[*cell] = max(repeat, highest.get((*cell,), 0))
     added = 0
     for _, group in groupby(sorted(cells, key=lambda run: run.position), key=partial(_stretch, matrix)):
         stretch = list(group)
-        for repeat in range(max(repeats) + 1, look + 1):
+        for repeat in range(min(highest.values()) + 1, look + 1):
             if matrix.order == Matrix.Order.RANDOMISED:
                 Random(f"{matrix.seed} {repeat}").shuffle(stretch)
             for run in stretch:
+                if repeat <= highest[run.sweep_id, run.threads, run.target_ops_s]:
+                    continue
                 again = _copy(run, _load_for(run), repeat=repeat)
                 text = f"Added up to the look after {look} repeats."
                 RunEvent.objects.create(
@@ -522,11 +546,11 @@ def _copy(
         looks = run.matrix.looks if run.matrix and run.phase == Phase.MEASURE and load is None else []
         repeat = max(rung.aggregate(most=Max("repeat"))["most"] or 0, 0, *looks) + 1
     spec: RunSpec = run.spec
-    key = run.config_key
+    key = run.config_key  # Empty: trial runs count in no history.
     if load is not None:
         assert run.sweep is not None
         spec = {**spec, "load": {**spec["load"], "threads": threads, "target_ops_s": target_ops_s}}
-        key = config_key(spec)
+        key = config_key(spec) if key else ""
         name = run_name(run.sweep.name, threads, target_ops_s, repeat)
     else:
         bare = run.name.removesuffix(BRACKET) if run.is_bracket else run.name

@@ -89,6 +89,14 @@ REMEDIES: dict[str, str] = {
         "This is a fault of Benchsite, not of the database. Run the point again; if it happens again, report it with "
         "the detail above."
     ),
+    Reason.BEYOND_CEILING: (
+        "Nothing is wrong. Two rungs below this one lie beyond saturation already, so it would show nothing more. "
+        "“Run the skipped rungs” on the page of the matrix measures it all the same."
+    ),
+    Reason.CELL_PAUSED: (
+        "Two rungs of this cell failed in a row, so the others would fail, too. Correct what their pages name; “Resume” "
+        "on the page of the matrix then runs what is left."
+    ),
     Reason.NOT_NEEDED: "Nothing is wrong. The run that this one was to repeat was completed from late output.",
 }
 

@@ -10,6 +10,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -99,7 +100,7 @@ def _search_on(sweep_id: UUID) -> None:
         return
     newest = trials[-1]
     if newest.trial is None:
-        is_over = newest.run.status == Status.CANCELLED or (len(trials) > 1 and trials[-2].trial is None)
+        is_over = newest.run.status == Status.CANCELLED or last.rule == Rule.REPEAT
         if is_over:
             _end(sweep_id, State.FAILED, f"Ended without an answer: {newest.text}", *_bounds(last))
         else:
@@ -123,10 +124,14 @@ def _search_on(sweep_id: UUID) -> None:
 def _measure_curve(sweep: Sweep, run: Run, ceiling_ops_s: float) -> None:
     """Order the rungs below the ceiling, pass by pass, in the place of the search's last trial."""
     assert sweep.matrix is not None
+    queued_at = run.created_at
     for _ in range(sweep.matrix.repeats):
         for share in search_spec(sweep).get("curve_percent", []):
+            # Each behind the one before, with its own load in between where it needs one.
+            queued_at += timedelta(microseconds=1)
             text = f"{share} % of the ceiling that the search has measured."
-            lifecycle.run_at(run, run.threads, max(round(share / 100 * ceiling_ops_s), 1), text)
+            target = max(round(share / 100 * ceiling_ops_s), 1)
+            lifecycle.run_at(run, run.threads, target, text, queued_at=queued_at)
 
 
 def search_spec(sweep: Sweep) -> SearchSpec:
@@ -257,7 +262,8 @@ def _load(run: Run) -> int:
 
 
 def _ended_since(run: Run, decision: SearchDecision) -> bool:
-    return run.finished_at is not None and run.finished_at > decision.decided_at
+    is_later = run.finished_at is not None and run.finished_at > decision.decided_at
+    return is_later and run.status != Status.CANCELLED
 
 
 def _is_client_limited(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> bool:
@@ -271,7 +277,8 @@ def _order(sweep: Sweep, run: Run, step: Step, load: int, text: str) -> None:
     """The next trial, as a run in the place of the last one."""
     is_target = sweep.ladder == Matrix.Ladder.TARGET and (step.rule != Rule.REPEAT or run.target_ops_s)
     threads, target = (run.threads, load) if is_target else (load, None)
-    trial = lifecycle.run_at(run, threads, target, text)
+    repeats = step.rule == Rule.REPEAT
+    trial = lifecycle.run_at(run, threads, target, text, queued_at=run.created_at, repeats=repeats)
     _decide(sweep.pk, step.rule, step.state, text, step.low, step.high, run=trial)
 
 
@@ -352,11 +359,14 @@ def _stop_early(matrix: Matrix, sweep_id: UUID) -> None:
     repeated = {run.rerun_of_id for run in runs}
     ended = [run for run in runs if run.finished_at and run.pk not in repeated and run.status != Status.CANCELLED]
     ended.sort(key=lambda run: (run.finished_at, run.pk))
+    # What a person has asked for since is run.
     queued = sweep.runs.filter(status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
     if text := _two_failures(ended):
+        queued = queued.filter(created_at__lte=ended[-1].finished_at)
         _cancel(queued, Reason.CELL_PAUSED, f"Two rungs failed in a row: {text}. Resume runs what is left.")
     elif matrix.stops_early and (beyond := rungs_beyond(sweep.ladder, ended, runs)):
         is_beyond = Q(target_ops_s__in=beyond) if sweep.ladder == Matrix.Ladder.TARGET else Q(threads__in=beyond)
+        queued = queued.filter(Q(rerun_of=None) | Q(is_retry=True))
         _cancel(queued.filter(is_beyond), Reason.BEYOND_CEILING, "Two rungs beyond saturation were measured.")
 
 
@@ -389,7 +399,8 @@ def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[
     beyond = [load for load in medians if load > saturation]
     best = max(medians, key=lambda load: medians[load], default=0)
     last = max(best, beyond[RUNGS_BEYOND - 1]) if len(beyond) >= RUNGS_BEYOND else math.inf
-    return {load for run in runs if (load := _load(run)) > last and load not in values}
+    started = {_load(run) for run in runs if run.status in (Status.DISPATCHED, Status.RUNNING)}
+    return {load for run in runs if (load := _load(run)) > last and load not in values and load not in started}
 
 
 def _cancel(runs: QuerySet[Run], reason: Reason, text: str) -> None:

@@ -5,7 +5,9 @@ No run can do more: a client with a driver needs more CPU time for each operatio
 
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -39,18 +41,21 @@ class CalibrationFailed(Exception):
     """Nothing was measured; the message says why."""
 
 
-def measure_capacities(slots: int, duration_s: int = DURATION_S) -> dict[str, Capacity]:
+def measure_capacities(
+    slots: int, duration_s: int = DURATION_S, should_stop: Callable[[], bool] = lambda: False
+) -> dict[str, Capacity]:
     """Binding -> what one client and `slots` clients at once generate. Bindings with one release of YCSB share a
     measurement. Raises CalibrationFailed.
     """
     cores = usable_cores() or 1
+    measure = partial(_highest_rate, threads=cores, duration_s=duration_s, should_stop=should_stop)
     rates: dict[str, tuple[float, float]] = {}  # by release of YCSB
     capacities: dict[str, Capacity] = {}
     for binding, manifest in installed_bindings(settings.YCSB_DIR).items():
         release = manifest.ycsb_version
         if release not in rates:
-            single = _highest_rate(manifest, 1, cores, duration_s)
-            rates[release] = (single, _highest_rate(manifest, slots, cores, duration_s) if slots > 1 else single)
+            single = measure(manifest, 1)
+            rates[release] = (single, measure(manifest, slots) if slots > 1 else single)
         client_ops_s, ops_s = rates[release]
         capacities[binding] = Capacity(
             digest=manifest.digest, client_ops_s=client_ops_s, ops_s=ops_s, clients=slots, cores=cores
@@ -58,7 +63,9 @@ def measure_capacities(slots: int, duration_s: int = DURATION_S) -> dict[str, Ca
     return capacities
 
 
-def _highest_rate(manifest: Manifest, clients: int, threads: int, duration_s: int) -> float:
+def _highest_rate(
+    manifest: Manifest, clients: int, *, threads: int, duration_s: int, should_stop: Callable[[], bool]
+) -> float:
     """The highest throughput of `clients` processes together in one second, in ops/s."""
     totals: dict[int, dict[int, float]] = defaultdict(dict)  # second -> client -> ops/s
 
@@ -86,6 +93,7 @@ def _highest_rate(manifest: Manifest, clients: int, threads: int, duration_s: in
             cwd=folder,
             stderr_path=stderr,
             on_stderr_line=note,
+            should_stop=should_stop,
             deadline_s=duration_s + START_TIMEOUT_S,
         )
         return "" if result.exit_code == 0 else stderr.read_text(errors="replace")[-500:] or "no output"

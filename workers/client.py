@@ -229,7 +229,7 @@ class Client:
     def _check_progress(self, guard: ProgressGuard, now_s: float) -> None:
         if self.order["duration_s"] and now_s - guard.started_s > self.order["duration_s"]:
             return  # YCSB ends its threads and writes its summary.
-        if problem := guard.errors(now_s):
+        if problem := guard.errors():
             self.failure = (Reason.TOO_MANY_ERRORS, problem)
         elif problem := guard.stall(now_s):
             self.failure = (Reason.NO_PROGRESS, problem)

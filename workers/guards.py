@@ -20,6 +20,7 @@ class ProgressGuard:
     started_s: float
     _succeeded_s: float = 0.0  # when operations last succeeded
     _failing_s: float | None = None  # since when most operations fail
+    _last_failing_s: float = 0.0  # the last interval in which they did
     _failed: int = 0  # operations since then
     _operations: int = 0
 
@@ -35,16 +36,17 @@ class ProgressGuard:
                 self._failing_s, self._failed, self._operations = None, 0, 0
             return
         self._failing_s = now_s if self._failing_s is None else self._failing_s
+        self._last_failing_s = now_s
         self._failed += round(failed)
         self._operations += round(succeeded + failed)
 
-    def errors(self, now_s: float) -> str:
+    def errors(self) -> str:
         """Why most operations have failed for too long, as a sentence; mostly empty."""
-        if self._failing_s is None or now_s - self._failing_s < MAX_ERROR_S:
+        if self._failing_s is None or self._last_failing_s - self._failing_s < MAX_ERROR_S:
             return ""
         return (
             f"{grouped(self._failed)} of {grouped(self._operations)} operations failed within "
-            f"{grouped(now_s - self._failing_s)} s; the limit is {percent(MAX_ERROR_SHARE)} for "
+            f"{grouped(self._last_failing_s - self._failing_s)} s; the limit is {percent(MAX_ERROR_SHARE)} for "
             f"{grouped(MAX_ERROR_S)} s."
         )
 

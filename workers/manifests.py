@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,9 +118,9 @@ def installed_bindings(ycsb_dir: Path) -> dict[str, Manifest]:
     return sound
 
 
-def stock_bindings(ycsb_dir: Path, homes: Sequence[Path]) -> dict[str, Manifest]:
+def stock_bindings(ycsb_dir: Path, homes: Sequence[Path], only: Collection[str] = ()) -> dict[str, Manifest]:
     """ "FOLDER/NAME" -> manifest of every binding of the YCSB distributions in `homes`; an unsound one is logged and
-    left out.
+    left out. `only`: the names that are wanted; empty: all.
 
     A distribution has `lib` with the core and `NAME-binding/lib`; `bin/bindings.properties`, where it is there, names
     bindings and their classes. One folder may hold several (`cassandra-cql` lies in `cassandra-binding`).
@@ -132,13 +132,16 @@ def stock_bindings(ycsb_dir: Path, homes: Sequence[Path]) -> dict[str, Manifest]
             if home.name in folders:
                 raise ManifestError(f"{home}: another YCSB distribution is called {home.name}: rename one folder.")
             folders.add(home.name)
-            sound |= _distribution(ycsb_dir, home)
+            sound |= _distribution(ycsb_dir, home, only)
         except (ManifestError, OSError) as error:
             logger.warning("%s", error)
     return sound
 
 
-def _distribution(ycsb_dir: Path, home: Path) -> dict[str, Manifest]:
+def _distribution(ycsb_dir: Path, home: Path, only: Collection[str]) -> dict[str, Manifest]:
+    own = next(iter(installed_bindings(ycsb_dir).values()), None)
+    if own is None:
+        raise ManifestError(f"Stock bindings need Benchsite's base, and {ycsb_dir} has none: run `make bindings`.")
     core = sorted((home / LIB).glob("*.jar"))
     version = _core_version(home, core)
     classes = _binding_classes(home)
@@ -146,8 +149,11 @@ def _distribution(ycsb_dir: Path, home: Path) -> dict[str, Manifest]:
     for folder in sorted(home.glob("*-binding")):
         stem = folder.name.removesuffix("-binding")
         names = [name for name in classes if name.partition("-")[0] == stem] or [stem]
+        names = [name for name in names if not only or f"{home.name}/{name}" in only]
+        if not names:
+            continue
         try:
-            class_path, digests = _class_path(ycsb_dir, home, core, folder)
+            class_path, digests = _class_path(own, home, core, folder)
         except (ManifestError, OSError) as error:
             logger.warning("%s", error)
             continue
@@ -168,7 +174,7 @@ def _distribution(ycsb_dir: Path, home: Path) -> dict[str, Manifest]:
 
 
 def _class_path(
-    ycsb_dir: Path, home: Path, core: Sequence[Path], folder: Path
+    own: Manifest, home: Path, core: Sequence[Path], folder: Path
 ) -> tuple[tuple[Path, ...], dict[str, str]]:
     """The class path of one stock binding, and the SHA-256 of everything on it by its path below `home`.
 
@@ -177,9 +183,6 @@ def _class_path(
     jars = sorted((folder / LIB).glob("*.jar"))
     if not jars:
         raise ManifestError(f"{folder / LIB} holds no jar: unpack the whole distribution, or remove {folder.name}.")
-    own = next(iter(installed_bindings(ycsb_dir).values()), None)
-    if own is None:
-        raise ManifestError(f"Stock bindings need Benchsite's base, and {ycsb_dir} has none: run `make bindings`.")
     first = [jar for jar in own.jars if jar.name.startswith(("benchsite-base-", "HdrHistogram-"))]
     conf = folder / "conf"
     digests = {f"benchsite/{jar.name}": own.jar_digests[jar.name] for jar in first}
@@ -220,7 +223,7 @@ def find_binding(ycsb_dir: Path, homes: Sequence[Path], name: str) -> Manifest:
     folder, _, stock = name.partition("/")
     if not stock:
         return verify(ycsb_dir / name)
-    bindings = stock_bindings(ycsb_dir, [home for home in homes if home.name == folder])
+    bindings = stock_bindings(ycsb_dir, [home for home in homes if home.name == folder], [name])
     if name not in bindings:
         raise ManifestError(
             f"This load generator has no binding {name}: name the folder {folder} of the YCSB distribution in "

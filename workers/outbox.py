@@ -82,7 +82,7 @@ def deliver(site: SiteClient, folder: WorkFolder, check: Callable[[], None] = la
                 too_large[path] = f"{refusal}; it is kept in {kept_in} on {platform.node()}"
         site.complete(pk, claim, asdict(folder.result), list(too_large.values()))
         for path in too_large:
-            kept_in.mkdir(parents=True, exist_ok=True)
+            kept_in.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.rename(kept_in / path.name)
     except SiteRefused as refusal:
         if refusal.code != RUN_DELETED:

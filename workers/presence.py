@@ -84,7 +84,8 @@ def start_problem(bindings: Iterable[str]) -> str:
     try:
         java_executable()
         for binding in bindings:
-            find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, binding)
+            if "/" not in binding:  # A distribution is too large to be read every few seconds.
+                find_binding(settings.YCSB_DIR, settings.YCSB_HOMES, binding)
         settings.WORK_DIR.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=settings.WORK_DIR) as file:
             file.write(bytes(MIN_FREE_BYTES))
@@ -102,7 +103,7 @@ def _beat(name: str, slots: int) -> None:
     stop = threading.Event()
     probe = PoolProbe(name, slots)
     bindings, quarantined = [*available_bindings()], False
-    calibration: threading.Thread | None = None
+    calibration, stop_calibration = threading.Thread(), threading.Event()
     while not stop.wait(BEAT_S):
         try:
             pool = probe.look()
@@ -116,21 +117,31 @@ def _beat(name: str, slots: int) -> None:
             quarantined = answer["quarantined"]
             if answer["released"]:
                 log.info("%s: its pool processes answer again; its quarantine is over.", name)
-            if answer["calibrate"] and (calibration is None or not calibration.is_alive()):
-                calibration = threading.Thread(target=calibrate, args=[slots], name="calibration", daemon=True)
+            if not answer["calibrate"]:
+                stop_calibration.set()  # Another run may hold the machine.
+            elif not calibration.is_alive():
+                stop_calibration.clear()
+                calibration = threading.Thread(
+                    target=calibrate, args=[slots, stop_calibration], name="calibration", daemon=True
+                )
                 calibration.start()
             pulse.touch()
         except (SiteUnreachable, SiteRefused) as error:
             log.warning("%s: no sign of life (%s).", name, error)
 
 
-def calibrate(slots: int) -> None:
-    """Measure what clients can generate here, and send it to the site."""
+def calibrate(slots: int, stop: threading.Event) -> None:
+    """Measure what clients can generate here, and send it to the site, unless it took the machine back."""
     capacities, error = {}, ""
     try:
-        capacities = measure_capacities(slots)
+        capacities = measure_capacities(slots, should_stop=stop.is_set)
     except CalibrationFailed as failure:
         error = str(failure)
+    except Exception as failure:
+        log.exception("The calibration failed.")
+        error = f"The calibration failed ({type(failure).__name__}: {failure}): see the load generator's log."
+    if stop.is_set():
+        return
     try:
         retry(lambda: site_client().end_calibration(capacities, error), errors=(SiteUnreachable,))
     except (SiteUnreachable, SiteRefused) as refusal:

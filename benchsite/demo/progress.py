@@ -36,6 +36,7 @@ class Progress:
         may_grow = Ending.objects.filter(matrix=self.matrix).exists()
         runs = list(Run.objects.filter(matrix=self.matrix).order_by("position", "pk").defer("spec"))
         ended = [run for run in runs if run.status in Status.terminal()]
+        may_grow |= any(run.late_output_at for run in ended if run.status == Status.FAILED)
         for run in ended:
             if str(run.pk) not in self.reported:
                 self.reported.add(str(run.pk))

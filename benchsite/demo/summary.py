@@ -31,13 +31,16 @@ def write_summary(path: Path, content: dict[str, Any]) -> None:
 
 def _sweep(sweep: Sweep) -> dict[str, Any]:
     runs = sweep.runs.filter(status=Status.SUCCEEDED, excluded_reason="").order_by("threads", "target_ops_s", "repeat")
+    answer = sweep.decisions.filter(run=None).last()
+    if answer:
+        runs = runs.exclude(target_ops_s=None)  # The probe of the search is no rung.
     points = [_point(run) for run in runs.prefetch_related("measurement_sets__measurements")]
     counted = [point["throughput_ops_s"] for point in points if point["verdict"] != Verdict.REJECT]
     return {
         "system": sweep.system,
         "mode": sweep.mode,
         "workload": sweep.workload.short_name if sweep.workload else "",
-        "ceiling_ops_s": max(counted, default=None),
+        "ceiling_ops_s": answer.value_ops_s if answer else max(counted, default=None),
         "points": points,
     }
 

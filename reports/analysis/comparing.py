@@ -120,6 +120,8 @@ class Comparison:
     @property
     def note(self) -> str:
         """What the plan makes of the verdict, as a sentence: its look, or that runs were added. Often empty."""
+        if self.outcome == Outcome.NOT_COMPARABLE or (self.look and self.look.after and self.low is None):
+            return ""
         return self.look.sentence if self.look else EXTENDED if self.is_extended else ""
 
     @property

@@ -157,7 +157,7 @@ class Names:
         for database in databases:
             if str(database.pk) == key:
                 try:
-                    load_catalog().system(database.system).mode(said.mode)
+                    load_catalog().system(database.system, database.flavour).mode(said.mode)
                 except UnknownName as error:
                     self.faults.append({"pointer": f"{pointer}/mode", "detail": str(error), "code": "unknown"})
         return f"{key}:{said.mode}"

@@ -138,7 +138,6 @@ def _binding(table: Table, shared: Mapping[str, Property]) -> Binding:
             target=target,
             stored=table.text("stored", ""),
             fixed=_checked(table, "fixed", properties),
-            index=table.text("index", ""),
             also=table.texts("also"),
         )
 

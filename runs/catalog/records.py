@@ -114,7 +114,6 @@ class Binding:
     when_scanning: dict[str, str]  # client properties that a workload with scans needs
     also: tuple[str, ...] = ()  # other stock bindings with the same properties
     fixed: dict[str, str] = field(default_factory=dict)  # client properties that nobody may choose
-    index: str = ""  # the entry beside the records in which the client keeps their keys, with {table}
     target: str = ""  # where a data set lies on a server, with {database} and {table}
     stored: str = field(default="", repr=False)  # what a data set consists of there, for whoever confirms it
 

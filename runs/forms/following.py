@@ -187,7 +187,7 @@ def who_plays(part: Part, databases: Sequence[Database]) -> tuple[list[Database]
     mode = system.mode(part.mode)
     if not system.has_client:
         return [], f"no client reaches a server of {system.name}; results of it can be uploaded"
-    described = [database for database in databases if _system(database) is system]
+    described = [database for database in databases if (own := _system(database)) and own.slug == system.slug]
     if not described:
         return [], f"no database of {system.name} is described: add one, then open the template again"
     if not any(_runnable(database) for database in described):
@@ -205,7 +205,7 @@ def stand_ins(databases: Sequence[Database], guarantee: str) -> list[str]:
         system = _system(database)
         if system is None or not _runnable(database):
             continue
-        mode = _nearest([m for m in system.modes.values() if not m.replicas_needed], guarantee)
+        mode = _nearest([m for m in system.modes.values() if not (m.replicas_needed or m.no_client)], guarantee)
         if mode:
             chosen.append(f"{database.pk}:{mode.slug}")
     return chosen
@@ -229,7 +229,7 @@ def _has(database: Database, mode: Mode) -> bool:
 
 
 def _entry(database: Database, mode: str) -> ChosenEntry:
-    system = load_catalog().system(database.system)
+    system = load_catalog().system(database.system, database.flavour)
     return ChosenEntry(
         database=database.name,
         system=system.slug,
@@ -245,7 +245,7 @@ def _entry(database: Database, mode: str) -> ChosenEntry:
 
 def _system(database: Database) -> System | None:
     try:
-        return load_catalog().system(database.system)
+        return load_catalog().system(database.system, database.flavour)
     except UnknownSystem:
         return None
 

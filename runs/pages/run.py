@@ -21,7 +21,7 @@ from runs.pages.window import WindowPanel, window_panel
 from runs.recording.intervals import INTERVALS
 from runs.recording.surroundings import hosts_of
 from runs.remedies import remedy
-from runs.ycsb.redact import is_secret
+from runs.ycsb.redact import is_secret, redact
 
 LAST_LINES = 24
 HOST_COLUMNS = (*OWN, "other_cores", "steal_cores", "io_wait_cores")
@@ -84,7 +84,7 @@ class Client:
     def properties(self) -> list[tuple[str, str]]:
         """The whole property file; what is secret is named and not shown."""
         properties = self.row.order.get("properties", {})
-        return [(k, NOT_SHOWN if is_secret(k) else str(v)) for k, v in sorted(properties.items())]
+        return [(k, NOT_SHOWN if is_secret(k) else redact(str(v))) for k, v in sorted(properties.items())]
 
 
 @dataclass(frozen=True, slots=True)

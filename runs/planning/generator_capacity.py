@@ -65,5 +65,5 @@ def _sentence(run: PlannedRun, binding: str, total: float, needed: int) -> str:
     clients = counted(run.clients, "client")
     return (
         f"{counted(needed, 'more client')} needed for {throughput(run.prediction.ops_s)} ({run.name}): its {clients} "
-        f"with the {binding} binding can generate {throughput(total)} at most. {remedy}"
+        f"with the {binding} binding have generated {throughput(total)} at most so far. {remedy}"
     )

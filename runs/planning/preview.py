@@ -309,6 +309,15 @@ def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
             f"Benchsite reads nothing back from {', '.join(sorted(stated))}: the durability mode is as you state it, "
             "and an admin of the team must confirm on the cluster's page that its target may be written."
         )
+    loads: dict[str, set[int]] = {}  # of each of them
+    for run in runs:
+        if run.needs is not None and run.sweep.entry.database.name in stated:
+            loads.setdefault(run.sweep.entry.database.name, set()).add(run.needs)
+    if again := sorted(name for name, needed in loads.items() if len(needed) > 1):
+        yield (
+            f"The plan loads the data of {', '.join(again)} more than once, and Benchsite deletes nothing there: "
+            "clients that refuse keys that exist fail the second load, and records that workloads inserted remain."
+        )
     acks = {load_catalog().system(e.database.system).mode(e.mode).durability.ack for e in plan.entries if runs}
     if len(acks) > 1:
         yield "The modes differ in what a write waits for: the pages say so wherever two of them are compared."
@@ -322,17 +331,17 @@ def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
 
     Answers server, modes, settings, and whether Benchsite can read them there.
     """
-    modes: dict[str, dict[str, Mode]] = {}
-    administered: dict[str, bool] = {}
+    modes: dict[tuple[str, str], dict[str, Mode]] = {}  # by server and system
+    administered: dict[tuple[str, str], bool] = {}
     for entry in plan.entries:
         database = entry.database
         if database.provisioner == "external":
             try:
-                system = load_catalog().system(database.system)
+                system = load_catalog().system(database.system, database.flavour)
                 mode = system.mode(entry.mode)
             except (UnknownSystem, UnknownMode):
                 continue
-            server = database.address or f"of {database.cluster_name}"
+            server = database.address or f"of {database.cluster_name}", system.slug
             modes.setdefault(server, {})[mode.slug] = mode
             administered[server] = system.administered
     for server, used in modes.items():
@@ -342,7 +351,7 @@ def _mode_conflicts(plan: Plan) -> Iterator[tuple[str, str, str, bool]]:
                 expected.setdefault(readback.setting, set()).add(readback.expected)
         differing = [setting for setting, values in expected.items() if len(values) > 1]
         if differing:
-            yield server, ", ".join(used), ", ".join(differing), administered[server]
+            yield server[0], ", ".join(used), ", ".join(differing), administered[server]
 
 
 def _grid(plan: Plan, expansion: Expansion) -> Iterator[Cell]:

@@ -140,6 +140,22 @@ def test_extends_a_sweep_with_the_repeats_of_its_plan(client_in, team, user):
     assert {run.threads for run in extend(sweep, user)} == {3, 5}
 
 
+def test_rungs_that_a_person_adds_are_not_skipped(team, user):
+    sweep = ladder(team, [2, 4, 8], repeats=1)
+    drive(sweep, lambda run: {"throughput": {2: 1000.0, 4: 1010.0, 8: 1020.0}[run.threads]})
+    added = extend(sweep, user)
+    end(added[0], 1030.0)
+    assert Run.objects.get(pk=added[1].pk).status == Status.QUEUED
+
+
+def test_rung_that_runs_keeps_its_repeats():
+    sweep = make_sweep()
+    ended = [make_run(sweep, threads=threads, throughput=1000.0) for threads in (2, 4, 8)]
+    running = make_run(sweep, threads=16, status="running")
+    waiting = [make_run(sweep, threads=threads, status="queued", repeat=2) for threads in (16, 32)]
+    assert rungs_beyond("threads", ended, [*ended, running, *waiting]) == {32}
+
+
 def test_extension_is_refused_where_nothing_was_scheduled(team, user):
     sweep = make_sweep(team=team)
     make_run(sweep, source="uploaded")

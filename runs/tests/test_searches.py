@@ -45,7 +45,7 @@ def make_properties():
 
 
 def waiting(sweep):
-    return sweep.runs.filter(status="queued", phase="measure").first()
+    return sweep.runs.filter(status="queued", phase="measure").order_by("created_at", "position").first()
 
 
 def end(run, throughput=None, *, reason="", p99_us=1000.0, checks=(), verdict="pass"):
@@ -101,6 +101,29 @@ def test_measures_the_curve_below_the_ceiling_once_the_search_has_ended(team):
     targets = [round(share * answer.value_ops_s) for share in (0.5, 1.0)]
     assert [run.target_ops_s for run in after] == targets * 2
     assert not waiting(sweep)
+
+
+def test_curve_of_a_workload_that_inserts_loads_before_each_run(team):
+    properties = {"readproportion": "0.9", "insertproportion": "0.1", "updateproportion": "0"}
+    sweep = submitted(team, properties=properties, search={**SEARCH, "curve_percent": [50, 100]})
+    while sweep.decisions.last().state == State.SEARCHING:
+        run = waiting(sweep)
+        Run.objects.filter(pk=run.needs_id).update(status="succeeded", finished_at=timezone.now())
+        end(run, **token_bucket(10_000)(run))
+    queued = list(sweep.matrix.runs.filter(status="queued").order_by("created_at", "position"))
+    assert [run.phase for run in queued] == ["load", "measure"] * 4
+    assert all(run.needs == load for load, run in zip(queued[::2], queued[1::2], strict=True))
+    ceiling = sweep.decisions.last().value_ops_s
+    assert [run.target_ops_s for run in queued[1::2]] == [round(ceiling / 2), round(ceiling)] * 2
+
+
+def test_repeated_trial_is_no_longer_missing(team, user):
+    sweep = submitted(team)
+    end(waiting(sweep), reason=Reason.CLIENT_FAILED)
+    repeat = waiting(sweep)
+    assert repeat.rerun_of == sweep.runs.get(status="failed")
+    drive(sweep, token_bucket(10_000))
+    assert sweep.decisions.last().state == State.BRACKETED and lifecycle.resume(sweep.matrix, user) == 0
 
 
 def test_threads_confirm_the_best_rung_with_fresh_runs(team):
@@ -173,7 +196,7 @@ def test_cluster_lost_in_the_middle_ends_it_and_keeps_the_points(team, user):
     answer = drive(sweep, lambda run: {"reason": Reason.SERVER_LOST})
     assert (answer.state, sweep.runs.filter(status="succeeded").count()) == (State.FAILED, 2)
     assert "the server went away" in answer.sentence and sweep.runs.filter(status="failed").count() == 2
-    assert lifecycle.resume(sweep.matrix, user) == 2
+    assert lifecycle.resume(sweep.matrix, user) == 1  # Of a trial and its repeat the repeat.
     again = drive(sweep, server)
     assert again.state == State.BRACKETED and abs(again.value_ops_s / 10_000 - 1) < 0.02
 
@@ -207,7 +230,7 @@ def test_cancelled_trial_ends_it(team, user):
     lifecycle.request_cancel_matrix(sweep.matrix, user)
     assert finishing.look() == 1
     answer = sweep.decisions.last()
-    assert answer.state == State.FAILED and "cancelled" in answer.sentence and waiting(sweep) is None
+    assert answer.state == State.FAILED and "Cancelled by" in answer.sentence and waiting(sweep) is None
 
 
 def test_bad_row_ends_its_own_search_alone(team, caplog):

@@ -72,7 +72,7 @@ RENDERED: dict[str, tuple[dict[str, str], dict[str, dict[str, str] | None]]] = {
     "mariadb": (
         {
             "db.driver": "org.mariadb.jdbc.Driver",
-            "db.url": "jdbc:mariadb://10.0.0.1:7001/ycsb",
+            "db.url": "jdbc:mariadb://10.0.0.1:7001/ycsb?allowLocalInfile=false",
             "jdbc.autocommit": "true",
         },
         {"flush-0": {}, "flush-2": {}, "flush-1": {}, "flush-2-semi-sync": {}, "flush-1-semi-sync": {}},

@@ -1,5 +1,6 @@
 """Databases with stock clients: chosen on their form, kept in plan files, and refused where they cannot work."""
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from benchsite.teams.models import Team
 from runs.kits.plan import PlanRefused
 from runs.kits.plan_file import export_plan, read_plan
 from runs.models import Cluster, Database, Matrix
+from runs.planning import submit
 from runs.planning.plan import stored_plan
 from runs.planning.preview import preview
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_matrix, make_workload
@@ -88,3 +90,21 @@ def test_plan_file_keeps_the_client(team: Team):
     for wrong in (text.replace(RING, "ycsb-0.17.0/redis"), text.replace('flavour = "ycsb"', 'flavour = "benchsite"')):
         with pytest.raises(PlanRefused, match=r"cannot drive Cassandra|client: the flavour ycsb needs one"):
             read_plan(wrong)
+
+
+def test_secrets_of_the_stock_client_are_in_no_spec(team: Team):
+    client, secret = "ycsb-0.17.0/jdbc", {"db.user": "bench", "db.passwd": "hunter2"}
+    matrix = planned(
+        team, ["on"], digests=[{client: "1"}], system="postgresql", client=client, binding_properties=secret
+    )
+    submit(matrix, None)
+    specs = [json.dumps(run.spec) for run in matrix.runs.all()]
+    assert specs and not any("hunter2" in spec for spec in specs)
+    assert "postgresql.synchronous_commit" not in specs[0]
+
+
+def test_plan_that_loads_twice_what_cannot_be_deleted_warns(team: Team):
+    assert any(
+        "more than once" in warning
+        for warning in preview(stored_plan(planned(team, ["one-periodic", "quorum-periodic"]))).warnings
+    )

@@ -1,6 +1,7 @@
 """A load generator measures what it can generate, while it holds its machine's lease."""
 
 import datetime as dt
+import threading
 
 import pytest
 from django.conf import settings as django_settings
@@ -73,7 +74,7 @@ def test_measures_with_real_clients(settings, live_server, tmp_path, monkeypatch
         assert site.note_presence(probed=False)["calibrate"] is False
         tick()
         assert site.note_presence(probed=False)["calibrate"] is True
-        presence.calibrate(slots=2)
+        presence.calibrate(slots=2, stop=threading.Event())
         assert site.note_presence(probed=False)["calibrate"] is False
         site.close()
     finally:

@@ -29,7 +29,7 @@ def administration_for(
     address = address_of(system, client_properties, server)
     match system.slug:
         case "redis":
-            return RedisAdministration(address, index=system.binding.index)
+            return RedisAdministration(address)
         case "postgresql":
             return PostgresqlAdministration(address)
         case _:

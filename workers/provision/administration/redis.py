@@ -16,6 +16,8 @@ PING_TIMEOUT_S = 2.0
 # Writing the snapshot of a planned stop takes long when there is much in it.
 LONG_TIMEOUT_S = 600.0
 MARKER_KEY = "benchsite:data-set"
+# Sorted sets in which Benchsite's client and YCSB's own keep the keys of all records. They are no records themselves.
+INDEXES = ("{table}:index", "_indices")
 
 
 class RedisAdministration:
@@ -24,12 +26,8 @@ class RedisAdministration:
     key_batch = 10_000  # one command of some 20 ms, during which Redis serves nobody else
     has_tables = False
 
-    def __init__(self, address: Address, *, index: str = "{table}:index") -> None:
+    def __init__(self, address: Address) -> None:
         self.address = address
-        self._index_name = index  # of the sorted set in which the client keeps all keys, which is no record
-
-    def _index(self, table: str) -> str:
-        return self._index_name.format(table=table)
 
     def ping(self) -> None:
         with self._client(PING_TIMEOUT_S) as client:
@@ -69,7 +67,7 @@ class RedisAdministration:
     def size(self, table: str) -> int:
         with self._client() as client:
             marked = bool(client.exists(MARKER_KEY))
-            return int(client.dbsize()) - marked - (marked and int(client.exists(self._index(table))))
+            return int(client.dbsize()) - marked - (marked and int(client.exists(*_indexes(table))))
 
     def read_marker(self, table: str) -> str:
         with self._client() as client:
@@ -104,8 +102,9 @@ class RedisAdministration:
     def delete_keys(self, table: str, keys: Sequence[str]) -> int:
         with self._client() as client:
             deleted = int(client.unlink(*keys))
-            if client.exists(self._index(table)):
-                client.zrem(self._index(table), *keys)  # Redis removes the index with its last member.
+            for index in _indexes(table):
+                if client.type(index) == "zset":
+                    client.zrem(index, *keys)  # Redis removes the index with its last member.
             return deleted
 
     def shut_down(self) -> bool:
@@ -135,6 +134,10 @@ class RedisAdministration:
         except redis.RedisError as error:
             where = f"{self.address.host}:{self.address.port}"
             raise AdministrationError(f"Redis at {where}: {_words(error)}") from error
+
+
+def _indexes(table: str) -> list[str]:
+    return [index.format(table=table) for index in INDEXES]
 
 
 def _words(error: Exception) -> str:
