@@ -94,8 +94,8 @@ REMEDIES: dict[str, str] = {
         "“Run the skipped rungs” on the page of the matrix measures it all the same."
     ),
     Reason.CELL_PAUSED: (
-        "Two rungs of this cell failed in a row, so the others would fail, too. Correct what their pages name; “Resume” "
-        "on the page of the matrix then runs what is left."
+        "Two rungs of this cell failed in a row, so the others would fail, too. Correct what their pages name; then "
+        "“Resume” on the page of the matrix runs what is left."
     ),
     Reason.NOT_NEEDED: "Nothing is wrong. The run that this one was to repeat was completed from late output.",
 }
