@@ -37,7 +37,8 @@ def in_containers(matrix: Matrix) -> None:
 
 def left_in(engine: TestEngine) -> list[str]:
     with engine.client() as client:
-        return [one.name for one in (*client.containers.list(all=True), *client.volumes.list())]
+        containers = client.containers.list(all=True, ignore_removed=True)
+        return [left.name for left in (*containers, *client.volumes.list())]
 
 
 def test_it_measures_and_judges_and_leaves_nothing(engine, site):
@@ -70,6 +71,6 @@ def test_the_next_conductor_ends_what_a_killed_one_left(engine, site):
     with engine.client() as client:
         [container] = client.containers.list()
         site.start("conductor")
-        site.until(lambda: client.containers.list(all=True) == [], 30, f"{container.name} to be removed")
+        site.until(lambda: client.containers.list(all=True, ignore_removed=True) == [], 30, f"{container.name} to be removed")
     deployment = Deployment.objects.get(matrix=matrix)
     assert (deployment.state, deployment.fingerprint) == (Deployment.State.DOWN, "")
