@@ -90,7 +90,7 @@ def transition_all(runs: QuerySet[Run], to: Status, *, actor: str, **fields: Any
         rows = list(
             runs.filter(status__in=ALLOWED[to])
             .order_by("pk")
-            .select_for_update(of=("self",))
+            .select_for_update(of=("self",), no_key=True)
             .values_list("pk", "status", "matrix_id")
         )
         run_ids = [pk for pk, _, _ in rows]
@@ -149,7 +149,7 @@ def queue_retry(run: Run) -> None:
     with transaction.atomic():
         # Locked before the sweep, as transitions do. `complete` comes before or after this, never in between.
         broken = Run.objects.filter(pk=run.pk, status=Status.FAILED, reason__in=INFRASTRUCTURE)
-        locked = broken.select_for_update().first()
+        locked = broken.select_for_update(no_key=True).first()
         if locked is None:
             return
         run = locked
@@ -166,7 +166,7 @@ def queue_retry(run: Run) -> None:
 
 def _lock_sweep(run: Run) -> None:
     """One copy at a time per sweep, so that two copies get two repeats and do not collide."""
-    Run.objects.select_for_update().filter(sweep=run.sweep_id).first()
+    Sweep.objects.select_for_update(no_key=True).filter(pk=run.sweep_id).first()
 
 
 def ended(runs: Sequence[tuple[Run, datetime | None]], *, actor: str) -> list[RunEvent]:
@@ -229,7 +229,9 @@ def _claim_first(runs: QuerySet[Run], mine: uuid.UUID, actor: str, conductor: Co
     if earlier := Run.objects.filter(claim=mine, status=Status.RUNNING).values_list("pk", flat=True).first():
         return earlier
     dispatched = runs.filter(status=Status.DISPATCHED).order_by("dispatched_at")
-    run_id = dispatched.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True).first()
+    run_id = (
+        dispatched.select_for_update(of=("self",), no_key=True, skip_locked=True).values_list("pk", flat=True).first()
+    )
     if run_id is not None:
         transition(
             run_id, Status.RUNNING, actor=actor,
@@ -253,7 +255,7 @@ def note(run_id: uuid.UUID, claim: uuid.UUID, *, stage: Stage | None = None, tex
     """
     with transaction.atomic():
         rows = Run.objects.filter(pk=run_id, claim=claim, status=Status.RUNNING)
-        before = rows.select_for_update().values_list("stage", flat=True).first()
+        before = rows.select_for_update(no_key=True).values_list("stage", flat=True).first()
         if before is None:
             raise ClaimLost(f"Run {run_id} is no longer this conductor's.")
         if stage is not None:
@@ -350,7 +352,10 @@ def request_cancel(run: Run, user: User) -> None:
 
 def request_cancel_matrix(matrix: Matrix, user: User) -> int:
     """Ask every unfinished run of the matrix to stop, and end its searches; answers how many runs there were."""
+    runs = Run.objects.filter(matrix=matrix)
     with transaction.atomic():
+        # Runs are locked before sweeps, as `queue_retry` does.
+        count = _request_cancel(runs, user)
         for sweep in Sweep.objects.filter(matrix=matrix, decisions__isnull=False).distinct():
             # The scheduler orders the next trial under this lock.
             Sweep.objects.select_for_update(no_key=True).get(pk=sweep.pk)
@@ -360,7 +365,8 @@ def request_cancel_matrix(matrix: Matrix, user: User) -> int:
                     sweep=sweep, number=last.number + 1, rule=Rule.END, state=State.FAILED,
                     sentence=f"Cancelled by {user.get_username()}.", low=last.low, high=last.high,
                 )  # fmt: skip
-        return _request_cancel(Run.objects.filter(matrix=matrix), user)
+        # Trials that were ordered before their sweep was locked.
+        return count + _request_cancel(runs.filter(cancel_requested_at=None), user)
 
 
 @transaction.atomic
@@ -370,7 +376,7 @@ def _request_cancel(runs: QuerySet[Run], user: User) -> int:
     unfinished = list(
         runs.exclude(status__in=Status.terminal())
         .order_by("pk")
-        .select_for_update(of=("self",))
+        .select_for_update(of=("self",), no_key=True)
         .values_list("pk", "status", "cancel_requested_at")
     )
     transition_all(
