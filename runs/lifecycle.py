@@ -356,7 +356,8 @@ def request_cancel_matrix(matrix: Matrix, user: User) -> int:
     with transaction.atomic():
         # Runs are locked before sweeps, as `queue_retry` does.
         count = _request_cancel(runs, user)
-        for sweep in Sweep.objects.filter(matrix=matrix, decisions__isnull=False).distinct():
+        searches = list(Sweep.objects.filter(matrix=matrix, decisions__isnull=False).distinct())
+        for sweep in searches:
             # The scheduler orders the next trial under this lock.
             Sweep.objects.select_for_update(no_key=True).get(pk=sweep.pk)
             last = sweep.decisions.last()
@@ -365,8 +366,9 @@ def request_cancel_matrix(matrix: Matrix, user: User) -> int:
                     sweep=sweep, number=last.number + 1, rule=Rule.END, state=State.FAILED,
                     sentence=f"Cancelled by {user.get_username()}.", low=last.low, high=last.high,
                 )  # fmt: skip
-        # Trials that were ordered before their sweep was locked.
-        return count + _request_cancel(runs.filter(cancel_requested_at=None), user)
+        if searches:  # Trials that were ordered before their sweep was locked.
+            count += _request_cancel(runs.filter(cancel_requested_at=None), user)
+    return count
 
 
 @transaction.atomic
