@@ -11,6 +11,7 @@ from benchsite.metrics import metrics
 urlpatterns = [
     path("", views.home, name="home"),
     path("team/hand-over/", views.hand_over, name="hand-over"),
+    path("glossary/", views.glossary, name="glossary"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),

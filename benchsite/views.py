@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from benchsite import glossary as terms
 from benchsite import handing_over
 from benchsite.teams.models import Membership, Role, Team
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
@@ -146,3 +147,9 @@ def hand_over(request: HttpRequest) -> HttpResponse:
     }
     context = {"team": team, "others": others, "refusal": refusal, "counts": counts}
     return render(request, "benchsite/hand_over.html", context, status=422 if refusal else 200)
+
+
+@require_GET
+def glossary(request: HttpRequest) -> HttpResponse:
+    """Open to readers of reports, who may have no account."""
+    return render(request, "benchsite/glossary.html", {"sections": terms.sections()})

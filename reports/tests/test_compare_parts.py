@@ -87,7 +87,7 @@ def test_the_line_stands_at_a_load_that_every_side_reaches(client_in, team):
 def test_the_moved_line_is_kept_by_every_form(client_in, team):
     study(team)
     html = page(client_in, "?load=2500&within=2&mode=always&mode=off")
-    assert "At equal load: " in html and "custom load" in html
+    assert "At equal load</abbr>: " in html and "custom load" in html
     # The form of the menus carries the line along, and the form of the line the menus.
     assert html.count('<input type="hidden" name="load" value="2500">') == 1
     assert html.count('<input type="hidden" name="mode" value="always">') == 2

@@ -1,0 +1,43 @@
+"""The glossary page and the tooltips show docs/glossary.md, which has a line for each product noun."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.template import Context, Template
+from django.urls import reverse
+from django.utils.html import escape
+
+from benchsite.glossary import SOURCE, definitions, sections
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLTIP = re.compile(r'{% term "([^"]+)"')
+PRODUCT_NOUNS = (
+    "matrix", "sweep", "rung", "ladder", "ceiling", "knee", "durability mode", "window", "verdict", "probe", "block",
+    "session", "warm-up", "guard", "search", "bound",
+)  # fmt: skip
+
+
+def test_every_line_of_the_document_is_a_term():
+    lines = [line for line in SOURCE.read_text("utf-8").splitlines() if line.startswith("-")]
+    assert len(lines) == sum(map(len, sections().values())) == len(definitions())
+    assert set(PRODUCT_NOUNS) <= set(definitions())
+
+
+def test_tooltips_name_terms_of_the_document():
+    templates = ROOT.glob("*/**/templates/**/*.html")
+    terms = {term for template in templates for term in TOOLTIP.findall(template.read_text("utf-8"))}
+    assert len(terms) > 10
+    assert terms <= set(definitions())
+
+
+def test_tooltip_holds_the_definition():
+    html = Template('{% load glossary %}{% term "rung" "Rungs" %}').render(Context())
+    assert html == f'<abbr title="{escape(definitions()["rung"])}">Rungs</abbr>'
+
+
+@pytest.mark.django_db
+def test_page_shows_every_definition_without_an_account(client):
+    page = client.get(reverse("glossary")).content.decode()
+    missing = [term for term, text in definitions().items() if f">{escape(text)}</td>" not in page]
+    assert missing == []
