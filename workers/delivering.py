@@ -1,7 +1,7 @@
 """The loop that tells people and programs what happened, beside the scheduler's and never in its way.
 
-Each delivery is tried in a thread of its own, a few at a time and few of a team (`benchsite.teams.turns`), so that a
-receiver who is slow delays itself, and a team with many such ones its own notices alone.
+Each delivery is tried in a thread of its own, a few at a time and few of a team (`benchsite.teams.delivering`), so
+that a receiver who is slow delays itself, and a team with many such ones its own notices alone.
 """
 
 import logging
@@ -14,11 +14,9 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from benchsite.teams import delivering, notices, webhooks
 from benchsite.teams.models import Delivery
-from benchsite.teams.turns import MAILS_AT_ONCE, WEBHOOKS_AT_ONCE
 
 log = logging.getLogger(__name__)
 TICK_S: Final = 1.0
-AT_ONCE: Final = WEBHOOKS_AT_ONCE + MAILS_AT_ONCE
 EXPIRE_AFTER_S: Final = 3600.0
 FIND_AFTER_S: Final = 30.0
 
@@ -47,7 +45,7 @@ class Deliverer:
         """Begin what is due, as far as there is room; answers how many that are."""
         with self.lock:
             under_way = list(self.under_way.values())
-        found = delivering.due(AT_ONCE - len(under_way), under_way=under_way)
+        found = delivering.due(under_way=under_way)
         for delivery in found:
             with self.lock:
                 self.under_way[delivery.pk] = delivery

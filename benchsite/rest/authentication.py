@@ -24,7 +24,7 @@ class Needs(HttpBearer):
 
     def __init__(self, *scopes: Scope, uploads: bool = False) -> None:
         self.scopes = [str(scope) for scope in scopes]
-        self.counted: list[limits.Name] = ["requests", "uploads"] if uploads else ["requests"]
+        self.costs: dict[limits.Name, int] = {"requests": 1, "uploads": 1} if uploads else {"requests": 1}
         self.openapi_description = "A token of a team: `bs_...`. Members make them on their team's page of tokens."
         super().__init__()
 
@@ -42,7 +42,7 @@ class Needs(HttpBearer):
         bearer = bearer_of(token.strip())
         if bearer is None:
             raise _unknown()
-        limits.spend(request, bearer.token.pk, self.counted)
+        limits.spend(request, bearer.token.pk, self.costs)
         if not bearer.scopes.intersection(self.scopes):
             has = ", ".join(sorted(bearer.scopes)) or "none"
             raise Problem(

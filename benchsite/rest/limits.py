@@ -1,12 +1,13 @@
 """How often a token may ask: requests and uploads a minute, counted in Redis and said in every answer.
 
-Counting is one round trip. While Redis is away nobody is refused, and it is not waited for: a site that cannot count
-goes on. The answers say it in the fields of the IETF's draft: `RateLimit-Policy`, `RateLimit`, `Retry-After`.
+Counting is one round trip, and what is refused is not counted. While Redis is away nobody is refused, and it is not
+waited for: a site that cannot count goes on. The answers say it in the fields of the IETF's draft: `RateLimit-Policy`,
+`RateLimit`, `Retry-After`.
 """
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, cast
@@ -65,42 +66,21 @@ def quota_of(name: Name) -> int:
     return int(settings.API_UPLOADS_PER_MINUTE if name == "uploads" else settings.API_REQUESTS_PER_MINUTE)
 
 
-def spend(request: HttpRequest, token: UUID, names: Sequence[Name]) -> None:
-    """Count this request. Raises Problem("quota-exceeded") for one too many."""
-    wanted = [(name, quota) for name in names if (quota := quota_of(name))]
-    spent = _count(token, wanted) if wanted else []
-    request.spent = spent  # type: ignore[attr-defined]
-    over = [one for one in spent if one.used > one.quota]
-    if over:
-        said = " and ".join(f"{one.quota} {one.name}" for one in over)
-        wait = max(one.ends_in_s for one in over)
+def spend(request: HttpRequest, token: UUID, costs: Mapping[Name, int], refusal: str = "") -> None:
+    """Count what this request costs; more uploads than the minute has left are taken from the coming minutes.
+
+    Raises Problem("quota-exceeded") where this minute has none left; `refusal` says what that means for the request.
+    """
+    charged = _charge(token, {name: quota for name in costs if (quota := quota_of(name))}, costs)
+    request.spent = [*_spent(request), *(spent for spent, _ in charged)]  # type: ignore[attr-defined]
+    if over := [spent for spent, is_counted in charged if not is_counted]:
+        quotas = " and ".join(f"{spent.quota} {spent.name}" for spent in over)
+        wait = max(spent.ends_in_s for spent in over)
         raise Problem(
             "quota-exceeded",
-            f"A token has {said} a minute, and this one has used them. Wait {wait} s.",
+            f"A token has {quotas} a minute, and this one has used them. {refusal}Wait {wait} s.",
             headers={"Retry-After": str(wait)},
         )
-
-
-def spend_uploads(request: HttpRequest, token: UUID, number: int) -> None:
-    """Count so many uploads of one request, which may take those of the coming minutes too.
-
-    Raises Problem("quota-exceeded") where this minute has none left; nothing is counted then.
-    """
-    quota = quota_of("uploads")
-    found = _charge(token, number, quota) if quota else None
-    if found is None:
-        return
-    spent, begun = found
-    request.spent = [*_spent(request), spent]  # type: ignore[attr-defined]
-    if begun:
-        return
-    wait = spent.ends_in_s
-    raise Problem(
-        "quota-exceeded",
-        f"A token has {quota} uploads a minute, and this one has used them. Nothing of this batch was stored or "
-        f"counted. Wait {wait} s.",
-        headers={"Retry-After": str(wait)},
-    )
 
 
 def tell(request: HttpRequest, response: HttpResponseBase) -> None:
@@ -114,50 +94,30 @@ def _spent(request: HttpRequest) -> list[Spent]:
     return cast(list[Spent], getattr(request, "spent", []))
 
 
-def _window() -> tuple[int, int]:
-    """Its number, and in how many seconds it ends."""
-    now = time.time()
-    return int(now // WINDOW_S), WINDOW_S - int(now % WINDOW_S)
-
-
-def _leave_alone(error: RedisError) -> None:
+def _charge(token: UUID, quotas: Mapping[Name, int], costs: Mapping[Name, int]) -> list[tuple[Spent, bool]]:
+    """What is used of each quota then, and whether this was counted; nothing while nobody can count."""
     global _away_until
-    _away_until = time.monotonic() + AWAY_S
-    log.warning("Redis does not answer (%s): requests are not counted for %g s", error, AWAY_S)
-
-
-def _charge(token: UUID, number: int, quota: int) -> tuple[Spent, bool] | None:
-    """What is used of this minute's uploads then, and whether these were counted; None: nobody counts now."""
-    if time.monotonic() < _away_until:
-        return None
-    window, ends_in_s = _window()
-    # What a batch before took from coming minutes ends where a minute has room, so those that follow are untouched.
-    minutes = range(window, window + -(-number // quota) + 1)
-    keys = [f"limit:uploads:{token}:{minute}" for minute in minutes]
-    try:
-        # Its types say that it may be awaited; this client never is.
-        said = cast(list[int], _redis(settings.REDIS_URL).eval(CHARGE, len(keys), *keys, number, quota, WINDOW_S))
-    except RedisError as error:
-        _leave_alone(error)
-        return None
-    return Spent("uploads", quota, int(said[0]), ends_in_s), bool(said[1])
-
-
-def _count(token: UUID, wanted: Sequence[tuple[Name, int]]) -> list[Spent]:
-    if time.monotonic() < _away_until:
+    if not quotas or time.monotonic() < _away_until:
         return []
-    window, ends_in_s = _window()
+    now = time.time()
+    window, ends_in_s = int(now // WINDOW_S), WINDOW_S - int(now % WINDOW_S)
     try:
         with _redis(settings.REDIS_URL).pipeline(transaction=False) as pipe:
-            for name, _ in wanted:
-                key = f"limit:{name}:{token}:{window}"
-                pipe.incr(key)
-                pipe.expire(key, 2 * WINDOW_S)
+            for name, quota in quotas.items():
+                # What a batch before took from coming minutes ends where a minute has room, so those that follow are
+                # untouched.
+                minutes = range(window, window + -(-costs[name] // quota) + 1)
+                keys = [f"limit:{name}:{token}:{minute}" for minute in minutes]
+                pipe.eval(CHARGE, len(keys), *keys, costs[name], quota, WINDOW_S)
             answers = pipe.execute()
     except RedisError as error:
-        _leave_alone(error)
+        _away_until = time.monotonic() + AWAY_S
+        log.warning("Redis does not answer (%s): requests are not counted for %g s", error, AWAY_S)
         return []
-    return [Spent(name, quota, used, ends_in_s) for (name, quota), used in zip(wanted, answers[::2], strict=True)]
+    return [
+        (Spent(name, quota, int(used), ends_in_s), bool(is_counted))
+        for (name, quota), (used, is_counted) in zip(quotas.items(), answers, strict=True)
+    ]
 
 
 @lru_cache(maxsize=4)

@@ -15,7 +15,7 @@ from benchsite.rest.pages import PageAnswer, PageQuery, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import plain
-from benchsite.teams import delivering, trying
+from benchsite.teams import delivering
 from benchsite.teams import webhooks as verbs
 from benchsite.teams.models import Delivery, NoticeKind, Scope, Webhook
 
@@ -193,14 +193,14 @@ def rotate_secret(request: HttpRequest, webhook_id: UUID) -> SecretAnswer:
 )
 def test_webhook(request: HttpRequest, webhook_id: UUID) -> DeliveryAnswer:
     """At once, whether it is switched on or not, and this once only. `state` says whether it arrived, `error` why
-    not. A receiver that does not answer takes five seconds, and until then `in-flight` refuses another test of the
-    team, as it does while other teams have too many under way: ask again as `Retry-After` says.
+    not. A receiver that does not answer takes five seconds. While too many tests are under way `in-flight` refuses
+    another one: ask again as `Retry-After` says.
     """
     found = _found(request, webhook_id)
     try:
         return _delivery(delivering.try_webhook(found))
-    except trying.TryLater as busy:
-        wait = str(trying.RETRY_AFTER_S)
+    except delivering.TryLater as busy:
+        wait = str(delivering.RETRY_TEST_AFTER_S)
         raise Problem("in-flight", str(busy), headers={"Retry-After": wait}) from None
 
 

@@ -12,13 +12,12 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core import signing
-from django.core.cache import cache
 from django.core.mail import EmailMessage
 from django.db import transaction
 from django.urls import reverse
 from redis.exceptions import RedisError
 
-from benchsite.teams import audit
+from benchsite.teams import audit, guessing
 from benchsite.teams.mailing import absolute, mail_works
 from benchsite.teams.models import User
 from benchsite.teams.notices import one_line
@@ -103,16 +102,14 @@ def _read(token: str) -> tuple[str, str]:
 def _count(user: User) -> None:
     """One more link today. While nobody can count, nothing is sent: it goes to whom somebody named."""
     address = hashlib.sha256(user.email.strip().casefold().encode(errors="replace")).hexdigest()
-    # The address comes last: what its account's own limits refuse does not count for it.
     limits = (
         (f"confirm:{user.pk}:{address}", MOST_OF_AN_ACCOUNT_TO_AN_ADDRESS),
         (f"confirm:{user.pk}", MOST_OF_AN_ACCOUNT),
         (f"confirm:{address}", MOST_TO_AN_ADDRESS),
     )
     try:
-        for key, most in limits:
-            cache.add(key, 0, A_DAY_S)
-            if cache.incr(key) > most:
-                raise NotSent("That link was sent several times today. Look for it among unwanted mail, or wait a day.")
+        may_send = guessing.counted(limits, A_DAY_S)
     except (RedisError, ValueError):
         raise NotSent("The link could not be sent just now. Ask for it again in a minute.") from None
+    if not may_send:
+        raise NotSent("That link was sent several times today. Look for it among unwanted mail, or wait a day.")

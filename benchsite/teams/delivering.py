@@ -7,22 +7,33 @@ tried again when that time comes, and receivers tell doubles by the notice's id.
 import json
 import logging
 import smtplib
+import threading
+from collections import Counter
 from collections.abc import Collection
 from datetime import timedelta
 from typing import Any, Final
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchsite.teams import trying, turns, webhooks
+from benchsite.teams import webhooks
 from benchsite.teams.mailing import absolute, mail_works, message_of
 from benchsite.teams.models import Delivery, Notice, Webhook
 from benchsite.teams.posting import PostFailed, post
 from benchsite.teams.sealing import CannotOpen
 
 log = logging.getLogger(__name__)
+# Under way at a time: to webhooks, and beside them by e-mail, so that neither keeps the other waiting.
+WEBHOOKS_AT_ONCE: Final = 12
+MAILS_AT_ONCE: Final = 4
+MOST_OF_A_TEAM: Final = 2  # of each, so that the slow receivers of one team leave room for the others
+# Tests of webhooks in one process: whoever asks waits for the receiver, in a thread that serves pages.
+TESTS_AT_ONCE: Final = 2
+RETRY_TEST_AFTER_S: Final = 5  # A receiver has no longer to answer.
+_tests: Final = threading.BoundedSemaphore(TESTS_AT_ONCE)
 # How long after each failed attempt the next one comes; after the last it is given up.
 WAITS: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))
 # Longer than any attempt takes: a delivery whose worker died is tried again after it.
@@ -33,9 +44,16 @@ KEPT: Final = timedelta(days=30)
 GONE: Final = 410  # By this a receiver says that it wants no more.
 
 
-def due(most: int, *, under_way: Collection[Delivery] = ()) -> list[Delivery]:
-    """Up to `most` deliveries to be tried now beside those under way, taken so that nobody else tries them."""
-    wanted = turns.chosen(most, under_way)
+class TryLater(Exception):
+    """Tests of webhooks are under way already. The message says when to ask again."""
+
+
+def due(*, under_way: Collection[Delivery] = ()) -> list[Delivery]:
+    """The deliveries to be tried now beside those under way, taken so that nobody else tries them."""
+    wanted = [
+        *_next("webhook_id", [one for one in under_way if one.webhook_id], WEBHOOKS_AT_ONCE),
+        *_next("member_id", [one for one in under_way if one.member_id], MAILS_AT_ONCE),
+    ]
     if not wanted:
         return []
     with transaction.atomic():
@@ -49,6 +67,29 @@ def due(most: int, *, under_way: Collection[Delivery] = ()) -> list[Delivery]:
         for one in taken:
             claim(one)
     return taken
+
+
+def _next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
+    """What is due the longest: one at a time to each receiver, and few of a team, however slow its receivers are."""
+    if len(under_way) >= at_once:
+        return []
+    of_team = Counter(one.notice.team_id for one in under_way)
+    full = [team for team, count in of_team.items() if count >= MOST_OF_A_TEAM]
+    # The first of each receiver: no more rows than there are receivers, whatever waits for them.
+    first = (
+        Delivery.objects.filter(Q((f"{receiver}__isnull", False)), state=Delivery.State.WAITING, next_at__lte=Now())
+        .exclude(Q((f"{receiver}__in", [getattr(one, receiver) for one in under_way])))
+        .exclude(notice__team__in=full)
+        .order_by(receiver, "next_at")
+        .distinct(receiver)
+        .values_list("next_at", "pk", "notice__team")
+    )
+    chosen = []
+    for _, key, team in sorted(first):
+        if of_team[team] < MOST_OF_A_TEAM and of_team.total() < at_once:
+            of_team[team] += 1
+            chosen.append(key)
+    return chosen
 
 
 def claim(delivery: Delivery) -> None:
@@ -72,7 +113,9 @@ def try_webhook(webhook: Webhook) -> Delivery:
 
     Raises TryLater.
     """
-    with trying.place(webhook.team_id):
+    if not _tests.acquire(blocking=False):
+        raise TryLater(f"Other tests of webhooks are under way. Ask again in {RETRY_TEST_AFTER_S} s.")
+    try:
         notice = Notice.objects.create(
             team=webhook.team,
             kind="test",
@@ -84,6 +127,8 @@ def try_webhook(webhook: Webhook) -> Delivery:
             notice=notice, webhook=webhook, state=Delivery.State.GIVEN_UP, attempts=1, next_at=None
         )
         return attempt(delivery)
+    finally:
+        _tests.release()
 
 
 def expire() -> None:

@@ -7,7 +7,7 @@ a whole, so that nobody tries one password with all names.
 import hashlib
 import ipaddress
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -19,8 +19,6 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from redis.exceptions import RedisError
 
-from benchsite.teams.hashing import Busy
-
 log = logging.getLogger(__name__)
 WINDOW_S: Final = 15 * 60
 MOST_OF_A_NAME: Final = 10
@@ -29,38 +27,22 @@ TOO_MANY: Final = "too-many"  # the code of the form's error
 SAID: Final = f"Too many wrong passwords came from here. Wait {WINDOW_S // 60} minutes, then try again."
 
 
-def claim(request: HttpRequest, name: str) -> bool:
-    """Counts one more password for this name from this address; False: it is not to be looked at.
+def counted(limits: Sequence[tuple[str, int]], window_s: int) -> bool:
+    """Count one more attempt under each key; False, and under none, once one of the keys has as many as its limit.
 
-    Before it is looked at, so that many at once are no more than many in a row. `take_back` where it was no guess.
+    Attempts are counted before they are looked at, so that many at once are no more than many in a row. Raises
+    RedisError or ValueError while nobody can count.
     """
-    counted = []
-    try:
-        for key, most in zip(_keys(request, name), (MOST_OF_A_NAME, MOST_OF_AN_ADDRESS), strict=True):
-            counted.append(key)
-            if _counted(key) > most:
-                # Waiting is no guess: who keeps on trying one name does not keep the whole address out.
-                _uncount(counted)
-                return False
-    except (RedisError, ValueError):  # gone, or its time ended at this very moment
-        return True  # Nobody is locked out because nobody can count.
+    for number, (key, limit) in enumerate(limits):
+        cache.add(key, 0, window_s)
+        attempts = cache.incr(key)
+        if attempts == 1:  # Perhaps it ended just before, and what counts without an end would keep somebody out.
+            cache.touch(key, window_s)
+        if attempts > limit:
+            # Waiting is no attempt: who keeps on trying one name does not keep the whole address out.
+            _uncount(key for key, _ in limits[: number + 1])
+            return False
     return True
-
-
-def take_back(request: HttpRequest, name: str) -> None:
-    """What was claimed was no guess: the password was right, or nobody looked at it."""
-    try:
-        _uncount(_keys(request, name))
-    except RedisError:
-        return
-
-
-def _counted(key: str) -> int:
-    cache.add(key, 0, WINDOW_S)
-    now = cache.incr(key)
-    if now == 1:  # Perhaps it ended just before, and what counts without an end would keep somebody out for ever.
-        cache.touch(key, WINDOW_S)
-    return now
 
 
 def _uncount(keys: Iterable[str]) -> None:
@@ -77,16 +59,24 @@ class GuardedSignIn(forms.Form):
         name, password = (str(self.cleaned_data.get(field, "")) for field in ("username", "password"))
         if request is None or not name or not password:
             return super().clean() or {}
-        if not claim(request, name):
+        keys = _keys(request, name)
+        try:
+            may_try = counted(list(zip(keys, (MOST_OF_A_NAME, MOST_OF_AN_ADDRESS), strict=True)), WINDOW_S)
+        except (RedisError, ValueError):  # gone, or its time ended at this very moment
+            may_try = True  # Nobody is locked out because nobody can count.
+        if not may_try:
             log.warning("Too many wrong passwords from %s: it has to wait.", request.META.get("REMOTE_ADDR"))
             raise forms.ValidationError(SAID, code=TOO_MANY)
+        is_wrong = False
         try:
-            cleaned = super().clean() or {}
-        except Busy:
-            take_back(request, name)
+            return super().clean() or {}
+        except forms.ValidationError:
+            is_wrong = True
             raise
-        take_back(request, name)
-        return cleaned
+        finally:
+            if not is_wrong:  # The password was right, or nobody looked at it.
+                with suppress(RedisError):
+                    _uncount(keys)
 
 
 class SignInForm(GuardedSignIn, AuthenticationForm):
@@ -96,10 +86,8 @@ class SignInForm(GuardedSignIn, AuthenticationForm):
 @receiver(user_logged_in, dispatch_uid="forget_wrong_passwords")
 def forget(sender: object, request: HttpRequest, user: Any, **signal: Any) -> None:
     """Who knows the password may mistype it again. The address keeps its count: it may know one of many."""
-    try:
+    with suppress(RedisError):
         cache.delete(_keys(request, user.get_username())[0])
-    except RedisError:
-        return
 
 
 def _keys(request: HttpRequest, name: str) -> tuple[str, str]:

@@ -4,17 +4,15 @@ import threading
 import time
 from contextlib import contextmanager
 
-import psycopg
 import pytest
 from django.db import connection
 from django.urls import reverse
 
-from benchsite.teams import trying, webhooks
+from benchsite.teams import delivering, webhooks
 from benchsite.teams.models import Delivery, Role, Webhook
 from benchsite.teams.posting import post
 from benchsite.teams.tests.receivers import receiving
 from benchsite.tests.asking import problem, program_of
-from benchsite.tests.databases import database_url
 from conftest import signed_in
 from runs.tests.factories import make_team, make_user
 
@@ -67,36 +65,18 @@ def trying_meanwhile(slow, *teams):
     assert answers == ["delivered"] * len(teams)
 
 
-def test_a_team_has_one_test_under_way(team):
+def test_a_process_has_only_so_many_under_way(team):
     admin, other = signed_in(make_user(team=team, role=Role.ADMIN)), make_team()
+    slow_ones = [make_team() for _ in range(delivering.TESTS_AT_ONCE)]
     with receiving(delay_s=60) as slow, receiving() as quick:
-        made = hook(team, slow.url)
-        hook(other, quick.url)
-        with trying_meanwhile(slow, team):
-            refused = tried(team)
-            assert "Another test is under way" in problem(refused, 409, "in-flight")["detail"]
-            assert refused["Retry-After"] == str(trying.RETRY_AFTER_S)
+        made = hook(team, quick.url)
+        for one in (*slow_ones, other):
+            hook(one, slow.url)
+        with trying_meanwhile(slow, *slow_ones):
+            refused = tried(other)
+            assert "Other tests of webhooks are under way" in problem(refused, 409, "in-flight")["detail"]
+            assert refused["Retry-After"] == str(delivering.RETRY_TEST_AFTER_S)
             page = admin.post(reverse("webhook-test", args=[made.pk]), follow=True)
-            assert "The test was not sent. Another test is under way" in page.content.decode()
-            assert tried(other).json()["state"] == "delivered"
-        assert tried(team).json()["state"] == "delivered"
-    assert Delivery.objects.count() == 3  # Nothing is kept of what was refused.
-
-
-def test_a_process_has_only_so_many_under_way_whatever_number_of_teams_asks():
-    teams = [make_team() for _ in range(trying.AT_ONCE + 1)]
-    with receiving(delay_s=60) as slow:
-        for team in teams:
-            hook(team, slow.url)
-        with trying_meanwhile(slow, *teams[:-1]):
-            assert "Other tests" in problem(tried(teams[-1]), 409, "in-flight")["detail"]
-        assert tried(teams[-1]).json()["state"] == "delivered"
-
-
-def test_what_was_killed_in_the_middle_refuses_nobody(team):
-    with receiving() as quick:
-        hook(team, quick.url)
-        with psycopg.connect(database_url(), autocommit=True) as killed:
-            killed.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [trying._LOCKS, str(team.pk)])
-            problem(tried(team), 409, "in-flight")
-        until(lambda: tried(team).status_code == 200)
+            assert "The test was not sent. Other tests of webhooks are under way" in page.content.decode()
+        assert tried(other).json()["state"] == "delivered"
+    assert Delivery.objects.count() == delivering.TESTS_AT_ONCE + 1  # Nothing is kept of what was refused.

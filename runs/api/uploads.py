@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import Header, Query, Schema
 
 from benchsite.rest.authentication import Needs, ask_again, bearer_in, team_in
-from benchsite.rest.limits import spend_uploads
+from benchsite.rest.limits import spend
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import refusals
 from benchsite.teams.models import Scope
@@ -175,7 +175,11 @@ def upload_batch(request: HttpRequest, query: Annotated[DryRun, Query()]) -> Htt
         response = _judged(request, body) if query.dry_run else _stored(request, Kind.NATURAL, line.key, body)
         return response.status_code, response.said
 
-    return batch.answered(request, one, lambda lines: spend_uploads(request, bearer_in(request).token.pk, lines))
+    def count(lines: int) -> None:
+        refusal = "Nothing of this batch was stored or counted. "
+        spend(request, bearer_in(request).token.pk, {"uploads": lines}, refusal)
+
+    return batch.answered(request, one, count)
 
 
 class _body:

@@ -15,11 +15,11 @@ from django.utils import timezone
 
 from benchsite.mail import mail_server
 from benchsite.teams import webhooks
+from benchsite.teams.delivering import MOST_OF_A_TEAM, WEBHOOKS_AT_ONCE
 from benchsite.teams.models import Delivery, Membership, Preference, User, Webhook
 from benchsite.teams.notices import note
 from benchsite.teams.posting import post
 from benchsite.teams.tests.receivers import mail_sink, receiving
-from benchsite.teams.turns import MOST_OF_A_TEAM, WEBHOOKS_AT_ONCE
 from benchsite.tests.databases import database_url
 from runs.models import Run
 from runs.tests.factories import make_conductors, make_run, make_sweep, make_team, make_user
@@ -116,7 +116,7 @@ def test_many_slow_receivers_of_one_team_keep_no_other_team_waiting(team, user, 
 
 
 def test_mail_goes_out_while_every_webhook_hangs(team, user, hook, deliverer, patient, monkeypatch, settings):
-    monkeypatch.setattr("benchsite.teams.turns.WEBHOOKS_AT_ONCE", 1)
+    monkeypatch.setattr("benchsite.teams.delivering.WEBHOOKS_AT_ONCE", 1)
     loop = deliverer()
     User.objects.filter(pk=user.pk).update(email="runa@example.org", confirmed_email="runa@example.org")
     Preference.objects.create(membership=Membership.objects.get(user=user, team=team), kind=FINISHED)

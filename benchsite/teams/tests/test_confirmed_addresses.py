@@ -50,7 +50,7 @@ def link_in(raw):
 
 def told(team):
     note(FINISHED, team, subject="Done")
-    return [delivering.attempt(one) for one in delivering.due(10)]
+    return [delivering.attempt(one) for one in delivering.due()]
 
 
 def test_nothing_but_the_link_is_mailed_before_it_is_opened(client_in, user, team, messages, address):
@@ -88,7 +88,7 @@ def test_what_waits_for_an_address_that_was_changed_is_given_up(team, user, mess
     Preference.objects.create(membership=Membership.objects.get(user=user, team=team), kind=FINISHED)
     note(FINISHED, team, subject="Done")
     User.objects.filter(pk=user.pk).update(email=f"x{address}")
-    [tried] = [delivering.attempt(one) for one in delivering.due(10)]
+    [tried] = [delivering.attempt(one) for one in delivering.due()]
     assert (tried.state, messages) == ("given_up", [])
     assert "confirmed" in tried.error
 

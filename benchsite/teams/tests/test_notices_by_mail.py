@@ -35,7 +35,7 @@ def reader(user):
 
 
 def deliver():
-    return [delivering.attempt(one) for one in delivering.due(10)]
+    return [delivering.attempt(one) for one in delivering.due()]
 
 
 def read(raw):

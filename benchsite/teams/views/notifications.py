@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import confirming, delivering, preferences, trying, webhooks
+from benchsite.teams import confirming, delivering, preferences, webhooks
 from benchsite.teams.mailing import mail_works
 from benchsite.teams.models import Delivery, Membership, Role, User, Webhook
 from benchsite.teams.notices import KINDS
@@ -133,7 +133,7 @@ def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     found = owned_or_404(Webhook.objects.select_related("team"), request, pk)
     try:
         tried = delivering.try_webhook(found)
-    except trying.TryLater as busy:
+    except delivering.TryLater as busy:
         messages.error(request, f"The test was not sent. {busy}")
         return redirect("webhook", pk=pk)
     if tried.state == Delivery.State.DELIVERED:
