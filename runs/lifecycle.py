@@ -166,7 +166,7 @@ def queue_retry(run: Run) -> None:
 
 def _lock_sweep(run: Run) -> None:
     """One copy at a time per sweep, so that two copies get two repeats and do not collide."""
-    Sweep.objects.select_for_update(no_key=True).filter(pk=run.sweep_id).first()
+    Sweep.objects.select_for_update(no_key=True, of=("self",)).filter(runs=run).first()
 
 
 def ended(runs: Sequence[tuple[Run, datetime | None]], *, actor: str) -> list[RunEvent]:

@@ -35,7 +35,7 @@ from runs.ycsb.errors import YcsbError
 from workers import scheduling
 from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.host_sampler import FILE_NAME, HostSampler
-from workers.orders import READY_DEADLINE_S, check_slots, client_orders
+from workers.orders import check_slots, client_orders, ready_deadline_s
 from workers.provision.administration import AdministrationError
 from workers.standing import Standing, stand
 from workers.trouble import RunFailed
@@ -292,7 +292,8 @@ class Conductor:
         # The instant that was named before an outage stays: clients may have read it.
         self.run.refresh_from_db(fields=["starts_at"])
         if self.run.starts_at is None:
-            self._wait(lambda: self._are_ready(len(clients)), READY_POLL_S, READY_DEADLINE_S, "to connect")
+            deadline = ready_deadline_s(self.spec)
+            self._wait(lambda: self._are_ready(len(clients)), READY_POLL_S, deadline, "to connect")
             lifecycle.note(self.run.pk, self.claim, starts_at=Now() + START_LEAD)
             self.run.refresh_from_db(fields=["starts_at"])
             self._expected_end = time.monotonic() + (clients[0].order["duration_s"] or 0)
@@ -326,7 +327,7 @@ class Conductor:
     def _wait_until_finished(self) -> None:
         # The rows are of no interest before the clients' time is up, and reading them costs the machine something.
         self._sleep(max(0.0, self._expected_end - time.monotonic() - 1.0))
-        deadline = max(client.order["deadline_s"] for client in self._clients()) + READY_DEADLINE_S
+        deadline = max(client.order["deadline_s"] for client in self._clients()) + ready_deadline_s(self.spec)
         unfinished = self._clients().exclude(state=ClientRun.State.FINISHED)
         working = unfinished.exclude(state=ClientRun.State.STORING)
         self._wait(lambda: not working.exists(), FINISH_POLL_S, deadline, "to finish")

@@ -9,6 +9,7 @@ from runs.models.run import Reason
 from runs.planning.plan import TAIL_S
 from runs.spec import ClientOrder, RunSpec
 from runs.ycsb.command import client_properties_for_run, split
+from runs.ycsb.properties import warm_up_s
 from workers.trouble import RunFailed
 
 # Clients must be connected within this time, else the run fails.
@@ -40,6 +41,11 @@ class Order:
     order: ClientOrder
 
 
+def ready_deadline_s(spec: RunSpec) -> int:
+    """How long clients may take until they are connected and warm, in seconds."""
+    return READY_DEADLINE_S + (warm_up_s(spec["workload"]["properties"]) if spec["phase"] == "measure" else 0)
+
+
 def client_orders(
     spec: RunSpec,
     binding_properties: Mapping[str, str],
@@ -63,7 +69,7 @@ def client_orders(
     measure_s, records = spec["window"]["min_measure_s"], spec["dataset"]["records"]
     assert measure_s is not None and records is not None  # Only uploads may not know them, and nobody orders those.
     duration = spec["window"]["warmup_s"] + measure_s + TAIL_S if spec["phase"] == "measure" else None
-    deadline = READY_DEADLINE_S + RUN_GRACE_S + (duration or records // SLOWEST_LOAD_RECORDS_S)
+    deadline = ready_deadline_s(spec) + RUN_GRACE_S + (duration or records // SLOWEST_LOAD_RECORDS_S)
     nodes = {machine["id"] for machine in spec["cluster"]["machines"]}
     sampled = set(nodes) if nodes_are_sampled else set()
     machine_ids = {generator["id"]: generator["machine"]["id"] for generator in spec["generators"]}

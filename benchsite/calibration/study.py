@@ -10,8 +10,8 @@ from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Matri
 from runs.models.plan import Provisioner, Purpose
 from runs.ycsb.properties import CORE_WORKLOADS
 
-CAPACITY_OPS_S: Final = 1_000.0
-SERVICE_S: Final = 0.008
+CAPACITY_OPS_S: Final = 500.0
+SERVICE_S: Final = 0.016
 # The knee is where the threads use the whole capacity: N = capacity * service time.
 KNEE_THREADS: Final = 8
 RUNGS: Final = (1, 2, 4, 8, 16, 32)
@@ -20,7 +20,7 @@ WARMUP_S: Final = 3
 MEASURE_S: Final = 15
 SEARCH: Final = {"width": 0.05, "max_trials": 8, "max_error_rate": 0.001, "slo": None}
 # Above the knee the median latency of N threads is N / capacity: 12 threads keep this limit, 13 break it.
-LIMIT_MS: Final = 12.5
+LIMIT_MS: Final = 25
 SLO: Final = {"operation": "READ", "statistic": "p50", "kind": "service", "limit_us": 1e3 * LIMIT_MS}
 NAME: Final = "Calibration"
 

@@ -96,6 +96,9 @@ class LiveSite:
         user = make_user(team=team, role=Role.ADMIN)
         generators = list(LoadGenerator.objects.filter(name__in=GENERATORS).select_related("machine").order_by("name"))
         matrix = plan_study(team, user, generators)
+        workload = matrix.workloads.get()
+        workload.properties.pop("warmupexecutiontime")
+        workload.save()
         for entry in matrix.entries.select_related("database"):
             if (entry.database.system, entry.mode) not in entries:
                 MatrixEntry.objects.filter(pk=entry.pk).delete()

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,7 @@ def test_the_next_conductor_ends_what_a_killed_one_left(engine, site):
     with engine.client() as client:
         [container] = client.containers.list()
         site.start("conductor")
-        site.until(lambda: client.containers.list(all=True, ignore_removed=True) == [], 30, f"{container.name} to be removed")
+        everything = partial(client.containers.list, all=True, ignore_removed=True)
+        site.until(lambda: everything() == [], 30, f"{container.name} to be removed")
     deployment = Deployment.objects.get(matrix=matrix)
     assert (deployment.state, deployment.fingerprint) == (Deployment.State.DOWN, "")

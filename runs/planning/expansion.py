@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from runs.planning.operation_limit import Prediction, predict, split_processes
 from runs.planning.plan import TAIL_S, Entry, Plan, PlannedGenerator, PlannedWorkload
-from runs.ycsb.properties import Dataset, check_workload, dataset
+from runs.ycsb.properties import Dataset, check_workload, dataset, warm_up_s
 
 # What the name of a bracket's run ends with.
 BRACKET = " bracket"
@@ -228,7 +228,8 @@ def _measured(plan: Plan, draft: _Draft, data: Dataset, position: int, needs: in
     )
     return PlannedRun(
         draft.sweep, position, draft.rung, draft.threads, draft.target_ops_s, draft.repeat, draft.properties, data,
-        generators, needs, seconds + plan.overhead(draft.sweep.entry).run_s, processes, prediction, draft.is_bracket,
+        generators, needs, warm_up_s(draft.properties) + seconds + plan.overhead(draft.sweep.entry).run_s, processes,
+        prediction, draft.is_bracket,
     )  # fmt: skip
 
 

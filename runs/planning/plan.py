@@ -12,6 +12,7 @@ from runs.generators import Capacity
 from runs.models import Database, LoadGenerator, Matrix, Run, Workload
 from runs.models.plan import Provisioner
 from runs.models.run import Phase, Status
+from runs.ycsb.properties import warm_up_s
 
 MAX_LOOKS = 5
 MAX_REPEATS = 50
@@ -21,7 +22,7 @@ MIN_PREDICTED_S = 600
 MIN_LOADING_S = 1.0
 # Clients connect after the agreed instant and their last interval is short, so each process runs this much longer
 # than the part that is measured.
-TAIL_S = 2
+TAIL_S = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,9 +261,10 @@ def _measured_overheads(matrix: Matrix) -> dict[tuple[str, str], Overhead]:
         lists = values.setdefault((str(database), mode), {"run_s": [], "load_s": [], "load_records_s": []})
         assert started is not None and finished is not None and rate is not None  # It succeeded.
         seconds = (finished - started).total_seconds()
+        before_s = warm_up_s(spec["workload"]["properties"])
         if phase == Phase.MEASURE:
             lists["run_s"].append(
-                max(seconds - spec["window"]["warmup_s"] - spec["window"]["min_measure_s"] - TAIL_S, 0)
+                max(seconds - spec["window"]["warmup_s"] - spec["window"]["min_measure_s"] - TAIL_S - before_s, 0)
             )
             continue
         loading_s = spec["dataset"]["records"] / rate

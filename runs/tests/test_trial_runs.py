@@ -97,15 +97,15 @@ def test_measured_durations_replace_assumed_ones(matrix, user):
     assumed = preview(stored_plan(matrix)).seconds
     trial = start_trial(matrix, user)
     for run in trial.runs.filter(mode="always"):
-        # 1,000 records in 4 s and 8 s beside them; 10 s measured, 2 s of tail and 6 s beside them.
-        end(run, **({"seconds": 12, "throughput_ops_s": 250} if run.phase == Phase.LOAD else {"seconds": 18}))
+        # 1,000 records in 4 s and 8 s beside them; 10 s measured, 1 s of tail and 6 s beside them.
+        end(run, **({"seconds": 12, "throughput_ops_s": 250} if run.phase == Phase.LOAD else {"seconds": 17}))
     for run in trial.runs.filter(mode="on", phase=Phase.LOAD):
         end(run, seconds=3, throughput_ops_s=4000)  # Too short to tell the rate.
     runs = expand(stored_plan(matrix)).runs
     seconds = {(run.sweep.entry.mode, run.phase): run.expected_s for run in runs}
-    assert seconds["always", "measure"] == pytest.approx(60 + 180 + 2 + 6, abs=0.01)
+    assert seconds["always", "measure"] == pytest.approx(60 + 180 + plan.TAIL_S + 6, abs=0.01)
     assert seconds["always", "load"] == pytest.approx(8 + 2_000_000 / 250, abs=0.01)
-    assert seconds["on", "measure"] == 60 + 180 + 2 + plan.ASSUMED.run_s
+    assert seconds["on", "measure"] == 60 + 180 + plan.TAIL_S + plan.ASSUMED.run_s
     assert seconds["on", "load"] == pytest.approx(2.75 + 5000 / plan.ASSUMED.load_records_s, abs=0.01)
     assert preview(stored_plan(matrix)).seconds > assumed
     submit(matrix, user)

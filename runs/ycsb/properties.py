@@ -105,6 +105,14 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
         pattern=_IDENTIFIER,
         help="What the names of fields begin with: a letter, then letters, digits and underscores.",
     ),
+    _whole(
+        "warmupexecutiontime",
+        0,
+        0,
+        600,
+        "Each client uses the database so long before the run begins; unmeasured.",
+        "s",
+    ),
     _whole("core_workload_insertion_retry_limit", 0, 0, 1000, "How often a failed insert is tried again."),
     _whole("core_workload_insertion_retry_interval", 3, 0, 600, "The pause before the next attempt.", "s"),
 )
@@ -275,6 +283,11 @@ def writes(properties: Mapping[str, str]) -> bool:
     """Whether any of the checked workload's operations add or change records."""
     changing = ("updateproportion", "insertproportion", "readmodifywriteproportion")
     return any(float(properties.get(name, "0")) > 0 for name in changing)
+
+
+def warm_up_s(properties: Mapping[str, str]) -> int:
+    """How long each client uses the database before the agreed instant, in seconds."""
+    return int(_number(properties, "warmupexecutiontime"))
 
 
 def _number(properties: Mapping[str, str], name: str) -> float:

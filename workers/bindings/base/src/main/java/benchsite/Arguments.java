@@ -106,6 +106,7 @@ final class Arguments {
         }
         whole(merged, "target", "0");
         whole(merged, "maxexecutiontime", "0");
+        whole(merged, WarmUp.PROPERTY, "0");
         boolean transactions = Boolean.parseBoolean(merged.getProperty("dotransactions", "true"));
         if (transactions && whole(merged, "operationcount", "0") < 1) {
             throw new IllegalArgumentException("operationcount must be set: at 0 YCSB 0.17.0 starts no threads at all");

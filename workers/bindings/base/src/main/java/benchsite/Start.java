@@ -24,6 +24,7 @@ import site.ycsb.DBException;
  * <ol>
  *   <li>checks the arguments, loads the classes and opens one connection through the binding: a wrong property or a
  *       server that does not answer shows here, as {@code BENCHSITE FAILED reason} on stderr and exit code 3;
+ *   <li>uses the database for {@code warmupexecutiontime} seconds, where the property is given;
  *   <li>prints {@code BENCHSITE READY java-version hdrhistogram-version} on stderr;
  *   <li>reads one line from stdin, {@code START epoch-milliseconds}; stdin closed before it ends with exit code 4;
  *   <li>waits for that instant on this host's clock, prints {@code BENCHSITE STARTED epoch-milliseconds} with the
@@ -51,7 +52,10 @@ public final class Start {
             String[] rest = agreed ? Arrays.copyOfRange(args, 1, args.length) : args;
             Properties properties = Arguments.parse(rest);
             WarmUp.run();
-            tryConnection(properties);
+            connect(properties).cleanup();
+            if (Boolean.parseBoolean(properties.getProperty("dotransactions", "true"))) {
+                WarmUp.useDatabase(properties);
+            }
             if (agreed) {
                 awaitStart();
             }
@@ -86,11 +90,12 @@ public final class Start {
         ((BenchsiteDB) db).properties().forEach((name, fallback) -> System.out.println(name + "=" + fallback));
     }
 
-    private static void tryConnection(Properties properties) throws DBException {
+    /** The binding with one open connection. */
+    static DB connect(Properties properties) throws DBException {
         DB db = newBinding(properties.getProperty("db"));
         db.setProperties(properties);
         db.init();
-        db.cleanup();
+        return db;
     }
 
     private static DB newBinding(String className) throws DBException {

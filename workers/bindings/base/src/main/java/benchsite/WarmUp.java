@@ -4,19 +4,34 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.HistogramLogWriter;
 import org.HdrHistogram.Recorder;
+import org.benchsite.ycsb.Ledger;
+import site.ycsb.DB;
 import site.ycsb.DBException;
 import site.ycsb.RandomByteIterator;
+import site.ycsb.Workload;
+import site.ycsb.WorkloadException;
 import site.ycsb.generator.ScrambledZipfianGenerator;
+import site.ycsb.measurements.Measurements;
+import site.ycsb.workloads.CoreWorkload;
 
 /**
- * Loads and exercises, before the agreed instant, what YCSB uses in every operation, so that the first second of a run
- * is not spent on loading and compiling classes. It touches neither the database nor YCSB's own measurements.
+ * Loads and exercises, before the agreed instant, what a run uses, so that its first seconds are not spent on loading
+ * and compiling classes. Nothing of it is measured.
  */
 final class WarmUp {
+    /** Seconds for which every thread works on the database before the agreed instant; 0 by default. */
+    static final String PROPERTY = "warmupexecutiontime";
     private static final int ROUNDS = 20_000;
     private static final String[] CLASSES = {
         "site.ycsb.Client", "site.ycsb.ClientThread", "site.ycsb.DBFactory", "site.ycsb.DBWrapper",
@@ -27,6 +42,7 @@ final class WarmUp {
         "site.ycsb.measurements.exporter.TextMeasurementsExporter", "org.apache.htrace.core.Tracer",
     };
 
+    /** Exercises YCSB's own classes; it does not touch the database. */
     static void run() throws DBException {
         try {
             for (String name : CLASSES) {
@@ -47,6 +63,71 @@ final class WarmUp {
         HistogramLogWriter log = new HistogramLogWriter(
             new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
         log.outputIntervalHistogram(interval);
+    }
+
+    /**
+     * Reads and writes with the run's own threads and mix for as long as {@link #PROPERTY} says. Inserts are replaced by
+     * reads: the run inserts those records itself.
+     */
+    static void useDatabase(Properties properties) throws DBException {
+        long seconds = Long.parseLong(properties.getProperty(PROPERTY, "0"));
+        if (seconds == 0) {
+            return;
+        }
+        Properties own = new Properties();
+        own.putAll(properties);
+        own.setProperty("readproportion", String.valueOf(
+            share(own, CoreWorkload.READ_PROPORTION_PROPERTY, CoreWorkload.READ_PROPORTION_PROPERTY_DEFAULT)
+                + share(own, CoreWorkload.INSERT_PROPORTION_PROPERTY, CoreWorkload.INSERT_PROPORTION_PROPERTY_DEFAULT)));
+        own.setProperty("insertproportion", "0");
+        own.setProperty("hdrhistogram.fileoutput", "false");
+        Measurements.setProperties(own);
+        int threads = Integer.parseInt(own.getProperty("threadcount", "1"));
+        ExecutorService pool = Executors.newFixedThreadPool(threads);
+        try {
+            Workload workload = new CoreWorkload();
+            workload.init(own);
+            long end = System.nanoTime() + seconds * 1_000_000_000L;
+            List<Future<?>> results = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                int number = i;
+                results.add(pool.submit(() -> {
+                    DB db = Start.connect(own);
+                    Object state = workload.initThread(own, number, threads);
+                    while (System.nanoTime() < end) {
+                        workload.doTransaction(db, state);
+                    }
+                    db.cleanup();
+                    return null;
+                }));
+            }
+            for (Future<?> result : results) {
+                result.get();
+            }
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof DBException ? (DBException) e.getCause() : new DBException(e.getCause());
+        } catch (InterruptedException | WorkloadException e) {
+            throw new DBException(e);
+        } finally {
+            pool.shutdownNow();
+        }
+        Ledger.SHARED.clear();
+        forgetMeasurements();
+    }
+
+    private static double share(Properties properties, String name, String fallback) {
+        return Double.parseDouble(properties.getProperty(name, fallback));
+    }
+
+    /** YCSB makes its only instance when it is first asked for it, with the properties it has by then. */
+    private static void forgetMeasurements() throws DBException {
+        try {
+            Field singleton = Measurements.class.getDeclaredField("singleton");
+            singleton.setAccessible(true);
+            singleton.set(null, null);
+        } catch (ReflectiveOperationException e) {
+            throw new DBException("this YCSB cannot forget a warm-up (" + PROPERTY + "): " + e, e);
+        }
     }
 
     /** The version of HdrHistogram that really was loaded: a compiled-in constant would always name our own. */

@@ -47,6 +47,13 @@ public final class Ledger {
         reconnections.increment();
     }
 
+    /** Begins the counts anew, after a warm-up. */
+    public void clear() {
+        errors.clear();
+        retries.clear();
+        reconnections.reset();
+    }
+
     /** The totals, one line each, on stderr; nothing where nothing went wrong. */
     public void report() {
         new TreeMap<>(errors).forEach((what, n) -> System.err.println("BENCHSITE ERRORS " + what + " " + n.sum()));

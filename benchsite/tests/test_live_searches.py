@@ -1,0 +1,80 @@
+"""Searches on real Redis and PostgreSQL servers, with and without a limit, and with parts of the site killed midway."""
+
+import psutil
+import pytest
+
+from benchsite.tests.live_site import site
+from runs.models import Matrix, Run, SearchDecision
+from runs.models.run import Status
+
+__all__ = ["site"]
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
+SEARCH = {"width": 0.2, "max_trials": 5, "max_error_rate": 0.001, "slo": None, "curve_percent": [50]}
+SLO = {"operation": "READ", "statistic": "p95", "kind": "service", "limit_us": 500_000}
+ENDED = {"bracketed", "trials spent", "client limited"}
+
+
+def submit_search(site, *entries, **changes):
+    fields = {"ladder": Matrix.Ladder.TARGET, "threads": 8, "repeats": 1, **changes}
+    return site.submit(*entries, rungs=[], measure_s=3, **{"search": SEARCH, **fields})
+
+
+def answers(matrix):
+    """The last decision of each sweep of the matrix that searched."""
+    decisions = SearchDecision.objects.filter(sweep__matrix=matrix).order_by("sweep", "-number")
+    return list(decisions.distinct("sweep"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "curve"),
+    [
+        pytest.param({}, 1, id="targets"),
+        pytest.param({"search": {**SEARCH, "slo": SLO}}, 1, id="targets-slo"),
+        pytest.param(
+            {
+                "ladder": Matrix.Ladder.THREADS,
+                "threads": None,
+                "search": {"width": 0.2, "max_trials": 8, "max_error_rate": 0.001, "slo": SLO},
+            },
+            0,
+            id="threads-slo",
+        ),
+    ],
+)
+def test_answers_on_redis_and_postgresql(site, changes, curve):
+    if changes.get("ladder") == Matrix.Ladder.THREADS:
+        fields = {"rungs": [2], "measure_s": 3, "repeats": 1, **changes}
+        matrix = site.submit(("redis", "off"), ("postgresql", "on"), **fields)
+    else:
+        matrix = submit_search(site, ("redis", "off"), ("postgresql", "on"), **changes)
+    runs = site.until_ended(matrix, 600)
+    assert {(run.status, run.reason_detail) for run in runs} == {(Status.SUCCEEDED, "")}
+    ends = answers(matrix)
+    assert len(ends) == 2
+    for end in ends:
+        assert end.state in ENDED, end.sentence
+        assert end.value_ops_s > 0
+        trials = end.sweep.decisions.filter(run__isnull=False).count()
+        assert Run.objects.filter(sweep=end.sweep).count() == trials + curve
+
+
+def test_goes_on_after_scheduler_and_conductor_were_killed(site):
+    matrix = submit_search(site, ("redis", "off"))
+    decisions = SearchDecision.objects.filter(sweep__matrix=matrix, run__isnull=False)
+    for trials, part in enumerate(("scheduler", "conductor"), start=2):
+        site.until(lambda trials=trials: decisions.count() >= trials, 120, f"{trials} trials")
+        process = psutil.Process(site.pid(part))
+        for child in (process, *process.children(recursive=True)):
+            child.kill()
+        site.until(lambda part=part: site.parts[part].died, 20, f"{part} to be gone")
+        site.start(part)
+    runs = site.until_ended(matrix, 600)
+    (end,) = answers(matrix)
+    assert end.state in ENDED, end.sentence
+    assert end.value_ops_s > 0
+    numbers = list(end.sweep.decisions.order_by("number").values_list("number", flat=True))
+    assert numbers == list(range(1, len(numbers) + 1)) or numbers == list(range(len(numbers)))
+    # A run that a kill struck was retried once and visibly.
+    failed = [run for run in runs if run.status != Status.SUCCEEDED]
+    assert len(failed) <= 2
+    assert all(Run.objects.filter(rerun_of=run, is_retry=True, status=Status.SUCCEEDED).exists() for run in failed)

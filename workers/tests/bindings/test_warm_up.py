@@ -1,0 +1,49 @@
+"""`warmupexecutiontime`: clients use the database before the agreed instant, and nothing of it is measured."""
+
+import pytest
+import redis
+
+from workers.tests.bindings.conftest import Target
+
+pytestmark = pytest.mark.slow
+# Workload F and inserts; a single client.
+WARM = {
+    "maxexecutiontime": "1", "warmupexecutiontime": "1", "readproportion": "0.4", "updateproportion": "0",
+    "readmodifywriteproportion": "0.4", "insertproportion": "0.2", "requestdistribution": "uniform",
+}  # fmt: skip
+
+
+def reads(target: Target) -> int:
+    """How many records clients have read from the server."""
+    with redis.Redis(port=target.server.port) as connection:
+        stats = connection.info("commandstats")
+    return sum(stats[name]["calls"] for name in ("cmdstat_hgetall", "cmdstat_hmget") if name in stats)
+
+
+def test_uses_the_database_without_inserts_or_measurements(redis_target: Target):
+    redis_target.load()
+    before = reads(redis_target)
+    client = redis_target.start(WARM)
+    client.wait_for("BENCHSITE READY")
+    after = reads(redis_target)
+    with redis.Redis(port=redis_target.server.port) as connection:
+        assert connection.zcard("_indices") in (0, 1000)
+        assert sum(1 for _ in connection.scan_iter("user*", count=1000)) == 1000
+    assert after - before > 100
+    client.go()
+    ended = client.end()
+    counts = {operation: sum(codes.values()) for operation, codes in ended.returns.items()}
+    assert counts["INSERT"] > 0 and ended.log("READ-MODIFY-WRITE").intervals
+    assert counts["READ"] == counts["VERIFY"] == reads(redis_target) - after
+
+
+def test_errors_of_the_warm_up_are_not_counted(redis_target: Target):
+    redis_target.empty()
+    ended = redis_target.run({**WARM, "insertproportion": "0", "readproportion": "1", "readmodifywriteproportion": "0"})
+    assert ended.lines("BENCHSITE ERRORS ") == [f"READ NOT_FOUND {ended.returns['READ']['NOT_FOUND']}"]
+
+
+def test_refuses_what_is_no_whole_number(redis_target: Target):
+    ended = redis_target.start({**WARM, "warmupexecutiontime": "soon"}).end()
+    assert ended.exit_code == 3
+    assert ended.lines("BENCHSITE FAILED ")[0].startswith('warmupexecutiontime must be a whole number, not "soon"')
