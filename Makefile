@@ -14,7 +14,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down bindings venv test test-fast test-long bench calibrate faults openapi prerequisites \
-	lint lint-style lint-format lint-types lint-imports lint-templates lint-migrations lint-wheels lint-audit
+	lint lint-style lint-format lint-types lint-words lint-imports lint-templates lint-migrations lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -45,9 +45,9 @@ test-fast: $(VENV)/.installed-dev ## within a minute: what is pure, and a share 
 test-long: $(VENV)/.installed-dev bindings ## only the very long tests: one try of every fault, fuzzing
 	@exec $(PYTEST) -m long $(ARGS)
 
-lint: $(VENV)/.installed-dev ## style, types, who imports whom, templates, migrations, wheels, advisories
-	@$(MAKE) --no-print-directory --keep-going lint-style lint-format lint-types lint-imports lint-templates \
-		lint-migrations lint-wheels lint-audit
+lint: $(VENV)/.installed-dev ## style, types, words, imports, templates, migrations, wheels, advisories
+	@$(MAKE) --no-print-directory --keep-going lint-style lint-format lint-types lint-words lint-imports \
+		lint-templates lint-migrations lint-wheels lint-audit
 
 lint-style:
 	$(BIN)/ruff check --quiet
@@ -57,6 +57,9 @@ lint-format:
 
 lint-types:
 	$(BIN)/mypy --no-error-summary .
+
+lint-words:
+	@$(BIN)/python .ci/check_words.py
 
 lint-imports:
 	$(BIN)/lint-imports --no-logo
