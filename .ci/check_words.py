@@ -95,7 +95,7 @@ def main(argument: str = "") -> int:
     for path in beyond:
         for line, message in today[path]:
             print(f"{path}:{line}: {message}")
-        print(f"{path} has {counts[path]} such uses; {baseline.get(path, 0)} are allowed.\n")
+        print(f"{path}: {counts[path]} in all, {baseline.get(path, 0)} allowed\n")
     if sum(counts.values()) < sum(baseline.values()):
         print(f"{sum(baseline.values()) - sum(counts.values())} uses fewer than .ci/words_baseline.json allows.")
         print("Lower it with `python .ci/check_words.py --lower`, also after moving files.")
