@@ -22,12 +22,14 @@ from django.db.models.functions import Now
 from kombu.exceptions import OperationalError as BrokerError
 
 from benchsite.formatting import grouped
-from runs import artifacts, client_lifecycle, generators, lifecycle, recording
+from runs import artifacts, client_lifecycle, generators, lifecycle
 from runs.lifecycle import ClaimLost, TransitionRefused
 from runs.measures.host import KIND
 from runs.models import ClientRun, Ending, Run
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.submission import wake_scheduler
+from runs.recording import scheduled as recording
+from runs.recording.merging import Collected
 from runs.retry import STORAGE_ERRORS, is_transient, retry
 from runs.schedules.keeping import database_now
 from runs.spec import RunSpec
@@ -138,7 +140,7 @@ class Conductor:
         self.spec = cast(RunSpec, run.spec)
         self._standing: Standing | None = None
         self._rows: int | None = None  # records counted in the data set
-        self._collected: recording.Collected | None = None
+        self._collected: Collected | None = None
         self._expected_end = 0.0  # of the clients, on this process's clock
         self._hinted_at = 0.0
         self._sampler: HostSampler | None = None

@@ -6,8 +6,10 @@ import pytest
 
 from benchsite.bench.typical import typical
 from runs.recording.merging import merge_upload
+from runs.recording.uploaded import judge_by
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
-from runs.uploading.at_once import Brought, TooMuchAtOnce, judged, read_at_once
+from runs.thresholds import thresholds_of
+from runs.uploading.at_once import Brought, TooMuchAtOnce, read_at_once
 from runs.uploading.reading import recognise, runs_in
 from runs.ycsb.errors import LimitExceeded
 
@@ -48,13 +50,15 @@ def test_it_gives_what_the_import_page_gives(client_in, files):
     assert runs
     for run in runs:
         by_page = run.measurement_sets.get()
-        once = judged(run.team_id, run.spec, runs_in(reads, "told")[run.position], reads)
-        assert once.found.merged.throughput_ops_s == by_page.throughput_ops_s
-        assert [(f.check_id, f.severity) for f in once.findings] == [
+        once = merge_upload(runs_in(reads, "told")[run.position], reads, run.spec)
+        assert once.merged.throughput_ops_s == by_page.throughput_ops_s
+        thresholds = thresholds_of(run.team_id, run.spec["purpose"])
+        findings = judge_by(thresholds, run.spec, once.merged, once.series)
+        assert [(f.check_id, f.severity) for f in findings] == [
             (f.check_id, f.severity) for f in by_page.findings.order_by("id")
         ]
         stored = {one.name: one.sha256 for one in run.artifacts.filter(kind="intervals")}
-        assert {one.name: one.content.digest for one in once.found.intervals} == stored
+        assert {one.name: one.content.digest for one in once.intervals} == stored
 
 
 def test_both_ways_of_merging_give_the_same_numbers(settings):

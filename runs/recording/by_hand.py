@@ -3,9 +3,9 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import PurePath
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -17,17 +17,17 @@ from runs.kits.plan import digest_of
 from runs.kits.plan_text import read_plan
 from runs.models import ClientRun, Matrix, Run, Upload
 from runs.models.run import Phase, Status
-from runs.recording.intervals import Gathering, store_intervals
+from runs.recording.intervals import store_intervals
+from runs.recording.merging import Collected, merge_logs, times_of
 from runs.recording.rows import write_series, write_set
-from runs.recording.scheduled import Collected, judge
+from runs.recording.scheduled import judge
 from runs.spec import ClientOrder, RunSpec
-from runs.uploading import incoming, life, reading
+from runs.uploading import incoming, life
 from runs.uploading.life import ReadMember, member_of
-from runs.uploading.reading import Progress, chunks_of
+from runs.uploading.reading import Progress, chunks_of, redact_all
 from runs.validity import CheckResult, verdict_of
-from runs.ycsb.errors import UnreadableFile, YcsbError
-from runs.ycsb.files import open_members
-from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.errors import YcsbError
+from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.window import Cut
@@ -56,21 +56,8 @@ class _Filled:
 def read_outputs(upload: Upload, claim: uuid.UUID) -> None:
     """READING -> RECOGNISED: every file unpacked, without its secrets, and in its place. Raises UploadGone."""
     assert upload.matrix is not None
-    progress = Progress(upload.pk, claim)
     stored = list(upload.files.all())
-    progress.begin("unpacking, and taking secrets out", sum(one.size for one in stored))
-    kept: list[ReadMember] = []
-    names: set[str] = set()
-    for one in stored:
-        with incoming.opened(one.path) as stream:
-            try:
-                for member in open_members(one.name, stream, progress=progress.file(one.size)):
-                    if len(kept) >= MOST_FILES:
-                        raise UnreadableFile(f"There are more than {MOST_FILES:,} files: bring fewer cells at a time.")
-                    kept.append(reading.redacted_member(upload.pk, len(kept), member, names))
-                    names.add(kept[-1].name)
-            except UnreadableFile as error:
-                kept.append(ReadMember(reading.own_name(one.name, names), one.size, "", "", 0, str(error)))
+    kept = redact_all(upload.pk, stored, Progress(upload.pk, claim), most=MOST_FILES)
     # The page of imports knows nothing of cells: for it there are no runs in these files.
     found = {"files": [], "runs": [], "more_runs": 0, "outputs": sorted_into(upload.matrix, kept)}
     life.recognise(upload.pk, claim, kept, found)
@@ -130,15 +117,12 @@ def _judged(run: Run, cell: FilledCell, members: Mapping[str, ReadMember], order
     clients = [{what: members[name] for what, name in held.items()} for held in cell["clients"]]
     measured = run.phase == Phase.MEASURE
     cut = Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"]) if measured else Cut(phase="load")
-    gathering = Gathering()
     try:
-        logs = [_logs(order, held) for order, held in zip(orders, clients, strict=True)]
-        found = ingest(logs, cut, keep=gathering)
+        collected = merge_logs([_logs(order, held) for order, held in zip(orders, clients, strict=True)], cut)
     except YcsbError as error:
         raise OutputsRefused(f"{run.name}: {error}") from error
-    collected = Collected(found.merged, found.series, tuple(gathering.fresh), ())
     asked_s = spec["window"]["min_measure_s"] if measured else None
-    findings = judge(run, found.merged, found.series, (), rows=None, asked_s=asked_s)
+    findings = judge(run, collected.merged, collected.series, (), rows=None, asked_s=asked_s)
     return _Filled(run, collected, findings, clients, orders)
 
 
@@ -146,15 +130,15 @@ def _logs(order: KitClient, held: Mapping[str, ReadMember]) -> ClientLogs:
     summary = b"".join(chunks_of(held["summary.txt"])).decode("utf-8", "replace")
     return ClientLogs(
         number=order.number,
-        logs=[_source(what, one) for what, one in sorted(held.items()) if what.endswith(HISTOGRAMS)],
+        logs=[
+            LogSource(partial(chunks_of, member), PurePath(what).stem)
+            for what, member in sorted(held.items())
+            if what.endswith(HISTOGRAMS)
+        ],
         summary=parse_summary(summary),
         threads=order.threads,
         response_only=order.properties.get("measurement.interval") == "intended",
     )
-
-
-def _source(what: str, member: ReadMember) -> LogSource:
-    return LogSource(lambda: chunks_of(member), PurePath(what).stem)
 
 
 def _store(upload: Upload, one: _Filled) -> None:
@@ -177,13 +161,12 @@ def _store(upload: Upload, one: _Filled) -> None:
     write_set(run, 1, merged, one.findings)
     write_series(run, one.collected.series, merged.reader_version)
     store_intervals(run, one.collected.intervals)
-    began = [client.started_s for client in merged.clients if client.started_s is not None]
-    ended = [client.ended_s for client in merged.clients if client.ended_s is not None]
+    began_at, ended_at = times_of(merged)
     try:
         lifecycle.fill(
             run,
-            began_at=_instant(min(began, default=None)),
-            ended_at=_instant(max(ended, default=None)),
+            began_at=began_at,
+            ended_at=ended_at,
             actor=upload.user.get_username() if upload.user else "",
             throughput_ops_s=merged.throughput_ops_s,
             upload=upload,
@@ -206,7 +189,3 @@ def _order(run: Run, order: KitClient) -> ClientOrder:
         "deadline_s": 0,
         "properties": dict(order.properties),
     }
-
-
-def _instant(seconds: Any) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

@@ -6,7 +6,6 @@ The caller holds the transaction.
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from django.db.models import Max, Model
@@ -15,7 +14,7 @@ from runs import artifacts, lifecycle
 from runs.copies import config_key
 from runs.models import Artifact, ClientRun, Run, Sweep, Upload
 from runs.recording.intervals import INTERVALS
-from runs.recording.merging import Merged, MergedUpload
+from runs.recording.merging import Collected, times_of
 from runs.recording.rows import finding_rows, measurement_rows, series_rows, set_row
 from runs.recording.together import insert_together
 from runs.spec import ClientOrder, RunSpec
@@ -38,7 +37,7 @@ class UploadedRun:
 
     stated: StatedRun
     files: RunFiles
-    found: MergedUpload
+    found: Collected
     spec: RunSpec
     findings: tuple[CheckResult, ...]
 
@@ -72,7 +71,7 @@ def insert_runs(
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == stated["sweep"]])
     rows = [_run(upload, stated, one, sweeps[one.stated["phase"]], repeats) for one in runs]
-    ends = [_times(one.found.merged)[1] for one in runs]
+    ends = [times_of(one.found.merged)[1] for one in runs]
     events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
     fresh = [one for one in sweeps.values() if one._state.adding]
     insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, kept))
@@ -105,7 +104,7 @@ def _run(upload: Upload, stated: Stated, one: UploadedRun, sweep: Sweep, repeats
     threads, target_ops_s = load["threads"], load["target_ops_s"]
     repeat = repeats.next(sweep, threads, target_ops_s, one.stated["repeat"])
     target = f" @{target_ops_s}" if target_ops_s else ""
-    began, _ = _times(one.found.merged)
+    began, _ = times_of(one.found.merged)
     return Run(
         team_id=upload.team_id,
         sweep=sweep,
@@ -205,14 +204,3 @@ def _artifact(run: Run, kind: str, name: str, digest: str, size: int, client: Cl
         team_id=run.team_id, run_id=run.pk, client_run_id=client.pk if client is not None else None, kind=kind,
         name=name, sha256=digest, size=size,
     )  # fmt: skip
-
-
-def _times(merged: Merged) -> tuple[datetime | None, datetime | None]:
-    """When its first client began and its last one ended, by their own clocks; None where nothing says so."""
-    begins = [client.started_s for client in merged.clients if client.started_s is not None]
-    ends = [client.ended_s for client in merged.clients if client.ended_s is not None]
-    return _instant(min(begins, default=None)), _instant(max(ends, default=None))
-
-
-def _instant(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

@@ -5,16 +5,16 @@ measurement set of their own, and the new one takes its place as the current one
 written; series and intervals are no numbers of a set, and are replaced.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
 
-from runs.models import Artifact, MeasurementSet, Run
-from runs.recording import differences, uploaded
+from runs.models import MeasurementSet, Run
+from runs.recording import differences, scheduled, uploaded
 from runs.recording.differences import Difference
 from runs.recording.intervals import INTERVALS, store_intervals
-from runs.recording.merging import MergedUpload
+from runs.recording.merging import Collected, Merged
 from runs.recording.recut import RecutRefused, adopt, cut, judge_again, locked, next_number, note, whole_run
 from runs.recording.rows import (
     finding_rows,
@@ -23,11 +23,8 @@ from runs.recording.rows import (
     write_series,
     write_set,
 )
-from runs.recording.scheduled import Collected, collect
 from runs.validity import CheckResult
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.merge import MergedRun
-from runs.ycsb.summarised import SummarisedRun
 
 
 class RecomputeSkipped(Exception):
@@ -40,8 +37,8 @@ class Rebuilt:
 
     run: Run
     current: MeasurementSet
-    collected: Collected | MergedUpload
-    merged: MergedRun | SummarisedRun  # over the window of the current set
+    collected: Collected
+    merged: Merged  # over the window of the current set
     findings: Sequence[CheckResult]
     numbers: Sequence[Difference] = field(default_factory=tuple)
     series: Sequence[Difference] = field(default_factory=tuple)
@@ -58,7 +55,7 @@ def rebuild(run: Run) -> Rebuilt:
     if current is None:
         raise RecomputeSkipped("it was never measured")
     try:
-        collected = uploaded.collect(run) if run.source == Run.Source.UPLOADED else collect(run)
+        collected = (uploaded if run.source == Run.Source.UPLOADED else scheduled).collect(run)
         merged, tail_s = _over_the_same_window(run, current, collected)
     except (OSError, YcsbError, RecutRefused) as error:
         raise RecomputeSkipped(f"its artifacts are missing or cannot be read: {error}") from error
@@ -66,6 +63,7 @@ def rebuild(run: Run) -> Rebuilt:
         missing = "; ".join(f"client {one.number}: {one.reason}" for one in merged.missing)
         raise RecomputeSkipped(f"artifacts of its clients are missing: {missing}")
     findings = judge_again(run, merged, collected.series, tail_s=tail_s)
+    stored = {artifact.name: artifact for artifact in run.artifacts.filter(kind=INTERVALS)}
     return Rebuilt(
         run=run,
         current=current,
@@ -74,7 +72,7 @@ def rebuild(run: Run) -> Rebuilt:
         findings=findings,
         numbers=tuple(_numbers(current, merged, findings)),
         series=tuple(differences.of_series(run.series.all(), collected.series)),
-        intervals=tuple(differences.of_intervals(_stored(run), collected.intervals)),
+        intervals=tuple(differences.of_intervals(stored, collected.intervals)),
     )
 
 
@@ -99,9 +97,7 @@ def apply(rebuilt: Rebuilt) -> None:
         note(run, kept, "recompute", f"{how}: {len(rebuilt.differences)} differences")
 
 
-def _over_the_same_window(
-    run: Run, current: MeasurementSet, collected: Collected | MergedUpload
-) -> tuple[MergedRun | SummarisedRun, float]:
+def _over_the_same_window(run: Run, current: MeasurementSet, collected: Collected) -> tuple[Merged, float]:
     """The run over the window of its current set, and what that set leaves out at the end beyond the plan."""
     merged = collected.merged
     fresh = MeasurementSet(run=run, **set_fields(merged))
@@ -116,14 +112,8 @@ def _over_the_same_window(
     return again, current.tail_s
 
 
-def _numbers(
-    current: MeasurementSet, merged: MergedRun | SummarisedRun, findings: Sequence[CheckResult]
-) -> Iterator[Difference]:
+def _numbers(current: MeasurementSet, merged: Merged, findings: Sequence[CheckResult]) -> Iterator[Difference]:
     fresh = MeasurementSet(run=current.run, **set_fields(merged))
     yield from differences.of_sets(current, fresh)
     yield from differences.of_measurements(current.measurements.all(), measurement_rows(fresh, merged))
     yield from differences.of_findings(current.findings.all(), finding_rows(fresh, findings))
-
-
-def _stored(run: Run) -> Mapping[str, Artifact]:
-    return {artifact.name: artifact for artifact in run.artifacts.filter(kind=INTERVALS)}

@@ -16,11 +16,13 @@ from benchsite.formatting import exact, grouped
 from benchsite.teams.models import User
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Status
-from runs.recording import uploaded
 from runs.recording.intervals import INTERVALS, stored_intervals
+from runs.recording.merging import Merged
 from runs.recording.rows import write_set
 from runs.recording.scheduled import clients_of, judge
+from runs.recording.uploaded import judge_by
 from runs.spec import RunSpec
+from runs.thresholds import thresholds_of
 from runs.validity import CheckResult, verdict_of
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.evidence import ClientEvidence
@@ -29,7 +31,6 @@ from runs.ycsb.readers.results import ReadOperation
 from runs.ycsb.recut import recut as merge_stored
 from runs.ycsb.series import Series, unpack
 from runs.ycsb.stored import StoredIntervals
-from runs.ycsb.summarised import SummarisedRun
 from runs.ycsb.summary import Summary
 from runs.ycsb.window import Cut
 
@@ -78,7 +79,13 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
     whole = _cuttable(run, warmup_s, tail_s)
     # The logs' own times have three decimals, and a cut that is kept with fewer digits could not be made again.
     warmup_s, tail_s = round(warmup_s, 3), round(tail_s, 3)
-    merged = cut(run, _stored(run), whole, warmup_s=warmup_s, tail_s=tail_s)
+    try:
+        stored = stored_intervals(run)
+    except (OSError, YcsbError) as error:
+        raise RecutRefused(
+            f"The stored intervals of this run cannot be read: {error}. Recompute the run, which makes them anew."
+        ) from error
+    merged = cut(run, stored, whole, warmup_s=warmup_s, tail_s=tail_s)
     findings = judge_again(run, merged, stored_series(run), tail_s=tail_s)
     with transaction.atomic():
         before = locked(run)
@@ -115,17 +122,10 @@ def cut(run: Run, stored: Sequence[StoredIntervals], whole: WholeRun, *, warmup_
         merged = merge_stored(stored, clients, Cut(warmup_s, None, tail_s))
     except YcsbError as error:
         raise RecutRefused(str(error)) from error
-    return _completed(merged, whole)
-
-
-def _stored(run: Run) -> tuple[StoredIntervals, ...]:
-    """The interval histograms of the whole run. Raises RecutRefused where they are not there any more."""
-    try:
-        return stored_intervals(run)
-    except (OSError, YcsbError) as error:
-        raise RecutRefused(
-            f"The stored intervals of this run cannot be read: {error}. Recompute the run, which makes them anew."
-        ) from error
+    # Return codes do not depend on the cut, and are not in the intervals.
+    returns = (whole.returns.get((part.operation, part.kind), {}) for part in merged.operations)
+    operations = (replace(part, returns=codes) for part, codes in zip(merged.operations, returns, strict=True))
+    return replace(merged, operations=tuple(operations))
 
 
 def stored_series(run: Run) -> list[Series]:
@@ -136,13 +136,11 @@ def stored_series(run: Run) -> list[Series]:
         raise RecutRefused(f"The stored series of this run cannot be read: {error}. Recompute the run.") from error
 
 
-def judge_again(
-    run: Run, merged: MergedRun | SummarisedRun, series: Sequence[Series], *, tail_s: float
-) -> list[CheckResult]:
+def judge_again(run: Run, merged: Merged, series: Sequence[Series], *, tail_s: float) -> list[CheckResult]:
     """The checks over another cut, whose window was to be as long as the cut leaves of what was planned."""
     spec = cast(RunSpec, run.spec)
     if run.source == Run.Source.UPLOADED:
-        return uploaded.judge(run.team_id, spec, merged, series)
+        return judge_by(thresholds_of(run.team_id, spec["purpose"]), spec, merged, series)
     assert isinstance(merged, MergedRun)  # Benchsite's own clients always leave histograms.
     window = spec["window"]
     planned_s = window["min_measure_s"]
@@ -226,16 +224,6 @@ def _summary(stated: Mapping[str, Any]) -> Summary:
         counted = operations.get("CLEANUP", ReadOperation())
         operations["CLEANUP"] = replace(counted, max_us=stated["cleanup_s"] * 1e6)
     return Summary(stated.get("runtime_ms"), stated.get("printed_throughput_ops_s"), operations)
-
-
-def _completed(merged: MergedRun, whole: WholeRun) -> MergedRun:
-    """With the return codes, which do not depend on the cut and are not in the intervals."""
-    return replace(
-        merged,
-        operations=tuple(
-            replace(one, returns=whole.returns.get((one.operation, one.kind), {})) for one in merged.operations
-        ),
-    )
 
 
 def _rejecting(findings: Any) -> frozenset[str]:

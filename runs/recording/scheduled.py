@@ -2,7 +2,8 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import Final, cast
 
@@ -10,34 +11,24 @@ from django.db import transaction
 from django.db.models import F, Max
 
 from runs import artifacts, generators, lifecycle
-from runs.models import Artifact, ClientRun, Run
+from runs.models import ClientRun, Run
 from runs.models.run import Phase, Status
-from runs.recording.intervals import FreshIntervals, Gathering, store_intervals
+from runs.recording.intervals import store_intervals
+from runs.recording.merging import Collected, Merged, merge_logs
 from runs.recording.rows import write_series, write_set
-from runs.recording.surroundings import summary_of, surroundings_of
+from runs.recording.surroundings import findings_of, summary_of, surroundings_of
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
-from runs.validity import CheckResult, facts_of, judge_run, verdict_of
-from runs.ycsb.ingest import ClientLogs, ingest
+from runs.validity import CheckResult, verdict_of
+from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.logscan import LogSource
-from runs.ycsb.merge import MergedRun
-from runs.ycsb.series import Series, total_rate
+from runs.ycsb.series import Series
 from runs.ycsb.window import Cut
 
 # The kinds of artifacts without which a client's output is not complete, and their files.
 OUTPUT_FILES: Final = {"summary": "summary.txt", "hdr": "*.hdr"}
 # The CPU time of clients in shorter windows is mostly that of a JVM which compiles.
 MIN_RATED_S: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """The merged run with its series, and what its client rows know that the logs do not."""
-
-    merged: MergedRun
-    series: tuple[Series, ...]
-    intervals: tuple[FreshIntervals, ...]  # of the whole run, to be stored and cut again
-    clients: tuple[ClientRun, ...]
 
 
 def collect(run: Run) -> Collected:
@@ -48,9 +39,7 @@ def collect(run: Run) -> Collected:
     if run.phase == Phase.MEASURE:
         cut = Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"])
     base_s = run.starts_at.timestamp() if run.starts_at else None
-    gathering = Gathering()
-    found = ingest([_logs(client) for client in clients], cut, base_s=base_s, keep=gathering)
-    return Collected(found.merged, found.series, tuple(gathering.fresh), clients)
+    return replace(merge_logs([_logs(client) for client in clients], cut, base_s), clients=clients)
 
 
 def clients_of(run: Run) -> tuple[ClientRun, ...]:
@@ -66,8 +55,8 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
     with transaction.atomic():
         findings = _write(run, collected, rows)
         throughput = collected.merged.throughput_ops_s
-        judged = verdict_of(found.severity for found in findings)
-        lifecycle.note(run.pk, claim, throughput_ops_s=throughput, **judged)
+        assert throughput is not None  # Benchsite's own clients always leave histograms.
+        lifecycle.note(run.pk, claim, throughput_ops_s=throughput, **verdict_of(found.severity for found in findings))
         if run.phase == Phase.MEASURE and (run.spec["window"]["min_measure_s"] or 0) >= MIN_RATED_S:
             generators.note_core_rate(collected.clients, throughput)
     return findings
@@ -89,10 +78,12 @@ def complete(run: Run) -> None:
     when = f"stored {late_s} s late" if late_s else "stored in time"
     with transaction.atomic():
         findings = _write(run, collected, run.evidence.get("rows"))
-        text = f"Completed from the clients' output, {when}."
-        throughput = collected.merged.throughput_ops_s
-        judged = verdict_of(found.severity for found in findings)
-        lifecycle.complete(run.pk, text, throughput_ops_s=throughput, **judged)
+        lifecycle.complete(
+            run.pk,
+            f"Completed from the clients' output, {when}.",
+            throughput_ops_s=collected.merged.throughput_ops_s,
+            **verdict_of(found.severity for found in findings),
+        )
 
 
 class Incomplete(Exception):
@@ -139,45 +130,31 @@ def _write(run: Run, collected: Collected, rows: int | None) -> list[CheckResult
 
 def judge(
     run: Run,
-    merged: MergedRun,
+    merged: Merged,
     series: Sequence[Series],
     clients: Sequence[ClientRun],
     *,
     rows: int | None,
     asked_s: float | None,
 ) -> list[CheckResult]:
-    """All validity checks over one merged run, with the team's thresholds of its purpose.
-
-    `series` is of the whole run. `asked_s` is how long the window was to be: of a run that is cut again, what the cut
-    leaves of the plan.
-    """
+    """`findings_of` the run, with the team's thresholds of its purpose."""
     spec = cast(RunSpec, run.spec)
     thresholds = thresholds_of(run.team_id, spec["purpose"])
-    measure = run.phase == Phase.MEASURE
-    facts = facts_of(
-        merged,
-        threads=spec["load"]["threads"],
-        target_ops_s=spec["load"]["target_ops_s"],
-        workload=spec["workload"]["properties"],
-        rows_loaded=rows,
-        measure_s=asked_s,
-        rate_ops_s=[float(rate) for rate in total_rate(merged)] if measure else None,
-        series=series if measure else (),
-        known=surroundings_of(run, spec, clients, thresholds),
-    )
-    return judge_run(facts, thresholds)
+    known = surroundings_of(run, spec, clients, thresholds)
+    workload = spec["workload"]["properties"]
+    return findings_of(spec, thresholds, merged, series, known, workload=workload, rows=rows, asked_s=asked_s)
 
 
 def _logs(client: ClientRun) -> ClientLogs:
     return ClientLogs(
         number=client.number,
-        logs=[_source(artifact) for artifact in client.artifacts.all() if artifact.kind == "hdr"],
+        logs=[
+            LogSource(partial(artifacts.chunks, artifact.sha256), PurePath(artifact.name).stem)
+            for artifact in client.artifacts.all()
+            if artifact.kind == "hdr"
+        ],
         summary=summary_of(client),
         clock_offset_s=client.clock_offset_s or 0.0,
         threads=client.order["threads"],
         response_only=client.order.get("properties", {}).get("measurement.interval") == "intended",
     )
-
-
-def _source(artifact: Artifact) -> LogSource:
-    return LogSource(lambda: artifacts.chunks(artifact.sha256), PurePath(artifact.name).stem)

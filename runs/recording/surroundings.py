@@ -1,7 +1,8 @@
 """What is known of a scheduled run beside its clients' output: its machines, its clocks, and other runs of its kind."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from django.db.models import Count, QuerySet
 
@@ -11,11 +12,15 @@ from runs.models import Artifact, ClientRun, Measurement, Run
 from runs.models.result import LatencyKind
 from runs.models.run import Phase, Status, Verdict
 from runs.spec import RunSpec
-from runs.validity import ClientProbe, Profile, Surroundings
+from runs.validity import CheckResult, ClientProbe, Profile, Surroundings, facts_of, judge_run
 from runs.validity.stated import cluster_facts, shared_machine
 from runs.ycsb.errors import YcsbError
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.merged import Phase as YcsbPhase
 from runs.ycsb.names import COMPOSITE
 from runs.ycsb.numbers import finite
+from runs.ycsb.series import Series, total_rate
+from runs.ycsb.summarised import SummarisedRun
 from runs.ycsb.summary import Summary, parse_summary
 
 _COLLECTING = "[TOTAL_GC_TIME_%]"
@@ -46,6 +51,39 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         made_elsewhere=run.source == Run.Source.BY_HAND,
         hosts=hosts_of(spec, run.artifacts.filter(kind=KIND).select_related("client_run__load_generator__machine")),
     )
+
+
+def findings_of(
+    spec: RunSpec,
+    thresholds: Profile,
+    merged: MergedRun | SummarisedRun,
+    series: Sequence[Series],
+    known: Surroundings,
+    *,
+    workload: Mapping[str, str] | None,
+    rows: int | None = None,
+    asked_s: float | None = None,
+) -> list[CheckResult]:
+    """All validity checks over one merged run.
+
+    `series` is of the whole run, `workload` is checked. `asked_s` is how long the window was to be: of a run that is
+    cut again, what the cut leaves of the plan.
+    """
+    measured = spec["phase"] == Phase.MEASURE
+    rate = [float(rate) for rate in total_rate(merged)] if measured and isinstance(merged, MergedRun) else None
+    facts = facts_of(
+        merged,
+        threads=spec["load"]["threads"],
+        target_ops_s=spec["load"]["target_ops_s"],
+        workload=workload,
+        rows_loaded=rows,
+        measure_s=asked_s,
+        rate_ops_s=rate,
+        series=series if measured else (),
+        phase=cast(YcsbPhase, spec["phase"]),
+        known=known,
+    )
+    return judge_run(facts, thresholds)
 
 
 def _divided_cpus(run: Run) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from django.db import transaction
 from django.db.models import Model
@@ -14,20 +14,19 @@ from runs.models import Run, Sweep, Upload
 from runs.models.plan import Matrix
 from runs.models.run import Phase
 from runs.recording.fresh import KeptFiles, UploadedRun, insert_runs
-from runs.recording.merging import Merged, MergedUpload, merge_upload
+from runs.recording.merging import Collected, Merged, merge_upload
+from runs.recording.surroundings import findings_of
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
 from runs.uploading import incoming, life
 from runs.uploading.life import ReadMember, member_of
 from runs.uploading.reading import Progress, Reads, read_members, runs_in
 from runs.uploading.stated import Stated, StatedRun, checked, spec_of
-from runs.validity import CheckResult, Profile, Surroundings, facts_of, facts_of_summary, judge_run
+from runs.validity import CheckResult, Profile, Surroundings
 from runs.validity.stated import cluster_facts, shared_machine
 from runs.ycsb.clients import RunFiles
 from runs.ycsb.errors import MergeError
-from runs.ycsb.merged import Phase as YcsbPhase
-from runs.ycsb.series import Series, total_rate
-from runs.ycsb.summarised import SummarisedRun
+from runs.ycsb.series import Series
 
 STOCK: Final = "ycsb"
 FLAVOURS: Final = frozenset({"go-ycsb", "ycsb-cpp", "ycsb-c"})
@@ -68,39 +67,23 @@ def save_runs(
     return insert_runs(upload, stated, runs, sweeps, files, before)
 
 
-def collect(run: Run) -> MergedUpload:
+def collect(run: Run) -> Collected:
     """An uploaded run, read and merged once more from what is kept of its upload. Raises YcsbError or OSError."""
     assert run.upload is not None  # Every uploaded run has one.
     reads = read_members([member_of(one) for one in run.upload.files.all()])
     return merge_upload(runs_in(reads, run.upload.grouping)[run.position], reads, cast(RunSpec, run.spec))
 
 
-def judge(team_id: uuid.UUID, spec: RunSpec, merged: Merged, series: Sequence[Series]) -> list[CheckResult]:
-    """All validity checks over an uploaded run, with its team's thresholds: what nobody stated is not assessed."""
-    return judge_by(thresholds_of(team_id, spec["purpose"]), spec, merged, series)
-
-
 def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequence[Series]) -> list[CheckResult]:
-    """The same with thresholds that are at hand."""
-    phase, measured = cast(YcsbPhase, spec["phase"]), spec["phase"] == Phase.MEASURE
-    stated: Any = {
-        "threads": spec["load"]["threads"],
-        "target_ops_s": spec["load"]["target_ops_s"],
-        "workload": checked(spec["workload"]),
-        "known": Surroundings(
-            client_on_database_host=shared_machine(spec),
-            cluster=cluster_facts(spec),
-            durability=spec["mode"]["record"],
-            mode_properties=_mode_properties(spec),
-            made_elsewhere=True,
-        ),
-    }
-    if isinstance(merged, SummarisedRun):
-        facts = facts_of_summary(merged, phase=phase, **stated)
-    else:
-        rate = [float(rate) for rate in total_rate(merged)] if measured else None
-        facts = facts_of(merged, rate_ops_s=rate, series=series if measured else (), **stated)
-    return judge_run(facts, thresholds)
+    """All validity checks over an uploaded run: what nobody stated is not assessed."""
+    known = Surroundings(
+        client_on_database_host=shared_machine(spec),
+        cluster=cluster_facts(spec),
+        durability=spec["mode"]["record"],
+        mode_properties=_mode_properties(spec),
+        made_elsewhere=True,
+    )
+    return findings_of(spec, thresholds, merged, series, known, workload=checked(spec["workload"]))
 
 
 def _mode_properties(spec: RunSpec) -> dict[str, str]:

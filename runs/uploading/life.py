@@ -68,6 +68,14 @@ def member_of(stored: UploadedFile) -> ReadMember:
     )  # fmt: skip
 
 
+def file_row(upload_id: uuid.UUID, position: int, read: ReadMember) -> UploadedFile:
+    """The row of a file that was read, not yet stored."""
+    return UploadedFile(
+        upload_id=upload_id, position=position, name=read.name, size=read.size, path=read.path, sha256=read.sha256,
+        redacted_lines=read.redacted_lines, error=read.error, notes=list(read.notes), damage=read.damage,
+    )  # fmt: skip
+
+
 def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) -> tuple[Upload, uuid.UUID]:
     """Keep the files of a request, which holds the claim until it lets go of what is complete."""
     mine = uuid.uuid4()
@@ -130,17 +138,9 @@ def recognise(
     """
     to = State.RECOGNISED if stated is None else State.COMPLETED
     with transaction.atomic():
-        _move(
-            upload_id, claim, State.READING, to, recognised=recognised, stated=stated or {}, error="", attempts=0,
-        )  # fmt: skip
+        _move(upload_id, claim, State.READING, to, recognised=recognised, stated=stated or {}, error="", attempts=0)
         UploadedFile.objects.filter(upload=upload_id).delete()
-        UploadedFile.objects.bulk_create(
-            UploadedFile(
-                upload_id=upload_id, position=place, name=one.name, size=one.size, path=one.path, sha256=one.sha256,
-                redacted_lines=one.redacted_lines, error=one.error, notes=list(one.notes), damage=one.damage,
-            )
-            for place, one in enumerate(members)
-        )  # fmt: skip
+        UploadedFile.objects.bulk_create(file_row(upload_id, place, one) for place, one in enumerate(members))
 
 
 def regroup(upload: Upload, grouping: str) -> bool:

@@ -18,7 +18,7 @@ from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from benchsite.teams.models import Team, User
-from runs.models import Run, Upload, UploadedFile, UploadKey
+from runs.models import Run, Upload, UploadKey
 from runs.recording.fresh import UploadedRun
 from runs.recording.uploaded import judged_runs, save_runs
 from runs.uploading import keys, life
@@ -117,9 +117,7 @@ def _at_once(asked: Asked, answer: Answer) -> Stored:
             log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
             raise ResultRefused("malformed-result", life.IMPOSSIBLE) from error
         said = answer(row, runs, found.runs)
-        key = keys.store(
-            asked.team, asked.kind, asked.key, fingerprint, upload=row, status=201, answer=said
-        )  # fmt: skip
+        key = keys.store(asked.team, asked.kind, asked.key, fingerprint, upload=row, status=201, answer=said)
     return Stored(key, replayed=False)
 
 
@@ -128,9 +126,7 @@ def _judged(asked: Asked, row: Upload) -> JudgedUpload:
     if not asked.files:
         raise ResultRefused("validation-error", "Send at least one file as “files”.")
     try:
-        reads = read_at_once(
-            [one.brought() for one in asked.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES
-        )  # fmt: skip
+        reads = read_at_once([one.brought() for one in asked.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES)
     except LimitExceeded as error:
         raise ResultRefused("payload-too-large", str(error)) from error
     check_files(reads)
@@ -146,13 +142,7 @@ def _insert(row: Upload, asked: Asked, found: JudgedUpload) -> list[Run]:
     row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), asked.manifest.grouping
     row.manifest = asked.manifest.model_dump(mode="json", exclude_unset=True)
     row.stated, row.recognised = dict(found.stated), dict(NOTHING)
-    files = [
-        UploadedFile(
-            upload_id=row.pk, position=place, name=one.name, size=one.size, sha256=one.sha256,
-            redacted_lines=one.redacted_lines, error=one.error, notes=list(one.notes), damage=one.damage,
-        )
-        for place, one in enumerate(found.reads.members.values())
-    ]  # fmt: skip
+    files = [life.file_row(row.pk, place, one) for place, one in enumerate(found.reads.members.values())]
     return save_runs(row, found.stated, found.runs, found.reads, before=([row], files))
 
 

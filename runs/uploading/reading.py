@@ -84,7 +84,7 @@ def read(upload: Upload, claim: uuid.UUID, state: State | None = None) -> None:
     if any(one.sha256 or one.error for one in stored):
         kept = [member_of(one) for one in stored]  # It was read before, and is only to be grouped otherwise.
     else:
-        kept = _redact_all(upload.pk, stored, progress)
+        kept = redact_all(upload.pk, stored, progress)
     reads = read_members(kept, progress)
     stated = state(upload, reads, runs_in(reads, upload.grouping)) if state is not None else None
     life.recognise(upload.pk, claim, kept, recognise(reads, upload.grouping), stated)
@@ -215,56 +215,64 @@ def merged_or_why(files: RunFiles) -> MergedRun | SummarisedRun | YcsbError:
         return error
 
 
-def _redact_all(upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress) -> list[ReadMember]:
+def redact_all(
+    upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress, *, most: int = MOST_MEMBERS
+) -> list[ReadMember]:
     """Every file unpacked, and kept without its secrets; one that cannot be unpacked keeps the reason."""
     progress.begin("unpacking, and taking secrets out", sum(one.size for one in stored))
     kept: list[ReadMember] = []
+    names: set[str] = set()
     for one in stored:
         with incoming.opened(one.path) as stream:
             try:
                 for member in open_members(one.name, stream, progress=progress.file(one.size)):
-                    _check_room(kept)
-                    kept.append(redacted_member(upload_id, len(kept), member, {other.name for other in kept}))
+                    if len(kept) >= most:
+                        raise UnreadableFile(
+                            f"There are more than {most:,} files; the rest was not looked at: bring fewer."
+                        )
+                    kept.append(_redacted_into_storage(upload_id, len(kept), member, own_name(member.name, names)))
+                    names.add(kept[-1].name)
             except UnreadableFile as error:
-                kept.append(ReadMember(one.name, one.size, "", "", 0, str(error)))
+                kept.append(ReadMember(own_name(one.name, names), one.size, "", "", 0, str(error)))
+                names.add(kept[-1].name)
     return kept
 
 
-def _check_room(kept: Sequence[ReadMember]) -> None:
-    if len(kept) >= MOST_MEMBERS:
-        raise UnreadableFile(f"There are more than {MOST_MEMBERS} files in this import; the rest was not looked at.")
-
-
-def redacted_member(upload_id: uuid.UUID, position: int, member: Member, taken: Container[str]) -> ReadMember:
-    """One file without its secrets, block by block, in the storage, under a name of its own."""
-    name, digest, size, hidden = own_name(member.name, taken), hashlib.sha256(), 0, 0
+def _redacted_into_storage(upload_id: uuid.UUID, position: int, member: Member, name: str) -> ReadMember:
     with tempfile.TemporaryFile(dir=arriving.folder()) as draft:
-        try:
-            with zstandard.ZstdCompressor(level=3).stream_writer(draft, closefd=False) as compressed:
-                for block in member.blocks():
-                    content, lines = without_secrets(block.data)
-                    if block.unterminated:
-                        # Ended with a line feed it would be read as a whole line, and its last value may be cut.
-                        content = content.removesuffix(b"\n")
-                    compressed.write(content)
-                    digest.update(content)
-                    size, hidden = size + len(content), hidden + lines
-        except UnreadableFile as error:
-            return ReadMember(name, member.size, "", "", 0, str(error))
+        with zstandard.ZstdCompressor(level=3).stream_writer(draft, closefd=False) as compressed:
+            read = redacted(member, name, compressed.write)
+        if read.error:
+            return read
         draft.seek(0)
-        path = incoming.keep_redacted(upload_id, position, draft)
-    notes, damage = member.notes, ""
+        return replace(read, path=incoming.keep_redacted(upload_id, position, draft))
+
+
+def redacted(
+    member: Member, name: str, write: Callable[[bytes], object], *, raises: tuple[type[Exception], ...] = ()
+) -> ReadMember:
+    """One file without its secrets, block by block into `write`; what is wrong with it stands in its `error`.
+
+    Only errors of the classes `raises` are raised.
+    """
+    digest, size, hidden, damage = hashlib.sha256(), 0, 0, ""
+    try:
+        for block in member.blocks():
+            content, lines = without_secrets(block.data)
+            if block.unterminated:
+                # Ended with a line feed it would be read as a whole line, and its last value may be cut.
+                content = content.removesuffix(b"\n")
+            write(content)
+            digest.update(content)
+            size, hidden = size + len(content), hidden + lines
+    except raises:
+        raise
+    except UnreadableFile as error:
+        return ReadMember(name, member.size, "", "", 0, str(error))
     if member.damage is not None:
         damage = ALL_DOUBTFUL if member.damage.is_doubtful else END_MISSING
-    return ReadMember(
-        name,
-        size,
-        path,
-        digest.hexdigest(),
-        hidden,
-        notes=tuple({"text": note.text, "line": note.line} for note in notes),
-        damage=damage,
-    )
+    notes = tuple({"text": note.text, "line": note.line} for note in member.notes)
+    return ReadMember(name, size, "", digest.hexdigest(), hidden, notes=notes, damage=damage)
 
 
 def own_name(name: str, taken: Container[str]) -> str:

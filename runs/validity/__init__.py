@@ -5,7 +5,7 @@ from typing import Final
 
 from runs.validity import arithmetic, clients, concurrency, duration, environment, evidence, load, steadiness
 from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
-from runs.validity.gathering import Surroundings, facts_of, facts_of_summary
+from runs.validity.gathering import Surroundings, facts_of
 from runs.validity.ladder import judge_ladder
 from runs.validity.pairs import SideFacts, judge_pair
 from runs.validity.profile import THRESHOLDS, Profile, profile
@@ -26,7 +26,6 @@ __all__ = [
     "Surroundings",
     "Verdict",
     "facts_of",
-    "facts_of_summary",
     "judge_ladder",
     "judge_pair",
     "judge_run",

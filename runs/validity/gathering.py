@@ -7,7 +7,7 @@ from typing import Any, Final
 from runs.measures.host import HostSamples
 from runs.measures.omission import corrected
 from runs.measures.upper_bounds import upper_bounds
-from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
+from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, RunFacts
 from runs.validity.over_time import over_time
 from runs.ycsb.command import PERCENTILES
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun, Phase
@@ -38,7 +38,7 @@ class Surroundings:
 
 
 def facts_of(
-    merged: MergedRun,
+    merged: MergedRun | SummarisedRun,
     *,
     threads: int | None,
     target_ops_s: float | None = None,
@@ -47,165 +47,107 @@ def facts_of(
     measure_s: float | None = None,
     rate_ops_s: Sequence[float] | None = None,
     series: Sequence[Series] = (),
+    phase: Phase | None = None,
     known: Surroundings | None = None,
 ) -> RunFacts:
-    """The facts of clients merged from their histograms. `series` is that of the whole run, `workload` is checked."""
+    """The facts of a merged run; `workload` is checked.
+
+    `series` (of the whole run) and `rate_ops_s` are used of clients with histograms: summaries bring their own. `phase`
+    is said where summaries do not show it.
+    """
     known = known or Surroundings()
-    estimate = _expected_interval_us(merged, threads, target_ops_s)
+    phase = merged.phase or phase
+    if isinstance(merged, SummarisedRun):
+        own = _of_summaries(merged)
+    else:
+        expected_us = _expected_interval_us(merged, threads, target_ops_s)
+        own = {
+            "window_s": merged.window.length_s,
+            "operations": tuple(_merged_operation(operation, expected_us) for operation in merged.operations),
+            "longest_us": merged.longest_us,
+            "rate_ops_s": rate_ops_s,
+            "over_time": over_time(series, merged.window, merged.warmup_s),
+            "hosts": tuple(host.within(merged.window.from_s, merged.window.to_s) for host in known.hosts),
+        }
     return RunFacts(
-        phase=merged.phase,
+        phase=phase,
         threads=threads,
         target_ops_s=target_ops_s,
         clients_expected=merged.clients_expected,
-        clients=tuple(_merged_client(client, known) for client in merged.clients),
+        clients=tuple(_client(client, known) for client in merged.clients),
         missing=tuple(f"client {entry.number}: {entry.reason}" for entry in merged.missing),
-        window_s=merged.window.length_s,
         window_asked_s=measure_s,
-        operations=tuple(_merged_operation(operation, estimate) for operation in merged.operations),
         total_operations=merged.total_operations,
         ok_operations=merged.ok_operations,
         failed_operations=merged.failed_operations,
         throughput_ops_s=merged.throughput_ops_s,
         overlap=merged.overlap,
-        longest_us=merged.longest_us,
         returns=_added([operation.returns for operation in merged.operations if not operation.is_composite]),
         rows_loaded=rows_loaded,
-        rate_ops_s=rate_ops_s,
-        over_time=over_time(series, merged.window, merged.warmup_s),
-        hosts=tuple(host.within(merged.window.from_s, merged.window.to_s) for host in known.hosts),
-        **_stated(workload, merged.phase),
-        **_around(known),
-    )
-
-
-def facts_of_summary(
-    summarised: SummarisedRun,
-    *,
-    threads: int | None,
-    target_ops_s: float | None = None,
-    workload: Mapping[str, str] | None = None,
-    rows_loaded: int | None = None,
-    measure_s: float | None = None,
-    phase: Phase | None = None,
-    known: Surroundings | None = None,
-) -> RunFacts:
-    """The facts of a run of which only summaries exist; `phase` is said where the summaries do not show it."""
-    known = known or Surroundings()
-    phase = summarised.phase or phase
-    seconds = _seconds_of(summarised)
-    whole = {client.format for client in summarised.clients} <= _WHOLE_MICROSECONDS
-    return RunFacts(
-        phase=phase,
-        threads=threads,
-        target_ops_s=target_ops_s,
-        clients_expected=summarised.clients_expected,
-        clients=tuple(_summarised_client(client, known) for client in summarised.clients),
-        missing=tuple(f"client {entry.number}: {entry.reason}" for entry in summarised.missing),
-        window_s=_length_of(summarised),
-        window_asked_s=measure_s,
-        operations=tuple(_summarised_operation(operation, whole=whole) for operation in summarised.operations),
-        total_operations=summarised.total_operations,
-        ok_operations=summarised.ok_operations,
-        failed_operations=summarised.failed_operations,
-        throughput_ops_s=summarised.throughput_ops_s,
-        overlap=summarised.overlap,
-        returns=_added([operation.returns for operation in summarised.operations if not operation.is_composite]),
-        rows_loaded=rows_loaded,
-        rate_ops_s=seconds.rate_ops_s if seconds else None,
-        over_time=seconds,
-        whole_runs=True,
+        **own,
         **_stated(workload, phase),
-        **_around(known),
+        **{name: getattr(known, name) for name in _AROUND},
     )
 
 
-def _length_of(summarised: SummarisedRun) -> float | None:
-    """How long was measured: the common window, else the shortest client's run time."""
-    if summarised.window is not None:
-        return summarised.window.length_s
-    lasted = [client.runtime_ms / 1000 for client in summarised.clients if client.runtime_ms and client.runtime_ms > 0]
-    return min(lasted, default=None)
-
-
-def _seconds_of(summarised: SummarisedRun) -> OverTime | None:
-    """What status lines tell over time, with how far apart they are at most; unknown where a client has none."""
-    if summarised.window is None:
-        return None
-    apart = [client.status_interval_s for client in summarised.clients]
-    resolution_s = max((one for one in apart if one is not None), default=None) if None not in apart else None
-    return over_time(summarised.series, summarised.window, 0.0, resolution_s=resolution_s)
-
-
+# What is known of the run as a whole beside its output.
+_AROUND: Final = (
+    "client_on_database_host", "divided_cpus", "mode_stated", "low_latency_us", "probe", "cluster", "durability",
+    "mode_properties", "made_elsewhere",
+)  # fmt: skip
 # Formats whose percentiles are whole microseconds: a fraction there is an average of several.
 _WHOLE_MICROSECONDS: Final = frozenset({"ycsb-text", "ycsb-json", "thumbtack"})
 
 
-def _merged_client(client: MergedClient, known: Surroundings) -> ClientFacts:
-    return ClientFacts(
-        number=client.number,
-        started_s=client.started_s,
-        ended_s=client.ended_s,
-        covered_s=client.covered_s,
-        operations=client.operations,
-        busy_us=client.busy_us,
-        throughput_ops_s=client.throughput_ops_s,
-        threads=client.threads,
-        runtime_ms=client.runtime_ms,
-        printed_throughput_ops_s=client.printed_throughput_ops_s,
-        log_counts=client.log_counts,
-        printed_counts=client.printed_counts,
-        init_s=client.init_s,
-        cleanup_s=client.cleanup_s,
-        truncated=client.truncated,
-        **_beside(client, known),
-    )
+def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
+    """The window is the common one, else the shortest client's run time; seconds are those of status lines."""
+    lasted = [client.runtime_ms / 1000 for client in merged.clients if client.runtime_ms and client.runtime_ms > 0]
+    seconds = None
+    if merged.window is not None:
+        # How far apart status lines are at most; unknown where a client has none.
+        apart = [client.status_interval_s for client in merged.clients]
+        resolution_s = max((one for one in apart if one is not None), default=None) if None not in apart else None
+        seconds = over_time(merged.series, merged.window, 0.0, resolution_s=resolution_s)
+    whole = {client.format for client in merged.clients} <= _WHOLE_MICROSECONDS
+    return {
+        "window_s": merged.window.length_s if merged.window is not None else min(lasted, default=None),
+        "operations": tuple(_summarised_operation(operation, whole=whole) for operation in merged.operations),
+        "rate_ops_s": seconds.rate_ops_s if seconds else None,
+        "over_time": seconds,
+        "whole_runs": True,
+    }
 
 
-def _summarised_client(client: SummarisedClient, known: Surroundings) -> ClientFacts:
-    return ClientFacts(
-        number=client.number,
-        started_s=client.started_s,
-        ended_s=client.ended_s,
-        covered_s=max((client.runtime_ms or 0.0) / 1000, 0.0),
-        operations=client.operations,
-        busy_us=client.busy_us,
-        throughput_ops_s=client.throughput_ops_s,
-        threads=client.threads,
-        runtime_ms=client.runtime_ms,
-        printed_throughput_ops_s=client.throughput_ops_s,
-        printed_counts=client.printed_counts,
-        cleanup_s=client.cleanup_s,
-        truncated=not client.complete,
-        **_beside(client, known),
-    )
-
-
-def _beside(client: MergedClient | SummarisedClient, known: Surroundings) -> dict[str, Any]:
-    """What is known of one client beside its numbers."""
+def _client(client: MergedClient | SummarisedClient, known: Surroundings) -> ClientFacts:
     number, evidence = client.number, client.evidence
-    return {
-        "machine": known.machines.get(number, ""),
-        "cpu_percent": known.cpu_percent.get(number),
-        "cores": known.cores.get(number),
-        "gc_share": known.gc_shares.get(number, evidence.gc_share if evidence is not None else None),
-        "clock_offset_s": known.clock_offsets_s.get(number),
-        "evidence": evidence,
-    }
-
-
-def _around(known: Surroundings) -> dict[str, Any]:
-    """What is known of the run as a whole beside its output."""
-    return {
-        "client_on_database_host": known.client_on_database_host,
-        "divided_cpus": known.divided_cpus,
-        "mode_stated": known.mode_stated,
-        "low_latency_us": known.low_latency_us,
-        "probe": known.probe,
-        "cluster": known.cluster,
-        "durability": known.durability,
-        "mode_properties": known.mode_properties,
-        "made_elsewhere": known.made_elsewhere,
-    }
+    if isinstance(client, SummarisedClient):
+        own: dict[str, Any] = {
+            "covered_s": max((client.runtime_ms or 0.0) / 1000, 0.0),
+            "printed_throughput_ops_s": client.throughput_ops_s,
+            "truncated": not client.complete,
+        }
+    else:
+        names = ("covered_s", "printed_throughput_ops_s", "truncated", "log_counts", "init_s")
+        own = {name: getattr(client, name) for name in names}
+    return ClientFacts(
+        number=number,
+        started_s=client.started_s,
+        ended_s=client.ended_s,
+        operations=client.operations,
+        busy_us=client.busy_us,
+        throughput_ops_s=client.throughput_ops_s,
+        threads=client.threads,
+        runtime_ms=client.runtime_ms,
+        printed_counts=client.printed_counts,
+        cleanup_s=client.cleanup_s,
+        machine=known.machines.get(number, ""),
+        cpu_percent=known.cpu_percent.get(number),
+        cores=known.cores.get(number),
+        gc_share=known.gc_shares.get(number, evidence.gc_share if evidence is not None else None),
+        clock_offset_s=known.clock_offsets_s.get(number),
+        evidence=evidence,
+        **own,
+    )
 
 
 def _stated(workload: Mapping[str, str] | None, phase: Phase | None) -> dict[str, Any]:

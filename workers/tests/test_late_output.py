@@ -11,9 +11,10 @@ from django.core.management import call_command
 from django.db.models import F
 
 from benchsite.tests.databases import database_url
-from runs import artifacts, client_lifecycle, lifecycle, recording
+from runs import artifacts, client_lifecycle, lifecycle
 from runs.models import ClientRun, MeasurementSet, Run
 from runs.models.run import Reason, Status, Verdict
+from runs.recording import scheduled as recording
 from runs.tests.factories import make_machine, make_run
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run

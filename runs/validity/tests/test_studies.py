@@ -7,7 +7,7 @@ import pytest
 
 from benchsite.formatting import THIN
 from runs.measures.little import explained_share_of_operations
-from runs.validity import ClusterFacts, RunFacts, Surroundings, facts_of, facts_of_summary, judge_run, profile, worst
+from runs.validity import ClusterFacts, RunFacts, Surroundings, facts_of, judge_run, profile, worst
 from runs.ycsb.clients import group, merge_run
 from runs.ycsb.merge import merge
 from runs.ycsb.operation import Bucket, ReadOperation
@@ -22,7 +22,7 @@ MEASURED = profile("measured")
 
 
 def judged(run: ReadRun, *, threads: int | None = None, known: Surroundings | None = None, **more: Any):
-    facts = facts_of_summary(
+    facts = facts_of(
         summarise([SummaryClient(0, run)]),
         threads=threads,
         known=known or Surroundings(made_elsewhere=True),
@@ -150,7 +150,7 @@ def couchbase(properties: dict[str, str], links: int = 1) -> RunFacts:
     run = study_run({"READ": reads, "UPDATE": updates}, 100e6 / 903_430 * 1000, 903_430.0, phase="measure")
     nodes = ClusterFacts(nodes=4, replication_factor=2, machines=({"nic_bits_per_s": links * 10**9},) * 4)
     known = Surroundings(client_on_database_host=False, cluster=nodes, made_elsewhere=True)
-    return facts_of_summary(summarise([SummaryClient(0, run)]), threads=None, workload=workload, known=known)
+    return facts_of(summarise([SummaryClient(0, run)]), threads=None, workload=workload, known=known)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_files_of_others_are_rejected_for_what_is_wrong_with_them():
         for run in group(files):
             merged = merge_run(run)
             assert isinstance(merged, SummarisedRun)
-            facts = facts_of_summary(merged, threads=None, known=Surroundings(made_elsewhere=True))
+            facts = facts_of(merged, threads=None, known=Surroundings(made_elsewhere=True))
             findings = judge_run(facts, MEASURED)
             rejected |= {found.check_id for found in findings if found.severity == "reject"}
             assert all(len(one.measured) <= 120 and len(one.threshold) <= 120 for one in findings), path.name
@@ -215,7 +215,7 @@ def test_a_summary_alone_leaves_open_what_it_does_not_say():
 
 
 def test_nothing_at_all_is_no_success():
-    empty = facts_of_summary(summarise([]), threads=None)
+    empty = facts_of(summarise([]), threads=None)
     assert worst(judge_run(empty, MEASURED)) == "reject"
 
 

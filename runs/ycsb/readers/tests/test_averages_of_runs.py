@@ -2,7 +2,7 @@
 
 import re
 
-from runs.validity import Surroundings, facts_of_summary, judge_run, profile
+from runs.validity import Surroundings, facts_of, judge_run, profile
 from runs.ycsb.readers.tests.samples import read_text
 from runs.ycsb.stated import SummaryClient
 from runs.ycsb.summarised import summarise
@@ -28,7 +28,7 @@ def test_keeps_values_of_average():
 
 def test_marks_average_and_does_not_check_its_arithmetic():
     (run,) = read_text(averaged(REAL))
-    facts = facts_of_summary(
+    facts = facts_of(
         summarise([SummaryClient(0, run)]), threads=2, known=Surroundings(made_elsewhere=True), phase="measure"
     )
     findings = {found.check_id: found for found in judge_run(facts, profile("smoke"))}
