@@ -6,21 +6,18 @@ from typing import Final
 
 from benchsite.teams.models import Team
 from reports.curves import Curve
-from reports.figures.distributions import CEILING, RUNG
+from reports.figures.ceilings import CeilingsSheet
+from reports.figures.distributions import CEILING, RUNG, SweepsPercentilesSheet
+from reports.figures.durability import DurabilitySheet
+from reports.figures.latency import LatencySheet
+from reports.figures.price import PriceSheet
+from reports.figures.scalability import ScalabilitySheet
+from reports.figures.sheet import Sheet
+from reports.figures.stability import StabilitySheet
 from reports.published import overlays
 from reports.queries import compared
 from reports.queries.over_time import ridges
 from reports.selection import Selection
-from reports.sheets import (
-    Sheet,
-    ceilings_sheet,
-    durability_sheet,
-    latency_sheet,
-    price_sheet,
-    scalability_sheet,
-    stability_sheet,
-    sweeps_percentiles_sheet,
-)
 
 # What a figure is told beside the state of its page: "with", "zoom", "at".
 Told = Mapping[str, str]
@@ -36,7 +33,7 @@ def sheet_of(name: str, team: Team, selection: Selection, told: Told) -> Sheet:
 def ceilings(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
     """How much each sweep sustains."""
     published = overlays(selection.published, phase=selection.phase)
-    return ceilings_sheet(found, highlight=selection.highlight, published=published)
+    return CeilingsSheet(found, highlight=selection.highlight, published=published)
 
 
 def latency(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
@@ -54,12 +51,12 @@ def latency(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
     printed = overlays(
         selection.published, phase=selection.phase, operation=choice.operation, statistic=choice.statistic
     )
-    return latency_sheet(found, choice, printed)
+    return LatencySheet(found, choice, printed)
 
 
 def percentiles(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
     """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
-    return sweeps_percentiles_sheet(
+    return SweepsPercentilesSheet(
         found,
         operation=selection.operation or "READ",
         kind=selection.kind_for(found),
@@ -69,34 +66,14 @@ def percentiles(found: Sequence[Curve], selection: Selection, told: Told) -> She
     )
 
 
-def stability(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
-    """How even each sweep's run at its ceiling is, second by second."""
-    return stability_sheet(found, ridges(found), highlight=selection.highlight)
-
-
-def scalability(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
-    """Ceilings over the number of nodes."""
-    return scalability_sheet(found, highlight=selection.highlight)
-
-
-def durability(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
-    """What each guarantee costs."""
-    return durability_sheet(found, highlight=selection.highlight)
-
-
-def price(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:
-    """What a dollar buys at the ceiling."""
-    return price_sheet(found, highlight=selection.highlight)
-
-
 PICTURES: Final[Mapping[str, Maker]] = {
     "ceilings": ceilings,
     "latency": latency,
     "percentiles": percentiles,
-    "stability": stability,
-    "scalability": scalability,
-    "durability": durability,
-    "price": price,
+    "stability": lambda found, selection, told: StabilitySheet(found, ridges(found), highlight=selection.highlight),
+    "scalability": lambda found, selection, told: ScalabilitySheet(found, highlight=selection.highlight),
+    "durability": lambda found, selection, told: DurabilitySheet(found, highlight=selection.highlight),
+    "price": lambda found, selection, told: PriceSheet(found, highlight=selection.highlight),
 }
 
 # Those that are drawn from what is stored second by second too, and not from curves alone.

@@ -13,7 +13,8 @@ from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 from reports.curves import STATISTICS, Curve, kind_of
-from reports.figures.latency import SCALES, Choice
+from reports.figures.latency import SCALES
+from reports.figures.latency_points import Choice
 
 VERSION = "1"
 ALL = "all"

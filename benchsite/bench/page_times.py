@@ -26,6 +26,8 @@ from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.test.utils import CaptureQueriesContext  # noqa: E402
 from django.urls import reverse  # noqa: E402
+from reports.figures.ceilings import CeilingsSheet  # noqa: E402
+from reports.figures.latency import LatencySheet  # noqa: E402
 
 from benchsite.embedded import EmbeddedServers  # noqa: E402
 from benchsite.generated import Wanted, generate  # noqa: E402
@@ -33,7 +35,6 @@ from benchsite.generated.equipment import TEAMS  # noqa: E402
 from benchsite.teams.models import Team, User  # noqa: E402
 from reports.queries import curves, facets  # noqa: E402
 from reports.selection import Selection  # noqa: E402
-from reports.sheets import ceilings_sheet, latency_sheet  # noqa: E402
 from runs.models import Matrix, Run, Sweep  # noqa: E402
 from runs.pages.listing import RunFilter  # noqa: E402
 
@@ -175,8 +176,8 @@ class Pages:
         choice = Selection().choice("READ", drawn)
 
         def build() -> None:
-            ceilings_sheet(drawn).answer(theme="light", narrow=False)
-            latency_sheet(drawn, choice).answer(theme="light", narrow=False)
+            CeilingsSheet(drawn).answer(theme="light", narrow=False)
+            LatencySheet(drawn, choice).answer(theme="light", narrow=False)
 
         times = timed(build)
         what = f"building both pictures of {len(drawn)} curves of 20 rungs"

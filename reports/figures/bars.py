@@ -5,7 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded, shortened
+from reports.figures.layout import (
+    HOVER,
+    Figure,
+    Frame,
+    Trace,
+    annotation,
+    axis,
+    base_layout,
+    escaped,
+    rounded,
+    shortened,
+)
 from reports.figures.theme import Look
 
 # More bars than this are drawn lying, where their names have room.
@@ -130,7 +141,7 @@ def _trace(bar: Bar, frame: Frame, lying: bool) -> Trace:
         },
         "text": [bar.hover],
         "textposition": "none",
-        "hovertemplate": "%{text}<extra></extra>",
+        "hovertemplate": HOVER,
         "showlegend": False,
     }
     if bar.value is not None and bar.low is not None and bar.high is not None:
@@ -162,20 +173,12 @@ def _value_label(bar: Bar, frame: Frame, lying: bool, least: float | None = None
     shown = () if crowded else bar.notes[:1] if frame.narrow else bar.notes
     notes = [f"{muted}{escaped(note)}</span>" for note in shown]
     end = rounded(bar.end) if least is None else rounded(math.log10(bar.end) if bar.end > 0 else least)
-    common = {"showarrow": False, "align": "center", "font": {"size": frame.font_px + 1}}
+    text = ("  " if lying else "<br>").join((value, *notes))
     if lying:
-        text = "  ".join((value, *notes))
-        return {
-            **common,
-            "text": text,
-            "x": end,
-            "y": bar.position,
-            "xanchor": "left",
-            "yanchor": "middle",
-            "xshift": 4,
-        }
-    text = "<br>".join((value, *notes))
-    return {**common, "text": text, "x": bar.position, "y": end, "xanchor": "center", "yanchor": "bottom", "yshift": 2}
+        place = {"x": end, "y": bar.position, "xanchor": "left", "yanchor": "middle", "xshift": 4}
+    else:
+        place = {"x": bar.position, "y": end, "xanchor": "center", "yanchor": "bottom", "yshift": 2}
+    return {"text": text, "showarrow": False, "align": "center", "font": {"size": frame.font_px + 1}, **place}
 
 
 def _group_names(bars: Sequence[Bar], lying: bool) -> list[dict[str, Any]]:
@@ -186,10 +189,9 @@ def _group_names(bars: Sequence[Bar], lying: bool) -> list[dict[str, Any]]:
     found = []
     for name, group in groups.items():
         middle = (group[0].position + group[-1].position) / 2
-        label = {"text": f"<b>{shortened(name)}</b>", "showarrow": False, "font": {"color": group[0].look.colour}}
         if lying:
             place = {"x": 0, "xref": "paper", "y": group[0].position - 0.82, "xanchor": "left", "yanchor": "middle"}
         else:
             place = {"x": middle, "y": 0, "yref": "paper", "xanchor": "center", "yanchor": "top", "yshift": -26}
-        found.append({**label, **place})
+        found.append(annotation(f"<b>{shortened(name)}</b>", group[0].look.colour, **place))
     return found

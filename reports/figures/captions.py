@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from benchsite import formatting
-from reports.curves import Curve, MachineFacts, Point
-from reports.figures.latency import KIND_SAYS
+from reports.curves import Curve, MachineFacts, Point, operations_of
 
+KIND_SAYS = {"service": "service time", "response": "response time"}
 MOST_MACHINES = 3  # that are named
 DEMONSTRATION = "Demonstration: too short to publish"
 
@@ -66,6 +66,12 @@ def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
         _worst(points),
     ]
     return " · ".join(part for part in parts if part) + "."
+
+
+def not_measured(curves: Sequence[Curve], operation: str, kind: str) -> str:
+    """Instead of a picture of an operation that none of the curves has: what they have."""
+    measured = ", ".join(operations_of(curves)) or "nothing"
+    return f"No {KIND_SAYS[kind]} of {operation} here. Measured was: {measured}."
 
 
 def _by_hand(curves: Sequence[Curve]) -> str:

@@ -2,18 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Final
 from uuid import UUID
 
 from benchsite import formatting
 from reports.analysis.best import best_set
+from reports.analysis.ceiling import NOT_KNOWN
 from reports.curves import Curve, in_order
-from reports.figures import bars
+from reports.figures import bars, captions
 from reports.figures.bars import Bar, bars_figure
 from reports.figures.layout import Figure, Frame, escaped
-from reports.figures.overlay import NAMED, Published, is_drawn
+from reports.figures.overlay import NAMED, Published, is_drawn, published_said
 from reports.figures.overlay import hover_of as published_hover
+from reports.figures.sheet import CurvesSheet, sentences
+from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, Theme, looks
-from reports.words import MEASURED_ONCE, ladder_says, threads_text
+from reports.words import MEASURED_ONCE, ladder_says, notes_said, threads_text
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 BEST = "best"  # every other side is lower, beyond noise
@@ -23,17 +27,84 @@ AMONG_CLASS = "among the best of its class"
 TOWERING = 5.0
 
 
-def ceilings_figure(
-    curves: Sequence[Curve], frame: Frame, *, highlight: str = "", published: Sequence[Published] = ()
-) -> Figure:
+class CeilingsSheet(CurvesSheet):
     """One bar per sweep, with its value and how it stands to the others; what others printed hollow."""
-    loads = bool(curves) and all(curve.phase == "load" for curve in curves)
-    title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
-    drawn = bars_of(curves, frame.theme, highlight=highlight) + published_bars(published, frame.theme)
-    log = towering(curves, published)
-    return bars_figure(
-        drawn, frame, f"{title.replace(' (ops/s)', ' in ops/s')} (logarithmic)" if log else title, log=log
-    )
+
+    name = "ceilings"
+
+    def __init__(self, curves: Sequence[Curve], *, highlight: str = "", published: Sequence[Published] = ()) -> None:
+        super().__init__(curves, highlight=highlight)
+        self.published = published
+
+    def draw(self, frame: Frame) -> Figure:
+        loads = bool(self.curves) and all(curve.phase == "load" for curve in self.curves)
+        title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
+        drawn = bars_of(self.curves, frame.theme, highlight=self.highlight)
+        drawn += published_bars(self.published, frame.theme)
+        log = towering(self.curves, self.published)
+        return bars_figure(
+            drawn, frame, f"{title.replace(' (ops/s)', ' in ops/s')} (logarithmic)" if log else title, log=log
+        )
+
+    @property
+    def caption(self) -> str:
+        return sentences(
+            "Throughput ceiling of each sweep, with its 95 % interval where rungs were repeated",
+            best_sentence(self.curves),
+            captions.caption(self.curves),
+            published_said(self.published),
+        )
+
+    @property
+    def table(self) -> Table:
+        best = Ranking.of(self.curves).best
+        return tabulated(COLUMNS, (_row(curve, best.get(curve.sweep_id)) for curve in in_order(self.curves)))
+
+    @property
+    def height_px(self) -> int:
+        others = sum(is_drawn(one.throughput_ops_s) for one in self.published)
+        databases = len({curve.database_name for curve in self.curves})
+        return bars.height_px(len(self.curves) + others, databases + bool(others))
+
+
+COLUMNS: Final[Columns] = {
+    "database": lambda curve, *_: curve.database_name,
+    "system": lambda curve, *_: curve.system_name,
+    "mode": lambda curve, *_: curve.mode,
+    "workload": lambda curve, *_: curve.workload,
+    "ceiling (ops/s)": lambda curve, found, *_: found and found.throughput_ops_s,
+    "least repeat (ops/s)": lambda curve, found, spread, *_: spread and spread.low,
+    "greatest repeat (ops/s)": lambda curve, found, spread, *_: spread and spread.high,
+    "repeats": lambda curve, found, spread, *_: spread and spread.n,
+    "at threads": lambda curve, found, *_: found and found.threads,
+    "within 5 % from threads": lambda curve, found, *_: found and found.saturation_threads,
+    "ladder": lambda curve, found, *_: (
+        ladder_says(found) if found else "no point counts" if curve.points else "no data"
+    ),
+    "knee (ops/s)": lambda curve, found, spread, knee, is_best: knee and knee.throughput_ops_s,
+    "knee at threads": lambda curve, found, spread, knee, is_best: knee and knee.threads,
+    "rungs": lambda curve, found, *_: found.rungs if found else 0,
+    "target (ops/s)": lambda curve, found, *_: found and found.target_ops_s,
+    "first failed target (ops/s)": lambda curve, found, *_: (
+        found.bracket[1] if found and found.bracket and NOT_KNOWN not in found.notes else None
+    ),
+    "knee at target (ops/s)": lambda curve, found, spread, knee, is_best: knee and knee.target_ops_s,
+    "notes": lambda curve, found, *_: found and notes_said(found),
+    "95 % interval from (ops/s)": lambda curve, found, *_: found and found.low_ops_s,
+    "95 % interval to (ops/s)": lambda curve, found, *_: found and found.high_ops_s,
+    "highest measured (ops/s)": lambda curve, found, *_: found and found.highest_ops_s,
+    "not distinguishable from the best": lambda curve, found, spread, knee, is_best: (
+        None if is_best is None else "yes" if is_best else "no"
+    ),
+}
+
+
+def _row(curve: Curve, is_best: bool | None) -> tuple[Any, ...]:
+    """The curve, its ceiling with the spread of its repeats, its knee where it is reached, and whether it is best."""
+    found, knee = curve.ceiling, curve.knee
+    point = curve.point_at(found.threads, found.target_ops_s) if found else None
+    reached = knee if found and knee and knee.reached else None
+    return curve, found, point.throughput_ops_s if point else None, reached, is_best
 
 
 def towering(curves: Sequence[Curve], published: Sequence[Published]) -> bool:
@@ -41,13 +112,6 @@ def towering(curves: Sequence[Curve], published: Sequence[Published]) -> bool:
     own = max(map(ceiling_ops_s, curves), default=0.0)
     printed = max((one.throughput_ops_s or 0.0 for one in published if is_drawn(one.throughput_ops_s)), default=0.0)
     return 0 < own * TOWERING < printed
-
-
-def height_px(curves: Sequence[Curve], published: Sequence[Published] = ()) -> int:
-    """How high the figure has to be for its lying bars; 0 where the ordinary height will do."""
-    others = sum(is_drawn(one.throughput_ops_s) for one in published)
-    databases = len({curve.database_name for curve in curves})
-    return bars.height_px(len(curves) + others, databases + bool(others))
 
 
 def bars_of(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> list[Bar]:

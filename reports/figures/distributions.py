@@ -1,13 +1,23 @@
 """Latency by percentile of several sweeps, each at one rung of its ladder: which one is part of the picture."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchsite import formatting
 from reports.curves import Curve, Point, in_order
+from reports.figures import captions
 from reports.figures import points as marks
 from reports.figures.layout import Figure, Frame, cut
-from reports.figures.percentiles import Drawing, distribution_of, drawn_percentiles
+from reports.figures.percentiles import (
+    FROM_SUMMARIES,
+    PERCENTILE_COLUMNS,
+    Drawing,
+    distribution_of,
+    drawn_percentiles,
+)
+from reports.figures.sheet import RUNG as RUNG_COLUMNS
+from reports.figures.sheet import SIDE, CurvesSheet, named, sentences
+from reports.figures.table import Cell, Table
 from reports.figures.theme import looks
 
 CEILING, RUNG = "ceiling", "rung"
@@ -79,44 +89,77 @@ def _up_to(curve: Curve, load_ops_s: float) -> Point | None:
     return max(below, key=lambda point: point.throughput_ops_s.median, default=None)
 
 
-def drawn_of(
-    chosen: Sequence[Chosen], frame: Frame, *, operation: str, kind: str, highlight: str = ""
-) -> list[Drawing]:
-    """The chosen operation of each point; grey ones first, below the rest."""
-    appearance = looks([one.curve for one in chosen], frame.theme, highlight=highlight)
-    found = []
-    for one in chosen:
-        held = one.point.operation(operation, kind)
-        if held is None:
-            continue
-        look = appearance[one.curve.sweep_id]
-        label = f"{cut(look.label, 24 if frame.narrow else 40)}, {one.at}"
-        found.append(
-            Drawing(
-                distribution_of(held), label, look.colour, look.dash, look.symbol, one.curve.database_name, look.faded
-            )
-        )
-    return sorted(found, key=lambda drawing: not drawing.faded)
-
-
-def sweeps_percentiles_figure(
-    chosen: Sequence[Chosen], frame: Frame, *, operation: str = "READ", kind: str = "service", highlight: str = ""
-) -> Figure:
+class SweepsPercentilesSheet(CurvesSheet):
     """The percentiles of one operation, a line for each sweep."""
-    drawings = drawn_of(chosen, frame, operation=operation, kind=kind, highlight=highlight)
-    what = "service time" if kind == "service" else "response time"
-    title = f"{operation} (ms)" if frame.narrow else f"{operation} latency, {what} (ms)"
-    figure = drawn_percentiles(drawings, frame, title)
-    if len(drawings) > marks.MOST_WITH_RINGS or any(one.faded for one in drawings):
-        lines = figure["data"][: len(drawings)]
-        marks.fold_legend([(t, one.group, one.faded) for t, one in zip(lines, drawings, strict=True)])
-    return figure
 
+    def __init__(
+        self,
+        curves: Sequence[Curve],
+        *,
+        operation: str = "READ",
+        kind: str = "service",
+        at: str = CEILING,
+        load_ops_s: float | None = None,
+        highlight: str = "",
+    ) -> None:
+        super().__init__(curves, highlight=highlight)
+        self.operation, self.kind, self.load_ops_s = operation, kind, load_ops_s
+        self.name = f"percentiles-{operation.lower()}"
+        self.choosing = choose(curves, at=at, load_ops_s=load_ops_s)
+        self.drawn = [(one, held) for one in self.choosing.chosen if (held := one.point.operation(operation, kind))]
 
-def distributions_said(chosen: Sequence[Chosen], operation: str, kind: str) -> str:
-    """Where the percentiles come from."""
-    held = [found for one in chosen if (found := one.point.operation(operation, kind))]
-    if any(one.bounds_us for one in held):
-        return "Percentiles as the clients' summaries allow; bars are bounds, histograms missing"
-    repeated = any(spread.n > 1 for one in held for spread in one.latencies_us.values())
-    return "Each percentile is the median of its repeats'; their histograms are not pooled" if repeated else ""
+    def draw(self, frame: Frame) -> Figure:
+        drawings = self.drawings(frame)
+        what = "service time" if self.kind == "service" else "response time"
+        title = f"{self.operation} (ms)" if frame.narrow else f"{self.operation} latency, {what} (ms)"
+        figure = drawn_percentiles(drawings, frame, title)
+        if len(drawings) > marks.MOST_WITH_RINGS or any(one.faded for one in drawings):
+            lines = figure["data"][: len(drawings)]
+            marks.fold_legend([(t, one.group, one.faded) for t, one in zip(lines, drawings, strict=True)])
+        return figure
+
+    def drawings(self, frame: Frame) -> list[Drawing]:
+        """Grey ones first, below the rest."""
+        appearance = looks([one.curve for one, _ in self.drawn], frame.theme, highlight=self.highlight)
+        found = []
+        for one, held in self.drawn:
+            look = appearance[one.curve.sweep_id]
+            label = f"{cut(look.label, 24 if frame.narrow else 40)}, {one.at}"
+            group = one.curve.database_name
+            found.append(Drawing(distribution_of(held), label, look.colour, look.dash, look.symbol, group, look.faded))
+        return sorted(found, key=lambda drawing: not drawing.faded)
+
+    @property
+    def caption(self) -> str:
+        # It speaks of nothing but the points that are drawn.
+        only = [replace(one.curve, points=(one.point,)) for one, _ in self.drawn]
+        return sentences(
+            self.choosing.said,
+            named("without such a rung", self.choosing.without),
+            self._repeats_said(),
+            captions.caption(only, kind=self.kind),
+        )
+
+    def _repeats_said(self) -> str:
+        """Where the percentiles come from."""
+        if any(held.bounds_us for _, held in self.drawn):
+            return FROM_SUMMARIES
+        repeated = any(spread.n > 1 for _, held in self.drawn for spread in held.latencies_us.values())
+        return "Each percentile is the median of its repeats'; their histograms are not pooled" if repeated else ""
+
+    @property
+    def table(self) -> Table:
+        """A row per sweep and percentile, at the rung that is drawn."""
+        rows: list[tuple[Cell, ...]] = []
+        for one, held in self.drawn:
+            found = distribution_of(held)
+            who = [cell(one.curve, one.point) for cell in (*SIDE.values(), *RUNG_COLUMNS.values())]
+            rows += [(*who, self.operation, self.kind, found.count, *row) for row in found.rows()]
+        return Table((*SIDE, *RUNG_COLUMNS, "operation", "latency", "operations", *PERCENTILE_COLUMNS), tuple(rows))
+
+    def lacking(self) -> str:
+        if not self.choosing.chosen and self.load_ops_s is None:
+            return "The sweeps have no rung in common that counts. Look at each at its ceiling instead."
+        if not self.choosing.chosen:
+            return f"No sweep was measured at {formatting.throughput(self.load_ops_s)} or less. Choose a higher load."
+        return "" if self.drawn else captions.not_measured(self.curves, self.operation, self.kind)

@@ -3,14 +3,29 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
 from benchsite import formatting
 from reports.analysis.ratios import bound_sign
 from reports.curves import Curve, durability_key, in_order, promise_of
+from reports.figures import captions
 from reports.figures import points as marks
 from reports.figures.ends import MOST_LABELS, End, label_ends
-from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, rounded, shortened
+from reports.figures.layout import (
+    Figure,
+    Frame,
+    Layout,
+    Trace,
+    annotation,
+    axis,
+    base_layout,
+    escaped,
+    rounded,
+    shortened,
+)
+from reports.figures.sheet import CurvesSheet, named, sentences
+from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import SYMBOLS, Look, looks
 
 Key = tuple[float, ...]
@@ -102,36 +117,81 @@ def _ops_s(curve: Curve) -> float:
     return curve.ceiling.throughput_ops_s if curve.ceiling else 0.0
 
 
-def durability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
+COLUMNS: Final[Columns] = {
+    "database": lambda step, promise: step.curve.database_name,
+    "workload": lambda step, promise: step.curve.workload,
+    "mode": lambda step, promise: step.curve.mode,
+    "an acknowledged write waits for, and may be lost": lambda step, promise: promise,
+    "place": lambda step, promise: step.place,
+    "ceiling (ops/s)": lambda step, promise: step.throughput_ops_s,
+    "against the weakest promise (%)": lambda step, promise: bounded_percent(step.change, step.sign),
+}
+
+
+class DurabilitySheet(CurvesSheet):
     """One line per database over the ordered promises, with what each step costs beside its point."""
-    promises = promises_of(curves)
-    appearance = looks(curves, frame.theme, highlight=highlight)
-    layout = base_layout(frame)
-    last = max(len(promises.names) - 1, 0)
-    layout["xaxis"] = axis(
-        frame,
-        "" if frame.narrow else "what a write waits for, and may lose; the weakest promise first",
-        tickvals=list(range(last + 1)),
-        ticktext=[_tick(name, last + 1, frame) for name in promises.names],
-        range=[-0.35, last + (0.5 if frame.narrow else 0.35)],
-        tickangle=-55 if _slanted(last + 1, frame) else 0,
-        ticklabeloverflow="allow",
-        showgrid=False,
-    )
-    highest = max((step.throughput_ops_s for one in promises.trades for step in one.steps), default=1.0)
-    title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
-    layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, highest * 1.15])
-    ranked = list(enumerate(promises.trades))
-    ranked.sort(key=lambda pair: not appearance[pair[1].steps[0].curve.sweep_id].faded)
-    traces = [(one, _look(one, appearance), _lines(one, _look(one, appearance), number)) for number, one in ranked]
-    clear = [(one, look) for one, look, _ in traces if not look.faded]
-    if len(clear) < len(traces) or len(traces) > marks.MOST_WITH_RINGS:
-        lines = [(some[0], one.steps[0].curve.database_name, look.faded) for one, look, some in traces]
-        marks.fold_legend(lines)
-    if len(clear) <= MOST_LABELS:
-        _annotate(layout, clear, frame)
-    layout["showlegend"] = frame.narrow or len(clear) < len(traces) or len(clear) > MOST_LABELS
-    return {"data": [trace for _, _, some in traces for trace in some], "layout": layout}
+
+    name = "durability"
+
+    @cached_property
+    def promises(self) -> Promises:
+        return promises_of(self.curves)
+
+    def draw(self, frame: Frame) -> Figure:
+        promises = self.promises
+        appearance = looks(self.curves, frame.theme, highlight=self.highlight)
+        layout = base_layout(frame)
+        last = max(len(promises.names) - 1, 0)
+        layout["xaxis"] = axis(
+            frame,
+            "" if frame.narrow else "what a write waits for, and may lose; the weakest promise first",
+            tickvals=list(range(last + 1)),
+            ticktext=[_tick(name, last + 1, frame) for name in promises.names],
+            range=[-0.35, last + (0.5 if frame.narrow else 0.35)],
+            tickangle=-55 if _slanted(last + 1, frame) else 0,
+            ticklabeloverflow="allow",
+            showgrid=False,
+        )
+        highest = max((step.throughput_ops_s for one in promises.trades for step in one.steps), default=1.0)
+        title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
+        layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, highest * 1.15])
+        ranked = list(enumerate(promises.trades))
+        ranked.sort(key=lambda pair: not appearance[pair[1].steps[0].curve.sweep_id].faded)
+        traces = [(one, _look(one, appearance), _lines(one, _look(one, appearance), number)) for number, one in ranked]
+        clear = [(one, look) for one, look, _ in traces if not look.faded]
+        if len(clear) < len(traces) or len(traces) > marks.MOST_WITH_RINGS:
+            lines = [(some[0], one.steps[0].curve.database_name, look.faded) for one, look, some in traces]
+            marks.fold_legend(lines)
+        if len(clear) <= MOST_LABELS:
+            _annotate(layout, clear, frame)
+        layout["showlegend"] = frame.narrow or len(clear) < len(traces) or len(clear) > MOST_LABELS
+        return {"data": [trace for _, _, some in traces for trace in some], "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        return sentences(
+            "Ceiling of each database over what its modes promise for an acknowledged write; per cent against the "
+            "same database's weakest promise",
+            named("not placed, for nobody knows what they promise", self.promises.unknown),
+            captions.caption(self.curves),
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row per mode, the weakest promise of each database first."""
+        return tabulated(
+            COLUMNS,
+            (
+                (step, self.promises.names[step.place])
+                for one in self.promises.trades
+                for step in sorted((*one.steps, *one.others), key=lambda step: (step.place, -step.throughput_ops_s))
+            ),
+        )
+
+    def lacking(self) -> str:
+        if self.promises.trades:
+            return ""
+        return "Of none of these sweeps is known both a ceiling and what its durability mode promises."
 
 
 def cost_said(change: float) -> str:
@@ -203,15 +263,14 @@ def _annotate(layout: Layout, clear: Sequence[tuple[Trade, Look]], frame: Frame)
     for one, look in clear:
         for step in one.steps[1:]:
             layout["annotations"].append(
-                {
-                    "text": step.change_text,
-                    "x": step.place,
-                    "y": rounded(step.throughput_ops_s),
-                    "xanchor": "left",
-                    "yanchor": "bottom",
-                    "xshift": 5,
-                    "yshift": 4,
-                    "showarrow": False,
-                    "font": {"color": look.colour},
-                }
+                annotation(
+                    step.change_text,
+                    look.colour,
+                    x=step.place,
+                    y=rounded(step.throughput_ops_s),
+                    xanchor="left",
+                    yanchor="bottom",
+                    xshift=5,
+                    yshift=4,
+                )
             )

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from reports.figures.layout import Layout, rounded, shortened
+from reports.figures.layout import Layout, annotation, rounded, shortened
 
 # More direct labels than this at the right edge would cover each other.
 MOST_LABELS = 8
@@ -30,18 +31,12 @@ def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30, inside
     for end in sorted(ends, key=lambda one: one.y):
         y = max(end.y, below + least)
         below = y
-        place = {"xanchor": "right", "yanchor": "bottom", "yshift": 6} if inside else {"xanchor": "left", "xshift": 4}
+        if inside:
+            place: dict[str, Any] = {"xanchor": "right", "yanchor": "bottom", "yshift": 6}
+        else:
+            place = {"xanchor": "left", "yanchor": "middle", "xshift": 4}
         layout["annotations"].append(
-            {
-                "text": shortened(end.text, longest),
-                "x": 1,
-                "xref": "paper",
-                "y": rounded(y),
-                "yanchor": "middle",
-                "showarrow": False,
-                "font": {"color": end.colour},
-                **place,
-            }
+            annotation(shortened(end.text, longest), end.colour, x=1, xref="paper", y=rounded(y), **place)
         )
     if inside:
         return

@@ -1,6 +1,7 @@
 """One number over commits or dates: levels, changes with their direction, and what else changed."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -9,7 +10,22 @@ import numpy as np
 from benchsite import formatting
 from reports.analysis.changes import Change
 from reports.analysis.downsample import MOST_POINTS, thinned
-from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, rounded, shortened
+from reports.figures.layout import (
+    Figure,
+    Frame,
+    Layout,
+    Trace,
+    annotation,
+    axis,
+    base_layout,
+    escaped,
+    rounded,
+    scatter,
+    shortened,
+    straight,
+)
+from reports.figures.sheet import Sheet, sentences
+from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Theme, rgba
 from reports.histories import History, HistoryPoint, Said
 
@@ -20,35 +36,119 @@ MOST_MARKERS: Final = 400  # of more points only the line is drawn
 MOST_NAMED: Final = 12  # changes with their per cent in the picture; the others say it where one points
 MOST_TICKS: Final = 10
 US_PER_MS: Final = 1e3
-HOVER = "%{text}<extra></extra>"
+TABLE_ROWS: Final = 300  # beside the picture; files have all
+NOTHING_FOLLOWED: Final = (
+    "No run of this test that counts has measured this. Choose another metric, or look at its runs."
+)
 
 Place = Callable[[int], Any]  # index among all points -> coordinate
 
 
-def history_figure(history: History, frame: Frame, *, along: str = COMMITS) -> Figure:
-    """The points, the level they are at, and every change; along commits each point has the same room."""
-    layout = base_layout(frame)
-    layout["showlegend"] = True
-    layout["margin"]["t"] += 30
-    layout["margin"]["b"] = 96 if frame.narrow else 84
-    title = "throughput (ops/s)" if not history.metric.operation else f"{history.metric.label} (ms)"
-    layout["yaxis"] = axis(frame, shortened(title, 48), tickformat="~s" if not history.metric.operation else "~g")
-    # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
-    layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
-    layout["xaxis"] = axis(frame, along, showgrid=False, **_ticks(history, frame, along))
-    points = history.points
+class HistorySheet(Sheet):
+    """The points, the level they are at, and every change; along commits each point has the same room.
 
-    def place(index: int) -> Any:
-        return index if along == COMMITS else points[index].at.isoformat(timespec="seconds")
+    The table beside the picture has the newest points, a file (`whole`) all.
+    """
 
-    data = [
-        *_levels(history, place, frame),
-        _line(history, place, frame),
-        *_left_out(history, place, frame),
-        *_changes(history, place, frame, layout),
-        *_marks(history, place, along, frame),
-    ]
-    return {"data": data, "layout": layout}
+    def __init__(self, history: History, *, along: str = COMMITS, whole: bool = False, name: str = "history") -> None:
+        self.name = name
+        self.history = history
+        self.along = along
+        self.whole = whole
+
+    def draw(self, frame: Frame) -> Figure:
+        history, along = self.history, self.along
+        layout = base_layout(frame)
+        layout["showlegend"] = True
+        layout["margin"]["t"] += 30
+        layout["margin"]["b"] = 96 if frame.narrow else 84
+        title = "throughput (ops/s)" if not history.metric.operation else f"{history.metric.label} (ms)"
+        layout["yaxis"] = axis(frame, shortened(title, 48), tickformat="~s" if not history.metric.operation else "~g")
+        # Marks that belong to an instant and to no value stand at the bottom of the picture, whatever the values are.
+        layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
+        layout["xaxis"] = axis(frame, along, showgrid=False, **_ticks(history, frame, along))
+        points = history.points
+
+        def place(index: int) -> Any:
+            return index if along == COMMITS else points[index].at.isoformat(timespec="seconds")
+
+        data = [
+            *_levels(history, place, frame),
+            _line(history, place, frame),
+            *_left_out(history, place, frame),
+            *_changes(history, place, frame, layout),
+            *_marks(history, place, along, frame),
+        ]
+        return {"data": data, "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        """What a point is, what was left out, and by which rule changes are reported."""
+        history = self.history
+        repeats = Counter(point.n for point in history.points if point.n)
+        low, high = min(repeats, default=0), max(repeats, default=0)
+        rule = history.metric.rule
+        out, silent = history.left_out, history.unmeasured
+        hollow = f"{out} run{'s do' if out != 1 else ' does'} not count and {'are' if out != 1 else 'is'} hollow"
+        return sentences(
+            f"{history.metric.label[:1].upper()}{history.metric.label[1:]}: each point is the median of the runs of "
+            "one commit, or of one matrix or day where no commit is known; "
+            f"n = {low if low == high else f'{low} to {high}'}",
+            hollow if out else "",
+            f"{silent} run{'s' if silent != 1 else ''} did not measure this" if silent else "",
+            f"Changes: E-divisive means, p below {formatting.exact(rule.max_p)}, "
+            f"at least {formatting.percent(rule.min_magnitude)}",
+            f"Fewer than {rule.least_history} points since the baseline: too few to say anything of changes"
+            if history.course.too_short
+            else "",
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row per point, newest last."""
+        points, changes = self.history.points, {said.index: said for said in self.history.changes}
+        environment = {one.index: one.text for one in self.history.environment}
+        first = 0 if self.whole else max(0, len(points) - TABLE_ROWS)
+        return tabulated(
+            COLUMNS,
+            (
+                (point, changes.get(index), environment.get(index, ""), self.history.metric)
+                for index, point in enumerate(points[first:], first)
+            ),
+        )
+
+    @property
+    def empty(self) -> str:
+        points = self.history.points
+        drawable = self.history.followed or any(run.value is not None for point in points for run in point.left_out)
+        return "" if points and drawable else NOTHING_FOLLOWED
+
+
+COLUMNS: Final[Columns] = {
+    "point": lambda point, *_: point.label,
+    "commit": lambda point, *_: point.commit,
+    "branch": lambda point, *_: point.branch,
+    "first measured (UTC)": lambda point, *_: point.at.strftime("%Y-%m-%d %H:%M:%S"),
+    "median": lambda point, *_: point.value,
+    "least": lambda point, *_: point.low,
+    "greatest": lambda point, *_: point.high,
+    "unit": lambda point, said, environment, metric: metric.unit,
+    "runs": lambda point, *_: point.n,
+    "runs that do not count": lambda point, *_: len(point.left_out),
+    "change (%)": lambda point, said, *_: said and 100 * said.change.relative,
+    "change is": lambda point, said, *_: change_words(said) if said else "",
+    "decided": lambda point, said, *_: said.state if said and said.triage else "",
+    "environment": lambda point, said, environment, metric: environment,
+}
+
+
+def change_words(said: Said) -> str:
+    """Better or worse, or why it does not count."""
+    if said.change.weak:
+        return "too uncertain or too small to count"
+    if said.change.dismissed:
+        return "a false alarm"
+    return "better" if said.change.better else "worse"
 
 
 def _ticks(history: History, frame: Frame, along: str) -> dict[str, Any]:
@@ -78,17 +178,15 @@ def _line(history: History, place: Place, frame: Frame) -> Trace:
     points = [history.points[index] for index in kept]
     crowded = len(seen) > MOST_MARKERS
     y = [_scaled(history, point.value or 0.0) for point in points]
-    trace: Trace = {
-        "type": "scatter",
-        "mode": "lines" if crowded else "lines+markers",
-        "x": [place(index) for index in kept],
-        "y": y,
-        "name": f"{escaped(history.metric.label)}, median",
-        "line": {"color": rgba(frame.theme.ink, 0.55), "width": 1},
-        "marker": {"color": frame.theme.ink, "size": 6},
-        "text": [_about(history, point, point.value) for point in points],
-        "hovertemplate": HOVER,
-    }
+    trace = scatter(
+        [place(index) for index in kept],
+        y,
+        f"{escaped(history.metric.label)}, median",
+        hover=[_about(history, point, point.value) for point in points],
+        mode="lines" if crowded else "lines+markers",
+        line={"color": rgba(frame.theme.ink, 0.55), "width": 1},
+        marker={"color": frame.theme.ink, "size": 6},
+    )
     if not crowded and any(point.n > 1 for point in points):
         up = [rounded(_scaled(history, point.high or 0.0) - at) for point, at in zip(points, y, strict=True)]
         down = [rounded(at - _scaled(history, point.low or 0.0)) for point, at in zip(points, y, strict=True)]
@@ -110,18 +208,20 @@ def _levels(history: History, place: Place, frame: Frame) -> list[Trace]:
         ends = (history.followed[level.start], history.followed[level.stop - 1])
         x += [*(place(index) for index in ends), place(ends[1])]
         y += [*[_scaled(history, level.median)] * 2, None]
-    median: Trace = {
-        "type": "scatter", "mode": "lines", "x": x, "y": y, "name": "level", "connectgaps": False,
-        "line": {"color": frame.theme.ink, "width": 2, "dash": "dash"}, "hoverinfo": "skip",
-    }  # fmt: skip
+    dashed = {"color": frame.theme.ink, "width": 2, "dash": "dash"}
+    median = scatter(x, y, "level", mode="lines", connectgaps=False, line=dashed)
     now = levels[-1]
     first, last = place(history.followed[now.start]), place(history.followed[now.stop - 1])
     low, high = _scaled(history, now.low), _scaled(history, now.high)
-    band: Trace = {
-        "type": "scatter", "mode": "lines", "x": [first, last, last, first], "y": [high, high, low, low],
-        "fill": "toself", "fillcolor": frame.theme.shade, "line": {"width": 0}, "name": "band of the current level",
-        "hoverinfo": "skip",
-    }  # fmt: skip
+    band = scatter(
+        [first, last, last, first],
+        [high, high, low, low],
+        "band of the current level",
+        mode="lines",
+        fill="toself",
+        fillcolor=frame.theme.shade,
+        line={"width": 0},
+    )
     return [band, median]
 
 
@@ -141,13 +241,14 @@ def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
         for index, value, run in out
     ]
     return [
-        {
-            "type": "scatter", "mode": "markers", "name": "does not count",
-            "x": [place(index) for index, _, _ in out], "y": [_scaled(history, value) for _, value, _ in out],
-            "marker": {"symbol": "circle-open", "size": 8, "color": frame.theme.muted, "line": {"width": 1.5}},
-            "text": text, "hovertemplate": HOVER,
-        }
-    ]  # fmt: skip
+        scatter(
+            [place(index) for index, _, _ in out],
+            [_scaled(history, value) for _, value, _ in out],
+            "does not count",
+            hover=text,
+            marker=_open_marker("circle-open", 8, frame),
+        )
+    ]
 
 
 def change_colour(change: Change, theme: Theme) -> str:
@@ -180,32 +281,39 @@ def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> li
         if some:
             found.append(_change_markers(history, some, name, place, frame))
     counted = [said for said in history.changes if said.change.counts]
-    layout["shapes"] = [_upright(place(said.index), change_colour(said.change, frame.theme), "dot") for said in counted]
+    layout["shapes"] = [
+        straight(change_colour(said.change, frame.theme), "dot", x=place(said.index), layer="below") for said in counted
+    ]
     for number, said in enumerate(counted[-(4 if frame.narrow else MOST_NAMED) :]):
         layout["annotations"].append(
-            {
-                "text": f"<b>{change_text(said.change)}</b>", "x": place(said.index), "y": 1, "yref": "paper",
-                "yanchor": "bottom", "yshift": 2 + 13 * (number % 2), "showarrow": False,
-                "font": {"color": change_colour(said.change, frame.theme)},
-            }
-        )  # fmt: skip
+            annotation(
+                f"<b>{change_text(said.change)}</b>",
+                change_colour(said.change, frame.theme),
+                x=place(said.index),
+                y=1,
+                yref="paper",
+                yanchor="bottom",
+                yshift=2 + 13 * (number % 2),
+            )
+        )
     return found
 
 
 def _change_markers(history: History, some: Sequence[Said], name: str, place: Place, frame: Frame) -> Trace:
     up = ["triangle-up" if said.change.after > said.change.before else "triangle-down" for said in some]
     counts = some[0].change.counts
-    return {
-        "type": "scatter", "mode": "markers", "name": f"change, {name}",
-        "x": [place(said.index) for said in some],
-        "y": [_scaled(history, said.point.value or 0.0) for said in some],
-        "marker": {
-            "symbol": up if counts else [f"{symbol}-open" for symbol in up], "size": 13 if counts else 10,
-            "color": change_colour(some[0].change, frame.theme), "line": {"width": 1.5 if not counts else 0},
+    return scatter(
+        [place(said.index) for said in some],
+        [_scaled(history, said.point.value or 0.0) for said in some],
+        f"change, {name}",
+        hover=[_change_hover(said) for said in some],
+        marker={
+            "symbol": up if counts else [f"{symbol}-open" for symbol in up],
+            "size": 13 if counts else 10,
+            "color": change_colour(some[0].change, frame.theme),
+            "line": {"width": 1.5 if not counts else 0},
         },
-        "text": [_change_hover(said) for said in some],
-        "hovertemplate": HOVER,
-    }  # fmt: skip
+    )
 
 
 def _change_hover(said: Said) -> str:
@@ -221,13 +329,6 @@ def _change_hover(said: Said) -> str:
     return "<br>".join(lines)
 
 
-def _upright(x: Any, colour: str, dash: str) -> dict[str, Any]:
-    return {
-        "type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
-        "line": {"color": colour, "width": 1, "dash": dash},
-    }  # fmt: skip
-
-
 def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Trace]:
     """What else changed, and what people wrote, at the bottom."""
     environment = [(place(one.index), "environment<br>" + _lines(one.texts)) for one in history.environment]
@@ -241,7 +342,14 @@ def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Tra
             x = place(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
             notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
     return [
-        _mark(some[-MOST_POINTS:], name, symbol, height, frame)
+        scatter(
+            [x for x, _ in some[-MOST_POINTS:]],
+            [height] * len(some[-MOST_POINTS:]),
+            name,
+            hover=[text for _, text in some[-MOST_POINTS:]],
+            yaxis="y2",
+            marker=_open_marker(symbol, 10, frame),
+        )
         for some, name, symbol, height in (
             (environment, "other environment", "diamond-open", 0.03),
             (notes, "note", "star", 0.09),
@@ -250,14 +358,9 @@ def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Tra
     ]
 
 
+def _open_marker(symbol: str, size: int, frame: Frame) -> dict[str, Any]:
+    return {"symbol": symbol, "size": size, "color": frame.theme.muted, "line": {"width": 1.5}}
+
+
 def _lines(texts: Sequence[str]) -> str:
     return "<br>".join(shortened(text, 90) for text in texts[:6])
-
-
-def _mark(some: Sequence[tuple[Any, str]], name: str, symbol: str, height: float, frame: Frame) -> Trace:
-    return {
-        "type": "scatter", "mode": "markers", "name": name, "yaxis": "y2",
-        "x": [x for x, _ in some], "y": [height] * len(some),
-        "marker": {"symbol": symbol, "size": 10, "color": frame.theme.muted, "line": {"width": 1.5}},
-        "text": [text for _, text in some], "hovertemplate": HOVER,
-    }  # fmt: skip

@@ -3,46 +3,76 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from reports.curves import Curve, Point, in_order
+from reports.figures import captions
 from reports.figures import points as marks
 from reports.figures.ends import MOST_LABELS, End, label_ends
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, rounded
+from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, rounded, scatter
+from reports.figures.sheet import RUNG, SIDE, STANDING, CurvesSheet
+from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, looks
 from reports.words import ceiling_label
 
+COLUMNS: Final[Columns] = {
+    **SIDE,
+    **RUNG,
+    "least repeat (ops/s)": lambda curve, point: point.throughput_ops_s.low,
+    "greatest repeat (ops/s)": lambda curve, point: point.throughput_ops_s.high,
+    "repeats": lambda curve, point: point.throughput_ops_s.n,
+    **STANDING,
+}
 
-def ladder_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
+
+class LadderSheet(CurvesSheet):
     """Throughput over client threads, or over the target where every curve has a ladder of targets."""
-    appearance = looks(curves, frame.theme, highlight=highlight)
-    drawn = [whole for curve in in_order(curves) if (whole := _finite(curve)).points]
-    targets = bool(drawn) and all(curve.ladder == "target" for curve in drawn)
-    layout = base_layout(frame)
-    rungs = sorted({_load(point, targets) for curve in drawn for point in curve.points})
-    layout["xaxis"] = _load_axis(frame, rungs, targets)
-    reached = [point.throughput_ops_s.high for curve in drawn for point in curve.points]
-    reached += [one.throughput_ops_s for curve in drawn for point in curve.points for one in point.left_out]
-    highest = max(reached, default=1.0)
-    layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s", range=[0, (highest or 1.0) * 1.14])
-    layout["showlegend"] = len(drawn) > 1 or any(
-        not point.counts or point.overridden or point.left_out for curve in drawn for point in curve.points
-    )
-    if 1 < len(drawn) <= MOST_LABELS and not frame.narrow:
-        label_ends(
-            layout,
-            [
-                End(look.label, curve.counted[-1].throughput_ops_s.median, look.colour)
-                for curve in drawn
-                if curve.counted and (look := appearance[curve.sweep_id])
-            ],
+
+    name = "throughput"
+
+    def draw(self, frame: Frame) -> Figure:
+        appearance = looks(self.curves, frame.theme, highlight=self.highlight)
+        drawn = [whole for curve in in_order(self.curves) if (whole := _finite(curve)).points]
+        targets = bool(drawn) and all(curve.ladder == "target" for curve in drawn)
+        layout = base_layout(frame)
+        rungs = sorted({_load(point, targets) for curve in drawn for point in curve.points})
+        layout["xaxis"] = _load_axis(frame, rungs, targets)
+        reached = [point.throughput_ops_s.high for curve in drawn for point in curve.points]
+        reached += [one.throughput_ops_s for curve in drawn for point in curve.points for one in point.left_out]
+        highest = max(reached, default=1.0)
+        layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s", range=[0, (highest or 1.0) * 1.14])
+        layout["showlegend"] = len(drawn) > 1 or any(
+            not point.counts or point.overridden or point.left_out for curve in drawn for point in curve.points
         )
-    traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets)) for curve in drawn]
-    if len(drawn) > marks.MOST_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
-        marks.fold_legend(
-            [(t, c.database_name, appearance[c.sweep_id].faded) for c, some in traces for t in some if t["showlegend"]]
-        )
-    data = [trace for _, some in traces for trace in some]
-    return {"data": data + _target_line(rungs, frame, targets) + _keys(drawn, frame), "layout": layout}
+        if 1 < len(drawn) <= MOST_LABELS and not frame.narrow:
+            label_ends(
+                layout,
+                [
+                    End(look.label, curve.counted[-1].throughput_ops_s.median, look.colour)
+                    for curve in drawn
+                    if curve.counted and (look := appearance[curve.sweep_id])
+                ],
+            )
+        traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets)) for curve in drawn]
+        if len(drawn) > marks.MOST_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
+            marks.fold_legend(
+                [
+                    (t, c.database_name, appearance[c.sweep_id].faded)
+                    for c, some in traces
+                    for t in some
+                    if t["showlegend"]
+                ]
+            )
+        data = [trace for _, some in traces for trace in some]
+        return {"data": data + _target_line(rungs, frame, targets) + _keys(drawn, frame), "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        return captions.caption(self.curves)
+
+    @property
+    def table(self) -> Table:
+        return tabulated(COLUMNS, ((curve, point) for curve in in_order(self.curves) for point in curve.points))
 
 
 def _finite(curve: Curve) -> Curve:
@@ -103,15 +133,13 @@ def _target_line(rungs: Sequence[int], frame: Frame, targets: bool) -> list[Trac
     if not targets or not rungs:
         return []
     return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [0, rungs[-1]],
-            "y": [0, rungs[-1]],
-            "name": "achieved = target",
-            "line": {"color": frame.theme.muted, "width": 1, "dash": "dot"},
-            "hoverinfo": "skip",
-        }
+        scatter(
+            [0, rungs[-1]],
+            [0, rungs[-1]],
+            "achieved = target",
+            mode="lines",
+            line={"color": frame.theme.muted, "width": 1, "dash": "dot"},
+        )
     ]
 
 

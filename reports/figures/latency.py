@@ -3,21 +3,22 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from reports.curves import STATISTICS, Curve, Point
+from benchsite import formatting
+from reports.curves import STATISTICS, Curve, Point, in_order
+from reports.figures import captions
 from reports.figures import points as marks
-from reports.figures.latency_labels import coordinate, direct_labels
-from reports.figures.latency_lines import lay_lines, lines_shown
+from reports.figures.latency_labels import direct_labels
+from reports.figures.latency_lines import TOO_FAR, lay_lines, lines_shown
 from reports.figures.latency_points import Choice, DrawnCurve, drawn_curves, hover_of
 from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped
-from reports.figures.overlay import Published, drawn_with_latency, published_points
+from reports.figures.overlay import Published, drawn_with_latency, published_points, published_said
+from reports.figures.sheet import RUNG, SIDE, STANDING, CurvesSheet, sentences
+from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import looks
 from reports.words import ceiling_label
 
-__all__ = ["KIND_SAYS", "SCALES", "Choice", "coordinate", "latency_figure"]
-
-KIND_SAYS = {"service": "service time", "response": "response time"}
 # Which axes are logarithmic, throughput and latency. "auto" decides about throughput by how far the ceilings lie apart.
 SCALES = {"auto": (False, True), "log": (False, True), "loglog": (True, True), "linear": (False, False)}
 WIDE_APART = 5.0
@@ -25,29 +26,91 @@ ZOOM_ROOM = 1.3  # of the highest knee's latency
 Values = Sequence[float]
 
 
-def latency_figure(
-    curves: Sequence[Curve], frame: Frame, choice: Choice, published: Sequence[Published] = ()
-) -> Figure:
+class LatencySheet(CurvesSheet):
     """Latency of one operation, or of two, over the throughput of all of them."""
-    drawn = drawn_curves(curves, looks(curves, frame.theme, highlight=choice.highlight), choice)
-    layout = base_layout(frame)
-    layout["showlegend"] = True
-    zoomed = _axes(layout, drawn, choice, frame, drawn_with_latency(published))
-    layout["annotations"] += direct_labels(drawn, layout, frame)
-    crossings = lay_lines(drawn, choice, layout, frame)
-    solid = [one for one in drawn if not one.dashed]
-    most = marks.MOST_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MOST_WITH_RUNG_LABELS
-    traces = [(one, _traces(one, choice, rungs=len(solid) <= most and not one.dashed)) for one in drawn]
-    # On a telephone the modes stand beside their curves; below them there is room for the databases only.
-    if frame.narrow or len(solid) > marks.MOST_WITH_RINGS or any(one.look.faded for one in drawn):
-        lines = [(t, one.curve.database_name, one.look.faded) for one, some in traces for t in some if t["showlegend"]]
-        marks.fold_legend(lines)
-    ringed = [one for one in solid if len(solid) <= marks.MOST_WITH_RINGS and not one.look.faded]
-    data = published_points(published, frame) + [trace for _, some in traces for trace in some]
-    data += [ring for one in ringed for ring in _rings(one)] + crossings
-    if zoomed:
-        _cut_texts(data, layout)
-    return {"data": data + _keys(drawn, ringed, choice, frame), "layout": layout}
+
+    def __init__(self, curves: Sequence[Curve], choice: Choice, published: Sequence[Published] = ()) -> None:
+        super().__init__(curves, highlight=choice.highlight)
+        self.choice = choice
+        self.published = published
+        self.name = f"latency-{choice.operation.lower()}-{choice.statistic}"
+
+    def draw(self, frame: Frame) -> Figure:
+        choice = self.choice
+        drawn = drawn_curves(self.curves, looks(self.curves, frame.theme, highlight=choice.highlight), choice)
+        layout = base_layout(frame)
+        layout["showlegend"] = True
+        zoomed = _axes(layout, drawn, choice, frame, drawn_with_latency(self.published))
+        layout["annotations"] += direct_labels(drawn, layout, frame)
+        crossings = lay_lines(drawn, choice, layout, frame)
+        solid = [one for one in drawn if not one.dashed]
+        most = marks.MOST_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MOST_WITH_RUNG_LABELS
+        traces = [(one, _traces(one, choice, rungs=len(solid) <= most and not one.dashed)) for one in drawn]
+        # On a telephone the modes stand beside their curves; below them there is room for the databases only.
+        if frame.narrow or len(solid) > marks.MOST_WITH_RINGS or any(one.look.faded for one in drawn):
+            lines = [
+                (t, one.curve.database_name, one.look.faded) for one, some in traces for t in some if t["showlegend"]
+            ]
+            marks.fold_legend(lines)
+        ringed = [one for one in solid if len(solid) <= marks.MOST_WITH_RINGS and not one.look.faded]
+        data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
+        data += [ring for one in ringed for ring in _rings(one)] + crossings
+        if zoomed:
+            _cut_texts(data, layout)
+        return {"data": data + _keys(drawn, ringed, choice, frame), "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        return sentences(
+            "Zoomed up to the latency of the knees" if self.choice.zoom else "",
+            captions.caption(self.curves, kind=self.choice.kind),
+            self._beyond(),
+            published_said(drawn_with_latency(self.published)),
+        )
+
+    def _beyond(self) -> str:
+        """That the asked load is not in the picture, where it lies far beyond what was measured."""
+        load_ops_s = self.choice.load_ops_s
+        highest = max((point.throughput_ops_s.median for curve in self.curves for point in curve.counted), default=0.0)
+        if not load_ops_s or load_ops_s <= highest * TOO_FAR:
+            return ""
+        return f"The load of {formatting.throughput(load_ops_s)} lies far beyond every curve and is not drawn"
+
+    @property
+    def table(self) -> Table:
+        return points_table(self.curves, operations=self.choice.operations, kind=self.choice.kind)
+
+    def lacking(self) -> str:
+        return "" if self.table.rows else captions.not_measured(self.curves, self.choice.operation, self.choice.kind)
+
+
+COLUMNS: Final[Columns] = {
+    **SIDE,
+    **RUNG,
+    "repeats": lambda curve, point, one: point.throughput_ops_s.n,
+    "operation": lambda curve, point, one: one.operation,
+    "latency": lambda curve, point, one: one.kind,
+    "ok": lambda curve, point, one: one.ok,
+    "failed": lambda curve, point, one: one.failed,
+    **{f"{label} (µs)": lambda curve, point, one, name=name: one.median_us(name) for name, label in STATISTICS.items()},
+    "clients merged": lambda curve, point, one: point.clients_merged,
+    "clients": lambda curve, point, one: point.clients_expected,
+    **STANDING,
+}
+
+
+def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kind: str = "") -> Table:
+    """A row per point and operation; some operations or one kind of latency only where they are named."""
+    return tabulated(
+        COLUMNS,
+        (
+            (curve, point, one)
+            for curve in in_order(curves)
+            for point in curve.points
+            for one in point.operations
+            if (not operations or one.operation in operations) and kind in ("", one.kind)
+        ),
+    )
 
 
 def zoom_top_ms(drawn: Sequence[DrawnCurve], choice: Choice) -> float | None:
@@ -88,7 +151,7 @@ def _title(choice: Choice, frame: Frame, *, zoomed: bool) -> str:
     what = f"{' and '.join(choice.operations)} {STATISTICS[choice.statistic]}"
     if frame.narrow:
         return f"{what}{', response' if choice.kind == 'response' else ''} (ms){', zoomed' if zoomed else ''}"
-    return f"{what}, {KIND_SAYS[choice.kind]} (ms){', zoomed up to the knees' if zoomed else ''}"
+    return f"{what}, {captions.KIND_SAYS[choice.kind]} (ms){', zoomed up to the knees' if zoomed else ''}"
 
 
 def _logarithmic(ends: Values, scale: str) -> tuple[bool, bool]:

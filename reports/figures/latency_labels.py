@@ -8,7 +8,7 @@ from typing import Any
 from reports.figures import points as marks
 from reports.figures.labels import Box, Label, place
 from reports.figures.latency_points import Drawn, DrawnCurve
-from reports.figures.layout import Frame, Layout, cut, rounded
+from reports.figures.layout import Frame, Layout, annotation, cut, escaped, rounded
 
 MOST_ANCHORS = 8
 LONGEST_DIRECT = 28  # characters of a direct label
@@ -38,7 +38,18 @@ def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> 
     for one, some, text, spot in zip(named, anchors, texts, place(labels, obstacles, width, height), strict=True):
         anchor = some[spot.anchor]
         x, y = (coordinate(across, anchor.x), coordinate(up, anchor.y))
-        found.append(marks.direct_label(one.look, text, x=x, y=y, place=spot))
+        found.append(
+            annotation(
+                escaped(text),
+                one.look.colour,
+                x=x,
+                y=y,
+                xanchor=spot.xanchor,
+                yanchor=spot.yanchor,
+                xshift=spot.xshift,
+                yshift=spot.yshift,
+            )
+        )
     return found
 
 

@@ -1,18 +1,19 @@
 """The lines that a reader lays through latency curves: one load for all sides, and one limit of latency."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from benchsite import formatting
 from reports.analysis.equal_load import How, latency_at, throughput_within
 from reports.curves import STATISTICS
+from reports.figures import points as marks
 from reports.figures.latency_labels import coordinate
 from reports.figures.latency_points import Choice, DrawnCurve
-from reports.figures.layout import Frame, Layout, Trace, escaped, rounded
+from reports.figures.layout import Frame, Layout, Trace, annotation, escaped, rounded, straight
 
 # A line this many times beyond everything measured would make a dot of the curves: it is said, not drawn.
 TOO_FAR = 2.0
 SYMBOL = "x"
+BESIDE = {"xanchor": "left", "yanchor": "bottom", "xshift": 4}
 
 
 def lines_shown(drawn: Sequence[DrawnCurve], choice: Choice) -> tuple[float | None, float | None]:
@@ -31,36 +32,18 @@ def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame
     load, limit = lines_shown(drawn, choice)
     shapes, found = layout.setdefault("shapes", []), []
     if load is not None:
-        shapes.append(_line("x", "y", load, frame))
+        shapes.append(straight(frame.theme.ink, "dashdot", x=load, width=1.25, layer="below"))
         x = coordinate(layout["xaxis"], load)
-        layout["annotations"].append(
-            _name(f"at {formatting.throughput(load)}", frame, x=x, y=0, yref="paper", xanchor="left", yanchor="bottom")
-        )
+        said = f"at {formatting.throughput(load)}"
+        layout["annotations"].append(annotation(said, frame.theme.muted, x=x, y=0, yref="paper", **BESIDE))
         found += [trace for one in drawn if (trace := _at_load(one, load, choice, layout, frame))]
     if limit is not None:
-        shapes.append(_line("y", "x", limit, frame))
+        shapes.append(straight(frame.theme.ink, "dashdot", y=limit, width=1.25, layer="below"))
         said = f"{STATISTICS[choice.statistic]} ≤ {formatting.latency(limit * 1e3)}"
         y = coordinate(layout["yaxis"], limit)
-        layout["annotations"].append(_name(said, frame, x=0, y=y, xref="paper", xanchor="left", yanchor="bottom"))
+        layout["annotations"].append(annotation(said, frame.theme.muted, x=0, y=y, xref="paper", **BESIDE))
         found += [trace for one in drawn if (trace := _within(one, limit, choice, layout, frame))]
     return found
-
-
-def _line(along: str, across: str, value: float, frame: Frame) -> dict[str, Any]:
-    return {
-        "type": "line",
-        f"{along}0": value,
-        f"{along}1": value,
-        f"{across}0": 0,
-        f"{across}1": 1,
-        f"{across}ref": "paper",
-        "line": {"color": frame.theme.ink, "width": 1.25, "dash": "dashdot"},
-        "layer": "below",
-    }
-
-
-def _name(text: str, frame: Frame, **place: Any) -> dict[str, Any]:
-    return {"text": escaped(text), "showarrow": False, "xshift": 4, "font": {"color": frame.theme.muted}, **place}
 
 
 def _at_load(one: DrawnCurve, load: float, choice: Choice, layout: Layout, frame: Frame) -> Trace | None:
@@ -105,20 +88,16 @@ def _within(one: DrawnCurve, limit_ms: float, choice: Choice, layout: Layout, fr
 
 
 def _cross(one: DrawnCurve, x: float, y: float, lines: Sequence[str], frame: Frame) -> Trace:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [rounded(x)],
-        "y": [rounded(y)],
-        "name": escaped(f"{one.look.label}, on the line"),
-        "legendgroup": escaped(one.look.label),
-        "showlegend": False,
-        "marker": {
+    return marks.beside(
+        one.look,
+        "on the line",
+        [rounded(x)],
+        [rounded(y)],
+        hover=["<br>".join([f"<b>{escaped(one.look.label)}</b>", *map(escaped, lines)])],
+        marker={
             "color": one.look.colour,
             "symbol": SYMBOL,
             "size": 10,
             "line": {"width": 1.5, "color": frame.theme.panel},
         },
-        "text": ["<br>".join([f"<b>{escaped(one.look.label)}</b>", *map(escaped, lines)])],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    )

@@ -12,6 +12,7 @@ Layout = dict[str, Any]
 
 # A label has room for this many characters; the whole name is in the hover.
 LONGEST_LABEL = 34
+HOVER = "%{text}<extra></extra>"  # each point's own text, and no name of the trace beside it
 
 
 class Figure(TypedDict):
@@ -109,6 +110,37 @@ def axis(frame: Frame, title: str, **more: Any) -> dict[str, Any]:
     }
 
 
+def scatter(x: Sequence[Any], y: Sequence[Any], name: str, *, hover: Sequence[str] | None = None, **more: Any) -> Trace:
+    """Points or lines; `hover` is the text of each point, and without it the trace does not answer to the pointer.
+
+    `name` and `hover` are escaped already.
+    """
+    pointed = {"hoverinfo": "skip"} if hover is None else {"text": list(hover), "hovertemplate": HOVER}
+    return {"type": "scatter", "mode": "markers", "x": list(x), "y": list(y), "name": name, **pointed, **more}
+
+
+def annotation(text: str, colour: str, **place: Any) -> dict[str, Any]:
+    """A text in the picture, escaped already; its place as plotly's annotations say it."""
+    return {"text": text, "showarrow": False, "font": {"color": colour}, **place}
+
+
+def straight(
+    colour: str, dash: str, *, x: Any = None, y: float | None = None, width: float = 1, **more: Any
+) -> dict[str, Any]:
+    """A line across the whole picture at one value of the axis that is named."""
+    along, across, value = ("x", "y", x) if y is None else ("y", "x", y)
+    return {
+        "type": "line",
+        f"{along}0": value,
+        f"{along}1": value,
+        f"{across}ref": "paper",
+        f"{across}0": 0,
+        f"{across}1": 1,
+        "line": {"color": colour, "width": width, "dash": dash},
+        **more,
+    }
+
+
 def note_lines(frame: Frame, characters: int | None = None) -> list[str]:
     text = " · ".join(frame.notes)
     return textwrap.wrap(text, min(characters or frame.characters, frame.characters)) if text else []
@@ -118,19 +150,18 @@ def _notes(frame: Frame, lines: Sequence[str]) -> list[dict[str, Any]]:
     if not lines:
         return []
     return [
-        {
-            "text": "<br>".join(escaped(line) for line in lines),
-            "xref": "paper",
-            "yref": "paper",
-            "x": 0,
-            "y": 1,
-            "xanchor": "left",
-            "yanchor": "bottom",
-            "yshift": 6,
-            "align": "left",
-            "showarrow": False,
-            "font": {"color": frame.theme.muted},
-        }
+        annotation(
+            "<br>".join(escaped(line) for line in lines),
+            frame.theme.muted,
+            xref="paper",
+            yref="paper",
+            x=0,
+            y=1,
+            xanchor="left",
+            yanchor="bottom",
+            yshift=6,
+            align="left",
+        )
     ]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchsite import formatting
 from reports.figures import points as marks
-from reports.figures.layout import Frame, Trace, escaped, rounded
+from reports.figures.layout import Frame, Trace, escaped, rounded, scatter
 
 NAMED = "published, not comparable"
 SYMBOL = "circle-cross-open"
@@ -77,20 +77,12 @@ def published_points(published: Sequence[Published], frame: Frame) -> list[Trace
         return []
     colour = frame.theme.grey
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [rounded(one.throughput_ops_s or 0.0) for one in drawn],
-            "y": [rounded((one.latency_us or 0.0) / 1e3) for one in drawn],
-            "name": NAMED,
-            "showlegend": True,
-            "marker": {
-                "color": colour,
-                "symbol": SYMBOL,
-                "size": marks.MARKER_PX + 2,
-                "line": {"width": 1.5, "color": colour},
-            },
-            "text": [hover_of(one) for one in drawn],
-            "hovertemplate": "%{text}<extra></extra>",
-        }
+        scatter(
+            [rounded(one.throughput_ops_s or 0.0) for one in drawn],
+            [rounded((one.latency_us or 0.0) / 1e3) for one in drawn],
+            NAMED,
+            hover=[hover_of(one) for one in drawn],
+            showlegend=True,
+            marker=marks.marker(colour, SYMBOL, marks.MARKER_PX + 2),
+        )
     ]

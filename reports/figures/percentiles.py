@@ -3,12 +3,17 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from benchsite import formatting
-from reports.curves import Operation
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded
+from reports.curves import Operation, Point
+from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded, scatter
+from reports.figures.sheet import Sheet, sentences
+from reports.figures.table import Table
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
+PERCENTILE_COLUMNS = ("percentile (%)", "latency (µs)", "at most, where it is a bound (µs)")
+FROM_SUMMARIES = "Percentiles as the clients' summaries allow; bars are bounds, histograms missing"
 TICKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
 
@@ -25,6 +30,12 @@ class Distribution:
     steps: tuple[tuple[float, float], ...]
     max_us: float | None
     bounds: tuple[tuple[float, float, float | None], ...] = ()
+
+    def rows(self) -> list[tuple[float, float, float | None]]:
+        """Percentile, latency in µs and, where that is a bound, the upper one."""
+        every = [*((share, value, None) for share, value in self.steps), *self.bounds]
+        every += [(1.0, self.max_us, None)] if self.max_us else []
+        return [(share * 100, low, high) for share, low, high in sorted(every, key=lambda row: row[0])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +64,59 @@ def distribution_of(one: Operation) -> Distribution:
     )
 
 
-def percentiles_figure(distributions: Sequence[Distribution], frame: Frame) -> Figure:
+class PercentilesSheet(Sheet):
     """The operations of one run: a colour each, response times dashed."""
-    operations = sorted({one.operation for one in distributions})
-    colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
-    return drawn_percentiles(
-        [
-            Drawing(
-                one,
-                one.operation if one.kind == "service" else f"{one.operation}, response time",
-                colours[one.operation],
-                "solid" if one.kind == "service" else "dash",
-                "circle" if one.kind == "service" else "square",
-            )
-            for one in distributions
-        ],
-        frame,
-    )
+
+    def __init__(self, name: str, distributions: Sequence[Distribution], merged: str = "") -> None:
+        """`merged` says how many of the clients the percentiles are of."""
+        self.name = name
+        self.distributions = [one for one in distributions if one.steps or one.bounds]
+        self.merged = merged
+
+    @classmethod
+    def of(cls, name: str, point: Point | None) -> Self:
+        """The stored percentiles of a run."""
+        if point is None:
+            return cls(name, ())
+        merged = f"{point.clients_merged} of {point.clients_expected} clients merged"
+        return cls(name, [distribution_of(one) for one in point.operations], merged)
+
+    def draw(self, frame: Frame) -> Figure:
+        operations = sorted({one.operation for one in self.distributions})
+        colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
+        return drawn_percentiles(
+            [
+                Drawing(
+                    one,
+                    one.operation if one.kind == "service" else f"{one.operation}, response time",
+                    colours[one.operation],
+                    "solid" if one.kind == "service" else "dash",
+                    "circle" if one.kind == "service" else "square",
+                )
+                for one in self.distributions
+            ],
+            frame,
+        )
+
+    @property
+    def caption(self) -> str:
+        return sentences(
+            FROM_SUMMARIES
+            if any(one.bounds for one in self.distributions)
+            else "Percentiles of the measured window, not averaged over clients",
+            self.merged,
+        )
+
+    @property
+    def table(self) -> Table:
+        return Table(
+            ("operation", "latency", "operations", *PERCENTILE_COLUMNS),
+            tuple((one.operation, one.kind, one.count, *row) for one in self.distributions for row in one.rows()),
+        )
+
+    @property
+    def empty(self) -> str:
+        return "" if self.distributions else "No latency of this run is stored."
 
 
 def drawn_percentiles(drawings: Sequence[Drawing], frame: Frame, title: str = "latency (ms)") -> Figure:
@@ -126,21 +173,20 @@ def _steps(one: Distribution) -> list[tuple[float, float]]:
 def _trace(drawing: Drawing) -> Trace:
     one, colour = drawing.distribution, drawing.colour
     steps = _steps(one)
-    return {
-        "type": "scatter",
+    return scatter(
+        [rounded(_place(share)) for share, _ in steps],
+        [rounded(value / 1e3) for _, value in steps],
+        escaped(drawing.label),
+        hover=[f"{formatting.exact(share * 100)} %: {formatting.latency(value)}" for share, value in steps],
+        hovertemplate=f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
         # No line leads through what is not known.
-        "mode": "markers" if one.bounds else "lines+markers",
-        "x": [rounded(_place(share)) for share, _ in steps],
-        "y": [rounded(value / 1e3) for _, value in steps],
-        "name": escaped(drawing.label),
-        "legendgroup": escaped(drawing.label),
-        "line": {"color": colour, "width": 1.25 if drawing.faded else 2, "dash": drawing.dash},
-        "marker": {"color": colour, "size": 3 if drawing.faded else 6, "symbol": drawing.symbol},
-        "opacity": 0.75 if drawing.faded else 1.0,
-        "showlegend": True,
-        "text": [f"{formatting.exact(share * 100)} %: {formatting.latency(value)}" for share, value in steps],
-        "hovertemplate": f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
-    }
+        mode="markers" if one.bounds else "lines+markers",
+        legendgroup=escaped(drawing.label),
+        line={"color": colour, "width": 1.25 if drawing.faded else 2, "dash": drawing.dash},
+        marker={"color": colour, "size": 3 if drawing.faded else 6, "symbol": drawing.symbol},
+        opacity=0.75 if drawing.faded else 1.0,
+        showlegend=True,
+    )
 
 
 def _bars(drawing: Drawing) -> Trace:
@@ -157,16 +203,15 @@ def _bars(drawing: Drawing) -> Trace:
         xs += [rounded(_place(share))] * 2 + [None]
         ys += [rounded(max(low, 1.0) / 1e3), rounded(max(top, 1.0) / 1e3), None]
         texts += [said, said, ""]
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": xs,
-        "y": ys,
-        "name": escaped(f"{drawing.label}, bounds"),
-        "legendgroup": escaped(drawing.label),
-        "line": {"color": colour, "width": 5},
-        "marker": {"color": colour, "size": 9, "symbol": "line-ew-open", "line": {"color": colour, "width": 2}},
-        "opacity": 0.55,
-        "text": texts,
-        "hovertemplate": f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
-    }
+    return scatter(
+        xs,
+        ys,
+        escaped(f"{drawing.label}, bounds"),
+        hover=texts,
+        hovertemplate=f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
+        mode="lines+markers",
+        legendgroup=escaped(drawing.label),
+        line={"color": colour, "width": 5},
+        marker={"color": colour, "size": 9, "symbol": "line-ew-open", "line": {"color": colour, "width": 2}},
+        opacity=0.55,
+    )

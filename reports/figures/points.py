@@ -5,7 +5,7 @@ from typing import Any
 
 from benchsite import formatting
 from reports.curves import STATISTICS, Curve, LeftOut, Point, Standing
-from reports.figures.layout import Frame, Trace, escaped, shortened
+from reports.figures.layout import Frame, Trace, escaped, scatter, shortened
 from reports.figures.theme import Look
 
 MARKER_PX = 8
@@ -74,86 +74,57 @@ def left_out_hover(look: Look, point: Point, one: LeftOut, more: str = "") -> st
     return "<br>".join(text for text in lines if text)
 
 
+def marker(colour: str, symbol: str, size: float, edge: float = 1.5) -> dict[str, Any]:
+    """A mark with its edge in the same colour, which is all that is seen of an open one."""
+    return {"color": colour, "symbol": symbol, "size": size, "line": {"width": edge, "color": colour}}
+
+
 def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], hover: Sequence[str]) -> Trace:
     """The points that count, joined in the order of the ladder."""
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": list(x),
-        "y": list(y),
-        "name": shortened(look.label, 40),
-        "legendgroup": escaped(look.label),
-        "showlegend": True,
-        "line": {"color": look.colour, "width": 1.25 if look.faded else 2.25, "dash": look.dash},
-        "marker": {
-            "color": look.colour,
-            "symbol": look.symbol,
-            "size": FADED_PX if look.faded else MARKER_PX,
-            "line": {"width": 0},
-        },
-        "opacity": 0.75 if look.faded else 1.0,
-        "connectgaps": False,
-        "text": list(hover),
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    return scatter(
+        x,
+        y,
+        shortened(look.label, 40),
+        hover=hover,
+        mode="lines+markers",
+        legendgroup=escaped(look.label),
+        showlegend=True,
+        line={"color": look.colour, "width": 1.25 if look.faded else 2.25, "dash": look.dash},
+        marker=marker(look.colour, look.symbol, FADED_PX if look.faded else MARKER_PX, 0),
+        opacity=0.75 if look.faded else 1.0,
+        connectgaps=False,
+    )
+
+
+def beside(look: Look, what: str, x: Sequence[float], y: Sequence[float], **more: Any) -> Trace:
+    """What belongs to a curve without being its line: it comes and goes with the curve's entry in the legend."""
+    name, group = escaped(f"{look.label}, {what}"), escaped(look.label)
+    return scatter(x, y, name, legendgroup=group, showlegend=False, **more)
 
 
 def hollow(look: Look, *, x: Sequence[float], y: Sequence[float], hover: Sequence[str]) -> Trace:
     """Points that do not count: there, but hollow and not joined."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(x),
-        "y": list(y),
-        "name": escaped(f"{look.label}, not counted"),
-        "legendgroup": escaped(look.label),
-        "showlegend": False,
-        "marker": {
-            "color": look.colour,
-            "symbol": f"{look.symbol}-open",
-            "size": MARKER_PX + 2,
-            "line": {"width": 1.75, "color": look.colour},
-        },
-        "text": list(hover),
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    open_mark = marker(look.colour, f"{look.symbol}-open", MARKER_PX + 2, 1.75)
+    return beside(look, "not counted", x, y, hover=hover, marker=open_mark)
 
 
 def band(look: Look, *, x: Sequence[float], low: Sequence[float], high: Sequence[float]) -> Trace:
     """The least and most of the repeats, as one closed shape."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [*x, *reversed(x)],
-        "y": [*high, *reversed(low)],
-        "fill": "toself",
-        "fillcolor": look.band,
-        "line": {"width": 0, "color": look.band},
-        "name": escaped(f"{look.label}, all repeats"),
-        "legendgroup": escaped(look.label),
-        "showlegend": False,
-        "hoverinfo": "skip",
-    }
+    return beside(
+        look,
+        "all repeats",
+        [*x, *reversed(x)],
+        [*high, *reversed(low)],
+        mode="lines",
+        fill="toself",
+        fillcolor=look.band,
+        line={"width": 0, "color": look.band},
+    )
 
 
 def ring(look: Look, symbol: str, what: str, *, x: float, y: float) -> Trace:
     """A ring around a point that has a meaning: the ceiling, the knee."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [x],
-        "y": [y],
-        "name": escaped(f"{look.label}, {what}"),
-        "legendgroup": escaped(look.label),
-        "showlegend": False,
-        "marker": {
-            "color": look.colour,
-            "symbol": symbol,
-            "size": RING_PX,
-            "line": {"width": 1.5, "color": look.colour},
-        },
-        "hoverinfo": "skip",
-    }
+    return beside(look, what, [x], [y], marker=marker(look.colour, symbol, RING_PX))
 
 
 def cross(look: Look, *, x: float, y: float) -> Trace:
@@ -165,26 +136,23 @@ def rung_texts(
     look: Look, *, x: Sequence[float], y: Sequence[float], texts: Sequence[str], ringed: Sequence[bool]
 ) -> Trace:
     """The rungs' names, small, on that side of a rising curve where nothing is: above and left."""
-    return {
-        "type": "scatter",
+    return beside(
+        look,
+        "rungs",
+        x,
+        y,
         # The marker is not seen: its size keeps the text away from the point.
-        "mode": "markers+text",
-        "marker": {
+        mode="markers+text",
+        marker={
             "size": [RING_PX if ring else MARKER_PX for ring in ringed],
             "color": "rgba(0,0,0,0)",
             "line": {"width": 0},
         },
-        "x": list(x),
-        "y": list(y),
-        "text": list(texts),
-        "textposition": "top left",
-        "textfont": {"color": look.colour, "size": 10},
-        "name": escaped(f"{look.label}, rungs"),
-        "legendgroup": escaped(look.label),
-        "showlegend": False,
-        "hoverinfo": "skip",
-        "cliponaxis": False,
-    }
+        text=list(texts),
+        textposition="top left",
+        textfont={"color": look.colour, "size": 10},
+        cliponaxis=False,
+    )
 
 
 def fold_legend(lines: Sequence[tuple[Trace, str, bool]]) -> None:
@@ -213,29 +181,4 @@ def standing_keys(points: Sequence[Point], frame: Frame) -> list[Trace]:
 
 def key(frame: Frame, symbol: str, text: str) -> Trace:
     """An entry of the legend that explains a mark and draws nothing."""
-    colour = frame.theme.muted
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [None],
-        "y": [None],
-        "name": text,
-        "showlegend": True,
-        "marker": {"color": colour, "symbol": symbol, "size": 11, "line": {"width": 1.5, "color": colour}},
-        "hoverinfo": "skip",
-    }
-
-
-def direct_label(look: Look, text: str, *, x: float, y: float, place: Any) -> dict[str, Any]:
-    """The curve's name beside it. `x` and `y` are in the axes' own terms (logarithms on a log axis)."""
-    return {
-        "text": escaped(text),
-        "x": x,
-        "y": y,
-        "xanchor": place.xanchor,
-        "yanchor": place.yanchor,
-        "xshift": place.xshift,
-        "yshift": place.yshift,
-        "showarrow": False,
-        "font": {"color": look.colour},
-    }
+    return scatter([None], [None], text, showlegend=True, marker=marker(frame.theme.muted, symbol, 11))

@@ -1,20 +1,19 @@
 """What a dollar buys: operations at the ceiling per US$ that the cluster costs."""
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
 
 from benchsite import formatting
 from reports.analysis.cost import dollars_per_million, operations_per_dollar
 from reports.curves import Curve, in_order
-from reports.figures import bars
+from reports.figures import bars, captions
 from reports.figures.bars import Bar, bars_figure
 from reports.figures.ceilings import AMONG_BEST, best_of, ratio_label
 from reports.figures.layout import Figure, Frame, escaped
+from reports.figures.sheet import SIDE, CurvesSheet, named, sentences
+from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, Theme, looks
-
-
-def priced(curves: Sequence[Curve]) -> list[Curve]:
-    """Those of which both the ceiling and the price are known."""
-    return [curve for curve in in_order(curves) if per_dollar(curve)]
 
 
 def per_dollar(curve: Curve) -> float | None:
@@ -23,15 +22,59 @@ def per_dollar(curve: Curve) -> float | None:
     return operations_per_dollar(found.throughput_ops_s, curve.setup.price_per_hour) if found else None
 
 
-def price_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
+COLUMNS: Final[Columns] = {
+    **SIDE,
+    "nodes": lambda curve: curve.setup.nodes,
+    "price (US$ per hour)": lambda curve: curve.setup.price_per_hour,
+    "ceiling (ops/s)": lambda curve: curve.ceiling.throughput_ops_s,
+    "operations per US$": per_dollar,
+    "US$ per million operations": lambda curve: dollars_per_million(
+        curve.ceiling.throughput_ops_s, curve.setup.price_per_hour
+    ),
+}
+
+
+class PriceSheet(CurvesSheet):
     """A bar for each sweep whose cluster has a price."""
-    return bars_figure(_bars(priced(curves), frame.theme, highlight), frame, "operations per US$ at the ceiling")
 
+    name = "price"
 
-def height_px(curves: Sequence[Curve]) -> int:
-    """How high the figure has to be for its lying bars; 0 where the ordinary height will do."""
-    drawn = priced(curves)
-    return bars.height_px(len(drawn), len({curve.database_name for curve in drawn}))
+    @cached_property
+    def drawn(self) -> list[Curve]:
+        """Those of which both the ceiling and the price are known."""
+        return [curve for curve in in_order(self.curves) if per_dollar(curve)]
+
+    def draw(self, frame: Frame) -> Figure:
+        return bars_figure(_bars(self.drawn, frame.theme, self.highlight), frame, "operations per US$ at the ceiling")
+
+    @property
+    def caption(self) -> str:
+        have = {curve.sweep_id for curve in self.drawn}
+        return sentences(
+            "Operations at the ceiling for each US$ that the cluster's nodes cost; load generators, storage and "
+            "licences cost extra",
+            named("without a price or a ceiling", [one for one in self.curves if one.sweep_id not in have]),
+            captions.caption(self.drawn),
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return captions.notes_of(self.drawn)
+
+    @property
+    def table(self) -> Table:
+        return tabulated(COLUMNS, ((curve,) for curve in self.drawn))
+
+    def lacking(self) -> str:
+        if self.drawn:
+            return ""
+        return (
+            "No price is known. State the fact “price_per_hour” (US$) of every machine of a cluster, and measure again."
+        )
+
+    @property
+    def height_px(self) -> int:
+        return bars.height_px(len(self.drawn), len({curve.database_name for curve in self.drawn}))
 
 
 def _bars(curves: Sequence[Curve], theme: Theme, highlight: str) -> list[Bar]:

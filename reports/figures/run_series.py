@@ -10,9 +10,24 @@ import numpy.typing as npt
 from benchsite import formatting
 from reports.analysis.downsample import thinned
 from reports.curves import COMPOSITE
-from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped, shortened
+from reports.figures.layout import (
+    Figure,
+    Frame,
+    Layout,
+    Trace,
+    annotation,
+    axis,
+    base_layout,
+    escaped,
+    scatter,
+    shortened,
+    straight,
+)
+from reports.figures.sheet import Sheet, sentences
+from reports.figures.table import Cell, Table
 
 Array = npt.NDArray[np.float64]
+MOST_EVENTS = 3  # that the caption tells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,66 +102,106 @@ def band_of(finest: Sequence[OverTime], interval_s: int) -> Band | None:
     return Band(begins, np.fmin.reduceat(rate, first), np.fmax.reduceat(rate, first))
 
 
-def run_series_figure(
-    series: Sequence[OverTime],
-    window: Window,
-    frame: Frame,
-    band: Band | None = None,
-    events: Sequence[Event] = (),
-) -> Figure:
+class RunSeriesSheet(Sheet):
     """Two panels on one time axis: throughput above, p99 of each interval below (never its mean)."""
-    interval_s = max((one.interval_s for one in series), default=1)
-    every = "second" if interval_s == 1 else f"{interval_s} s"
-    layout = base_layout(frame)
-    layout["showlegend"] = True
-    layout["hovermode"] = "x"
-    layout["xaxis"] = axis(frame, "time since the clients' common start (s)", anchor="y2", showgrid=False)
-    layout["yaxis"] = axis(frame, "ops/s", domain=[0.56, 1.0], rangemode="tozero", tickformat="~s")
-    layout["yaxis2"] = axis(frame, f"p99 per {every} (ms)", domain=[0.0, 0.46], rangemode="tozero", tickformat="~g")
-    seconds, rate = total_rate(series)
-    middle = (interval_s - 1) / 2
-    data = _band(band, middle, frame) if band is not None else []
-    data += _throughput(seconds + middle, rate, frame) if seconds.size else []
-    data += _latencies(series, frame)
-    if seconds.size:
-        mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, window, frame)
-    if window.target_ops_s and seconds.size:
-        data.append(_target(seconds, window.target_ops_s, frame))
-    data += _events(events, layout, frame) if seconds.size else []
-    return {"data": data, "layout": layout}
+
+    def __init__(
+        self,
+        name: str,
+        series: Sequence[OverTime],
+        window: Window,
+        *,
+        band: Band | None = None,
+        events: Sequence[Event] = (),
+    ) -> None:
+        self.name = name
+        self.series = series
+        self.window = window
+        self.band = band
+        self.events = events
+        self.interval_s = max((one.interval_s for one in series), default=1)
+        self.every = "second" if self.interval_s == 1 else f"{self.interval_s} s"
+
+    def draw(self, frame: Frame) -> Figure:
+        layout = base_layout(frame)
+        layout["showlegend"] = True
+        layout["hovermode"] = "x"
+        layout["xaxis"] = axis(frame, "time since the clients' common start (s)", anchor="y2", showgrid=False)
+        layout["yaxis"] = axis(frame, "ops/s", domain=[0.56, 1.0], rangemode="tozero", tickformat="~s")
+        layout["yaxis2"] = axis(
+            frame, f"p99 per {self.every} (ms)", domain=[0.0, 0.46], rangemode="tozero", tickformat="~g"
+        )
+        seconds, rate = total_rate(self.series)
+        middle = (self.interval_s - 1) / 2
+        data = _band(self.band, middle, frame) if self.band is not None else []
+        data += _throughput(seconds + middle, rate, frame) if seconds.size else []
+        data += _latencies(self.series, frame)
+        if seconds.size:
+            mark_window(layout, float(seconds[0]), float(seconds[-1]) + 1.0, self.window, frame)
+        if self.window.target_ops_s and seconds.size:
+            data.append(_target(seconds, self.window.target_ops_s, frame))
+        data += _events(self.events, layout, frame) if seconds.size else []
+        return {"data": data, "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        begin, end = (formatting.grouped(second) for second in (self.window.begin_s, self.window.end_s))
+        happened = "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in self.events[:MOST_EVENTS])
+        return sentences(
+            f"All clients merged, per {self.every}; what is shaded does not count",
+            f"Measured from second {begin} to {end}" if self.window.end_s else "",
+            f"p99 of each {self.every} by itself: their mean would mean nothing",
+            "The band reaches from the least to the greatest second of each interval" if self.band is not None else "",
+            f"Happened meanwhile: {happened}" if happened else "",
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row per interval, at the second at which it begins: all operations together, then mean and p99 of each."""
+        seconds, rate = total_rate(self.series)
+        columns = ["second", "all operations (ops/s)"]
+        values: list[dict[float, Cell]] = [dict(zip(seconds.tolist(), _cells(rate), strict=True))]
+        for one in self.series:
+            for what, array in (("mean", one.mean_us), ("p99", one.p99_us)):
+                columns.append(f"{one.operation} {one.kind} {what} (µs)")
+                values.append(dict(zip(one.seconds.tolist(), _cells(array), strict=True)))
+        return Table(tuple(columns), tuple((second, *(by.get(second) for by in values)) for second in seconds.tolist()))
+
+    @property
+    def empty(self) -> str:
+        return "" if any(one.seconds.size for one in self.series) else "No second of this run is stored."
+
+
+def _cells(array: Any) -> list[Cell]:
+    return [value if value == value else None for value in array.tolist()]  # NaN differs from itself
 
 
 def _throughput(seconds: Array, rate: Array, frame: Frame) -> list[Trace]:
     kept = thinned(rate)
     return [
-        {
-            "type": "scatter",
-            "mode": "lines" if kept.size > 1 else "markers",
-            "x": _plain(seconds[kept]),
-            "y": _plain(rate[kept]),
-            "name": "all operations",
-            "line": {"color": frame.theme.ink, "width": 2, "shape": "hv" if kept.size <= 120 else "linear"},
-            "marker": {"color": frame.theme.ink},
-            "connectgaps": False,
-            "text": [formatting.throughput(value) for value in rate[kept]],
-            "hovertemplate": "%{text}<extra>all operations</extra>",
-        }
+        scatter(
+            _plain(seconds[kept]),
+            _plain(rate[kept]),
+            "all operations",
+            hover=[formatting.throughput(value) for value in rate[kept]],
+            hovertemplate="%{text}<extra>all operations</extra>",
+            mode="lines" if kept.size > 1 else "markers",
+            line={"color": frame.theme.ink, "width": 2, "shape": "hv" if kept.size <= 120 else "linear"},
+            marker={"color": frame.theme.ink},
+            connectgaps=False,
+        )
     ]
 
 
 def _band(band: Band, middle: float, frame: Frame) -> list[Trace]:
     """Between the least and the greatest second of each interval."""
-    edge: Trace = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": _plain(band.seconds + middle),
-        "line": {"color": frame.theme.muted, "width": 0},
-        "connectgaps": False,
-        "hoverinfo": "skip",
-    }
-    least = {**edge, "y": _plain(band.low_ops_s), "showlegend": False, "name": "least second"}
-    greatest = {**edge, "y": _plain(band.high_ops_s), "name": "least to greatest second"}
-    return [least, {**greatest, "fill": "tonexty", "fillcolor": frame.theme.muted, "opacity": 0.35}]
+    x = _plain(band.seconds + middle)
+    edge: dict[str, Any] = {"mode": "lines", "line": {"color": frame.theme.muted, "width": 0}, "connectgaps": False}
+    filled: dict[str, Any] = {"fill": "tonexty", "fillcolor": frame.theme.muted, "opacity": 0.35}
+    return [
+        scatter(x, _plain(band.low_ops_s), "least second", showlegend=False, **edge),
+        scatter(x, _plain(band.high_ops_s), "least to greatest second", **edge, **filled),
+    ]
 
 
 def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
@@ -158,56 +213,48 @@ def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
         kept = thinned(one.p99_us)
         label = one.operation if one.kind == "service" else f"{one.operation}, response time"
         found.append(
-            {
-                "type": "scatter",
-                "mode": "lines" if kept.size > 1 else "markers",
-                "x": _plain(one.seconds[kept] + (one.interval_s - 1) / 2),
-                "y": _plain(one.p99_us[kept] / 1e3),
-                "yaxis": "y2",
-                "name": escaped(f"{label} p99"),
-                "line": {"color": colours[one.operation], "dash": "solid" if one.kind == "service" else "dash"},
-                "marker": {"color": colours[one.operation]},
-                "connectgaps": False,
-                "text": [formatting.latency(value) for value in one.p99_us[kept]],
-                "hovertemplate": f"%{{text}}<extra>{escaped(label)} p99</extra>",
-            }
+            scatter(
+                _plain(one.seconds[kept] + (one.interval_s - 1) / 2),
+                _plain(one.p99_us[kept] / 1e3),
+                escaped(f"{label} p99"),
+                hover=[formatting.latency(value) for value in one.p99_us[kept]],
+                hovertemplate=f"%{{text}}<extra>{escaped(label)} p99</extra>",
+                mode="lines" if kept.size > 1 else "markers",
+                yaxis="y2",
+                line={"color": colours[one.operation], "dash": "solid" if one.kind == "service" else "dash"},
+                marker={"color": colours[one.operation]},
+                connectgaps=False,
+            )
         )
     return found
 
 
 def _target(seconds: Array, target_ops_s: int, frame: Frame) -> Trace:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [float(seconds[0]), float(seconds[-1])],
-        "y": [target_ops_s, target_ops_s],
-        "name": "target",
-        "line": {"color": frame.theme.muted, "width": 1.5, "dash": "dash"},
-        "hovertemplate": f"{formatting.throughput(target_ops_s)}<extra>target</extra>",
-    }
+    return scatter(
+        [float(seconds[0]), float(seconds[-1])],
+        [target_ops_s] * 2,
+        "target",
+        hover=[formatting.throughput(target_ops_s)] * 2,
+        hovertemplate="%{text}<extra>target</extra>",
+        mode="lines",
+        line={"color": frame.theme.muted, "width": 1.5, "dash": "dash"},
+    )
 
 
 def _events(events: Sequence[Event], layout: Layout, frame: Frame) -> list[Trace]:
     """A thin line through both panels for each event, and a mark at its foot that says what happened."""
     if not events:
         return []
-    line = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
-    layout.setdefault("shapes", []).extend(
-        {"type": "line", "x0": e.second, "x1": e.second, "yref": "paper", "y0": 0, "y1": 1, "line": line}
-        for e in events
-    )
+    layout.setdefault("shapes", []).extend(straight(frame.theme.muted, "dot", x=event.second) for event in events)
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [event.second for event in events],
-            "y": [0.0] * len(events),
-            "name": "what happened",
-            "marker": {"color": frame.theme.ink, "symbol": "triangle-up", "size": 9},
-            "cliponaxis": False,
-            "text": [shortened(event.text, 160) for event in events],
-            "hovertemplate": "%{text}<extra></extra>",
-        }
+        scatter(
+            [event.second for event in events],
+            [0.0] * len(events),
+            "what happened",
+            hover=[shortened(event.text, 160) for event in events],
+            marker={"color": frame.theme.ink, "symbol": "triangle-up", "size": 9},
+            cliponaxis=False,
+        )
     ]
 
 
@@ -234,16 +281,15 @@ def mark_window(layout: Layout, first_s: float, last_s: float, window: Window, f
     ]
     if window.begin_s > 0:
         layout["annotations"].append(
-            {
-                "text": "warm-up",
-                "x": window.begin_s / 2,
-                "y": 0.51,
-                "yref": "paper",
-                "xanchor": "center",
-                "yanchor": "middle",
-                "showarrow": False,
-                "font": {"color": frame.theme.muted},
-            }
+            annotation(
+                "warm-up",
+                frame.theme.muted,
+                x=window.begin_s / 2,
+                y=0.51,
+                yref="paper",
+                xanchor="center",
+                yanchor="middle",
+            )
         )
 
 

@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
 
 from benchsite import formatting
 from reports.analysis.ceiling import Ceiling
+from reports.analysis.cost import per_node
 from reports.analysis.scalability import Scalability, score
 from reports.curves import Curve, in_order
+from reports.figures import captions
 from reports.figures import points as marks
 from reports.figures.ends import MOST_LABELS, End, label_ends
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded
+from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded, scatter
+from reports.figures.sheet import CurvesSheet, named, sentences
+from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import Look, looks
 
 SUPER_LINEAR = "more than the nodes account for"
@@ -82,36 +88,86 @@ def looks_of(scalings: Sequence[Scaling], frame: Frame, highlight: str = "") -> 
     return {label: appearance[curve.sweep_id] for label, curve in first.items()}
 
 
-def scalability_figure(curves: Sequence[Curve], frame: Frame, *, highlight: str = "") -> Figure:
+COLUMNS: Final[Columns] = {
+    "what": lambda one, size, score: one.label,
+    "database": lambda one, size, score: size.curve.database_name,
+    "nodes": lambda one, size, score: size.nodes,
+    "ceiling (ops/s)": lambda one, size, score: size.ceiling.throughput_ops_s,
+    "per node (ops/s)": lambda one, size, score: per_node(size.ceiling.throughput_ops_s, size.nodes),
+    "gain over the smallest (%)": lambda one, size, score: (
+        score and bounded_percent(score.gains.get(size.nodes), score.gain_sign(size.nodes))
+    ),
+    "ideal gain (%)": lambda one, size, score: score and bounded_percent(score.ideals.get(size.nodes), ""),
+    "speed-up efficiency (%)": lambda one, size, score: (
+        score and bounded_percent(score.speedup_efficiency.get(size.nodes), score.gain_sign(size.nodes))
+    ),
+    "score (%)": lambda one, size, score: score and bounded_percent(score.score, score.sign),
+    "more than the nodes account for": lambda one, size, score: (
+        "yes" if score and size.nodes in score.super_linear else ""
+    ),
+}
+
+
+class ScalabilitySheet(CurvesSheet):
     """Ceilings over nodes from zero, so that the ideal is a straight line through the smallest size."""
-    scalings = scalings_of(curves)
-    appearance = looks_of(scalings, frame, highlight)
-    nodes = sorted({size.nodes for one in scalings for size in one.sizes})
-    highest = max((size.ceiling.throughput_ops_s for one in scalings for size in one.sizes), default=1.0)
-    layout = base_layout(frame)
-    layout["showlegend"] = True
-    most = max(nodes, default=1)
-    layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=[0, most * 1.06])
-    title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
-    ideal = [one.ideal_ops_s(one.sizes[-1].nodes) for one in scalings if not appearance[one.label].faded]
-    top = max([highest * 1.25, *(end * 1.05 for end in ideal)])  # No ideal line ends before its last size.
-    layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, top])
-    ordered = sorted(scalings, key=lambda one: not appearance[one.label].faded)
-    traces = [(one, _line(one, appearance[one.label])) for one in ordered]
-    if any(appearance[one.label].faded for one in ordered) or len(ordered) > marks.MOST_WITH_RINGS:
-        marks.fold_legend([(t, one.sizes[0].curve.system_name, appearance[one.label].faded) for one, t in traces])
-    elif len(ordered) <= MOST_LABELS:
-        ends = [
-            End(_end_label(one), one.sizes[-1].ceiling.throughput_ops_s, appearance[one.label].colour)
-            for one in ordered
-        ]
-        label_ends(layout, ends, longest=44, inside=frame.narrow)
-        for _, trace in traces:
-            trace["showlegend"] = False
-    ideals = [trace for one in ordered for trace in _ideal(one, appearance[one.label])]
-    above = [trace for one in ordered for trace in _super_linear(one, appearance[one.label])]
-    data = ideals + [trace for _, trace in traces] + above
-    return {"data": data + _keys(frame, bool(ideals), bool(above)), "layout": layout}
+
+    name = "scalability"
+
+    @cached_property
+    def scalings(self) -> list[Scaling]:
+        return scalings_of(self.curves)
+
+    def draw(self, frame: Frame) -> Figure:
+        scalings = self.scalings
+        appearance = looks_of(scalings, frame, self.highlight)
+        nodes = sorted({size.nodes for one in scalings for size in one.sizes})
+        highest = max((size.ceiling.throughput_ops_s for one in scalings for size in one.sizes), default=1.0)
+        layout = base_layout(frame)
+        layout["showlegend"] = True
+        most = max(nodes, default=1)
+        layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=[0, most * 1.06])
+        title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
+        ideal = [one.ideal_ops_s(one.sizes[-1].nodes) for one in scalings if not appearance[one.label].faded]
+        top = max([highest * 1.25, *(end * 1.05 for end in ideal)])  # No ideal line ends before its last size.
+        layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, top])
+        ordered = sorted(scalings, key=lambda one: not appearance[one.label].faded)
+        traces = [(one, _line(one, appearance[one.label])) for one in ordered]
+        if any(appearance[one.label].faded for one in ordered) or len(ordered) > marks.MOST_WITH_RINGS:
+            marks.fold_legend([(t, one.sizes[0].curve.system_name, appearance[one.label].faded) for one, t in traces])
+        elif len(ordered) <= MOST_LABELS:
+            ends = [
+                End(_end_label(one), one.sizes[-1].ceiling.throughput_ops_s, appearance[one.label].colour)
+                for one in ordered
+            ]
+            label_ends(layout, ends, longest=44, inside=frame.narrow)
+            for _, trace in traces:
+                trace["showlegend"] = False
+        ideals = [trace for one in ordered for trace in _ideal(one, appearance[one.label])]
+        above = [trace for one in ordered for trace in _super_linear(one, appearance[one.label])]
+        data = ideals + [trace for _, trace in traces] + above
+        return {"data": data + _keys(frame, bool(ideals), bool(above)), "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        return sentences(
+            "Highest throughput on clusters of several sizes; 100 % of the ideal gain is as many times the smallest "
+            "cluster's throughput as there are times its nodes",
+            named("of unknown size", [curve for curve in self.curves if not curve.setup.nodes]),
+            captions.caption(self.curves),
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row per size; gains and scores in per cent, unrounded."""
+        return tabulated(COLUMNS, ((one, size, one.score) for one in self.scalings for size in one.sizes))
+
+    def lacking(self) -> str:
+        if any(one.score for one in self.scalings):
+            return ""
+        return (
+            "Every sweep stands on a cluster of one size. Measure the same database and mode on clusters of several "
+            "sizes, and choose all of their sweeps."
+        )
 
 
 def _end_label(one: Scaling) -> str:
@@ -154,18 +210,16 @@ def _ideal(one: Scaling, look: Look) -> list[Trace]:
         return []
     base, last = one.sizes[0], one.sizes[-1].nodes
     return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [base.nodes, last],
-            "y": [rounded(base.ceiling.throughput_ops_s), rounded(one.ideal_ops_s(last))],
-            "name": escaped(f"{one.label}, ideal"),
-            "legendgroup": escaped(one.label),
-            "showlegend": False,
-            "line": {"color": look.colour, "width": 1, "dash": "dot"},
-            "opacity": 0.7,
-            "hoverinfo": "skip",
-        }
+        scatter(
+            [base.nodes, last],
+            [rounded(base.ceiling.throughput_ops_s), rounded(one.ideal_ops_s(last))],
+            escaped(f"{one.label}, ideal"),
+            mode="lines",
+            legendgroup=escaped(one.label),
+            showlegend=False,
+            line={"color": look.colour, "width": 1, "dash": "dot"},
+            opacity=0.7,
+        )
     ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchsite import formatting
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded, shortened
+from reports.figures.layout import HOVER, Figure, Frame, Trace, axis, base_layout, escaped, rounded, scatter, shortened
 from reports.figures.points import MARKER_PX
 from reports.figures.theme import DASHES, SYMBOLS
 
@@ -51,39 +51,36 @@ def _line(line: PrintedLine, frame: Frame, title: str, ideal: bool) -> list[Trac
     colour = frame.theme.series[line.colour % len(frame.theme.series)]
     symbol = SYMBOLS[line.colour % len(SYMBOLS)]
     unit = title.rsplit("(", 1)[-1].rstrip(")")
-    trace: Trace = {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": [size for size, _ in line.values],
-        "y": [rounded(value) for _, value in line.values],
-        "name": shortened(line.label),
-        "line": {"color": colour, "width": 2.25, "dash": DASHES[line.colour % len(DASHES)]},
-        "marker": {
+    trace = scatter(
+        [size for size, _ in line.values],
+        [rounded(value) for _, value in line.values],
+        shortened(line.label),
+        hover=[
+            f"<b>{escaped(line.label)}</b><br>{size} nodes: {formatting.significant(value, 4)} {escaped(unit)}"
+            + ("<br><b>disputed</b>" if size in line.disputed else "")
+            for size, value in line.values
+        ],
+        mode="lines+markers",
+        line={"color": colour, "width": 2.25, "dash": DASHES[line.colour % len(DASHES)]},
+        marker={
             "color": colour,
             "size": MARKER_PX,
             "symbol": [f"{symbol}-open" if size in line.disputed else symbol for size, _ in line.values],
             "line": {"width": 2, "color": colour},
         },
-        "text": [
-            f"<b>{escaped(line.label)}</b><br>{size} nodes: {formatting.significant(value, 4)} {escaped(unit)}"
-            + ("<br><b>disputed</b>" if size in line.disputed else "")
-            for size, value in line.values
-        ],
-        "hovertemplate": "%{text}<extra></extra>",
-    }
+    )
     if not ideal or not line.values:
         return [trace]
     first, base = line.values[0]
-    dotted: Trace = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [size for size, _ in line.values],
-        "y": [rounded(base * size / first) for size, _ in line.values],
-        "line": {"color": colour, "width": 1, "dash": "dot"},
-        "opacity": 0.7,
-        "showlegend": False,
-        "hoverinfo": "skip",
-    }
+    dotted = scatter(
+        [size for size, _ in line.values],
+        [rounded(base * size / first) for size, _ in line.values],
+        escaped(f"{line.label}, ideal"),
+        mode="lines",
+        line={"color": colour, "width": 1, "dash": "dot"},
+        opacity=0.7,
+        showlegend=False,
+    )
     return [dotted, trace]
 
 
@@ -114,7 +111,7 @@ def printed_histogram_figure(buckets: Sequence[PrintedBucket], frame: Frame) -> 
                     for bucket in buckets
                 ],
                 "textposition": "none",
-                "hovertemplate": "%{text}<extra></extra>",
+                "hovertemplate": HOVER,
             }
         ],
         "layout": layout,

@@ -1,16 +1,31 @@
 """How even throughput is over time: one ridge per sweep, relative to its own median, slow seconds coloured."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
 from benchsite import formatting
 from reports.analysis.downsample import MOST_POINTS, thinned
 from reports.curves import Curve
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded, shortened
+from reports.figures import captions
+from reports.figures.layout import (
+    Figure,
+    Frame,
+    Trace,
+    annotation,
+    axis,
+    base_layout,
+    escaped,
+    rounded,
+    scatter,
+    shortened,
+    straight,
+)
 from reports.figures.run_series import Array
+from reports.figures.sheet import CurvesSheet, named, sentences
+from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, looks
 from runs.measures.stability import SLOW, Stability, stability
 
@@ -58,64 +73,109 @@ class Ridge:
         return self.curve.label
 
 
-def cut_said(ridges: Sequence[Ridge]) -> str:
-    """For the caption: that parts are cut off, and how many; empty where none is."""
-    seconds = sum(ridge.cut_s for ridge in ridges)
-    times = f"{HIGHEST}\N{MULTIPLICATION SIGN}"
-    return (
-        f"Cut off at {times} the median (triangles): {seconds} second{'' if seconds == 1 else 's'}" if seconds else ""
-    )
+COLUMNS: Final[Columns] = {
+    "database": lambda ridge, *_: ridge.curve.database_name,
+    "mode": lambda ridge, *_: ridge.curve.mode,
+    "workload": lambda ridge, *_: ridge.curve.workload,
+    "at its ceiling": lambda ridge, *_: ridge.load,
+    "interval (s)": lambda ridge, *_: ridge.interval_s,
+    "intervals": lambda ridge, one: one.seconds if one else ridge.seconds.size,
+    "median (ops/s)": lambda ridge, one: one and one.median,
+    "CV (%)": lambda ridge, one: one and one.cv * 100,
+    "robust CV (%)": lambda ridge, one: one and one.robust_cv * 100,
+    "slow (%)": lambda ridge, one: one and one.slow_share * 100,
+    "longest dip (s)": lambda ridge, one: one and one.longest_slow_s * ridge.interval_s,
+    "deepest dip (%)": lambda ridge, one: one and one.down_spike_share * 100,
+    "grade": lambda ridge, _: ridge.grade,
+}
 
 
-def stability_figure(ridges: Sequence[Ridge], frame: Frame, *, highlight: str = "") -> Figure:
+class StabilitySheet(CurvesSheet):
     """Rows from top to bottom in the order given; the dotted line of each is its median."""
-    found = [(ridge, ridge.stability) for ridge in ridges]
-    appearance = looks([ridge.curve for ridge in ridges], frame.theme, highlight=highlight)
-    layout = base_layout(frame, characters=NOTE_CHARACTERS)
-    last = max((float(ridge.seconds[-1]) + ridge.interval_s for ridge in ridges if ridge.seconds.size), default=1.0)
-    layout["xaxis"] = axis(frame, "seconds of the measured window", range=[0, last])
-    layout["yaxis"] = axis(
-        frame,
-        "",
-        tickvals=[-row + RIDGE for row in range(len(ridges))],
-        ticktext=["" if frame.narrow else _coloured(ridge, appearance[ridge.curve.sweep_id]) for ridge in ridges],
-        range=[-len(ridges) + 0.9, 1.05],
-        showgrid=False,
-        ticks="",
-    )
-    layout["shapes"] = [_median(row, frame) for row in range(len(ridges))]
-    layout["annotations"] += [_said(row, ridge, one, frame) for row, (ridge, one) in enumerate(found)]
-    most = min(MOST_POINTS, max(200, MOST_TOGETHER // max(len(ridges), 1)))
-    if not frame.narrow:
-        layout["margin"]["r"] = MARGIN_PX
-    data: list[Trace] = []
-    for row, (ridge, one) in enumerate(found):
-        if one is not None:
-            data += _traces(row, ridge, one, frame, most)
-    return {"data": data, "layout": layout}
+
+    name = "stability"
+
+    def __init__(self, curves: Sequence[Curve], ridges: Sequence[Ridge], *, highlight: str = "") -> None:
+        super().__init__(curves, highlight=highlight)
+        self.ridges = ridges
+
+    def draw(self, frame: Frame) -> Figure:
+        found = [(ridge, ridge.stability) for ridge in self.ridges]
+        appearance = looks([ridge.curve for ridge in self.ridges], frame.theme, highlight=self.highlight)
+        layout = base_layout(frame, characters=NOTE_CHARACTERS)
+        last = max(
+            (float(ridge.seconds[-1]) + ridge.interval_s for ridge in self.ridges if ridge.seconds.size), default=1.0
+        )
+        layout["xaxis"] = axis(frame, "seconds of the measured window", range=[0, last])
+        layout["yaxis"] = axis(
+            frame,
+            "",
+            tickvals=[-row + RIDGE for row in range(len(self.ridges))],
+            ticktext=[
+                "" if frame.narrow else _coloured(ridge, appearance[ridge.curve.sweep_id]) for ridge in self.ridges
+            ],
+            range=[-len(self.ridges) + 0.9, 1.05],
+            showgrid=False,
+            ticks="",
+        )
+        layout["shapes"] = [
+            straight(frame.theme.axis, "dot", y=-row + RIDGE, layer="below") for row in range(len(self.ridges))
+        ]
+        layout["annotations"] += [_said(row, ridge, one, frame) for row, (ridge, one) in enumerate(found)]
+        most = min(MOST_POINTS, max(200, MOST_TOGETHER // max(len(self.ridges), 1)))
+        if not frame.narrow:
+            layout["margin"]["r"] = MARGIN_PX
+        data: list[Trace] = []
+        for row, (ridge, one) in enumerate(found):
+            if one is not None:
+                data += _traces(row, ridge, one, frame, most)
+        return {"data": data, "layout": layout}
+
+    @property
+    def caption(self) -> str:
+        interval_s = max((ridge.interval_s for ridge in self.ridges), default=1)
+        every = "each second" if interval_s == 1 else f"the mean of every {interval_s} s"
+        drawn = [ridge.curve for ridge in self.ridges]
+        have = {curve.sweep_id for curve in drawn}
+        return sentences(
+            f"Each sweep's run at its ceiling, {every} of the measured window relative to the run's own median "
+            "(dotted); slow is below 90 % of it",
+            self._cut_said(),
+            named("not drawn", [curve for curve in self.curves if curve.sweep_id not in have]),
+            captions.caption([_at_ceiling(curve) for curve in drawn]),
+        )
+
+    def _cut_said(self) -> str:
+        """That parts are cut off, and how many; empty where none is."""
+        seconds = sum(ridge.cut_s for ridge in self.ridges)
+        times = f"{HIGHEST}\N{MULTIPLICATION SIGN}"
+        plural = "" if seconds == 1 else "s"
+        return f"Cut off at {times} the median (triangles): {seconds} second{plural}" if seconds else ""
+
+    @property
+    def table(self) -> Table:
+        """A row per run; shares and coefficients of variation in per cent."""
+        return tabulated(COLUMNS, ((ridge, ridge.stability) for ridge in self.ridges))
+
+    def lacking(self) -> str:
+        if self.ridges:
+            return ""
+        return "No series of a run at its ceiling is stored: only summaries were uploaded, or they were deleted."
+
+    @property
+    def height_px(self) -> int:
+        return max(LEAST_PX, 90 + 56 * len(self.ridges))
 
 
-def height_px(rows: int) -> int:
-    """How high the figure has to be for its rows."""
-    return max(LEAST_PX, 90 + 56 * rows)
+def _at_ceiling(curve: Curve) -> Curve:
+    found = curve.ceiling
+    point = curve.point_at(found.threads, found.target_ops_s) if found else None
+    return replace(curve, points=(point,) if point else ())
 
 
 def _coloured(ridge: Ridge, look: Look) -> str:
     """The line itself is grey, so that colour within the rows means one thing only: slow."""
     return f'<span style="color:{look.colour}">{shortened(ridge.label, 30)}</span>'
-
-
-def _median(row: int, frame: Frame) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": -row + RIDGE,
-        "y1": -row + RIDGE,
-        "line": {"color": frame.theme.axis, "width": 1, "dash": "dot"},
-        "layer": "below",
-    }
 
 
 def _said(row: int, ridge: Ridge, one: Stability | None, frame: Frame) -> dict[str, Any]:
@@ -127,15 +187,9 @@ def _said(row: int, ridge: Ridge, one: Stability | None, frame: Frame) -> dict[s
     else:
         text = "<br>".join([f"<b>{escaped(first)}</b>", *map(escaped, more)])
         place = {"x": 1, "y": -row + RIDGE, "yanchor": "middle", "xshift": 8}
-    return {
-        **place,
-        "text": text,
-        "xref": "paper",
-        "xanchor": "left",
-        "align": "left",
-        "showarrow": False,
-        "font": {"color": frame.theme.muted, "size": frame.font_px - 1},
-    }
+    note = annotation(text, frame.theme.muted, xref="paper", xanchor="left", align="left", **place)
+    note["font"]["size"] = frame.font_px - 1
+    return note
 
 
 def in_words(ridge: Ridge, one: Stability | None) -> list[str]:
@@ -153,37 +207,31 @@ def _traces(row: int, ridge: Ridge, one: Stability, frame: Frame, most: int) -> 
     share = ridge.rate_ops_s[kept] / one.median
     y = [None if not np.isfinite(s) else rounded(-row + RIDGE * min(float(s), HIGHEST)) for s in share]
     x = [rounded(float(second)) for second in ridge.seconds[kept] + (ridge.interval_s - 1) / 2]
-    line = {
-        "type": "scatter",
-        "mode": "lines" if kept.size > 1 else "markers",
-        "x": x,
-        "y": y,
-        "text": [formatting.throughput(float(rate)) for rate in ridge.rate_ops_s[kept]],
-        "name": escaped(ridge.label),
-        "line": {"color": frame.theme.muted, "width": 1.25},
-        "connectgaps": False,
-        "hovertemplate": f"%{{text}}<extra>{shortened(ridge.label)}</extra>",
-    }
+    line = scatter(
+        x,
+        y,
+        escaped(ridge.label),
+        hover=[formatting.throughput(float(rate)) for rate in ridge.rate_ops_s[kept]],
+        hovertemplate=f"%{{text}}<extra>{shortened(ridge.label)}</extra>",
+        mode="lines" if kept.size > 1 else "markers",
+        line={"color": frame.theme.muted, "width": 1.25},
+        connectgaps=False,
+    )
     slow, cut = np.flatnonzero(share < SLOW), np.flatnonzero(share > HIGHEST)
     found = [line]
     if cut.size:
-        found.append(_cut(row, ridge, [x[i] for i in cut], frame))
-    if not slow.size:
-        return found
-    return [*found, _slow(row, ridge, [x[i] for i in slow], [y[i] or 0.0 for i in slow], frame)]
-
-
-def _cut(row: int, ridge: Ridge, x: Sequence[float], frame: Frame) -> Trace:
-    """A triangle at the edge for each second that goes on beyond it."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(x),
-        "y": [rounded(-row + RIDGE * HIGHEST)] * len(x),
-        "name": escaped(f"{ridge.label}, beyond {HIGHEST} times its median"),
-        "marker": {"symbol": "triangle-up", "size": 6, "color": frame.theme.muted},
-        "hoverinfo": "skip",
-    }
+        # A triangle at the edge for each second that goes on beyond it.
+        found.append(
+            scatter(
+                [x[i] for i in cut],
+                [rounded(-row + RIDGE * HIGHEST)] * cut.size,
+                escaped(f"{ridge.label}, beyond {HIGHEST} times its median"),
+                marker={"symbol": "triangle-up", "size": 6, "color": frame.theme.muted},
+            )
+        )
+    if slow.size:
+        found.append(_slow(row, ridge, [x[i] for i in slow], [y[i] or 0.0 for i in slow], frame))
+    return found
 
 
 def _slow(row: int, ridge: Ridge, x: Sequence[float], y: Sequence[float], frame: Frame) -> Trace:
@@ -195,13 +243,11 @@ def _slow(row: int, ridge: Ridge, x: Sequence[float], y: Sequence[float], frame:
     if len(points) > MOST_POINTS:
         depth = sorted(range(len(x)), key=lambda i: y[i])[: MOST_POINTS // 3]
         points = [p for i in sorted(depth) for p in points[3 * i : 3 * i + 3]]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [a for a, _ in points],
-        "y": [b for _, b in points],
-        "name": escaped(f"{ridge.label}, slow seconds"),
-        "line": {"color": frame.theme.series[1], "width": 2},
-        "connectgaps": False,
-        "hoverinfo": "skip",
-    }
+    return scatter(
+        [a for a, _ in points],
+        [b for _, b in points],
+        escaped(f"{ridge.label}, slow seconds"),
+        mode="lines",
+        line={"color": frame.theme.series[1], "width": 2},
+        connectgaps=False,
+    )

@@ -3,8 +3,11 @@
 import csv
 import io
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from benchsite.formatting import significant
 
 Cell = str | int | float | None
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -67,6 +70,22 @@ class Table:
 
     def _numeric(self) -> list[bool]:
         return [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(self.columns))]
+
+
+# The columns of a table by their titles, with what of a row stands there.
+Columns = Mapping[str, Callable[..., Cell]]
+
+
+def tabulated(columns: Columns, rows: Iterable[tuple[Any, ...]]) -> Table:
+    """A table of these columns; what makes a row is handed to each of them as its arguments."""
+    return Table(tuple(columns), tuple(tuple(cell(*row) for cell in columns.values()) for row in rows))
+
+
+def bounded_percent(share: float | None, sign: str | None) -> Cell:
+    """Per cent as a number; with its sign as a text where it is a bound, nothing where it may be anything."""
+    if share is None or sign is None:
+        return None
+    return f"{sign}{significant(share * 100, 4)}" if sign else share * 100
 
 
 def _plain(cell: Cell) -> Cell:

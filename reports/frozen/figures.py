@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
+from reports.figures.sheet import Sheet
 from reports.figures.table import Table
 from reports.frozen.content import Cells, FrozenFigure
-from reports.sheets import Sheet
 
 # The drawings' names in a revision -> theme, and whether it is the arrangement for a telephone.
 DRAWINGS: Final = {

@@ -10,8 +10,8 @@ from reports.analysis.comparing import ALGORITHM, Comparison, Outcome
 from reports.analysis.differences import differences
 from reports.curves import STATISTICS, Curve
 from reports.figures.ceilings import Ranking
+from reports.figures.latency import points_table
 from reports.figures.table import Cell, Table
-from reports.figures.tables import points_table
 from reports.pages.against import Against, Ratio, Row
 from reports.pages.equal import EqualLoad, percentiles_of
 from reports.words import bracket_says, ladder_says, threads_text

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from reports.curves import STATISTICS, Curve, operations_of
-from reports.figures.ceilings import height_px
+from reports.figures.ceilings import CeilingsSheet
 from reports.selection import VERSION, Selection
 
 # Two pictures stand side by side without anybody's asking; more are a choice.
@@ -131,7 +131,7 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
 
 
 def ceilings_link(selection: Selection, curves: Sequence[Curve]) -> FigureLink:
-    return _link(ceilings_picture(selection), curves, height=height_px(curves))
+    return _link(ceilings_picture(selection), curves, height=CeilingsSheet(curves).height_px)
 
 
 def latency_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:

@@ -9,7 +9,7 @@ from benchsite import formatting
 from benchsite.formatting import THIN
 from reports.figures.table import Cell
 from reports.selection import Selection
-from reports.studied import Picture, StudyTable, pictures_of, tables_of
+from reports.studied import PrintedSheet, StudyTable, pictures_of, tables_of
 from runs.studies import Fact, Kind, Study
 
 UNITS = {"us": "µs", "x": "\N{MULTIPLICATION SIGN}", "1/s": "per second", "ops": "operations"}
@@ -143,7 +143,7 @@ def pictures_on_page(study: Study) -> list[PictureOnPage]:
     return [_picture(study, one) for one in pictures_of(study)]
 
 
-def _picture(study: Study, one: Picture) -> PictureOnPage:
-    args = (study.slug, one.name)
+def _picture(study: Study, one: PrintedSheet) -> PictureOnPage:
+    args = (study.slug, one.key)
     csv, json = (reverse("figure-published-data", args=[*args, form]) for form in ("csv", "json"))
     return PictureOnPage(one.title, reverse("figure-published", args=args), csv, json, one.height_px)

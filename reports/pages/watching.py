@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from reports.curves import STATISTICS, Curve
 from reports.figures.captions import DEMONSTRATION, machine_sentence
-from reports.figures.ceilings import height_px
+from reports.figures.ceilings import CeilingsSheet
 from reports.figures.theme import labels_of
 from reports.models import WatchLink
 from reports.pages.pictures import FigureLink, shown_operations
@@ -66,7 +66,7 @@ def _figures(token: str, selection: Selection, curves: tuple[Curve, ...]) -> lis
         src = f"{reverse('watch-figure', args=[token, picture])}?{query}"
         return FigureLink(title, src, "", "", going, height)
 
-    found = [link("Throughput ceilings", "ceilings", selection, height_px(curves))]
+    found = [link("Throughput ceilings", "ceilings", selection, CeilingsSheet(curves).height_px)]
     for one in shown_operations(selection, curves):
         found.append(link(f"{one} {statistic} against throughput", "latency", replace(selection, operation=one)))
     return found

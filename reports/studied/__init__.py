@@ -3,14 +3,14 @@
 from reports.studied.buckets import Bucket, bucket_of, buckets_of
 from reports.studied.checks import Check, checks_of
 from reports.studied.facts import FactFilter, facts_table
-from reports.studied.pictures import Picture, pictures_of
+from reports.studied.pictures import PrintedSheet, pictures_of
 from reports.studied.tables import StudyTable, tables_of
 
 __all__ = [
     "Bucket",
     "Check",
     "FactFilter",
-    "Picture",
+    "PrintedSheet",
     "StudyTable",
     "bucket_of",
     "buckets_of",

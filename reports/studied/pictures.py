@@ -1,7 +1,7 @@
 """The studies' figures drawn again, as far as their numbers were printed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from benchsite import formatting
 from reports.figures.bars import Bar, bars_figure
@@ -13,9 +13,9 @@ from reports.figures.scaling_study import (
     printed_histogram_figure,
     printed_lines_figure,
 )
+from reports.figures.sheet import Sheet
 from reports.figures.table import Table
 from reports.figures.theme import PATTERNS, Look, Theme
-from reports.sheets import Sheet
 from reports.studied.buckets import buckets_of
 from reports.studied.tables import tables_of
 from runs.studies import SYSTEMS, Fact, Study
@@ -23,17 +23,46 @@ from runs.studies import SYSTEMS, Fact, Study
 HOLLOW = "Hollow is what is disputed."
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """One figure of a study's page; `name` is its address."""
+class PrintedSheet(Sheet):
+    """One figure of a study's page: what the study printed, drawn. Nothing of it was measured here."""
 
-    name: str
-    title: str
-    sheet: Sheet
-    height_px: int = 0  # where the ordinary height will not do
+    def __init__(
+        self,
+        study: Study,
+        key: str,
+        title: str,
+        table: str,
+        draw: Callable[[Frame], Figure],
+        says: str,
+        height_px: int = 0,
+    ) -> None:
+        """`key` is its address, `table` the name of the study's table that it draws, `says` begins the caption."""
+        self.key = key
+        self.name = f"{study.slug}-{key}"
+        self.title = title
+        self._study, self._table, self._draw, self._says, self._height_px = study, table, draw, says, height_px
+
+    def draw(self, frame: Frame) -> Figure:
+        return self._draw(frame)
+
+    @property
+    def caption(self) -> str:
+        return f"{self._says} Printed by {self._study.name}; nothing of it was measured here."
+
+    @property
+    def table(self) -> Table:
+        return next(one.table for one in tables_of(self._study) if one.name == self._table)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (f"published by {self._study.name}",)
+
+    @property
+    def height_px(self) -> int:
+        return self._height_px
 
 
-def pictures_of(study: Study) -> tuple[Picture, ...]:
+def pictures_of(study: Study) -> tuple[PrintedSheet, ...]:
     """The pictures that can be drawn from what the study printed; none for a study that printed none of a figure."""
     makers = {
         "thumbtack-2013": _disk_layouts,
@@ -44,16 +73,7 @@ def pictures_of(study: Study) -> tuple[Picture, ...]:
     return makers[study.slug](study) if study.slug in makers else ()
 
 
-def _sheet(study: Study, name: str, table: str, draw: Callable[[Frame], Figure], says: str) -> Sheet:
-    caption = f"{says} Printed by {study.name}; nothing of it was measured here."
-    return Sheet(f"{study.slug}-{name}", draw, caption, _table(study, table), (f"published by {study.name}",))
-
-
-def _table(study: Study, name: str) -> Table:
-    return next(one.table for one in tables_of(study) if one.name == name)
-
-
-def _by_nodes(study: Study) -> tuple[Picture, ...]:
+def _by_nodes(study: Study) -> tuple[PrintedSheet, ...]:
     found = []
     for workload in dict.fromkeys(fact.workload for fact in study.facts if fact.metric == "max_throughput"):
         slug = workload.split(" ", 1)[0].lower()
@@ -63,13 +83,10 @@ def _by_nodes(study: Study) -> tuple[Picture, ...]:
         ):
             lines = _lines([fact for fact in study.facts if (fact.workload, fact.metric) == (workload, metric)])
             says = f"Dotted: in proportion to the nodes. {HOLLOW}" if ideal else "Unit and statistic are inferred."
-            sheet = _sheet(study, f"{table}-{slug}", table, _drawn_lines(lines, title, ideal), says)
-            found.append(Picture(f"{table}-{slug}", f"{workload}: {title.split(' (', 1)[0]}", sheet))
+            draw = partial(printed_lines_figure, lines, title=title, ideal=ideal)
+            heading = f"{workload}: {title.split(' (', 1)[0]}"
+            found.append(PrintedSheet(study, f"{table}-{slug}", heading, table, draw, says))
     return tuple(found)
-
-
-def _drawn_lines(lines: Sequence[PrintedLine], title: str, ideal: bool) -> Callable[[Frame], Figure]:
-    return lambda frame: printed_lines_figure(lines, frame, title, ideal=ideal)
 
 
 def _lines(facts: Sequence[Fact]) -> list[PrintedLine]:
@@ -88,7 +105,7 @@ def _colour_of(database: str) -> int:
     return SYSTEMS.index(database) if database in SYSTEMS else 0
 
 
-def _disk_layouts(study: Study) -> tuple[Picture, ...]:
+def _disk_layouts(study: Study) -> tuple[PrintedSheet, ...]:
     facts = [study.fact(f"tt13-{number:03d}") for number in range(23, 32)]
     groups = [fact.note.split(". ", 1)[0].split(": ", 1)[-1] for fact in facts]
     names = ["load", "A balanced", "B read-heavy"] * 3
@@ -100,8 +117,8 @@ def _disk_layouts(study: Study) -> tuple[Picture, ...]:
         ]
         return bars_figure(bars, frame, "throughput (ops/s)")
 
-    sheet = _sheet(study, "disk-layouts", "disk-layouts", draw, f"Cassandra 1.1.7 on four nodes. {HOLLOW}")
-    return (Picture("disk-layouts", "Three disk layouts, drawn", sheet, bars_height(9, 3)),)
+    title, says = "Three disk layouts, drawn", f"Cassandra 1.1.7 on four nodes. {HOLLOW}"
+    return (PrintedSheet(study, "disk-layouts", title, "disk-layouts", draw, says, bars_height(9, 3)),)
 
 
 def _bar(fact: Fact, group: str, name: str, number: int, theme: Theme, unit: str) -> Bar:
@@ -123,14 +140,14 @@ def _bar(fact: Fact, group: str, name: str, number: int, theme: Theme, unit: str
 _TESTS = (("Aerospike, 1 billion", 1), ("Couchbase, 1 billion", 5), ("Couchbase, 215 million", 17))
 
 
-def _both_tests(study: Study) -> tuple[Picture, ...]:
+def _both_tests(study: Study) -> tuple[PrintedSheet, ...]:
     return (
         _test_bars(study, "throughput", "Reads and updates per second", ("reads", "updates"), 0, "ops/s"),
         _test_bars(study, "latency", "95th percentiles", ("read", "update"), 2, "ms"),
     )
 
 
-def _test_bars(study: Study, name: str, title: str, names: tuple[str, str], offset: int, unit: str) -> Picture:
+def _test_bars(study: Study, name: str, title: str, names: tuple[str, str], offset: int, unit: str) -> PrintedSheet:
     def draw(frame: Frame) -> Figure:
         bars = [
             _bar(study.fact(f"as17-{first + offset + number:03d}"), group, one, number, frame.theme, unit)
@@ -141,11 +158,11 @@ def _test_bars(study: Study, name: str, title: str, names: tuple[str, str], offs
         return bars_figure(bars, frame, axis_title)
 
     says = "Primary test with 1 billion uniform records, modified test with 215 million zipfian ones."
-    return Picture(name, title, _sheet(study, name, "both-tests", draw, says))
+    return PrintedSheet(study, name, title, "both-tests", draw, says)
 
 
-def _histogram(study: Study) -> tuple[Picture, ...]:
+def _histogram(study: Study) -> tuple[PrintedSheet, ...]:
     buckets = [PrintedBucket(one.low_us, one.high_us, one.count, bool(one.fact.disputed)) for one in buckets_of(study)]
     says = f"2,000,000 reads in buckets by powers of two; empty buckets have no bar. {HOLLOW}"
-    sheet = _sheet(study, "buckets", "buckets", lambda frame: printed_histogram_figure(buckets, frame), says)
-    return (Picture("buckets", "The histogram, drawn", sheet),)
+    draw = partial(printed_histogram_figure, buckets)
+    return (PrintedSheet(study, "buckets", "The histogram, drawn", "buckets", draw, says),)

@@ -5,9 +5,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from benchsite import formatting
-from reports.figures.history import change_text
+from reports.figures.history import change_text, change_words
 from reports.histories import Metric, Said
-from reports.sheets.history import change_words
 
 register = template.Library()
 register.filter(change_words)

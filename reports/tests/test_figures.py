@@ -11,13 +11,13 @@ import pytest
 from reports.analysis.points import Spread, spread
 from reports.curves import Progress, Standing
 from reports.figures.bars import GROUP_GAP, placed
-from reports.figures.ceilings import bars_of, ceilings_figure
-from reports.figures.ladder import ladder_figure
-from reports.figures.latency import Choice, latency_figure
+from reports.figures.ceilings import CeilingsSheet, bars_of
+from reports.figures.ladder import LadderSheet
+from reports.figures.latency import LatencySheet
+from reports.figures.latency_points import Choice
 from reports.figures.layout import Frame
-from reports.figures.percentiles import Distribution, percentiles_figure
-from reports.figures.run_series import OverTime, Window, run_series_figure, total_rate
-from reports.figures.tables import percentiles_table
+from reports.figures.percentiles import Distribution, PercentilesSheet
+from reports.figures.run_series import OverTime, RunSeriesSheet, Window, total_rate
 from reports.figures.theme import DARK, LIGHT, labels_of, looks
 from reports.tests.curves import DISK, MEMORY, curve, one, operation, point
 
@@ -53,9 +53,9 @@ def distribution(**changes):
 
 def every_figure(curves, frame):
     return {
-        "ceilings": ceilings_figure(curves, frame),
-        "latency": latency_figure(curves, frame, Choice()),
-        "ladder": ladder_figure(curves, frame),
+        "ceilings": CeilingsSheet(curves).draw(frame),
+        "latency": LatencySheet(curves, Choice()).draw(frame),
+        "ladder": LadderSheet(curves).draw(frame),
     }
 
 
@@ -100,12 +100,14 @@ def test_it_makes_valid_figures_in_every_state(state, frame):
 def test_it_makes_valid_figures_of_one_run(frame):
     series = [over_time(), over_time(operation="UPDATE", kind="response", p99_us=np.array([np.nan, 1, 2, 3, 4.0]))]
     figures = [
-        run_series_figure(series, Window(1.0, 4.0, 500), frame),
-        run_series_figure([], Window(), frame),
-        run_series_figure([over_time(1)], Window(), frame),
-        percentiles_figure([distribution(), distribution(operation="UPDATE", kind="response")], frame),
-        percentiles_figure([], frame),
-        percentiles_figure([distribution(count=1, steps=((0.5, 10.0),), max_us=10.0)], frame),
+        RunSeriesSheet("series", series, Window(1.0, 4.0, 500)).draw(frame),
+        RunSeriesSheet("series", [], Window()).draw(frame),
+        RunSeriesSheet("series", [over_time(1)], Window()).draw(frame),
+        PercentilesSheet("percentiles", [distribution(), distribution(operation="UPDATE", kind="response")]).draw(
+            frame
+        ),
+        PercentilesSheet("percentiles", []).draw(frame),
+        PercentilesSheet("percentiles", [distribution(count=1, steps=((0.5, 10.0),), max_us=10.0)]).draw(frame),
     ]
     for figure in figures:
         go.Figure(json.loads(json.dumps(figure, allow_nan=False)))
@@ -118,11 +120,11 @@ def test_axes_name_their_units():
     assert latency["layout"]["yaxis"]["title"]["text"] == "READ p99, service time (ms)"
     assert ladder["layout"]["yaxis"]["title"]["text"] == "throughput (ops/s)"
     assert "threads" in ladder["layout"]["xaxis"]["title"]["text"]
-    assert ceilings_figure([curve()], FRAMES[1])["layout"]["xaxis"]["title"]["text"] == "throughput ceiling (ops/s)"
+    assert CeilingsSheet([curve()]).draw(FRAMES[1])["layout"]["xaxis"]["title"]["text"] == "throughput ceiling (ops/s)"
 
 
 def test_the_latency_figure_shows_the_chosen_statistic_in_milliseconds():
-    figure = latency_figure([curve()], FRAMES[0], Choice("UPDATE", "p999"))
+    figure = LatencySheet([curve()], Choice("UPDATE", "p999")).draw(FRAMES[0])
     (line,) = lines_of(figure)
     assert line["x"] == [1000.0, 1900.0, 3300.0, 3900.0, 3800.0]
     assert line["y"][0] == pytest.approx(2 / 1000 * 1.2 * 7 * 1e3)
@@ -130,9 +132,9 @@ def test_the_latency_figure_shows_the_chosen_statistic_in_milliseconds():
 
 
 def test_a_curve_follows_its_ladder_even_when_throughput_falls():
-    (line,) = lines_of(latency_figure([curve()], FRAMES[0], Choice()))
+    (line,) = lines_of(LatencySheet([curve()], Choice()).draw(FRAMES[0]))
     assert line["x"][-1] < line["x"][-2]
-    rungs = next(t for t in latency_figure([curve()], FRAMES[0], Choice())["data"] if "rungs" in t["name"])
+    rungs = next(t for t in LatencySheet([curve()], Choice()).draw(FRAMES[0])["data"] if "rungs" in t["name"])
     assert rungs["text"] == ["2", "4", "8", "16", "32"]
 
 
@@ -140,8 +142,8 @@ def test_a_curve_follows_its_ladder_even_when_throughput_falls():
 def test_points_that_do_not_count_are_hollow_and_not_joined(standing):
     points = [point(2, 1000.0), point(4, 9000.0, standing=standing), point(8, 3000.0)]
     for figure in (
-        latency_figure([curve(points=points)], FRAMES[0], Choice()),
-        ladder_figure([curve(points=points)], FRAMES[0]),
+        LatencySheet([curve(points=points)], Choice()).draw(FRAMES[0]),
+        LadderSheet([curve(points=points)]).draw(FRAMES[0]),
     ):
         (line,), (hollow,) = lines_of(figure), hollow_of(figure)
         assert len(line["x"]) == 2 and len(hollow["x"]) == 1
@@ -152,7 +154,7 @@ def test_points_that_do_not_count_are_hollow_and_not_joined(standing):
 
 
 def test_the_ceiling_and_the_knee_are_marked():
-    figure = latency_figure([curve()], FRAMES[0], Choice())
+    figure = LatencySheet([curve()], Choice()).draw(FRAMES[0])
     rings = {trace["name"].split(", ")[-1]: trace["x"] for trace in figure["data"] if ", " in trace["name"]}
     assert rings["highest measured"] == [3900.0]  # No repeats confirm a ceiling.
     assert rings["knee"] == [3300.0]
@@ -160,7 +162,7 @@ def test_the_ceiling_and_the_knee_are_marked():
 
 def test_repeats_are_a_band():
     repeated = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3))
-    figure = ladder_figure([curve(points=[repeated, point(4, 1500.0)])], FRAMES[0])
+    figure = LadderSheet([curve(points=[repeated, point(4, 1500.0)])]).draw(FRAMES[0])
     band = next(trace for trace in figure["data"] if trace.get("fill") == "toself")
     assert band["y"] == [950.0, 1500.0, 1500.0, 800.0]
     assert "median of 3 repeats, 800 to 950" in lines_of(figure)[0]["text"][0]
@@ -192,7 +194,7 @@ def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():
     failed = curve("Other", points=[], progress=Progress(runs=4, failed=4))
     bars = bars_of([going, failed], LIGHT)
     assert sorted(bar.value_label for bar in bars) == ["did not complete", "measuring"]
-    assert all(trace["y"] == [None] for trace in ceilings_figure([going, failed], FRAMES[0])["data"])
+    assert all(trace["y"] == [None] for trace in CeilingsSheet([going, failed]).draw(FRAMES[0])["data"])
 
 
 def test_names_cannot_speak_html():
@@ -201,8 +203,10 @@ def test_names_cannot_speak_html():
         text = json.dumps(figure)
         assert "<b onclick" not in text and "onclick" in text
         assert "&lt;b onclick" in text and "A &amp; B" in text
-    series = run_series_figure([over_time(operation=HOSTILE)], Window(), FRAMES[0])
-    assert "<b onclick" not in json.dumps([series, percentiles_figure([distribution(operation=HOSTILE)], FRAMES[0])])
+    series = RunSeriesSheet("series", [over_time(operation=HOSTILE)], Window()).draw(FRAMES[0])
+    assert "<b onclick" not in json.dumps(
+        [series, PercentilesSheet("percentiles", [distribution(operation=HOSTILE)]).draw(FRAMES[0])]
+    )
 
 
 def test_colour_means_the_database_and_dash_with_marker_the_mode():
@@ -239,9 +243,9 @@ def test_labels_say_what_tells_curves_apart():
 
 def test_axes_become_logarithmic_where_ceilings_lie_far_apart():
     slow, fast = curve("A"), curve("B", points=[point(2, 50_000.0), point(4, 60_000.0)])
-    assert latency_figure([slow], FRAMES[0], Choice())["layout"]["xaxis"].get("type") is None
-    assert latency_figure([slow, fast], FRAMES[0], Choice())["layout"]["xaxis"]["type"] == "log"
-    linear = latency_figure([slow, fast], FRAMES[0], Choice(scale="linear"))["layout"]
+    assert LatencySheet([slow], Choice()).draw(FRAMES[0])["layout"]["xaxis"].get("type") is None
+    assert LatencySheet([slow, fast], Choice()).draw(FRAMES[0])["layout"]["xaxis"]["type"] == "log"
+    linear = LatencySheet([slow, fast], Choice(scale="linear")).draw(FRAMES[0])["layout"]
     assert linear["xaxis"]["range"][0] == linear["yaxis"]["range"][0] == 0
 
 
@@ -267,12 +271,12 @@ def test_a_second_that_no_client_covers_is_a_gap_and_not_a_zero():
     gappy = over_time(2, seconds=np.array([0.0, 3.0]))
     _, rate = total_rate([gappy])
     assert rate.tolist()[0] == 100.0 and np.isnan(rate[1:3]).all()
-    figure = run_series_figure([gappy], Window(), FRAMES[0])
+    figure = RunSeriesSheet("series", [gappy], Window()).draw(FRAMES[0])
     assert figure["data"][0]["y"] == [100.0, None, None, 100.0]
 
 
 def test_the_warm_up_and_what_came_after_the_window_are_shaded():
-    figure = run_series_figure([over_time(12)], Window(2.0, 10.0, 300), FRAMES[0])
+    figure = RunSeriesSheet("series", [over_time(12)], Window(2.0, 10.0, 300)).draw(FRAMES[0])
     assert [(shape["x0"], shape["x1"]) for shape in figure["layout"]["shapes"]] == [(0.0, 2.0), (10.0, 12.0)]
     assert next(trace for trace in figure["data"] if trace["name"] == "target")["y"] == [300, 300]
 
@@ -281,13 +285,13 @@ def test_a_long_series_is_thinned_without_losing_its_dip():
     rate = np.full(40_000, 100.0)
     rate[12_345] = 0.0
     long = over_time(40_000, rate_ops_s=rate)
-    figure = run_series_figure([long], Window(), FRAMES[0])
+    figure = RunSeriesSheet("series", [long], Window()).draw(FRAMES[0])
     assert all(len(trace["x"]) <= 2_000 for trace in figure["data"])
     assert 0.0 in figure["data"][0]["y"]
 
 
 def test_percentiles_beyond_what_was_counted_are_not_shown():
-    (trace,) = percentiles_figure([distribution(count=200)], FRAMES[0])["data"]
+    (trace,) = PercentilesSheet("percentiles", [distribution(count=200)]).draw(FRAMES[0])["data"]
     assert trace["x"][-1] == pytest.approx(math.log10(201), abs=1e-4)
     assert len(trace["x"]) == 4  # p50, p90, p99 and the greatest: 200 operations have no p99.9
     assert trace["y"][-1] == 50.0
@@ -302,15 +306,15 @@ def test_equal_values_and_modes_without_a_record_are_drawn():
 
 def test_a_percentile_that_is_only_known_as_bounds_is_a_bar_and_no_line_leads_through_it():
     bounded = distribution(steps=((0.5, 800.0),), bounds=((0.99, 10_000.0, 100_000.0), (0.999, 100_000.0, None)))
-    points, bars = percentiles_figure([bounded], FRAMES[0])["data"]
+    points, bars = PercentilesSheet("percentiles", [bounded]).draw(FRAMES[0])["data"]
     assert points["mode"] == "markers"
     assert bars["y"] == [10.0, 100.0, None, 100.0, 100.0, None]
     assert "10.0\N{EN DASH}100" in bars["text"][0]
     assert "bounds, histograms missing" in bars["text"][0]
-    rows = percentiles_table([bounded]).rows
+    rows = PercentilesSheet("percentiles", [bounded]).table.rows
     assert ("READ", "service", 100_000, 99.0, 10_000.0, 100_000.0) in rows
 
 
 def test_percentiles_of_operations_that_nobody_counted_are_shown_as_stated():
-    (trace,) = percentiles_figure([distribution(count=None, max_us=None)], FRAMES[0])["data"]
+    (trace,) = PercentilesSheet("percentiles", [distribution(count=None, max_us=None)]).draw(FRAMES[0])["data"]
     assert len(trace["x"]) == 5

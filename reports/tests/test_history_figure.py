@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reports.curves import Standing
-from reports.figures.history import AXES, history_figure
+from reports.figures.history import AXES, HistorySheet
 from reports.figures.layout import Frame
 from reports.figures.theme import DARK, LIGHT
 from reports.histories import (
@@ -22,7 +22,6 @@ from reports.histories import (
     points_of,
     step_sentence,
 )
-from reports.sheets.history import history_sheet
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 P99 = metric_named("READ response p99")
@@ -47,14 +46,14 @@ def wave(size):
 @pytest.mark.parametrize("frame", [Frame(LIGHT), Frame(DARK, narrow=True)])
 def test_five_thousand_points_are_at_most_two_thousand_in_the_picture(along, frame):
     history = history_of(THROUGHPUT_METRIC, points_of(measured(wave(5000))))
-    figure = history_figure(history, frame, along=along)
+    figure = HistorySheet(history, along=along).draw(frame)
     assert len(history.points) == 5000
     assert max(len(trace["x"]) for trace in figure["data"]) <= 2000
     assert len(figure["layout"]["annotations"]) <= 12  # of 49 changes only the newest are named
     assert len(json.dumps(figure, allow_nan=False)) < 400_000
-    sheet = history_sheet(history)
+    sheet = HistorySheet(history)
     assert len(sheet.table.rows) == 300
-    assert len(history_sheet(history, whole=True).table.rows) == 5000
+    assert len(HistorySheet(history, whole=True).table.rows) == 5000
 
 
 def test_names_notes_and_reasons_are_escaped_and_shortened():
@@ -66,7 +65,7 @@ def test_names_notes_and_reasons_are_escaped_and_shortened():
     note = Note(uuid.uuid4(), START + dt.timedelta(days=1), ugly)
     environments = [{"kernel": "a"}, {"kernel": ugly}]
     history = history_of(THROUGHPUT_METRIC, points_of(runs), (), environments, (note,))
-    text = json.dumps(history_figure(history, Frame(LIGHT)), allow_nan=False)
+    text = json.dumps(HistorySheet(history).draw(Frame(LIGHT)), allow_nan=False)
     assert "<img" not in text
     assert "w" * 130 not in text
 
@@ -75,7 +74,7 @@ def test_names_notes_and_reasons_are_escaped_and_shortened():
 @pytest.mark.parametrize("metric", [THROUGHPUT_METRIC, P99])
 def test_any_values_make_a_picture_or_a_sentence(values, metric):
     history = history_of(metric, points_of(measured(values)))
-    sheet = history_sheet(history)
+    sheet = HistorySheet(history)
     json.dumps(sheet.answer(theme="light", narrow=False), allow_nan=False)
     assert bool(sheet.empty) == (not any(value is not None and np.isfinite(value) for value in values))
     assert sheet.caption
@@ -84,7 +83,7 @@ def test_any_values_make_a_picture_or_a_sentence(values, metric):
 def test_latencies_are_drawn_in_milliseconds_and_their_rise_is_worse():
     values = np.repeat([2000.0, 3000.0], 15) * np.random.default_rng(1).normal(1, 0.01, 30)
     history = history_of(P99, points_of(measured(values.tolist())))
-    traces = {trace["name"]: trace for trace in history_figure(history, Frame(LIGHT))["data"]}
+    traces = {trace["name"]: trace for trace in HistorySheet(history).draw(Frame(LIGHT))["data"]}
     worse = traces["change, worse"]
     assert (worse["x"], worse["marker"]["symbol"]) == ([15], ["triangle-up"])
     assert worse["y"][0] == pytest.approx(3.0, rel=0.05)

@@ -4,10 +4,10 @@ import pytest
 
 from reports.curves import Standing
 from reports.figures.captions import caption
-from reports.figures.ladder import ladder_figure
-from reports.figures.latency import Choice, latency_figure
+from reports.figures.ladder import LadderSheet
+from reports.figures.latency import LatencySheet, points_table
+from reports.figures.latency_points import Choice
 from reports.figures.layout import Frame
-from reports.figures.tables import ladder_table, points_table
 from reports.figures.theme import theme_named
 from reports.queries import curves
 from reports.tests.curves import curve, point
@@ -44,7 +44,9 @@ def test_a_rejected_point_is_no_ceiling_and_no_knee(rejected):
     assert all(rung.threads != 16 for rung in (rejected.knee,) if rung)
 
 
-@pytest.mark.parametrize("draw", [ladder_figure, lambda c, f: latency_figure(c, f, Choice("READ"))])
+@pytest.mark.parametrize(
+    "draw", [lambda c, f: LadderSheet(c).draw(f), lambda c, f: LatencySheet(c, Choice("READ")).draw(f)]
+)
 def test_it_stays_visible_hollow_and_named(rejected, draw):
     (hollow,) = traces_of(draw([rejected], FRAME), "not counted")[:1]
     assert hollow["marker"]["symbol"].endswith("-open")
@@ -55,7 +57,9 @@ def test_a_counted_one_is_the_ceiling_again(counted):
     assert counted.ceiling.throughput_ops_s == 9000.0
 
 
-@pytest.mark.parametrize("draw", [ladder_figure, lambda c, f: latency_figure(c, f, Choice("READ"))])
+@pytest.mark.parametrize(
+    "draw", [lambda c, f: LadderSheet(c).draw(f), lambda c, f: LatencySheet(c, Choice("READ")).draw(f)]
+)
 def test_a_counted_one_is_drawn_apart_with_its_reason(counted, draw):
     figure = draw([counted], FRAME)
     line = next(trace for trace in figure["data"] if trace["mode"] == "lines+markers")
@@ -66,12 +70,12 @@ def test_a_counted_one_is_drawn_apart_with_its_reason(counted, draw):
 
 
 def test_without_one_nothing_is_marked():
-    figure = ladder_figure([curve()], FRAME)
+    figure = LadderSheet([curve()]).draw(FRAME)
     assert not traces_of(figure, "rejected")
 
 
 def test_tables_and_captions_carry_the_reason(counted):
-    for table in (points_table([counted]), ladder_table([counted])):
+    for table in (points_table([counted]), LadderSheet([counted]).table):
         column = table.columns.index("rejected, counted because")
         assert table.rows[-1][column] == WHY
         assert table.rows[0][column] == ""

@@ -3,7 +3,7 @@
 import pytest
 from django.template.loader import render_to_string
 
-from reports.figures.tables import CEILING_COLUMNS, ceilings_table
+from reports.figures.ceilings import COLUMNS, CeilingsSheet
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_target_ladders import held, laddered, rejected
 from reports.views.compare import ceiling_rows
@@ -22,19 +22,19 @@ STARVED = [
 
 
 def row_of(points):
-    return ceilings_table([curve(points=points, ladder="target")]).rows[0]
+    return CeilingsSheet([curve(points=points, ladder="target")]).table.rows[0]
 
 
 def test_the_twin_has_target_bracket_and_notes():
-    assert CEILING_COLUMNS[FROM:TO] == (
+    assert tuple(COLUMNS)[FROM:TO] == (
         "target (ops/s)", "first failed target (ops/s)", "knee at target (ops/s)", "notes",
     )  # fmt: skip
     assert row_of(FAILED)[FROM:TO] == (75_000, 100_000, None, "")
     assert "non-monotone" in row_of(CONTRADICTED)[TO - 1]
     assert row_of(UNKNOWN)[FROM:TO] == (25_000, None, None, "the next target has no counted run")
     assert "lacked threads" in row_of(STARVED)[TO - 1]
-    assert ceilings_table([curve()]).rows[0][FROM:TO] == (None, None, None, "")
-    assert len(ceilings_table([curve(points=[])]).rows[0]) == len(CEILING_COLUMNS)
+    assert CeilingsSheet([curve()]).table.rows[0][FROM:TO] == (None, None, None, "")
+    assert len(CeilingsSheet([curve(points=[])]).table.rows[0]) == len(COLUMNS)
 
 
 @pytest.mark.parametrize(

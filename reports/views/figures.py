@@ -14,21 +14,18 @@ from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
 from reports.drawing import OF_SERIES, PICTURES
+from reports.figures.heat import HeatSheet
+from reports.figures.ladder import LadderSheet
 from reports.figures.medium import medium_named
-from reports.figures.run_series import Window, band_of
+from reports.figures.percentiles import PercentilesSheet
+from reports.figures.run_series import RunSeriesSheet, Window, band_of
+from reports.figures.sheet import Sheet
 from reports.figures.table import Table
 from reports.queries import StoredSeries, chosen, curves, run_point, stored_series, sweeps_of
 from reports.queries.over_time import events_of, heats, over_time
 from reports.queries.series import MOST_ROWS, Part
 from reports.queries.versions import run_version, sweeps_version
 from reports.selection import read
-from reports.sheets import (
-    Sheet,
-    heat_sheet,
-    ladder_sheet,
-    percentiles_sheet,
-    run_series_sheet,
-)
 from reports.views.conditional import unless_known
 from runs.models import Matrix, Run
 from runs.models.run import Phase
@@ -91,7 +88,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBa
     found = owned_or_404(sweeps_of(team_of(request)), request, pk)
     version = sweeps_version([found.pk])
     return unless_known(
-        request, version, lambda: respond(request, ladder_sheet(curves([found])), form, "figure-sweep", pk)
+        request, version, lambda: respond(request, LadderSheet(curves([found])), form, "figure-sweep", pk)
     )
 
 
@@ -103,7 +100,7 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
     rows = sweeps_of(team_of(request)).filter(matrix=found, phase=Phase.MEASURE)
     version = sweeps_version([one.pk for one in rows.only("pk")])
     return unless_known(
-        request, version, lambda: respond(request, ladder_sheet(curves(rows)), form, "figure-matrix", pk)
+        request, version, lambda: respond(request, LadderSheet(curves(rows)), form, "figure-matrix", pk)
     )
 
 
@@ -122,7 +119,7 @@ def _series(request: HttpRequest, run: Run, form: str) -> Sheet:
     stored = stored_series(run, part=_part(request), most_rows=None if form else MOST_ROWS)
     series = over_time(stored.series, stored.base_s)
     last_s = max((float(one.seconds[-1]) + one.interval_s for one in series if one.seconds.size), default=0.0)
-    return run_series_sheet(
+    return RunSeriesSheet(
         f"series-{run.pk}",
         series,
         window_of(stored, run.target_ops_s),
@@ -138,7 +135,7 @@ def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> Http
     run = owned_or_404(Run.objects.all(), request, pk)
 
     def made() -> HttpResponse:
-        sheet = percentiles_sheet(f"percentiles-{run.pk}", run_point(run))
+        sheet = PercentilesSheet.of(f"percentiles-{run.pk}", run_point(run))
         return respond(request, sheet, form, "figure-run-percentiles", pk)
 
     return unless_known(request, run_version(run.pk), made)
@@ -154,7 +151,7 @@ def run_heat(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpRespons
     def made() -> HttpResponse:
         stored = stored_series(run)
         window = window_of(stored, run.target_ops_s)
-        sheet = heat_sheet(f"heat-{run.pk}", heats(run, stored.base_s, kind), window, kind=kind)
+        sheet = HeatSheet(f"heat-{run.pk}", heats(run, stored.base_s, kind), window, kind=kind)
         return respond(request, sheet, form, "figure-heat", pk)
 
     return unless_known(request, run_version(run.pk), made)

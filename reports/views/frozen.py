@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from benchsite.teams.models import User
 from reports.figures.medium import Medium, medium_named, scaled
+from reports.figures.sheet import SENTENCE_PX
 from reports.figures.table import Table
 from reports.frozen import exports
 from reports.frozen.alone import alone_html
@@ -28,7 +29,6 @@ from reports.frozen.rendering import harmless, notes_html
 from reports.frozen.revisions import content_of
 from reports.frozen.served import NOT_LISTED, Served, answer, page_key, served
 from reports.models import ReportPicture
-from reports.sheets.sheet import SENTENCE_PX
 from reports.views.figures import TEXT_FORMS
 from runs.kits import zipped
 from runs.kits.plan import PlanRefused

@@ -14,12 +14,11 @@ from django.views.decorators.http import require_GET, require_POST
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
 from reports import triage
-from reports.figures.history import AXES, COMMITS, DATES
+from reports.figures.history import AXES, COMMITS, DATES, HistorySheet
 from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.models import ChangePoint, History
 from reports.queries.histories import PER_PAGE, SORTS, HistoryFilter, history_choices, history_lines
 from reports.queries.history import Followed, follow, history_row
-from reports.sheets.history import history_sheet
 from reports.views.figures import respond
 from runs.models.run import Phase
 
@@ -131,7 +130,7 @@ def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpRespons
     """The picture of a history, and its numbers as a file."""
     row, wanted = _row_or_404(request, config_key), asked(request)
     found = follow(row, wanted.metric, wanted.branch)
-    sheet = history_sheet(found.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
+    sheet = HistorySheet(found.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
     return respond(request, sheet, form, "figure-history", config_key)
 
 

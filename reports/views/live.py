@@ -1,7 +1,6 @@
 """The figure of a run that goes on: what its clients say each second, from the live stream. No result yet."""
 
 import uuid
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +10,8 @@ from django.views.decorators.http import require_GET
 from benchsite import formatting
 from benchsite.teams.permissions import owned_or_404, team_required
 from reports.analysis.downsample import lttb
-from reports.figures.layout import Figure, Frame, Trace
-from reports.figures.run_series import OverTime, Window
-from reports.sheets import Sheet, run_series_sheet
+from reports.figures.layout import Figure, Frame, Trace, scatter
+from reports.figures.run_series import OverTime, RunSeriesSheet, Window
 from runs import live
 from runs.live import ClientSeries, LiveSeries
 from runs.models import Run
@@ -32,24 +30,43 @@ MOST_OF_A_CLIENT = 400
 @team_required
 def run_live_figure(request: HttpRequest, pk: uuid.UUID) -> JsonResponse:
     run = owned_or_404(Run.objects.all(), request, pk)
-    sheet = live_sheet(run, live.read(run.pk))
+    sheet = LiveSheet(run, live.read(run.pk))
     return JsonResponse(sheet.answer(theme=request.GET.get("theme", "light"), narrow=request.GET.get("narrow") == "1"))
 
 
-def live_sheet(run: Run, series: LiveSeries) -> Sheet:
+class LiveSheet(RunSeriesSheet):
     """The time series of a run so far, on an axis that is as long as the run is to be."""
-    window = window_of(run)
-    base = run_series_sheet(f"live-{run.pk}", over_time(series), window, live=run.status not in Status.terminal())
 
-    def draw(frame: Frame) -> Figure:
-        figure = base.draw(frame)
-        if len(series.clients) > 1:
-            figure["data"] = [_client_line(client, frame) for client in series.clients] + figure["data"]
-        if window.end_s and not (series.seconds and series.seconds[-1] > window.end_s):
+    def __init__(self, run: Run, series: LiveSeries) -> None:
+        super().__init__(f"live-{run.pk}", over_time(series), window_of(run))
+        self.run = run
+        self.stream = series
+
+    def draw(self, frame: Frame) -> Figure:
+        figure, clients, window = super().draw(frame), self.stream.clients, self.window
+        if len(clients) > 1:
+            figure["data"] = [_client_line(client, frame) for client in clients] + figure["data"]
+        if window.end_s and not (self.stream.seconds and self.stream.seconds[-1] > window.end_s):
             figure["layout"]["xaxis"]["range"] = [0, window.end_s + 1]
         return figure
 
-    return replace(base, draw=draw, caption=CAPTION, empty=_nothing(run, series))
+    @property
+    def caption(self) -> str:
+        return CAPTION
+
+    @property
+    def empty(self) -> str:
+        if not self.stream.available:
+            return "No live view: Redis does not answer. The run does not depend on it."
+        if self.stream.seconds:
+            return ""
+        if self.live:
+            return "No client has begun yet."
+        return "This run has ended, and its live view is gone. Its stored series is on its page."
+
+    @property
+    def live(self) -> bool:
+        return self.run.status not in Status.terminal()
 
 
 def window_of(run: Run) -> Window:
@@ -87,24 +104,13 @@ def _client_line(client: ClientSeries, frame: Frame) -> Trace:
     rates = np.asarray(client.rates_ops_s[-MOST_SECONDS:], dtype=float)
     seconds = client.seconds[-MOST_SECONDS:]
     kept = lttb(rates, MOST_OF_A_CLIENT).tolist()
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [seconds[at] for at in kept],
-        "y": [round(float(rates[at]), 1) for at in kept],
-        "name": f"client {client.number}",
-        "line": {"color": frame.theme.muted, "width": 1},
-        "opacity": 0.7,
-        "text": [formatting.throughput(float(rates[at])) for at in kept],
-        "hovertemplate": f"%{{text}}<extra>client {client.number}</extra>",
-    }
-
-
-def _nothing(run: Run, series: LiveSeries) -> str:
-    if not series.available:
-        return "No live view: Redis does not answer. The run does not depend on it."
-    if series.seconds:
-        return ""
-    if run.status in Status.terminal():
-        return "This run has ended, and its live view is gone. Its stored series is on its page."
-    return "No client has begun yet."
+    return scatter(
+        [seconds[at] for at in kept],
+        [round(float(rates[at]), 1) for at in kept],
+        f"client {client.number}",
+        hover=[formatting.throughput(float(rates[at])) for at in kept],
+        hovertemplate=f"%{{text}}<extra>client {client.number}</extra>",
+        mode="lines",
+        line={"color": frame.theme.muted, "width": 1},
+        opacity=0.7,
+    )

@@ -83,8 +83,8 @@ def table(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
 def figure(request: HttpRequest, slug: str, name: str, form: str = "") -> HttpResponseBase:
     """One picture of a study, or the numbers it draws."""
     for one in pictures_of(_found(slug)):
-        if one.name == name:
-            return respond(request, one.sheet, form, "figure-published", slug, name)
+        if one.key == name:
+            return respond(request, one, form, "figure-published", slug, name)
     raise Http404("The study has no such picture.")
 
 

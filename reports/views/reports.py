@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from reports.figures.medium import medium_named, scaled
+from reports.figures.sheet import SENTENCE_PX
 from reports.forms import reports as forms
 from reports.frozen import links, publishing, rights
 from reports.frozen.drafts import Draft, draft_of
@@ -30,7 +31,6 @@ from reports.models import Report
 from reports.pages.preview import PreviewPlace
 from reports.queries import chosen
 from reports.queries.reports import reports_of, revisions_of
-from reports.sheets.sheet import SENTENCE_PX
 from reports.views.compare import asked
 
 PER_PAGE: Final = 50

@@ -14,8 +14,7 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from reports.analysis.sessions import SessionSpread
 from reports.curves import Curve, operations_of
-from reports.figures.captions import notes_of
-from reports.figures.latency import KIND_SAYS
+from reports.figures.captions import KIND_SAYS, notes_of
 from reports.pages.exclusions import effect_sentence
 from reports.pages.ladder import LadderPage, ladder_page
 from reports.pages.pictures import MOST_OPERATIONS, FigureLink
