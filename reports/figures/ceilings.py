@@ -72,28 +72,28 @@ COLUMNS: Final[Columns] = {
     "system": lambda curve, *_: curve.system_name,
     "mode": lambda curve, *_: curve.mode,
     "workload": lambda curve, *_: curve.workload,
-    "ceiling (ops/s)": lambda curve, found, *_: found and found.throughput_ops_s,
-    "least repeat (ops/s)": lambda curve, found, spread, *_: spread and spread.low,
-    "greatest repeat (ops/s)": lambda curve, found, spread, *_: spread and spread.high,
-    "repeats": lambda curve, found, spread, *_: spread and spread.n,
-    "at threads": lambda curve, found, *_: found and found.threads,
-    "within 5 % from threads": lambda curve, found, *_: found and found.saturation_threads,
-    "ladder": lambda curve, found, *_: (
-        ladder_says(found) if found else "no point counts" if curve.points else "no data"
+    "ceiling (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.throughput_ops_s,
+    "least repeat (ops/s)": lambda curve, ceiling, spread, *_: spread and spread.low,
+    "greatest repeat (ops/s)": lambda curve, ceiling, spread, *_: spread and spread.high,
+    "repeats": lambda curve, ceiling, spread, *_: spread and spread.n,
+    "at threads": lambda curve, ceiling, *_: ceiling and ceiling.threads,
+    "within 5 % from threads": lambda curve, ceiling, *_: ceiling and ceiling.saturation_threads,
+    "ladder": lambda curve, ceiling, *_: (
+        ladder_says(ceiling) if ceiling else "no point counts" if curve.points else "no data"
     ),
-    "knee (ops/s)": lambda curve, found, spread, knee, is_best: knee and knee.throughput_ops_s,
-    "knee at threads": lambda curve, found, spread, knee, is_best: knee and knee.threads,
-    "rungs": lambda curve, found, *_: found.rungs if found else 0,
-    "target (ops/s)": lambda curve, found, *_: found and found.target_ops_s,
-    "first failed target (ops/s)": lambda curve, found, *_: (
-        found.bracket[1] if found and found.bracket and NOT_KNOWN not in found.notes else None
+    "knee (ops/s)": lambda curve, ceiling, spread, knee, is_best: knee and knee.throughput_ops_s,
+    "knee at threads": lambda curve, ceiling, spread, knee, is_best: knee and knee.threads,
+    "rungs": lambda curve, ceiling, *_: ceiling.rungs if ceiling else 0,
+    "target (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.target_ops_s,
+    "first failed target (ops/s)": lambda curve, ceiling, *_: (
+        ceiling.bracket[1] if ceiling and ceiling.bracket and NOT_KNOWN not in ceiling.notes else None
     ),
-    "knee at target (ops/s)": lambda curve, found, spread, knee, is_best: knee and knee.target_ops_s,
-    "notes": lambda curve, found, *_: found and notes_said(found),
-    "95 % interval from (ops/s)": lambda curve, found, *_: found and found.low_ops_s,
-    "95 % interval to (ops/s)": lambda curve, found, *_: found and found.high_ops_s,
-    "highest measured (ops/s)": lambda curve, found, *_: found and found.highest_ops_s,
-    "not distinguishable from the best": lambda curve, found, spread, knee, is_best: (
+    "knee at target (ops/s)": lambda curve, ceiling, spread, knee, is_best: knee and knee.target_ops_s,
+    "notes": lambda curve, ceiling, *_: ceiling and notes_said(ceiling),
+    "95 % interval from (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.low_ops_s,
+    "95 % interval to (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.high_ops_s,
+    "highest measured (ops/s)": lambda curve, ceiling, *_: ceiling and ceiling.highest_ops_s,
+    "not distinguishable from the best": lambda curve, ceiling, spread, knee, is_best: (
         None if is_best is None else "yes" if is_best else "no"
     ),
 }

@@ -87,14 +87,17 @@ class LatencySheet(CurvesSheet):
 COLUMNS: Final[Columns] = {
     **SIDE,
     **RUNG,
-    "repeats": lambda curve, point, one: point.throughput_ops_s.n,
-    "operation": lambda curve, point, one: one.operation,
-    "latency": lambda curve, point, one: one.kind,
-    "ok": lambda curve, point, one: one.ok,
-    "failed": lambda curve, point, one: one.failed,
-    **{f"{label} (µs)": lambda curve, point, one, name=name: one.median_us(name) for name, label in STATISTICS.items()},
-    "clients merged": lambda curve, point, one: point.clients_merged,
-    "clients": lambda curve, point, one: point.clients_expected,
+    "repeats": lambda curve, point, operation: point.throughput_ops_s.n,
+    "operation": lambda curve, point, operation: operation.operation,
+    "latency": lambda curve, point, operation: operation.kind,
+    "ok": lambda curve, point, operation: operation.ok,
+    "failed": lambda curve, point, operation: operation.failed,
+    **{
+        f"{label} (µs)": lambda curve, point, operation, name=name: operation.median_us(name)
+        for name, label in STATISTICS.items()
+    },
+    "clients merged": lambda curve, point, operation: point.clients_merged,
+    "clients": lambda curve, point, operation: point.clients_expected,
     **STANDING,
 }
 

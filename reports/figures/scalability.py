@@ -89,20 +89,20 @@ def looks_of(scalings: Sequence[Scaling], frame: Frame, highlight: str = "") -> 
 
 
 COLUMNS: Final[Columns] = {
-    "what": lambda one, size, score: one.label,
-    "database": lambda one, size, score: size.curve.database_name,
-    "nodes": lambda one, size, score: size.nodes,
-    "ceiling (ops/s)": lambda one, size, score: size.ceiling.throughput_ops_s,
-    "per node (ops/s)": lambda one, size, score: per_node(size.ceiling.throughput_ops_s, size.nodes),
-    "gain over the smallest (%)": lambda one, size, score: (
+    "what": lambda scaling, size, score: scaling.label,
+    "database": lambda scaling, size, score: size.curve.database_name,
+    "nodes": lambda scaling, size, score: size.nodes,
+    "ceiling (ops/s)": lambda scaling, size, score: size.ceiling.throughput_ops_s,
+    "per node (ops/s)": lambda scaling, size, score: per_node(size.ceiling.throughput_ops_s, size.nodes),
+    "gain over the smallest (%)": lambda scaling, size, score: (
         score and bounded_percent(score.gains.get(size.nodes), score.gain_sign(size.nodes))
     ),
-    "ideal gain (%)": lambda one, size, score: score and bounded_percent(score.ideals.get(size.nodes), ""),
-    "speed-up efficiency (%)": lambda one, size, score: (
+    "ideal gain (%)": lambda scaling, size, score: score and bounded_percent(score.ideals.get(size.nodes), ""),
+    "speed-up efficiency (%)": lambda scaling, size, score: (
         score and bounded_percent(score.speedup_efficiency.get(size.nodes), score.gain_sign(size.nodes))
     ),
-    "score (%)": lambda one, size, score: score and bounded_percent(score.score, score.sign),
-    "more than the nodes account for": lambda one, size, score: (
+    "score (%)": lambda scaling, size, score: score and bounded_percent(score.score, score.sign),
+    "more than the nodes account for": lambda scaling, size, score: (
         "yes" if score and size.nodes in score.super_linear else ""
     ),
 }
