@@ -26,13 +26,13 @@ from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.test.utils import CaptureQueriesContext  # noqa: E402
 from django.urls import reverse  # noqa: E402
-from reports.figures.ceilings import CeilingsSheet  # noqa: E402
-from reports.figures.latency import LatencySheet  # noqa: E402
 
 from benchsite.embedded import EmbeddedServers  # noqa: E402
 from benchsite.generated import Wanted, generate  # noqa: E402
 from benchsite.generated.equipment import TEAMS  # noqa: E402
 from benchsite.teams.models import Team, User  # noqa: E402
+from reports.figures.ceilings import CeilingsSheet  # noqa: E402
+from reports.figures.latency import LatencySheet  # noqa: E402
 from reports.queries import curves, facets  # noqa: E402
 from reports.selection import Selection  # noqa: E402
 from runs.models import Matrix, Run, Sweep  # noqa: E402
