@@ -1,10 +1,13 @@
-"""A sheet as it is frozen: drawn once in every theme and width, so that readers need no row and no drawing code."""
+"""A figure as it is frozen: drawn once in every theme and width, so that readers need no row and no drawing code."""
 
-from typing import Any, Final
+from typing import Final
 
+from reports.figures.layout import Figure, Frame
 from reports.figures.sheet import Sheet
 from reports.figures.table import Table
 from reports.frozen.content import Cells, FrozenFigure
+from reports.frozen.exports import table_of
+from reports.frozen.rendering import harmless
 
 # The drawings' names in a revision -> theme, and whether it is the arrangement for a telephone.
 DRAWINGS: Final = {
@@ -25,14 +28,40 @@ def frozen_figure(name: str, title: str, says: str, sheet: Sheet) -> FrozenFigur
         "notes": list(sheet.notes),
         "empty": sheet.empty,
         "height_px": 0 if sheet.empty else sheet.height_px,
-        "drawn": {} if sheet.empty else {name: _drawn(sheet, *how) for name, how in DRAWINGS.items()},
+        "drawn": {}
+        if sheet.empty
+        else {name: sheet.answer(theme=theme, narrow=narrow)["figure"] for name, (theme, narrow) in DRAWINGS.items()},
         "table": cells(sheet.table),
     }
 
 
-def _drawn(sheet: Sheet, theme: str, narrow: bool) -> dict[str, Any]:
-    figure: dict[str, Any] = sheet.answer(theme=theme, narrow=narrow)["figure"]
-    return figure
+class FrozenSheet(Sheet):
+    """A figure of a revision, as it was drawn at publishing."""
+
+    def __init__(self, figure: FrozenFigure) -> None:
+        self.name = figure["name"]
+        self.figure = figure
+
+    def draw(self, frame: Frame) -> Figure:
+        drawn, theme = self.figure["drawn"], frame.theme.name
+        narrow = drawn.get(f"{theme}-narrow") if frame.narrow else None
+        return harmless(narrow or drawn.get(theme) or next(iter(drawn.values())))
+
+    @property
+    def caption(self) -> str:
+        return self.figure["caption"]
+
+    @property
+    def table(self) -> Table:
+        return table_of(self.figure["table"])
+
+    @property
+    def empty(self) -> str:
+        return self.figure["empty"] or ("" if self.figure["drawn"] else "This figure was not drawn at publishing.")
+
+    @property
+    def height_px(self) -> int:
+        return self.figure["height_px"]
 
 
 def cells(table: Table) -> Cells:

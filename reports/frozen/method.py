@@ -145,11 +145,13 @@ def validity_table(runs: Sequence[SourceRun]) -> Table:
         if not run.sha256:
             continue
         for severity, words in (("pass", "passed"), ("not_assessed", "not assessed")):
-            if same := [one.check for one in run.findings if one.severity == severity]:
+            if same := [one.check_id for one in run.findings if one.severity == severity]:
                 rows.append((run.name, run.verdict, ", ".join(same), words, "", "", ""))
         for one in run.findings:
             if one.severity not in QUIET:
-                rows.append((run.name, run.verdict, one.check, one.severity, one.measured, one.threshold, one.message))
+                rows.append(
+                    (run.name, run.verdict, one.check_id, one.severity, one.measured, one.threshold, one.message)
+                )
         if not run.findings:
             rows.append((run.name, run.verdict or "not judged", "", "", "", "", "no check said anything of it"))
     return Table(("run", "verdict", "check", "outcome", "measured", "threshold", "what it says"), tuple(rows))

@@ -4,11 +4,14 @@ A report may have been imported, so nothing in it is trusted, its drawings inclu
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import nh3
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+
+from reports.figures.layout import Figure
 
 MOST_NOTES: Final = 100_000  # characters that are shown
 FIRST_HEADING: Final = 3  # a page has its own first two levels
@@ -54,7 +57,7 @@ def notes_html(markdown: str) -> SafeString:
     )
 
 
-def harmless(figure: dict[str, Any]) -> dict[str, Any]:
+def harmless(figure: Mapping[str, Any]) -> Figure:
     """A figure for plotly.js whose texts set type and do nothing else, and which asks no address for anything."""
     data = [_clean(trace) for trace in figure.get("data", ()) if trace.get("type", "scatter") in TRACES]
     return {"data": data, "layout": _clean(figure.get("layout", {}))}

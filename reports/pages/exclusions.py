@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from benchsite import formatting
 from reports.curves import Curve, Point, Standing
@@ -10,35 +10,27 @@ from reports.curves import Curve, Point, Standing
 MOST_REASONS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOutOf:
-    """What does not count of one side."""
-
-    curve: Curve
-    excluded: int  # runs that people left out
-    rejected: int  # runs that the validity checks rejected
-    reasons: tuple[str, ...]
-    more_reasons: int
-    effect: str  # on the ceiling; empty where people left nothing out
-
-
-def left_out(curves: Sequence[Curve]) -> list[LeftOutOf]:
-    """The sides of which anything does not count, in their order."""
-    return [found for curve in curves if (found := _of(curve)).excluded or found.rejected]
-
-
-def _of(curve: Curve) -> LeftOutOf:
-    reasons = Counter(reason for point in curve.points for reason in _reasons(point))
-    return LeftOutOf(
-        curve,
-        excluded=sum(len(point.excluded) for point in curve.points),
-        rejected=sum(point.rejected for point in curve.points),
-        reasons=tuple(
-            f"{reason} ({times} runs)" if times > 1 else reason for reason, times in reasons.most_common(MOST_REASONS)
-        ),
-        more_reasons=max(len(reasons) - MOST_REASONS, 0),
-        effect=effect_sentence(curve),
-    )
+def left_out(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    """Of each side of which anything does not count: how many runs, why, and what it does to the ceiling."""
+    rows = []
+    for curve in curves:
+        excluded = sum(len(point.excluded) for point in curve.points)
+        rejected = sum(point.rejected for point in curve.points)
+        if not excluded and not rejected:
+            continue
+        reasons = Counter(reason for point in curve.points for reason in _reasons(point))
+        named = [f"{text} ({times} runs)" if times > 1 else text for text, times in reasons.most_common(MOST_REASONS)]
+        rows.append(
+            {
+                "curve": curve,
+                "excluded": excluded,
+                "rejected": rejected,
+                "reasons": named,
+                "more_reasons": max(len(reasons) - MOST_REASONS, 0),
+                "effect": effect_sentence(curve),
+            }
+        )
+    return rows
 
 
 def _reasons(point: Point) -> list[str]:

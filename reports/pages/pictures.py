@@ -43,24 +43,16 @@ class FigureLink:
 def figure_link(
     title: str,
     view: str,
-    selection: Selection,
-    curves: Sequence[Curve],
-    *,
+    *args: object,
+    query: str = "",
+    curves: Sequence[Curve] = (),
+    height_px: int = 0,
     says: str = "",
-    height: int = 0,
-    drawing: Sequence[tuple[str, str]] = (),
 ) -> FigureLink:
-    """`drawing` is what the figure alone is told beside the state of the page."""
-    query = urlencode([("v", VERSION), *selection.pairs(), *drawing])
-    return FigureLink(
-        title,
-        f"{reverse(view)}?{query}",
-        f"{reverse(f'{view}-data', args=['csv'])}?{query}",
-        f"{reverse(f'{view}-data', args=['json'])}?{query}",
-        any(curve.progress.going for curve in curves),
-        height,
-        says,
-    )
+    """The figure that the view of this name draws, with the page's state in its `query`; live as its curves are."""
+    csv, json = (reverse(f"{view}-data", args=[*args, form]) + query for form in ("csv", "json"))
+    live = any(curve.progress.going for curve in curves)
+    return FigureLink(title, reverse(view, args=args) + query, csv, json, live, height_px, says)
 
 
 def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]:
@@ -130,27 +122,8 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
         yield Picture("price", "Price and performance", "price", selection, "operations per US$")
 
 
-def ceilings_link(selection: Selection, curves: Sequence[Curve]) -> FigureLink:
-    return _link(ceilings_picture(selection), curves, height=CeilingsSheet(curves).height_px)
-
-
-def latency_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:
-    """A picture of each shown operation."""
-    return [_link(one, curves) for one in latency_pictures(selection, curves, shown_operations(selection, curves))]
-
-
-def more_links(selection: Selection, curves: Sequence[Curve]) -> list[FigureLink]:
-    """The figures that are fetched when somebody asks for them."""
-    return [_link(one, curves) for one in more_pictures(selection, curves)]
-
-
-def _link(picture: Picture, curves: Sequence[Curve], height: int = 0) -> FigureLink:
-    return figure_link(
-        picture.title,
-        f"figure-{picture.name}",
-        picture.selection,
-        curves,
-        says=picture.says,
-        height=height,
-        drawing=picture.told,
-    )
+def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
+    query = urlencode([("v", VERSION), *picture.selection.pairs(), *picture.told])
+    height_px = CeilingsSheet(curves).height_px if picture.name == "ceilings" else 0
+    view = f"figure-{picture.name}"
+    return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)

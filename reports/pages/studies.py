@@ -1,15 +1,16 @@
 """The published studies' pages as plain values: facts as they are shown, and where each may be used."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django.urls import NoReverseMatch, reverse
 
 from benchsite import formatting
 from benchsite.formatting import THIN
 from reports.figures.table import Cell
+from reports.pages.pictures import FigureLink, figure_link
 from reports.selection import Selection
-from reports.studied import PrintedSheet, StudyTable, pictures_of, tables_of
+from reports.studied import pictures_of, tables_of
 from runs.studies import Fact, Kind, Study
 
 UNITS = {"us": "µs", "x": "\N{MULTIPLICATION SIGN}", "1/s": "per second", "ops": "operations"}
@@ -27,52 +28,18 @@ KIND_SAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FactLine:
-    """One fact as a page shows it."""
-
-    fact: Fact
-    study: Study
-    value: str
-
-    @property
-    def metric(self) -> str:
-        return self.fact.metric.replace("_", " ")
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One cell of a table."""
-
-    text: str
-    numeric: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TableOnPage:
-    """A study's table, its cells as text."""
-
-    source: StudyTable
-    csv: str
-    columns: tuple[Shown, ...]
-    rows: tuple[tuple[Shown, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PictureOnPage:
-    """A study's picture, as the figure partial wants it."""
-
-    title: str
-    src: str
-    csv: str
-    json: str
-    height_px: int
-    live: bool = False
-
-
-def fact_lines(studies: Iterable[Study], facts: Sequence[Fact]) -> list[FactLine]:
+def fact_lines(studies: Iterable[Study], facts: Sequence[Fact]) -> list[dict[str, Any]]:
+    """The facts as a page shows them, each with its study."""
     by_slug = {study.slug: study for study in studies}
-    return [FactLine(fact, by_slug[fact.study], value_of(fact)) for fact in facts]
+    return [
+        {
+            "fact": fact,
+            "study": by_slug[fact.study],
+            "value": value_of(fact),
+            "metric": fact.metric.replace("_", " "),
+        }
+        for fact in facts
+    ]
 
 
 def value_of(fact: Fact) -> str:
@@ -86,7 +53,7 @@ def value_of(fact: Fact) -> str:
     return f"{mark}{digits}{THIN}{UNITS.get(fact.unit, fact.unit)}"
 
 
-def headline(study: Study) -> list[FactLine]:
+def headline(study: Study) -> list[dict[str, Any]]:
     return fact_lines([study], [study.fact(identity) for identity in study.headline])
 
 
@@ -105,45 +72,37 @@ def template_url(study: Study) -> str:
         return ""
 
 
-def tables_on_page(study: Study) -> list[TableOnPage]:
-    return [_table(study, one) for one in tables_of(study)]
+def tables_on_page(study: Study) -> list[dict[str, Any]]:
+    """Its tables, their cells as texts with whether their column is of numbers."""
+    tables = []
+    for source in tables_of(study):
+        table = source.table
+        numeric = [all(_is_number(row[at]) for row in table.rows) for at in range(len(table.columns))]
+        csv = reverse("published-table", args=[study.slug, source.name])
+        columns = list(zip(table.columns, numeric, strict=True))
+        rows = [list(zip(map(cell_text, row), numeric, strict=True)) for row in table.rows]
+        tables.append({"source": source, "csv": csv, "columns": columns, "rows": rows})
+    return tables
 
 
-def _table(study: Study, source: StudyTable) -> TableOnPage:
-    rows = tuple(tuple(shown(cell) for cell in row) for row in source.table.rows)
-    numeric = [all(row[at].numeric or row[at].text == formatting.NOTHING for row in rows) for at in _range(source)]
-    columns = tuple(Shown(name, numeric[at]) for at, name in enumerate(source.table.columns))
-    aligned = tuple(tuple(Shown(cell.text, numeric[at]) for at, cell in enumerate(row)) for row in rows)
-    return TableOnPage(source, reverse("published-table", args=[study.slug, source.name]), columns, aligned)
-
-
-def _range(source: StudyTable) -> range:
-    return range(len(source.table.columns))
-
-
-def shown(cell: Cell) -> Shown:
+def cell_text(cell: Cell) -> str:
     """A cell as text; digits that a study printed stay as they are."""
-    if cell is None:
-        return Shown(formatting.NOTHING, False)
-    if isinstance(cell, str):
-        return Shown(cell, _is_number(cell.removesuffix(" *")))
-    text = formatting.grouped(cell) if float(cell).is_integer() else formatting.significant(cell, 6)
-    return Shown(text, True)
+    if cell is None or isinstance(cell, str):
+        return formatting.NOTHING if cell is None else cell
+    return formatting.grouped(cell) if float(cell).is_integer() else formatting.significant(cell, 6)
 
 
-def _is_number(text: str) -> bool:
+def _is_number(cell: Cell) -> bool:
+    """Whether a column of such cells is set as numbers; an asterisk marks a disputed one."""
     try:
-        float(text)
+        float(cell.removesuffix(" *") if isinstance(cell, str) else cell or 0)
     except ValueError:
-        return False
+        return cell == formatting.NOTHING
     return True
 
 
-def pictures_on_page(study: Study) -> list[PictureOnPage]:
-    return [_picture(study, one) for one in pictures_of(study)]
-
-
-def _picture(study: Study, one: PrintedSheet) -> PictureOnPage:
-    args = (study.slug, one.key)
-    csv, json = (reverse("figure-published-data", args=[*args, form]) for form in ("csv", "json"))
-    return PictureOnPage(one.title, reverse("figure-published", args=args), csv, json, one.height_px)
+def pictures_on_page(study: Study) -> list[FigureLink]:
+    return [
+        figure_link(one.title, "figure-published", study.slug, one.key, height_px=one.height_px)
+        for one in pictures_of(study)
+    ]

@@ -7,10 +7,10 @@ there are.
 from reports.queries.choosing import Chosen, Compared, chosen, compared, is_lost, pinned, sweeps_of
 from reports.queries.curves import curves, outlines, run_point
 from reports.queries.facets import Facets, facets
-from reports.queries.listing import SweepChoices, SweepFilter, sweep_choices
+from reports.queries.listing import SweepFilter, sweep_choices
 from reports.queries.noise import session_spreads
 from reports.queries.remembering import key_of, remembered, rows_digest
-from reports.queries.rungs import LastEvidence, RungRow, last_evidence, rung_rows
+from reports.queries.rungs import last_evidence, rung_rows
 from reports.queries.series import StoredSeries, stored_series
 from reports.queries.sides import profile_of, sides_by_sweep, sides_of, submitted_of
 from reports.queries.sizing import Candidates, candidates, measured_workloads
@@ -21,10 +21,7 @@ __all__ = [
     "Chosen",
     "Compared",
     "Facets",
-    "LastEvidence",
-    "RungRow",
     "StoredSeries",
-    "SweepChoices",
     "SweepFilter",
     "candidates",
     "chosen",

@@ -89,20 +89,11 @@ def _clean(text: str) -> str:
     return "".join(c for c in text if c.isprintable()).strip()[:200]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryChoices:
-    """What the filter's menus offer: only what the team's histories hold."""
-
-    systems: tuple[str, ...]
-    modes: tuple[str, ...]
-    workloads: tuple[str, ...]
-    clusters: tuple[str, ...]
-
-
-def history_choices(team: Team) -> HistoryChoices:
-    """One query; as long as the number of different tests, not of runs."""
+def history_choices(team: Team) -> dict[str, list[str]]:
+    """What the filter's menus offer: only what the team's histories hold. One query, as long as there are tests."""
     held = list(History.objects.filter(team=team).order_by().values_list(*COLUMNS).distinct())
-    return HistoryChoices(*(tuple(sorted({row[place] for row in held if row[place]})) for place in range(len(COLUMNS))))
+    names = ("systems", "modes", "workloads", "clusters")
+    return {name: sorted({row[at] for row in held if row[at]}) for at, name in enumerate(names)}
 
 
 @dataclass(frozen=True, slots=True)

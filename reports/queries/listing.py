@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -114,27 +114,16 @@ def _uuid(text: str) -> str:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class SweepChoices:
-    """What the filter's menus offer: only what the team's sweeps hold."""
-
-    systems: tuple[str, ...]
-    modes: tuple[str, ...]
-    workloads: tuple[str, ...]
-    tags: tuple[str, ...]
-    matrices: tuple[tuple[str, str], ...]
-
-
-def sweep_choices(team: Team) -> SweepChoices:
-    """Three queries, whatever the number of sweeps."""
+def sweep_choices(team: Team) -> dict[str, list[Any]]:
+    """What the filter's menus offer: only what the team's sweeps hold. Three queries, whatever their number."""
     rows = sweeps_of(team).order_by()
     held = list(rows.values_list("system", "mode", "workload_name").distinct())
     tagged = rows.exclude(tags=[]).values_list("tags", flat=True).distinct()[: 5 * MOST_CHOICES]
     matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
-    return SweepChoices(
-        systems=tuple(sorted({system for system, _, _ in held})),
-        modes=tuple(sorted({mode for _, mode, _ in held})),
-        workloads=tuple(sorted({workload for _, _, workload in held if workload})),
-        tags=tuple(sorted({tag for tags in tagged for tag in tags})),
-        matrices=tuple((str(pk), name) for pk, name in matrices.values_list("pk", "name")[:MOST_CHOICES]),
-    )
+    return {
+        "systems": sorted({system for system, _, _ in held}),
+        "modes": sorted({mode for _, mode, _ in held}),
+        "workloads": sorted({workload for _, _, workload in held if workload}),
+        "tags": sorted({tag for tags in tagged for tag in tags}),
+        "matrices": [(str(pk), name) for pk, name in matrices.values_list("pk", "name")[:MOST_CHOICES]],
+    }

@@ -21,18 +21,6 @@ _MEASURED: Final = ("measurement_set_id", "operation", "latency_kind", "count", 
 
 
 @dataclass(frozen=True, slots=True)
-class SaidOfRun:
-    """What one check says."""
-
-    check: str
-    severity: str
-    title: str
-    measured: str
-    threshold: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class SourceRun:
     """One run of a compared sweep that has ended."""
 
@@ -45,7 +33,7 @@ class SourceRun:
     override: str
     excluded: str
     sha256: str  # over its current measurement set and its artifacts' digests; empty: nothing was measured
-    findings: tuple[SaidOfRun, ...]
+    findings: Sequence[Finding]
     reader_version: int | None
     algorithm_version: int | None
 
@@ -100,11 +88,8 @@ def _sha(value: object) -> str:
     return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()
 
 
-def _findings(sets: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[SaidOfRun, ...]]:
-    found: dict[uuid.UUID, list[SaidOfRun]] = defaultdict(list)
-    rows = Finding.objects.filter(measurement_set__in=sets).order_by("check_id")
-    for set_id, *said in rows.values_list(
-        "measurement_set_id", "check_id", "severity", "title", "measured", "threshold", "message"
-    ):
-        found[set_id].append(SaidOfRun(*said))
-    return {set_id: tuple(every) for set_id, every in found.items()}
+def _findings(sets: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Finding]]:
+    found: dict[uuid.UUID, list[Finding]] = defaultdict(list)
+    for finding in Finding.objects.filter(measurement_set__in=sets).order_by("check_id"):
+        found[finding.measurement_set_id].append(finding)
+    return found

@@ -26,7 +26,7 @@ def bracket_words(found: Ceiling) -> str:
 @register.filter
 def load_heading(rows: Iterable[Any]) -> str:
     """What the column of loads holds, of the rows of a table that have a curve each."""
-    targets = {bool(found.bracket) for row in rows if (found := row.curve.ceiling)}
+    targets = {bool(found.bracket) for row in rows if (found := row["curve"].ceiling)}
     return "at threads or target" if len(targets) > 1 else "at target" if True in targets else "at threads"
 
 

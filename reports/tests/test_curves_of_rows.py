@@ -108,7 +108,7 @@ def test_runs_that_did_not_succeed_make_no_points():
     assert [point.threads for point in found.points] == [2] and found.rungs == (2, 4, 8)
     assert (found.progress.runs, found.progress.failed, found.progress.going) == (3, 1, True)
     rows = rung_rows(sweep, found)
-    assert [(row.threads, row.point is not None, len(row.runs)) for row in rows] == [
+    assert [(row["threads"], row["point"] is not None, len(row["runs"])) for row in rows] == [
         (2, True, 1),
         (4, False, 1),
         (8, False, 1),

@@ -8,7 +8,7 @@ from reports.analysis.ceiling import Rung
 from reports.analysis.knee import power_knee
 from reports.curves import kind_of
 from reports.pages.ladder import ladder_page
-from reports.pages.pictures import latency_links
+from reports.pages.pictures import latency_pictures
 from reports.selection import Selection
 from reports.tests.curves import curve, operation, point
 from reports.views.compare import controls_of
@@ -45,8 +45,8 @@ def test_who_chooses_a_kind_gets_it():
     assert Selection().kind_for(both) == "response"
     assert Selection(kind="service").choice("READ", both).kind == "service"
     assert Selection(kind="service").query() == "?v=1&kind=service"
-    assert [value for value, _ in controls_of(Selection(), both).kinds] == ["service", ""]
-    assert [value for value, _ in controls_of(Selection(), [*both, curve()]).kinds] == ["", "response"]
+    assert [value for value, _ in controls_of(Selection(), both)["kinds"]] == ["service", ""]
+    assert [value for value, _ in controls_of(Selection(), [*both, curve()])["kinds"]] == ["", "response"]
 
 
 def test_the_knee_never_mixes_kinds():
@@ -65,5 +65,5 @@ def test_the_knee_never_mixes_kinds():
 
 
 def test_the_numbers_at_the_points_of_ladders_of_targets_are_targets():
-    assert latency_links(Selection(), [targets()])[0].says == "numbers at the points: targets"
-    assert latency_links(Selection(), [curve()])[0].says == "numbers at the points: client threads"
+    assert latency_pictures(Selection(), [targets()], ["READ"])[0].says == "numbers at the points: targets"
+    assert latency_pictures(Selection(), [curve()], ["READ"])[0].says == "numbers at the points: client threads"

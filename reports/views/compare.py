@@ -1,7 +1,7 @@
 """The compare page: both pictures of a selection, what the sides differ in, and the numbers as tables."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import TooManyFieldsSent
@@ -24,7 +24,7 @@ from reports.pages.against import Judging, against
 from reports.pages.choosing import chips, menus
 from reports.pages.equal import EqualLoad, equal_load, only_single_rungs
 from reports.pages.exclusions import left_out
-from reports.pages.pictures import ceilings_link, latency_links, more_links, shown_operations
+from reports.pages.pictures import ceilings_picture, latency_pictures, more_pictures, picture_link, shown_operations
 from reports.published import choices as studies
 from reports.queries import (
     Compared,
@@ -83,7 +83,8 @@ def pictures(request: HttpRequest) -> HttpResponse:
     """The other figures of a comparison, when somebody opens them; without JavaScript a page of its own."""
     selection = asked(request)
     found = compared(team_of(request), selection)
-    return _part(request, "pictures", selection, {"figures": more_links(pinned(selection, found), found.curves)})
+    figures = [picture_link(one, found.curves) for one in more_pictures(pinned(selection, found), found.curves)]
+    return _part(request, "pictures", selection, {"figures": figures})
 
 
 @require_GET
@@ -162,8 +163,15 @@ def context_of(
         "chips": chips(selection, held),
         "controls": controls_of(selection, curves),
         "carried": selection.pairs(without=carried_names(selection, curves)),
-        "ceilings": ceilings_link(state, curves),
-        "latencies": latency_links(replace(state, load_ops_s=equal.load_ops_s) if equal else state, curves),
+        "ceilings": picture_link(ceilings_picture(state), curves),
+        "latencies": [
+            picture_link(picture, curves)
+            for picture in latency_pictures(
+                replace(state, load_ops_s=equal.load_ops_s) if equal else state,
+                curves,
+                shown_operations(state, curves),
+            )
+        ],
         "more_pictures": reverse("compare-pictures") + state.query(),
         "all_points": reverse("compare-points") + state.query(),
         "equal": equal,
@@ -223,36 +231,27 @@ def judged(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Controls:
-    """What the menus of the pictures offer."""
-
-    operations: tuple[str, ...]
-    statistics: tuple[tuple[str, str], ...]
-    scales: tuple[tuple[str, str], ...]
-    kinds: tuple[tuple[str, str], ...]  # the one that is shown by itself is nobody's choice: its value is empty
-    databases: tuple[str, ...]  # to highlight one of; none while every one has a colour of its own
-
-
-def controls_of(selection: Selection, curves: Sequence[Curve]) -> Controls:
-    """A chosen statistic that is in no menu is added to it, so that the form does not lose it."""
+def controls_of(selection: Selection, curves: Sequence[Curve]) -> dict[str, Any]:
+    """What the menus of the figures offer. A chosen statistic that is in none is added, so that the form keeps it."""
     statistics = [*CHOSEN_STATISTICS, *({selection.statistic} - set(CHOSEN_STATISTICS))]
     databases = databases_of(curves)
-    return Controls(
-        tuple(operations_of(curves)),
-        tuple((name, STATISTICS[name]) for name in statistics),
-        SCALE_SAYS,
-        tuple((kind if kind != kind_of(curves) else "", KIND_MENU_SAYS[kind]) for kind in kinds_of(curves)),
-        tuple(databases) if len(databases) > len(LIGHT.series) else (),
-    )
+    return {
+        "operations": operations_of(curves),
+        "statistics": [(name, STATISTICS[name]) for name in statistics],
+        "scales": SCALE_SAYS,
+        # The one that is shown by itself is nobody's choice: its value is empty.
+        "kinds": [(kind if kind != kind_of(curves) else "", KIND_MENU_SAYS[kind]) for kind in kinds_of(curves)],
+        # To highlight one of; none while every one has a colour of its own.
+        "databases": databases if len(databases) > len(LIGHT.series) else [],
+    }
 
 
 def carried_names(selection: Selection, curves: Sequence[Curve]) -> set[str]:
     """The parameters that the form of the menus shows; all others it carries along, hidden."""
     controls = controls_of(selection, curves)
     shown = set(MENU_NAMES)
-    shown |= {"kind"} if len(controls.kinds) > 1 else set()
-    shown |= {"highlight"} if controls.databases else set()
+    shown |= {"kind"} if len(controls["kinds"]) > 1 else set()
+    shown |= {"highlight"} if controls["databases"] else set()
     return shown - {"matrix"} if selection.sweeps else shown
 
 
@@ -267,18 +266,11 @@ def kinds_of(curves: Sequence[Curve]) -> list[str]:
     return [kind for kind in KINDS if kind in held]
 
 
-@dataclass(frozen=True, slots=True)
-class CeilingRow:
-    """A line of the table of ceilings."""
-
-    curve: Curve
-    share: float | None  # of the highest
-    is_best: bool | None = None  # not distinguishable from the best; None: no repeats show it
-
-
-def ceiling_rows(curves: Sequence[Curve]) -> list[CeilingRow]:
+def ceiling_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    """The table of ceilings: `share` is of the highest, `is_best` None where no repeats show it."""
     ranking = Ranking.of(curves)
-    return [CeilingRow(curve, ranking.share(curve), ranking.best.get(curve.sweep_id)) for curve in curves]
+    best = ranking.best
+    return [{"curve": one, "share": ranking.share(one), "is_best": best.get(one.sweep_id)} for one in curves]
 
 
 def warnings(curves: Sequence[Curve]) -> list[str]:

@@ -15,17 +15,16 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from benchsite.teams.models import User
-from reports.figures.medium import Medium, medium_named, scaled
-from reports.figures.sheet import SENTENCE_PX
+from reports.figures.medium import medium_named
 from reports.figures.table import Table
 from reports.frozen import exports
 from reports.frozen.alone import alone_html
-from reports.frozen.content import Content, FrozenFigure
+from reports.frozen.figures import FrozenSheet
 from reports.frozen.links import LinkRevoked, LinkUnknown
 from reports.frozen.opening import Opened, may_read, open_report, row_of
 from reports.frozen.pages import page_of, part_named
 from reports.frozen.places import Place, place_of
-from reports.frozen.rendering import harmless, notes_html
+from reports.frozen.rendering import notes_html
 from reports.frozen.revisions import content_of
 from reports.frozen.served import NOT_LISTED, Served, answer, page_key, served
 from reports.models import ReportPicture
@@ -131,32 +130,18 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     theme = "dark" if request.GET.get("theme") == "dark" else "light"
     narrow, medium = request.GET.get("narrow") == "1", medium_named(request.GET.get("medium", ""))
     what = ("figure", name, theme, narrow, medium, opened.token)
-    found = served(opened, what, JSON, lambda: _drawing(opened, name, theme, narrow, medium))
-    return answer(request, opened, found, fixed=opened.pinned)
 
+    def drawn() -> bytes:
+        content = content_of(row_of(opened))
+        frozen = next((one for one in content["figures"] if one["name"] == name), None)
+        if frozen is None:
+            raise Http404("The report has no such figure.")
+        base = f"/r/{opened.token}@{opened.number}/figures/{name}"
+        addresses = {form: f"{base}.{form}" for form in (*TEXT_FORMS, "json")}
+        shown = FrozenSheet(frozen).answer(theme=theme, narrow=narrow, medium=medium)
+        return json.dumps(shown | addresses).encode()
 
-def _figure_of(content: Content, name: str) -> FrozenFigure:
-    found = next((one for one in content["figures"] if one["name"] == name), None)
-    if found is None:
-        raise Http404("The report has no such figure.")
-    return found
-
-
-def _drawing(opened: Opened, name: str, theme: str, narrow: bool, medium: Medium) -> bytes:
-    one = _figure_of(content_of(row_of(opened)), name)
-    # Paper is white and narrow, whatever the reader's screen is.
-    wanted = "light-narrow" if medium == "paper" else f"{theme}-narrow" if narrow else theme
-    drawn = one["drawn"].get(wanted) or one["drawn"].get(theme) or one["drawn"].get("light")
-    said = {
-        "figure": scaled(harmless(drawn), medium) if drawn and not one["empty"] else None,  # type: ignore[arg-type]
-        "caption": one["caption"],
-        "table": one["table"],
-        "empty": one["empty"] or ("" if drawn else "This figure was not drawn at publishing."),
-        "live": False,
-        "height": SENTENCE_PX if one["empty"] or not drawn else one["height_px"],
-    }
-    base = f"/r/{opened.token}@{opened.number}/figures/{name}"
-    return json.dumps({**said, **{form: f"{base}.{form}" for form in (*TEXT_FORMS, "json")}}).encode()
+    return answer(request, opened, served(opened, what, JSON, drawn), fixed=opened.pinned)
 
 
 @opening

@@ -17,6 +17,7 @@ from reports import triage
 from reports.figures.history import AXES, COMMITS, DATES, HistorySheet
 from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.models import ChangePoint, History
+from reports.pages.pictures import figure_link
 from reports.queries.histories import PER_PAGE, SORTS, HistoryFilter, history_choices, history_lines
 from reports.queries.history import Followed, follow, history_row
 from reports.views.figures import respond
@@ -96,12 +97,7 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "history": history,
         "asked": wanted,
         "problems": [*wanted.problems, *_problems(wanted, found)],
-        "figure": {
-            "title": f"History of {history.metric.label}",
-            "src": reverse("figure-history", args=[config_key]) + wanted.query(),
-            "csv": reverse("figure-history-data", args=[config_key, "csv"]) + wanted.query(),
-            "json": reverse("figure-history-data", args=[config_key, "json"]) + wanted.query(),
-        },
+        "figure": figure_link(f"History of {history.metric.label}", "figure-history", config_key, query=wanted.query()),
         "changes": [said for said in reversed(history.changes) if not said.change.weak][:MOST_LISTED],
         "weak": sum(said.change.weak for said in history.changes),
         "environment": [(one, history.points[one.index]) for one in reversed(history.environment)][:MOST_LISTED],

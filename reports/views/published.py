@@ -95,7 +95,7 @@ def _found(slug: str) -> Study:
     return found
 
 
-def _lines(chosen: tuple[Study, ...], wanted: FactFilter) -> list[pages.FactLine]:
+def _lines(chosen: tuple[Study, ...], wanted: FactFilter) -> list[dict[str, Any]]:
     return pages.fact_lines(chosen, wanted.apply(fact for one in chosen for fact in one.facts))
 
 

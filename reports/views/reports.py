@@ -16,19 +16,18 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
-from reports.figures.medium import medium_named, scaled
-from reports.figures.sheet import SENTENCE_PX
+from reports.figures.medium import medium_named
 from reports.forms import reports as forms
 from reports.frozen import links, publishing, rights
 from reports.frozen.drafts import Draft, draft_of
+from reports.frozen.figures import FrozenSheet
 from reports.frozen.pages import page_of
 from reports.frozen.previews import preview_of, previewed
 from reports.frozen.publishing import NumbersChanged, PublishRefused
-from reports.frozen.rendering import harmless, notes_html
+from reports.frozen.rendering import notes_html
 from reports.frozen.revisions import ContentRefused
 from reports.frozen.rights import NotAllowed
 from reports.models import Report
-from reports.pages.preview import PreviewPlace
 from reports.queries import chosen
 from reports.queries.reports import reports_of, revisions_of
 from reports.views.compare import asked
@@ -162,7 +161,14 @@ def _preview(request: HttpRequest, found: Report, *, refusal: str = "", status: 
         "made": made,
         "page": page_of(made.content),
         "notes": notes_html(made.content["notes"]),
-        "place": PreviewPlace(number, reverse("report", args=[found.pk])),
+        # Where it would stand: it has no other address yet than the report's own page.
+        "place": {
+            "number": number,
+            "newest": number,
+            "absolute_pinned": reverse("report", args=[found.pk]),
+            "digest": "(made when it is published)",
+            "alone": True,
+        },
         "seen": digest,
         "refusal": refusal,
         "hidden": [one for one in made.found if not one.stays],
@@ -202,19 +208,12 @@ def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) 
     one = next((figure for figure in content["figures"] if figure["name"] == name), None)
     if one is None:
         raise Http404("There is no such figure in this report.")
-    theme = "dark" if request.GET.get("theme") == "dark" else "light"
-    drawn = one["drawn"].get(f"{theme}-narrow" if request.GET.get("narrow") == "1" else theme)
-    medium = medium_named(request.GET.get("medium", ""))
-    return JsonResponse(
-        {
-            "figure": scaled(harmless(drawn), medium) if drawn else None,  # type: ignore[arg-type]
-            "caption": one["caption"],
-            "table": one["table"],
-            "empty": one["empty"],
-            "live": False,
-            "height": one["height_px"] if drawn else SENTENCE_PX,
-        }
+    answer = FrozenSheet(one).answer(
+        theme=request.GET.get("theme", "light"),
+        narrow=request.GET.get("narrow") == "1",
+        medium=medium_named(request.GET.get("medium", "")),
     )
+    return JsonResponse(answer)
 
 
 @require_POST

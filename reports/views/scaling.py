@@ -1,6 +1,7 @@
 """The scaling page: ceilings and latencies at the knee, cluster sizes against databases."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
@@ -9,20 +10,11 @@ from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import team_of, team_required
 from reports.analysis.pivot import Pivot, pivot
-from reports.pages.pictures import FigureLink, figure_link
+from reports.pages.pictures import Picture, picture_link
 from reports.pages.scaling import measured_of, printed_of, studies_with_sizes
 from reports.queries import Compared, compared
 from reports.selection import ALL, Selection, read
-
-
-@dataclass(frozen=True, slots=True)
-class StudyLink:
-    """A study whose printed table can stand below, and the address with it chosen or let go."""
-
-    name: str
-    slug: str
-    href: str
-    chosen: bool
+from reports.views.compare import pinned
 
 
 @require_GET
@@ -31,12 +23,13 @@ def scaling(request: HttpRequest) -> HttpResponseBase:
     selection = read(request.GET)
     found = compared(team_of(request), selection)
     table = pivot(measured_of(found.curves))
+    picture = Picture("scalability", "Throughput over nodes", "scalability", pinned(selection, found))
     context = {
         "compared": found,
         "table": table,
         "unsized": [curve for curve in found.curves if not curve.setup.nodes],
         "advice": advice(found, table),
-        "figure": scaling_figure(selection, found) if table.scored else None,
+        "figure": picture_link(picture, found.curves) if table.scored else None,
         "printed": pivot(printed_of(selection.published)),
         "studies": study_links(selection),
         "compare_url": reverse("compare") + selection.query(),
@@ -49,18 +42,14 @@ def address(selection: Selection) -> str:
     return reverse("scaling") + selection.query()
 
 
-def scaling_figure(selection: Selection, found: Compared) -> FigureLink:
-    pinned = replace(selection, matrix=str(found.matrix_id)) if found.matrix_id else selection
-    return figure_link("Throughput over nodes", "figure-scalability", pinned, found.curves)
-
-
-def study_links(selection: Selection) -> list[StudyLink]:
+def study_links(selection: Selection) -> list[dict[str, Any]]:
+    """The studies whose printed tables can stand below, and the address with each chosen, or without it."""
     links = []
     for study in studies_with_sizes():
         chosen = study.slug in selection.published
         kept = tuple(one for one in selection.published if one != study.slug)
         changed = replace(selection, published=kept if chosen else (*kept, study.slug))
-        links.append(StudyLink(study.name, study.slug, address(changed), chosen))
+        links.append({"name": study.name, "href": address(changed), "chosen": chosen})
     return links
 
 

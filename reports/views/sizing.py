@@ -1,8 +1,5 @@
 """The sizing page: which measured results meet a need, and with how many nodes."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -10,24 +7,11 @@ from django.views.decorators.http import require_GET
 from benchsite.teams.permissions import team_of, team_required
 from reports.analysis.sizing import FILL, HEADROOM
 from reports.curves import STATISTICS
-from reports.pages.question import EVENTS, OPERATIONS, Question, read_question
+from reports.pages.question import EVENTS, OPERATIONS, read_question
 from reports.pages.sizing import answer
 from reports.queries import candidates, measured_workloads
 
-
-@dataclass(frozen=True, slots=True)
-class NumberField:
-    """One number of the form, as it was typed, with what is wrong about it."""
-
-    name: str
-    label: str
-    unit: str
-    help: str
-    placeholder: str
-    value: str
-    error: str
-
-
+# The numbers of the form: name, label, unit, help, placeholder.
 NUMBERS = (
     ("throughput", "Throughput needed", "ops/s", "All operations together.", "200k"),
     ("within", "Latency limit", "ms", "Empty: no limit, the ceiling counts.", "2"),
@@ -44,7 +28,19 @@ NUMBERS = (
 @team_required
 def sizing(request: HttpRequest) -> HttpResponseBase:
     team, question = team_of(request), read_question(request.GET)
-    found, numbers = None, list(number_fields(question))
+    numbers = [
+        {
+            "name": name,
+            "label": label,
+            "unit": unit,
+            "help": text,
+            "placeholder": placeholder,
+            "value": question.texts.get(name, ""),
+            "error": question.problems.get(name, ""),
+        }
+        for name, label, unit, text, placeholder in NUMBERS
+    ]
+    found = None
     if question.answerable:
         found = candidates(team, workload=question.workload, every_purpose=question.every_purpose)
     context = {
@@ -59,9 +55,3 @@ def sizing(request: HttpRequest) -> HttpResponseBase:
         "result": answer(found.curves, question) if found else None,
     }
     return render(request, "reports/sizing.html", context)
-
-
-def number_fields(question: Question) -> Iterator[NumberField]:
-    for name, label, unit, text, placeholder in NUMBERS:
-        problem = question.problems.get(name, "")
-        yield NumberField(name, label, unit, text, placeholder, question.texts.get(name, ""), problem)

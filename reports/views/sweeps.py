@@ -1,7 +1,6 @@
 """The list of sweeps and the page of one sweep."""
 
 import uuid
-from dataclasses import dataclass, replace
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponseBase
@@ -17,7 +16,7 @@ from reports.curves import Curve, operations_of
 from reports.figures.captions import KIND_SAYS, notes_of
 from reports.pages.exclusions import effect_sentence
 from reports.pages.ladder import LadderPage, ladder_page
-from reports.pages.pictures import MOST_OPERATIONS, FigureLink
+from reports.pages.pictures import MOST_OPERATIONS, figure_link
 from reports.queries import (
     SweepFilter,
     curves,
@@ -33,19 +32,12 @@ from reports.words import ceiling_notes, ceiling_sentence, knee_sentence, progre
 from runs import annotating
 from runs.catalog import Durability
 from runs.extension import ExtensionRefused, extend
-from runs.models import Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
 from runs.pages.search import search_path
 from runs.views.paging import page_of
 
 PER_PAGE = 50
-
-
-@dataclass(frozen=True, slots=True)
-class SweepRow:
-    sweep: Sweep
-    curve: Curve
 
 
 @require_GET
@@ -58,7 +50,7 @@ def sweeps(request: HttpRequest) -> HttpResponseBase:
     context = {
         "filter": wanted,
         "page": page,
-        "rows": [SweepRow(sweep, curve) for sweep, curve in zip(listed, outlines(listed), strict=True)],
+        "rows": [{"sweep": sweep, "curve": curve} for sweep, curve in zip(listed, outlines(listed), strict=True)],
         "choices": sweep_choices(team),
         "purposes": Purpose.choices,
         "phases": [*Phase.choices, ("any", "both")],
@@ -81,8 +73,16 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "curve": curve,
         "rungs": rung_rows(found, curve),
         "operations": operations,
-        "throughput": _link("Throughput over the ladder", "figure-sweep", curve, pk),
-        "latencies": [_latency_link(curve, operation) for operation in operations[:MOST_OPERATIONS]],
+        "throughput": figure_link("Throughput over the ladder", "figure-sweep", pk, curves=[curve]),
+        "latencies": [
+            figure_link(
+                f"{operation} p99, {KIND_SAYS[curve.latency_kind]}, against throughput",
+                "figure-latency",
+                query=Selection(sweeps=(pk,), operation=operation).query(),
+                curves=[curve],
+            )
+            for operation in operations[:MOST_OPERATIONS]
+        ],
         "sentences": sentences_of(curve, ladder, floor),
         "ladder": ladder,
         "durability": durability_sentence(curve),
@@ -108,17 +108,6 @@ def sentences_of(curve: Curve, ladder: LadderPage, floor: SessionSpread | None) 
         progress_sentence(curve),
     ]
     return [sentence for sentence in found if sentence]
-
-
-def _link(title: str, view: str, curve: Curve, *args: object) -> FigureLink:
-    csv, json = (reverse(f"{view}-data", args=[*args, form]) for form in ("csv", "json"))
-    return FigureLink(title, reverse(view, args=args), csv, json, curve.progress.going)
-
-
-def _latency_link(curve: Curve, operation: str) -> FigureLink:
-    query = replace(Selection(sweeps=(curve.sweep_id,)), operation=operation).query()
-    plain = _link(f"{operation} p99, {KIND_SAYS[curve.latency_kind]}, against throughput", "figure-latency", curve)
-    return replace(plain, src=plain.src + query, csv=plain.csv + query, json=plain.json + query)
 
 
 def durability_sentence(curve: Curve) -> str:
