@@ -4,16 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.http import HttpRequest
+from pydantic import TypeAdapter
 
 from reports.analysis.verdicts import Verdict, combined
-from reports.api.schemas import VerdictDocument
 from reports.queries.baselines import runs_named
-from reports.verdicts.answers import Side, VerdictAnswer
+from reports.verdicts.answers import SideAnswer, VerdictDocument
 from reports.verdicts.choosing import BaselineUnknown, verdict_of_run
 from reports.verdicts.telling import tell
 from runs.api.answers import extend
 from runs.models import Run
 
+DOCUMENTS: Final = TypeAdapter(list[VerdictDocument])
 MOST_JUDGED: Final = 20  # runs of one upload
 
 
@@ -25,16 +26,20 @@ def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str
         return {}
     measured = [run.pk for run in runs if run.phase == "measure"][:MOST_JUDGED]
     found = [_judged(run, name) for run in runs_named(runs[0].team, measured)]
-    said = [VerdictDocument.from_orm(one).model_dump(mode="json") for one in found]
-    return {"against": {"verdict": str(combined([Verdict(one.verdict) for one in found])), "verdicts": said}}
+    return {
+        "against": {
+            "verdict": str(combined([Verdict(one.verdict) for one in found])),
+            "verdicts": DOCUMENTS.dump_python(found, mode="json"),
+        }
+    }
 
 
-def _judged(run: Run, name: str) -> VerdictAnswer:
+def _judged(run: Run, name: str) -> VerdictDocument:
     """The upload is stored: a name that stands for nothing does not undo it, and is said."""
     try:
         found = verdict_of_run(run, baseline=name)
     except BaselineUnknown:
         said = f"Inconclusive: your team has no baseline “{name}”. Set it with PUT /api/v1/baselines/{{name}}."
-        return VerdictAnswer(Verdict.INCONCLUSIVE, (said,), Side((run.pk,)), test=run.config_key)
+        return VerdictDocument("inconclusive", (said,), SideAnswer((run.pk,)), test=run.config_key)
     tell(run, found)
     return found

@@ -14,11 +14,10 @@ from benchsite.rest.values import Word
 from benchsite.teams.models import Scope
 from reports.api import upload_verdicts
 from reports.api.routers import verdicts
-from reports.api.schemas import CompareAnswer, VerdictDocument
 from reports.queries.baselines import RUNS
-from reports.verdicts import VerdictAnswer
+from reports.verdicts.answers import CompareAnswer, VerdictDocument
 from reports.verdicts.choosing import Ambiguous, BaselineUnknown, NothingNamed, verdict_of_run
-from reports.verdicts.comparing import Compared, Incomparable, TooManyTests, compared
+from reports.verdicts.comparing import Incomparable, TooManyTests, compared
 from reports.verdicts.telling import tell
 from reports.verdicts.waiting import LONGEST_S, RETRY_AFTER_S, TooManyWaiting, wait_for_end
 from runs.models import Run
@@ -61,7 +60,7 @@ class CompareQuery(Thresholds):
     operation_id="get_verdict",
     summary="Judge a run against a baseline",
 )
-def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) -> VerdictAnswer:
+def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) -> VerdictDocument:
     """The run and the other repeats of its commit, against a named baseline or what the rule finds.
 
     A verdict needs three keys: an effect beyond the practical threshold, an interval that agrees, and environments that
@@ -92,7 +91,7 @@ def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) 
     operation_id="compare",
     summary="Compare two groups of runs, test by test",
 )
-def compare(request: HttpRequest, asked: Query[CompareQuery]) -> Compared:
+def compare(request: HttpRequest, asked: Query[CompareQuery]) -> CompareAnswer:
     """Each test that both groups have runs of is judged. Where none may be compared, the problem says which fields
     differ (`incomparable`).
     """

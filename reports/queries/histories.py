@@ -3,35 +3,32 @@
 import datetime as dt
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final, Self
-from urllib.parse import urlencode
+from dataclasses import dataclass
+from typing import Any, Final
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
-from django.http import QueryDict
 
 from benchsite.teams.models import Team
 from reports.histories import THROUGHPUT_METRIC, HistoryPoint, Measured, Said, Triage, history_of, points_of
 from reports.models import ChangePoint, History
 from reports.queries.history import runs_of, standing_of
 from runs.models.run import Phase
+from runs.pages.filters import AddressFilter
 
 PER_PAGE: Final = 25
 RECENT: Final = 60  # runs of each history that the list looks at
-MOST_WORDS: Final = 8
 SORTS: Final[dict[str, tuple[str, ...]]] = {
     "newest": ("-last_at", "config_key"),
     "name": ("database_name", "mode", "workload_name", "cluster_name", "target_ops_s", "threads", "config_key"),
     "longest": ("-runs", "config_key"),
 }
-COLUMNS: Final = ("system", "mode", "workload_name", "cluster_name")
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryFilter:
-    """Which histories are asked for. Every field is one parameter of the address; empty means no restriction."""
+class HistoryFilter(AddressFilter):
+    """Which histories are asked for."""
 
     q: str = ""
     system: str = ""
@@ -41,35 +38,13 @@ class HistoryFilter:
     phase: str = Phase.MEASURE.value
     sort: str = "newest"
 
-    @classmethod
-    def from_query(cls, query: QueryDict | Mapping[str, str]) -> Self:
-        """What the address says; a value that cannot be meant is no restriction instead of an empty page."""
-        asked = cls(**{f.name: text for f in fields(cls) if (text := _clean(query.get(f.name) or ""))})
-        return replace(
-            asked,
-            phase=asked.phase if asked.phase in {*Phase.values, "any"} else Phase.MEASURE.value,
-            sort=asked.sort if asked.sort in SORTS else "newest",
-        )
-
-    def query(self) -> str:
-        """The query string: only what differs from the defaults, in one order."""
-        plain = type(self)()
-        return urlencode([(f.name, v) for f in fields(self) if (v := getattr(self, f.name)) != getattr(plain, f.name)])
-
-    @property
-    def active(self) -> bool:
-        """Whether anything but the order is restricted."""
-        return replace(self, sort="newest") != type(self)()
+    COLUMNS = {"system": "system", "mode": "mode", "workload": "workload_name", "cluster": "cluster_name"}
+    CHOICES = {"sort": SORTS}
 
     def apply(self, team: Team) -> QuerySet[History]:
         """The team's histories that this filter lets through, in its order."""
-        rows = History.objects.filter(team=team)
-        for column, value in zip(COLUMNS, (self.system, self.mode, self.workload, self.cluster), strict=True):
-            if value:
-                rows = rows.filter(Q((column, value)))
-        if self.phase != "any":
-            rows = rows.filter(phase=self.phase)
-        for word in self.q.split()[:MOST_WORDS]:
+        rows = self.narrowed(History.objects.filter(team=team))
+        for word in self.words:
             rows = rows.filter(_mentions(word))
         return rows.order_by(*SORTS[self.sort])
 
@@ -85,15 +60,11 @@ def _mentions(word: str) -> Q:
     )
 
 
-def _clean(text: str) -> str:
-    return "".join(c for c in text if c.isprintable()).strip()[:200]
-
-
 def history_choices(team: Team) -> dict[str, list[str]]:
     """What the filter's menus offer: only what the team's histories hold. One query, as long as there are tests."""
-    held = list(History.objects.filter(team=team).order_by().values_list(*COLUMNS).distinct())
-    names = ("systems", "modes", "workloads", "clusters")
-    return {name: sorted({row[at] for row in held if row[at]}) for at, name in enumerate(names)}
+    held = list(History.objects.filter(team=team).order_by().values_list(*HistoryFilter.COLUMNS.values()).distinct())
+    # "systems", "modes", "workloads", "clusters"
+    return {f"{name}s": sorted({row[at] for row in held if row[at]}) for at, name in enumerate(HistoryFilter.COLUMNS)}
 
 
 @dataclass(frozen=True, slots=True)

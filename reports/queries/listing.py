@@ -1,34 +1,30 @@
 """The list of sweeps: a filter that lives in the address, and the rows it means."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
-from urllib.parse import urlencode
-from uuid import UUID
+from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.db.models import Value as V
 from django.db.models.functions import Concat
-from django.http import QueryDict
 
 from benchsite.teams.models import Team
 from reports.queries.choosing import sweeps_of
 from runs.models import Matrix, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
+from runs.pages.filters import AddressFilter
 
 SORTS: dict[str, tuple[str, ...]] = {
     "newest": ("-created_at", "name"),
     "oldest": ("created_at", "name"),
     "name": ("name", "-created_at"),
 }
-MOST_WORDS = 8
 MOST_CHOICES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class SweepFilter:
-    """Which sweeps are asked for. Every field is one parameter of the address; empty means no restriction."""
+class SweepFilter(AddressFilter):
+    """Which sweeps are asked for."""
 
     q: str = ""
     system: str = ""
@@ -40,48 +36,22 @@ class SweepFilter:
     tag: str = ""
     sort: str = "newest"
 
-    @classmethod
-    def from_query(cls, query: QueryDict | Mapping[str, str]) -> Self:
-        """What the address says; a value that cannot be meant is no restriction instead of an empty page."""
-        given = {f.name: text for f in fields(cls) if (text := _clean(query.get(f.name) or ""))}
-        asked = cls(**given)
-        return replace(
-            asked,
-            purpose=asked.purpose if asked.purpose in Purpose.values else "",
-            matrix=_uuid(asked.matrix),
-            phase=asked.phase if asked.phase in {*Phase.values, "any"} else Phase.MEASURE.value,
-            sort=asked.sort if asked.sort in SORTS else "newest",
-        )
-
-    def query(self) -> str:
-        """The query string: only what differs from the defaults, in one order."""
-        plain = type(self)()
-        return urlencode(
-            [(f.name, value) for f in fields(self) if (value := getattr(self, f.name)) != getattr(plain, f.name)]
-        )
-
-    @property
-    def active(self) -> bool:
-        """Whether anything but the order is restricted."""
-        return replace(self, sort="newest") != type(self)()
+    COLUMNS = {
+        "system": "system",
+        "mode": "mode",
+        "workload": "workload_name",
+        "purpose": "purpose",
+        "matrix": "matrix_id",
+    }
+    CHOICES = {"purpose": Purpose.values, "sort": SORTS}
+    IDS = ("matrix",)
 
     def apply(self, team: Team) -> QuerySet[Sweep]:
         """The team's sweeps that this filter lets through, in its order."""
-        rows = sweeps_of(team)
-        for column, value in (
-            ("system", self.system),
-            ("mode", self.mode),
-            ("workload_name", self.workload),
-            ("purpose", self.purpose),
-            ("matrix_id", self.matrix),
-        ):
-            if value:
-                rows = rows.filter(Q((column, value)))
-        if self.phase != "any":
-            rows = rows.filter(phase=self.phase)
+        rows = self.narrowed(sweeps_of(team))
         if self.tag:
             rows = rows.filter(tags__contains=[self.tag])
-        if words := self.q.split()[:MOST_WORDS]:
+        if words := self.words:
             rows = rows.alias(said=SAID)
             for word in words:
                 rows = rows.filter(_mentions(word, team))
@@ -101,17 +71,6 @@ def _mentions(word: str, team: Team) -> Q:
         | Q(tags__contains=[word.lower()])
         | Q(matrix__in=matrices.values("pk"))
     )
-
-
-def _clean(text: str) -> str:
-    return "".join(c for c in text if c.isprintable()).strip()[:200]
-
-
-def _uuid(text: str) -> str:
-    try:
-        return str(UUID(text)) if text else ""
-    except ValueError:
-        return ""
 
 
 def sweep_choices(team: Team) -> dict[str, list[Any]]:

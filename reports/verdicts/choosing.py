@@ -11,7 +11,7 @@ from reports.analysis.verdicts import Verdict
 from reports.models import Baseline
 from reports.queries import baselines
 from reports.queries.baselines import DEFAULT_BRANCHES
-from reports.verdicts.answers import Side, VerdictAnswer
+from reports.verdicts.answers import SideAnswer, VerdictDocument
 from reports.verdicts.judging import side_of, verdict_of, why_not
 from runs.models import Run
 from runs.models.run import Status
@@ -32,18 +32,18 @@ class Against:
     """What a run is judged against. No run: there is nothing yet."""
 
     runs: tuple[Run, ...] = ()
-    side: Side = field(default_factory=lambda: Side(()))
+    side: SideAnswer = field(default_factory=lambda: SideAnswer(()))
     thresholds: Mapping[str, float] = field(default_factory=dict)
     extend: bool = False  # by the history at the level of these runs
 
 
 def verdict_of_run(
     run: Run, *, baseline: str = "", branch: str = "", thresholds: Mapping[str, float] | None = None
-) -> VerdictAnswer:
+) -> VerdictDocument:
     """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most fourteen queries."""
     if run.status not in Status.terminal():
         said = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
-        return VerdictAnswer(Verdict.INCONCLUSIVE, (said,), Side((run.pk,)), pending=True, test=run.config_key)
+        return VerdictDocument("inconclusive", (said,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
     new = baselines.repeats_of(run)
     against = _named(run, baseline) if baseline else by_rule(new, branch)
     asked = {**against.thresholds, **(thresholds or {})}
@@ -53,12 +53,12 @@ def verdict_of_run(
     if found.verdict == Verdict.ERROR:
         return found
     said = f"Inconclusive: there is nothing to judge against. {against.side.chosen}"
-    return VerdictAnswer(Verdict.INCONCLUSIVE, (said,), found.new, None, left_out=found.left_out, test=run.config_key)
+    return VerdictDocument("inconclusive", (said,), found.new, None, left_out=found.left_out, test=run.config_key)
 
 
 def verdict_with_history(
     team: Team, new: Sequence[Run], against: Against, thresholds: Mapping[str, float]
-) -> VerdictAnswer:
+) -> VerdictDocument:
     """The verdict with what the history of the test says of its sessions, among all tests of the commit."""
     oldest = against.runs[-1] if against.extend else new[-1]
     branches = list(dict.fromkeys([*DEFAULT_BRANCHES, against.runs[0].branch]))
@@ -85,12 +85,12 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     counted = [run for run in new if not why_not(run)]
     runs = baselines.runs_before(counted or new, branches)
     if not runs:
-        return Against(side=Side((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
+        return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
     side = side_of(runs)
     where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
     on = f" on {side.branch}" if side.branch else ""
     chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it as long as the level is the same."
-    return Against(tuple(runs), Side(side.runs, side.commit, side.branch, "", chosen), extend=True)
+    return Against(tuple(runs), SideAnswer(side.runs, side.commit, side.branch, "", chosen), extend=True)
 
 
 def _named(run: Run, name: str) -> Against:
@@ -107,12 +107,12 @@ def pinned_for(run: Run, baseline: Baseline) -> Against:
         by_test[pinned.config_key].append(pinned)
     chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
     if not by_test:
-        return Against(side=Side((), name=baseline.name, chosen=chosen))
+        return Against(side=SideAnswer((), name=baseline.name, chosen=chosen))
     if run.config_key not in by_test:
         chosen += " It pins no run of the same test, so this is the nearest one."
     runs: list[Run] = by_test.get(run.config_key) or nearest(run, list(by_test.values()))
     side = side_of(runs)
-    said = Side(side.runs, side.commit, side.branch, baseline.name, chosen)
+    said = SideAnswer(side.runs, side.commit, side.branch, baseline.name, chosen)
     return Against(tuple(runs), said, _thresholds(baseline))
 
 

@@ -1,12 +1,11 @@
 """Two groups of runs, test by test."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from benchsite.teams.models import Team
-from reports.analysis.verdicts import ALGORITHM, VERSION, Verdict, combined
-from reports.verdicts.answers import Differs, Side, VerdictAnswer
+from reports.analysis.verdicts import Verdict, combined
+from reports.verdicts.answers import CompareAnswer, DiffersAnswer, SideAnswer, VerdictDocument
 from reports.verdicts.choosing import Against, Named, by_test, named, nearest, verdict_with_history
 from reports.verdicts.judging import side_of, verdict_of
 from runs.models import Run
@@ -21,24 +20,12 @@ class TooManyTests(Exception):
 class Incomparable(Exception):
     """No test of one side may be compared with one of the other. `differs` says why."""
 
-    def __init__(self, differs: tuple[Differs, ...]) -> None:
+    def __init__(self, differs: tuple[DiffersAnswer, ...]) -> None:
         self.differs = differs
         super().__init__("The sides may not be compared. " + " ".join(one.detail for one in differs[:5]))
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Every test that both sides have runs of, and the names of those that one alone has."""
-
-    verdict: str
-    comparisons: tuple[VerdictAnswer, ...]
-    only_new: tuple[str, ...]
-    only_base: tuple[str, ...]
-    algorithm: str = ALGORITHM
-    algorithm_version: int = VERSION
-
-
-def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | None = None) -> Compared:
+def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | None = None) -> CompareAnswer:
     """Raises NothingNamed, Ambiguous, TooManyTests and Incomparable."""
     theirs, mine = named(team, base), named(team, new)
     before, after = by_test(theirs.runs), by_test(mine.runs)
@@ -52,8 +39,8 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
     found = [_judged(team, runs, others, theirs, asked) for runs, others in pairs]
     if differs := _all_differ(found):
         raise Incomparable(differs)
-    return Compared(
-        combined([Verdict(one.verdict) for one in found]),
+    return CompareAnswer(
+        combined([Verdict(one.verdict) for one in found]).value,
         tuple(found),
         tuple(_names(after, shared if shared else list(after))),
         tuple(_names(before, shared if shared else list(before))),
@@ -62,11 +49,11 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
 
 def _judged(
     team: Team, runs: list[Run], others: list[Run], theirs: Named, thresholds: Mapping[str, float]
-) -> VerdictAnswer:
+) -> VerdictDocument:
     if not runs or not others:
         return verdict_of(team, runs, others)
     side = side_of(others)
-    base = Side(side.runs, side.commit, side.branch, theirs.name, theirs.chosen)
+    base = SideAnswer(side.runs, side.commit, side.branch, theirs.name, theirs.chosen)
     return verdict_with_history(team, runs, Against(tuple(others), base), thresholds)
 
 
@@ -79,7 +66,7 @@ def _nearest(mine: Named, theirs: Named) -> tuple[list[Run], list[Run]]:
     return first, nearest(first[0], list(before.values()))
 
 
-def _all_differ(found: list[VerdictAnswer]) -> tuple[Differs, ...]:
+def _all_differ(found: list[VerdictDocument]) -> tuple[DiffersAnswer, ...]:
     """Every difference, where no comparison is possible; empty where one is."""
     if any(one.environment.comparable for one in found):
         return ()

@@ -8,11 +8,18 @@ from statistics import fmean
 from benchsite.teams.models import Team
 from reports.analysis.ratios import unusable
 from reports.analysis.sessions import Session, SessionSpread, largest_spread, mean_of
-from reports.analysis.verdicts import Environment, MetricVerdict, Verdict, judge
+from reports.analysis.verdicts import Environment, MetricVerdict, judge
 from reports.curves import Curve
 from reports.queries.curves import run_points
 from reports.queries.noise import session_key, session_spreads
-from reports.verdicts.answers import Differs, EnvironmentAnswer, LeftOut, MetricAnswer, Side, VerdictAnswer
+from reports.verdicts.answers import (
+    DiffersAnswer,
+    EnvironmentAnswer,
+    LeftOutAnswer,
+    MetricAnswer,
+    SideAnswer,
+    VerdictDocument,
+)
 from reports.verdicts.sides import curve_of, environment_of, metrics_of
 from runs.models import Run
 from runs.models.plan import Purpose
@@ -30,12 +37,12 @@ def verdict_of(
     new_runs: Sequence[Run],
     base_runs: Sequence[Run],
     *,
-    base: Side | None = None,
+    base: SideAnswer | None = None,
     thresholds: Mapping[str, float] | None = None,
     history: Sequence[Run] = (),
     extend: bool = False,
     tests: int = 1,
-) -> VerdictAnswer:
+) -> VerdictDocument:
     """The verdict of new runs against others, all of them the team's; at most eight queries, however many they are.
 
     Runs that are rejected or excluded never count; where no new one does, the verdict is "error". `base` says how the
@@ -44,7 +51,7 @@ def verdict_of(
     baseline is the level that they have with it. `tests` is the number of tests that share the commit's error.
     """
     left_out = [
-        LeftOut(run.pk, run.name, side, why)
+        LeftOutAnswer(run.pk, run.name, side, why)
         for side, runs in (("new", new_runs), ("base", base_runs))
         for run in runs
         if (why := why_not(run))
@@ -53,8 +60,8 @@ def verdict_of(
     points = run_points([*new, *other, *history]) if new and other else {}
     sides = [{run: curve_of(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other, history)]
     theirs = base and replace(base, runs=side_of(other).runs)
-    blank = VerdictAnswer(
-        Verdict.ERROR,
+    blank = VerdictDocument(
+        "error",
         (_nothing_counts(left_out), *_of("new", left_out)),
         new=side_of(new),
         base=theirs or side_of(other),
@@ -64,14 +71,14 @@ def verdict_of(
     if not new:
         return blank
     if not all(sides[:2]):
-        return replace(blank, verdict=Verdict.INCONCLUSIVE, reasons=("Inconclusive: no run of the baseline counts.",))
+        return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
     environment = environment_of(sides[0], sides[1], _profile(team, [*new, *other]))
     spread = _spread(team, [*sides[0].values(), *sides[1].values()])
     metrics, notes = metrics_of(*(by_session(side) for side in sides))
     found = judge(metrics, environment, thresholds=thresholds, spread=spread, extend=extend, tests=tests)
     return replace(
         blank,
-        verdict=found.verdict,
+        verdict=found.verdict.value,
         reasons=(*found.reasons, *notes, *_of("new", left_out)),
         metrics=tuple(_metric(one) for one in found.metrics),
         environment=_environment(environment),
@@ -106,21 +113,21 @@ def why_not(run: Run) -> str:
     return "" if run.throughput_ops_s else f"“{run.name}” has no throughput."
 
 
-def side_of(runs: Sequence[Run]) -> Side:
+def side_of(runs: Sequence[Run]) -> SideAnswer:
     """What the runs have in common."""
     commits, branches = ({getattr(run, name) for run in runs} for name in ("commit", "branch"))
-    return Side(
+    return SideAnswer(
         tuple(run.pk for run in runs),
         commits.pop() if len(commits) == 1 else "",
         branches.pop() if len(branches) == 1 else "",
     )
 
 
-def _nothing_counts(left_out: Sequence[LeftOut]) -> str:
+def _nothing_counts(left_out: Sequence[LeftOutAnswer]) -> str:
     return "Error: no new run counts." if _of("new", left_out) else "Error: there is no new run."
 
 
-def _of(side: str, left_out: Sequence[LeftOut]) -> list[str]:
+def _of(side: str, left_out: Sequence[LeftOutAnswer]) -> list[str]:
     return [one.reason for one in left_out if one.side == side]
 
 
@@ -137,7 +144,7 @@ def _spread(team: Team, curves: Sequence[Curve]) -> SessionSpread | None:
 def _environment(found: Environment) -> EnvironmentAnswer:
     return EnvironmentAnswer(
         found.comparable,
-        tuple(Differs(one.field, one.sentence) for one in found.differs),
+        tuple(DiffersAnswer(one.field, one.sentence) for one in found.differs),
         found.ignored,
         found.unknown,
     )
@@ -149,7 +156,7 @@ def _metric(one: MetricVerdict) -> MetricAnswer:
         name=metric.name,
         unit=metric.unit,
         kind=metric.kind,
-        state=str(one.state),
+        state=one.state.value,
         new=_mean(metric.new[-found.n_a :]),
         base=_mean([*metric.base, *metric.history][: found.n_b]),
         ratio=found.ratio,

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from benchsite.teams import notices
 from reports.analysis.verdicts import Verdict
-from reports.verdicts.answers import VerdictAnswer
+from reports.verdicts.answers import VerdictDocument
 from runs.models import Run
 
 # Whoever looks at an old run tells nobody anything new.
@@ -17,7 +17,7 @@ FRESH: Final = timedelta(days=1)
 LOSES: Final = frozenset({Verdict.REGRESSION.value, Verdict.MIXED.value})
 
 
-def tell(run: Run, found: VerdictAnswer) -> bool:
+def tell(run: Run, found: VerdictDocument) -> bool:
     """Note a notice of a loss that a fresh upload shows; whether it was noted now."""
     if found.verdict not in LOSES or run.source != Run.Source.UPLOADED or found.base is None:
         return False

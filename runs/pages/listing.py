@@ -1,19 +1,15 @@
 """The runs list: a filter that lives in the URL, and the query it means."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Self
-from urllib.parse import urlencode
-from uuid import UUID
+from dataclasses import dataclass
 
 from django.db.models import F, Func, QuerySet, TextField
 from django.db.models.expressions import OrderBy
-from django.http import QueryDict
 
 from benchsite.teams.models import Team
 from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase, Status, Verdict
+from runs.pages.filters import AddressFilter
 from runs.pages.searching import mentions
 
 PER_PAGE = 50
@@ -35,11 +31,8 @@ SORTS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs are asked for. Every field is one parameter of the URL; empty means no restriction.
-
-    `phase` is "measure" unless the URL says otherwise, because loads are a means; "any" shows both.
-    """
+class RunFilter(AddressFilter):
+    """Which runs are asked for."""
 
     q: str = ""
     status: str = ""
@@ -55,55 +48,32 @@ class RunFilter:
     tag: str = ""
     sort: str = "newest"
 
-    @classmethod
-    def from_query(cls, query: QueryDict | Mapping[str, str]) -> Self:
-        """Reads the URL; a value that cannot be meant falls back to no restriction instead of an empty page."""
-        given = {f.name: _clean(query.get(f.name) or "") for f in fields(cls) if query.get(f.name)}
-        asked = cls(**given)
-        return replace(
-            asked,
-            status=asked.status if asked.status in {*Status.values, ACTIVE} else "",
-            verdict=asked.verdict if asked.verdict in {*Verdict.values, "none", EXCLUDED} else "",
-            phase=asked.phase if asked.phase in {*Phase.values, "any"} else Phase.MEASURE.value,
-            purpose=asked.purpose if asked.purpose in Purpose.values else "",
-            source=asked.source if asked.source in Run.Source.values else "",
-            matrix=_uuid(asked.matrix),
-            sweep=_uuid(asked.sweep),
-            sort=asked.sort if asked.sort in SORTS else "newest",
-        )
-
-    def query(self, **changes: str) -> str:
-        """The query string, only with what differs from the defaults and in one order, so that equal lists have
-        equal addresses."""
-        changed = replace(self, **changes)
-        plain = type(self)()
-        return urlencode(
-            [(f.name, v) for f in fields(self) if (v := getattr(changed, f.name)) != getattr(plain, f.name)]
-        )
-
-    @property
-    def active(self) -> dict[str, str]:
-        """What is restricted, for chips that take one restriction away; sorting is no restriction."""
-        plain = type(self)()
-        names = [f.name for f in fields(self) if f.name != "sort"]
-        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(plain, name)}
+    COLUMNS = {
+        "system": "system",
+        "mode": "mode",
+        "workload": "workload_name",
+        "purpose": "purpose",
+        "source": "source",
+        "matrix": "matrix_id",
+        "sweep": "sweep_id",
+    }
+    CHOICES = {
+        "status": {*Status.values, ACTIVE},
+        "verdict": {*Verdict.values, "none", EXCLUDED},
+        "purpose": Purpose.values,
+        "source": Run.Source.values,
+        "sort": SORTS,
+    }
+    IDS = ("matrix", "sweep")
 
     def apply(self, team: Team) -> QuerySet[Run]:
         """The team's runs that this filter lets through, in its order."""
-        runs = Run.objects.filter(team=team)
-        for column, value in (
-            ("system", self.system), ("mode", self.mode), ("workload_name", self.workload), ("purpose", self.purpose),
-            ("source", self.source), ("matrix_id", self.matrix), ("sweep_id", self.sweep),
-        ):  # fmt: skip
-            if value:
-                runs = runs.filter(**{column: value})
+        runs = self.narrowed(Run.objects.filter(team=team))
         if self.tag:
             runs = runs.filter(tags__contains=[self.tag])
-        if self.phase != "any":
-            runs = runs.filter(phase=self.phase)
         runs = _with_status(runs, self.status)
         runs = _with_verdict(runs, self.verdict)
-        for word in self.q.split()[:8]:
+        for word in self.words:
             runs = runs.filter(mentions(team, word))
         return runs.order_by(*[_nulls_last(name) for name in SORTS[self.sort]], "pk")
 
@@ -125,18 +95,6 @@ def _nulls_last(name: str) -> str | OrderBy:
         return name
     column = F("throughput_ops_s")
     return column.desc(nulls_last=True) if name.startswith("-") else column.asc(nulls_last=True)
-
-
-def _clean(value: str) -> str:
-    # PostgreSQL refuses NUL in text; a pasted one is nothing that could be found.
-    return value.replace("\x00", "").strip()[:200]
-
-
-def _uuid(value: str) -> str:
-    try:
-        return str(UUID(value)) if value else ""
-    except ValueError:
-        return ""
 
 
 @dataclass(frozen=True, slots=True)
