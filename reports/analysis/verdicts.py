@@ -15,7 +15,7 @@ verdict is "pass" where every metric holds; one open metric makes it inconclusiv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from benchsite.formatting import THIN, percent, significant
 from reports.analysis import comparing
@@ -63,7 +63,7 @@ class Metric:
     history: tuple[Session, ...] = ()  # of the same test, before the base
 
     @property
-    def unit(self) -> str:
+    def unit(self) -> Literal["ops/s", "µs"]:
         return "ops/s" if self.higher_is_better else "µs"
 
 

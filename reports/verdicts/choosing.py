@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from benchsite.teams.models import Team
-from reports.analysis.verdicts import Verdict
 from reports.models import Baseline
 from reports.queries import baselines
 from reports.queries.baselines import DEFAULT_BRANCHES
@@ -50,7 +49,7 @@ def verdict_of_run(
     if against.runs:
         return verdict_with_history(run.team, new, against, asked)
     found = verdict_of(run.team, new, ())
-    if found.verdict == Verdict.ERROR:
+    if found.verdict == "error":
         return found
     said = f"Inconclusive: there is nothing to judge against. {against.side.chosen}"
     return VerdictDocument("inconclusive", (said,), found.new, None, left_out=found.left_out, test=run.config_key)
