@@ -1,6 +1,7 @@
 """The rungs of one sweep with every run of theirs, measured or not."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import F
@@ -21,7 +22,7 @@ def rung_rows(sweep: Sweep, curve: Curve) -> list[dict[str, Any]]:
     ]
 
 
-def last_evidence(sweep: Sweep) -> dict[str, Any] | None:
+def last_evidence(sweep: Sweep) -> Mapping[str, Any] | None:
     """What the newest ended run of a sweep found out about its server: version and disk probe; one query."""
     newest = sweep.runs.filter(evidence__has_key="server_version").order_by("-finished_at")
     return newest.values("pk", server_version=F("evidence__server_version"), disk=F("evidence__disk")).first()

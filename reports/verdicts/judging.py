@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
+from typing import Literal
 
 from benchsite.teams.models import Team
 from reports.analysis.ratios import unusable
@@ -50,12 +51,7 @@ def verdict_of(
     runs of the same test before those of the baseline, newest first: they say how sessions vary, and with `extend` the
     baseline is the level that they have with it. `tests` is the number of tests that share the commit's error.
     """
-    left_out = [
-        LeftOutAnswer(run.pk, run.name, side, why)
-        for side, runs in (("new", new_runs), ("base", base_runs))
-        for run in runs
-        if (why := why_not(run))
-    ]
+    left_out = [*_left_out("new", new_runs), *_left_out("base", base_runs)]
     new, other = ([run for run in runs if not why_not(run)][:MOST_RUNS] for runs in (new_runs, base_runs))
     points = run_points([*new, *other, *history]) if new and other else {}
     sides = [{run: curve_of(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other, history)]
@@ -111,6 +107,10 @@ def why_not(run: Run) -> str:
     if run.is_bracket:
         return f"“{run.name}” is the repeat that closes a matrix."
     return "" if run.throughput_ops_s else f"“{run.name}” has no throughput."
+
+
+def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOutAnswer]:
+    return [LeftOutAnswer(run.pk, run.name, side, why) for run in runs if (why := why_not(run))]
 
 
 def side_of(runs: Sequence[Run]) -> SideAnswer:
