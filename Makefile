@@ -13,8 +13,9 @@ MANAGE := $(BIN)/python manage.py
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down bindings venv test test-fast test-long bench calibrate faults openapi prerequisites \
-	lint lint-style lint-format lint-types lint-words lint-imports lint-templates lint-migrations lint-wheels lint-audit
+.PHONY: help demo up down bindings servers test-systems venv test test-fast test-long bench calibrate faults openapi \
+	prerequisites lint lint-style lint-format lint-types lint-words lint-imports lint-templates lint-migrations \
+	lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -31,18 +32,31 @@ up: venv bindings ## the site alone, in the background; PORT=8000
 down: venv ## stop a site that was started by `make up` or `make demo`
 	@exec $(MANAGE) down
 
-bindings: prerequisites ## YCSB's bindings into var/ycsb
-	@$(PYTHON) workers/bindings/build.py
+# Names behind `bindings` and `servers` are systems.
+ifneq ($(filter bindings servers,$(firstword $(MAKECMDGOALS))),)
+SYSTEMS := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+$(eval $(SYSTEMS):;@:)
+endif
+
+bindings: prerequisites ## YCSB's bindings of Redis and PostgreSQL into var/ycsb; `make bindings cassandra`, ALL=1
+	@$(PYTHON) workers/bindings/build.py $(if $(ALL),--all) $(SYSTEMS)
+
+servers: prerequisites ## servers that are Java programs into var/servers: `make servers cassandra`
+	@$(PYTHON) workers/bindings/build.py --servers $(SYSTEMS)
+
+test-systems: prerequisites
+	@$(PYTHON) workers/bindings/build.py --all
+	@$(PYTHON) workers/bindings/build.py --servers
 
 venv: $(VENV)/.installed ## the virtual environment in .venv
 
-test: $(VENV)/.installed-dev bindings ## every test but the very long ones, with the servers they need
+test: $(VENV)/.installed-dev test-systems ## every test but the very long ones, with the servers they need
 	@exec $(PYTEST) -m "not long" -n 2 --dist loadfile $(ARGS)
 
 test-fast: $(VENV)/.installed-dev ## within a minute: what is pure, and a share of every room's tests of rows and pages
 	@exec $(PYTEST) -m "not slow and not long" -n 2 --dist worksteal $(ARGS)
 
-test-long: $(VENV)/.installed-dev bindings ## only the very long tests: one try of every fault, fuzzing
+test-long: $(VENV)/.installed-dev test-systems ## only the very long tests: one try of every fault, fuzzing
 	@exec $(PYTEST) -m long $(ARGS)
 
 lint: $(VENV)/.installed-dev ## style, types, words, imports, templates, migrations, wheels, advisories

@@ -68,6 +68,7 @@ SERVERS = reserve_servers()
 redis_of_its_own()
 os.environ.setdefault("BENCHSITE_VAR", str(ROOT / "var" / "test" / "site"))
 os.environ.setdefault("BENCHSITE_YCSB", str(ROOT / "var" / "ycsb"))  # built once, by the tests that need it
+os.environ.setdefault("BENCHSITE_SERVERS", str(ROOT / "var" / "servers"))  # fetched once, as the bindings are built
 os.environ.setdefault("BENCHSITE_SECRET_KEY", "for tests only: it guards nothing but rows that are thrown away")
 os.environ["DJANGO_SETTINGS_MODULE"] = "benchsite.settings"
 django.setup()

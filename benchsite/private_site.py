@@ -17,6 +17,7 @@ def restart_with_private_site(var: Path, **variables: str) -> None:
     if Path(settings.VAR_DIR) == var:
         return
     environment = {name: value for name, value in os.environ.items() if name not in SITE_VARIABLES}
-    environment |= {"BENCHSITE_VAR": str(var), "BENCHSITE_YCSB": str(settings.YCSB_DIR), **variables}
+    installed = {"BENCHSITE_YCSB": str(settings.YCSB_DIR), "BENCHSITE_SERVERS": str(settings.SERVERS_DIR)}
+    environment |= {"BENCHSITE_VAR": str(var), **installed, **variables}
     sys.stdout.flush()
     os.execve(sys.executable, [sys.executable, *sys.argv], environment)

@@ -246,6 +246,7 @@ API_UPLOADS_PER_MINUTE = env_int("BENCHSITE_API_UPLOADS_PER_MINUTE", 60, least=0
 
 # --- Benchsite ---------------------------------------------------------------------------------------------------
 YCSB_DIR = env_path("BENCHSITE_YCSB", VAR_DIR / "ycsb")  # the bindings made by `make bindings`
+SERVERS_DIR = env_path("BENCHSITE_SERVERS", VAR_DIR / "servers")  # Java servers fetched by `make servers`
 # Unpacked YCSB distributions on a load generator, apart as PATH is: each binding is offered as "FOLDER/NAME".
 YCSB_HOMES = [Path(home) for home in env_str("BENCHSITE_YCSB_HOMES", "").split(os.pathsep) if home]
 WORK_DIR = env_path("BENCHSITE_WORK", VAR_DIR / "work")  # client runs' own folders, on a load generator

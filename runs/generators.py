@@ -54,7 +54,7 @@ def how_to_align(binding: str) -> str:
             f"unpack the same YCSB distribution as a folder {folder} on each of them, name it in BENCHSITE_YCSB_HOMES "
             "and restart them."
         )
-    return "run `make bindings` on each of them and restart them."
+    return f"run `make bindings {binding}` on each of them and restart them."
 
 
 def unusable() -> QuerySet[LoadGenerator]:

@@ -1,4 +1,4 @@
-"""Finds the programs of PostgreSQL and Redis on this machine. No Django.
+"""Finds the programs of servers on this machine. No Django.
 
 Three places are looked at: packages of Python that bring the binaries along, PATH, and the folders where Debian and
 Homebrew put versions that are not on PATH. What is found is asked for its version, once per process.
@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchsite.places import Account, make_folders, reachable
+from benchsite.prerequisites import java_version
+from workers.manifests import ManifestError, java_executable, verify
 
 OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18
 OLDEST_REDIS = (6, 2)
+SERVER_JAVA = (11, 17)  # Cassandra 5.0 relies on what Java 18 switched off
 VERSION_TIMEOUT_S = 10
 INSTALL_POSTGRESQL = "Debian/Ubuntu: apt-get install postgresql    macOS: brew install postgresql@17"
 INSTALL_REDIS = "Debian/Ubuntu: apt-get install redis-server    macOS: brew install redis"
@@ -170,6 +173,31 @@ def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
         shutil.copy2(every[0].path, draft / "redis-server")
         _move(draft, home)
     return RedisServer(home / "redis-server", every[0].version, every[0].origin)
+
+
+def choose_java_server(name: str, servers: Path, account: Account | None, *, shelf: Path) -> tuple[Path, Path]:
+    """`java` and the folder of the jars of a server that `make servers` fetched into `servers`, copied to `shelf` where
+    only this process reaches them. Raises ExecutableNotFound with what to do.
+    """
+    try:
+        manifest, java = verify(servers / name), java_executable()
+    except ManifestError as error:
+        reason = "There is no java" if (servers / name).exists() else "Its jars are not here"
+        raise ExecutableNotFound(f"{reason}: run `make servers {name}`. ({error})") from error
+    release = java_version(java)
+    if release not in SERVER_JAVA:
+        known = " or ".join(map(str, SERVER_JAVA))
+        raise ExecutableNotFound(f"The server needs Java {known}; {java} is Java {release}. Set JAVA_HOME to one.")
+    lib = manifest.jars[0].parent
+    if account is None or reachable(lib, account):
+        return Path(java), lib
+    home = shelf / f"{name}-{manifest.digest[:12]}"
+    if not home.exists():
+        draft = shelf / f"{home.name}.{os.getpid()}"
+        make_folders(draft)
+        shutil.copytree(lib, draft / lib.name)
+        _move(draft, home)
+    return Path(java), home / lib.name
 
 
 def _on_the_shelf(one: PostgreSQLBinaries, shelf: Path) -> PostgreSQLBinaries:

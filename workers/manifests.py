@@ -84,9 +84,9 @@ def read_manifest(folder: Path) -> Manifest:
         jar_digests = facts.pop("jars")
         return Manifest(folder=folder, jar_digests=jar_digests, **facts)
     except (FileNotFoundError, NotADirectoryError):
-        raise ManifestError(f"There is no binding in {folder}: run `make bindings`.") from None
+        raise ManifestError(f"There is no binding in {folder}: run `make bindings {folder.name}`.") from None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ManifestError(f"{path} cannot be read ({error}): run `make bindings`.") from None
+        raise ManifestError(f"{path} cannot be read ({error}): run `make bindings {folder.name}`.") from None
 
 
 def verify(folder: Path) -> Manifest:
@@ -99,9 +99,13 @@ def verify(folder: Path) -> Manifest:
     differing = sorted({name for name, _ in dict(manifest.jar_digests).items() ^ found.items()})
     if differing:
         names = ", ".join(differing)
-        raise ManifestError(f"Jars of {folder} are not the ones that were built ({names}): run `make bindings`.")
+        raise ManifestError(
+            f"Jars of {folder} are not the ones that were built ({names}): run `make bindings {folder.name}`."
+        )
     if digest_of(found) != manifest.digest:
-        raise ManifestError(f"The digest in {folder / MANIFEST} does not fit its jars: run `make bindings`.")
+        raise ManifestError(
+            f"The digest in {folder / MANIFEST} does not fit its jars: run `make bindings {folder.name}`."
+        )
     return manifest
 
 

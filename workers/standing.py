@@ -386,6 +386,7 @@ def _wanted(deployment: Deployment, run: Run | None = None) -> Wanted:
         version=spec["version"] if spec else database.version,
         address=deployment.cluster.address,
         addresses=tuple(node.address for node in deployment.cluster.nodes.all() if node.address),
+        replication_factor=(spec["replication_factor"] if spec else database.replication_factor) or 1,
         cpus=_server_cpus(run) if run else (),
     )
 

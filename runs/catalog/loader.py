@@ -39,9 +39,11 @@ from runs.declared import Kind, Property, PropertyError, check_properties
 FOLDER = Path(__file__).parent
 SHARED = "shared.toml"  # what is no system: the properties that all bindings have
 # What the templates of a recipe may speak of.
-PROGRAMS = frozenset({"program", "bin"})
+PROGRAMS = frozenset({"program", "bin", "lib"})
 ADDRESS_PROPERTIES = ("host", "port", "user", "password", "database", "url")
-PLACEHOLDERS = PROGRAMS | {"folder", "config", "data", "host", "port", "user", "password", "password_file"}
+PLACEHOLDERS = PROGRAMS | {
+    "folder", "config", "data", "host", "port", "cluster_port", "seeds", "user", "password", "password_file"
+}  # fmt: skip
 # Names of images have small letters, as those of their registries do.
 _REPOSITORY = re.compile(r"[a-z0-9]+([._/-][a-z0-9]+)*")
 
@@ -83,6 +85,7 @@ def read_system(text: str, file: str, shared: Mapping[str, Property] = MappingPr
             aliases=table.texts("aliases"),
             own_client=own_client,
             administered=table.flag("administered", False),
+            admin_class=table.text("admin_class", ""),
             verified=table.text("verified", ""),
             notes=table.text("notes", ""),
             pitfalls=table.texts("pitfalls"),
@@ -260,8 +263,9 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
         fixed = _fixed(table, config_format, settings)
         argv = table.texts("argv", required=True)
         init_argv = table.texts("init_argv")
+        not_in_config = table.texts("not_in_config")
         for text in (*argv, *init_argv, *fixed.values()):
-            _check_placeholders(table, text)
+            _check_placeholders(table, text, PLACEHOLDERS | set(not_in_config))
         return ProcessRecipe(
             program=table.text("program"),
             config_name=table.text("config_name"),
@@ -271,7 +275,18 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
             stop_signal=_one_of(table, "stop_signal", StopSignal),
             fixed=fixed,
             settings=_checked(table, "settings", settings),
+            files=_files(table, table.text("config_name")),
+            config_head=table.text("config_head", ""),
+            not_in_config=not_in_config,
         )
+
+
+def _files(table: Table, config_name: str) -> dict[str, str]:
+    files = table.mapping("files")
+    for name in files:
+        if not re.fullmatch(r"[a-z][a-z0-9_.-]{0,39}", name) or name == config_name:
+            raise table.error(f"files: {name!r} cannot stand beside {config_name}")
+    return files
 
 
 def _fixed(table: Table, config_format: ConfigFormat, settings: Mapping[str, Property]) -> dict[str, str]:
@@ -292,10 +307,7 @@ def _image(table: Table, process: ProcessRecipe | None, settings: Mapping[str, P
         raise table.error("an image needs a part [process] too, whose configuration it shares")
     with table:
         fixed = _fixed(table, process.config_format, settings)
-        files = table.mapping("files")
-        for name in files:
-            if not re.fullmatch(r"[a-z][a-z0-9_.-]{0,39}", name) or name == process.config_name:
-                raise table.error(f"files: {name!r} cannot stand beside {process.config_name}")
+        files = _files(table, process.config_name)
         argv, init_argv = table.texts("argv", required=True), table.texts("init_argv")
         for text in (*argv, *init_argv, *fixed.values()):
             _check_placeholders(table, text, PLACEHOLDERS - PROGRAMS)

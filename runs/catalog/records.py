@@ -19,7 +19,7 @@ UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
 STOCK_FLAVOUR = "ycsb"
 OWN_FLAVOUR = "benchsite"
 
-ConfigFormat = Literal["redis", "postgresql"]
+ConfigFormat = Literal["redis", "postgresql", "yaml"]
 NodeList = Literal["first", "hosts", "addresses"]
 StopSignal = Literal["TERM", "INT", "QUIT"]
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
@@ -122,11 +122,11 @@ class Binding:
 class ProcessRecipe:
     """How to run one server of a system as a plain process of this machine.
 
-    Words in braces stand for what is known only at the start: {program} {bin} {folder} {config} {data} {host} {port}
-    {user} {password} {password_file}.
+    Words in braces stand for what is known only at the start: {program} {bin} {lib} {folder} {config} {data} {host}
+    {port} {cluster_port} {seeds} {user} {password} {password_file}, and the settings in `not_in_config`.
     """
 
-    program: str  # "redis-server"; where it lies is found when it is needed
+    program: str  # "redis-server", or "java" for a server that `make servers` fetched; found when it is needed
     config_name: str
     config_format: ConfigFormat
     argv: tuple[str, ...]
@@ -135,6 +135,8 @@ class ProcessRecipe:
     fixed: dict[str, str]  # server settings that nobody may choose
     settings: dict[str, str]  # server settings of a database that does not choose them
     files: dict[str, str] = field(default_factory=dict)  # what lies beside its configuration, by name
+    config_head: str = ""  # what its configuration begins with
+    not_in_config: tuple[str, ...] = ()  # settings of the schema or of the command line
 
 
 class BadTag(ValueError):
@@ -191,6 +193,7 @@ class System:
     aliases: tuple[str, ...]
     own_client: bool  # whether `binding` is Benchsite's
     administered: bool  # whether Benchsite reads its mode and looks into its data
+    admin_class: str  # the program in its own binding that does so; empty where Benchsite speaks to it itself
     verified: str  # on which real servers the modes were seen to work
     notes: str = field(repr=False)
     pitfalls: tuple[str, ...] = field(repr=False)  # what has misled measurements before, a sentence or two each

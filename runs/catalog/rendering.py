@@ -1,5 +1,6 @@
 """From a system, a mode and a database's own settings to configuration files, command lines and client properties."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ URL_OPTION = "url."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedServer:
-    """Everything one server is started with. {program}, {bin} and {password_file} are still open in the argvs.
+    """Everything one server is started with. {program}, {bin}, {lib} and {password_file} are still open in the argvs.
 
     `settings` is the whole of the chosen settings (recipe, database, mode; not the fixed ones), for the run's record.
     """
@@ -30,9 +31,10 @@ class RenderedServer:
     host: str
     port: int
 
-    def command(self, program: Path) -> list[str]:
-        """The command line that starts the server."""
-        return [_fill(text, {"program": str(program), "bin": str(program.parent)}) for text in self.argv]
+    def command(self, program: Path, lib: Path | None = None) -> list[str]:
+        """The command line that starts the server; `lib`: the folder of its jars, where it has any."""
+        values = {"program": str(program), "bin": str(program.parent), "lib": str(lib)}
+        return [_fill(text, values) for text in self.argv]
 
     def init_command(self, program: Path, password_file: Path) -> list[str]:
         """The command line that makes the data folder, or an empty list where nothing is to be made."""
@@ -56,10 +58,13 @@ def render_server(
     folder: Path,
     user: str = "",
     password: str = "",
+    cluster_port: int = 0,
+    seeds: str = "",
     recipe: ProcessRecipe | None = None,
 ) -> RenderedServer:
     """What one server of `system` in `mode` is started with, its data below `folder`.
 
+    `cluster_port`: where nodes of its cluster talk to each other; `seeds`: the addresses that a new node asks first.
     `recipe`: another than the system's own for plain processes. Raises PropertyError for settings nobody declared and
     for values a configuration file cannot hold.
     """
@@ -75,14 +80,22 @@ def render_server(
         "folder": str(folder),
         "data": str(folder / "data"),
         "config": str(folder / recipe.config_name),
+        "cluster_port": str(cluster_port),
+        "seeds": seeds,
+        **{name: chosen.get(name, "") for name in recipe.not_in_config},
     }
     fixed = {name: _fill(text, values) for name, text in recipe.fixed.items()}
+    in_config = {name: text for name, text in chosen.items() if name not in recipe.not_in_config}
     if not password:
         fixed = {name: text for name, text in fixed.items() if recipe.fixed[name] != "{password}"}
     return RenderedServer(
         argv=tuple(_fill(text, values) for text in recipe.argv),
         init_argv=tuple(_fill(text, values) for text in recipe.init_argv),
-        files={recipe.config_name: render_config(recipe.config_format, {**chosen, **fixed}), **recipe.files},
+        files={
+            recipe.config_name: _fill(recipe.config_head, values)
+            + render_config(recipe.config_format, {**in_config, **fixed}),
+            **recipe.files,
+        },
         settings=chosen,
         host=host,
         port=port,
@@ -195,7 +208,13 @@ def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
             raise PropertyError({name: f"{name[:60]!r} cannot be the name of a setting."})
         if not value.isprintable():
             raise PropertyError({name: f"{name} must not contain line breaks or other control characters."})
-        lines.append(f"{name} {_redis_value(value)}" if form == "redis" else f"{name} = {_postgresql_value(value)}")
+        match form:
+            case "redis":
+                lines.append(f"{name} {_redis_value(value)}")
+            case "postgresql":
+                lines.append(f"{name} = {_postgresql_value(value)}")
+            case "yaml":
+                lines.append(f"{name}: {_yaml_value(value)}")
     return "\n".join(lines) + "\n"
 
 
@@ -209,6 +228,12 @@ def _redis_value(value: str) -> str:
 def _postgresql_value(value: str) -> str:
     """Always between apostrophes; inside, an apostrophe is doubled and a backslash escapes, so it is doubled too."""
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _yaml_value(value: str) -> str:
+    """Sizes with the binary units that they are, between quotes, as JSON, which is YAML."""
+    size = re.fullmatch(r"(\d+)(k|M|G)B", value)
+    return json.dumps(f"{size[1]}{size[2].upper()}iB" if size else value)
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

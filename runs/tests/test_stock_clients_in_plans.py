@@ -17,7 +17,7 @@ from runs.planning.preview import preview
 from runs.tests.factories import make_cluster, make_database, make_load_generator, make_matrix, make_workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-RING = "ycsb-0.17.0/cassandra-cql"
+MONGODB = "ycsb-0.17.0/mongodb"
 
 
 @pytest.fixture
@@ -27,13 +27,15 @@ def cluster(team: Team) -> Cluster:
 
 def planned(team: Team, modes: list[str], *, digests: list[dict[str, str]] | None = None, **fields: Any) -> Matrix:
     cluster = make_cluster(team=team, provisioner="external")
-    says = {"system": "cassandra", "flavour": "ycsb", "client": RING, "name": "Ring", **fields}
+    says = {"system": "mongodb", "flavour": "ycsb", "client": MONGODB, "name": "Documents", **fields}
     database = make_database(team=team, cluster=cluster, **says)
     return make_matrix(
         team=team,
         entries=[(database, mode) for mode in modes],
         workloads=[make_workload(team=team)],
-        load_generators=[make_load_generator(bindings=bindings) for bindings in digests or [{RING: "1"}, {RING: "1"}]],
+        load_generators=[
+            make_load_generator(bindings=bindings) for bindings in digests or [{MONGODB: "1"}, {MONGODB: "1"}]
+        ],
         submitted_at=None,
     )
 
@@ -43,14 +45,16 @@ def problems(matrix: Matrix) -> str:
 
 
 def test_form_offers_what_generators_registered(client_in: Client, team: Team, cluster: Cluster):
-    make_load_generator(bindings={"redis": "1", RING: "2"})
+    make_load_generator(bindings={"redis": "1", MONGODB: "2"})
     page = client_in.get(reverse("database-add")).content.decode()
-    assert f'<option value="{RING}">' in page and '<option value="redis">' not in page.split('id="id_client"')[1][:500]
-    data = {"system": "cassandra", "cluster": str(cluster.pk), "name": "Ring", "replication_factor": "1"}
-    assert client_in.post(reverse("database-add"), {**data, "client": RING}).status_code == 302
+    assert (
+        f'<option value="{MONGODB}">' in page and '<option value="redis">' not in page.split('id="id_client"')[1][:500]
+    )
+    data = {"system": "mongodb", "cluster": str(cluster.pk), "name": "Documents", "replication_factor": "1"}
+    assert client_in.post(reverse("database-add"), {**data, "client": MONGODB}).status_code == 302
     saved = Database.objects.get()
-    assert (saved.flavour, saved.client) == ("ycsb", RING)
-    wrong = client_in.post(reverse("database-add"), {**data, "name": "Cache", "system": "redis", "client": RING})
+    assert (saved.flavour, saved.client) == ("ycsb", MONGODB)
+    wrong = client_in.post(reverse("database-add"), {**data, "name": "Cache", "system": "redis", "client": MONGODB})
     assert wrong.status_code == 422
     assert "cannot drive Redis: choose a stock binding called redis." in wrong.content.decode()
     client_in.post(reverse("database-edit", args=[saved.pk]), {**data, "client": ""})
@@ -58,19 +62,23 @@ def test_form_offers_what_generators_registered(client_in: Client, team: Team, c
 
 
 def test_preview_accepts_a_stated_mode_and_says_so(team: Team):
-    found = preview(stored_plan(planned(team, ["one-periodic"])))
+    found = preview(stored_plan(planned(team, ["w1"])))
     assert not found.problems
-    assert any("Benchsite reads nothing back from Ring" in warning for warning in found.warnings)
+    assert any("Benchsite reads nothing back from Documents" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize(
     ("modes", "fields", "words"),
     [
-        (["one-periodic", "one-batch"], {}, "cannot see which is in force there: plan a matrix for each mode"),
-        (["one-periodic"], {"flavour": "benchsite", "client": ""}, "no binding of its own for Cassandra"),
-        (["one-periodic"], {"flavour": "go-ycsb", "client": ""}, "does not drive go-ycsb"),
-        (["one-periodic"], {"digests": [{RING: "1"}, {}]}, f"has no {RING} binding: unpack the same YCSB distribution"),
-        (["one-periodic"], {"digests": [{RING: "1"}, {RING: "2"}]}, f"hold different builds of the {RING} binding"),
+        (["w1", "w1-no-journal"], {}, "cannot see which is in force there: plan a matrix for each mode"),
+        (["w1"], {"flavour": "benchsite", "client": ""}, "no binding of its own for MongoDB"),
+        (["w1"], {"flavour": "go-ycsb", "client": ""}, "does not drive go-ycsb"),
+        (["w1"], {"digests": [{MONGODB: "1"}, {}]}, f"has no {MONGODB} binding: unpack the same YCSB distribution"),
+        (
+            ["w1"],
+            {"digests": [{MONGODB: "1"}, {MONGODB: "2"}]},
+            f"hold different builds of the {MONGODB} binding",
+        ),
         (["no-sync"], {"system": "rocksdb", "client": "ycsb-0.17.0/rocksdb"}, "has no server"),
     ],
     ids=["conflict", "own", "go-ycsb", "missing", "different", "embedded"],
@@ -80,15 +88,18 @@ def test_preview_refuses_what_cannot_run(team: Team, modes: list[str], fields: d
 
 
 def test_modes_that_differ_in_client_properties_share_a_matrix(team: Team):
-    assert problems(planned(team, ["one-periodic", "quorum-periodic"])) == ""
+    assert problems(planned(team, ["w1", "w2"])) == ""
 
 
 def test_plan_file_keeps_the_client(team: Team):
-    text = export_plan(planned(team, ["one-periodic"]))
-    assert f'client = "{RING}"' in text
-    assert read_plan(text).databases["database-1"].client == RING
-    for wrong in (text.replace(RING, "ycsb-0.17.0/redis"), text.replace('flavour = "ycsb"', 'flavour = "benchsite"')):
-        with pytest.raises(PlanRefused, match=r"cannot drive Cassandra|client: the flavour ycsb needs one"):
+    text = export_plan(planned(team, ["w1"]))
+    assert f'client = "{MONGODB}"' in text
+    assert read_plan(text).databases["database-1"].client == MONGODB
+    for wrong in (
+        text.replace(MONGODB, "ycsb-0.17.0/redis"),
+        text.replace('flavour = "ycsb"', 'flavour = "benchsite"'),
+    ):
+        with pytest.raises(PlanRefused, match=r"cannot drive MongoDB|client: the flavour ycsb needs one"):
             read_plan(wrong)
 
 
@@ -104,7 +115,4 @@ def test_secrets_of_the_stock_client_are_in_no_spec(team: Team):
 
 
 def test_plan_that_loads_twice_what_cannot_be_deleted_warns(team: Team):
-    assert any(
-        "more than once" in warning
-        for warning in preview(stored_plan(planned(team, ["one-periodic", "quorum-periodic"]))).warnings
-    )
+    assert any("more than once" in warning for warning in preview(stored_plan(planned(team, ["w1", "w2"]))).warnings)

@@ -1,4 +1,5 @@
-"""Builds the bindings: `python workers/bindings/build.py [--into var/ycsb] [binding ...]`.
+"""Builds the bindings: `python workers/bindings/build.py [--into var/ycsb] [--all] [binding ...]`.
+Fetches the jars of servers that are Java programs: `... build.py --servers [--into var/servers] [system ...]`.
 
 Standard library only. Maven works in a copy of the sources, so that builds leave nothing in the tree and the paths of
 this checkout never reach a jar; what it made is laid out beside the earlier build and renamed into its place.
@@ -22,6 +23,7 @@ from xml.etree import ElementTree
 
 SOURCES = Path(__file__).resolve().parent
 ROOT = SOURCES.parent.parent
+SERVER_SOURCES = ROOT / "workers" / "systems"
 sys.path.insert(0, str(ROOT))
 
 from workers.manifests import (  # noqa: E402
@@ -48,6 +50,7 @@ prerequisites = load_prerequisites()
 POM = "{http://maven.apache.org/POM/4.0.0}"
 BASE = "base"
 DESCRIPTION = "binding.properties"
+SERVER_POM = "server.xml"
 ERROR_LINES = 12
 # Maven runs for seconds: a JVM that compiles less and collects simply is done sooner.
 MAVEN_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -65,6 +68,7 @@ class Project:
     """What the parent pom says."""
 
     bindings: tuple[str, ...]
+    on_demand: tuple[str, ...]  # of the bindings, those that are built only where they are named
     ycsb_version: str
     release: str
     versions: dict[str, str]  # "group:artifact" -> version
@@ -81,6 +85,7 @@ def read_project(sources: Path) -> Project:
     }
     return Project(
         bindings,
+        tuple(binding for binding in bindings if "on_demand" in read_description(sources, binding)),
         pom.findtext(f"{POM}properties/{POM}ycsb.version") or "",
         pom.findtext(f"{POM}properties/{POM}maven.compiler.release") or "",
         versions,
@@ -115,13 +120,17 @@ def is_current(sources: Path, into: Path, binding: str) -> bool:
 
 def run_maven(sources: Path, bindings: Sequence[str], log: Path) -> None:
     """Packages the bindings and what they need. Raises BuildError with the last of Maven's own error lines."""
+    goals = ["-Dmaven.test.skip=true", "-pl", ",".join(bindings), "-am", "package"]
+    _run_maven(sources, goals, log, again="make bindings")
+
+
+def _run_maven(folder: Path, goals: Sequence[str], log: Path, *, again: str) -> None:
     environment = {"MAVEN_OPTS": MAVEN_OPTIONS, **os.environ}
     if home := prerequisites.java_home():
         environment["JAVA_HOME"] = home
-    argv = ["mvn", "-q", "-B", "-ntp", "-Dstyle.color=never", "-Dmaven.test.skip=true"]
-    argv += ["-pl", ",".join(bindings), "-am", "package"]
+    argv = ["mvn", "-q", "-B", "-ntp", "-Dstyle.color=never", *goals]
     done = subprocess.run(
-        argv, cwd=sources, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     output = done.stdout + done.stderr
     log.write_text(output)
@@ -129,12 +138,12 @@ def run_maven(sources: Path, bindings: Sequence[str], log: Path) -> None:
         return
     lines = [line for line in output.splitlines() if line.startswith("[ERROR]") and not BOILERPLATE.match(line)]
     advice = (
-        "Maven could not fetch what the bindings need: check the network, or the proxy in Maven's settings.xml."
+        "Maven could not fetch what it needs: check the network, or the proxy in Maven's settings.xml."
         if NETWORK.search(output)
         else "The sources or this JDK are at fault: mend what is named above."
     )
     shown = (lines or output.splitlines())[:ERROR_LINES]
-    raise BuildError("\n".join([*shown, f"{advice} Then run `make bindings` again.", f"All that Maven said: {log}"]))
+    raise BuildError("\n".join([*shown, f"{advice} Then run `{again}` again.", f"All that Maven said: {log}"]))
 
 
 def lay_out(sources: Path, into: Path, binding: str, project: Project, source: str) -> Manifest:
@@ -161,13 +170,17 @@ def lay_out(sources: Path, into: Path, binding: str, project: Project, source: s
         source_digest=source,
     )
     manifest.write()
-    place, old = into / binding, into / f".old-{binding}"
+    replace_folder(into / binding, fresh)
+    return manifest
+
+
+def replace_folder(place: Path, fresh: Path) -> None:
+    old = place.with_name(f".old-{place.name}")
     shutil.rmtree(old, ignore_errors=True)
     if place.exists():
         place.rename(old)
     fresh.rename(place)
     shutil.rmtree(old, ignore_errors=True)
-    return manifest
 
 
 @contextmanager
@@ -178,17 +191,23 @@ def alone(into: Path) -> Iterator[None]:
         yield
 
 
-def build(into: Path, wanted: Sequence[str] = (), *, sources: Path = SOURCES) -> dict[str, Manifest]:
-    """Builds what is not current and returns the manifests of everything wanted. Raises BuildError."""
+def build(
+    into: Path, wanted: Sequence[str] = (), *, sources: Path = SOURCES, everything: bool = False
+) -> dict[str, Manifest]:
+    """Builds what is not current and returns the manifests of everything wanted. Raises BuildError.
+
+    Without `wanted`: all bindings but those that are built on demand; with `everything` these, too.
+    """
     project = read_project(sources)
     if unknown := sorted(set(wanted) - set(project.bindings)):
         raise BuildError(f"There is no binding {unknown[0]}; there are {', '.join(project.bindings)}.")
+    wanted = wanted or [name for name in project.bindings if everything or name not in project.on_demand]
     into.mkdir(parents=True, exist_ok=True)
     with alone(into):
-        stale = [name for name in wanted or project.bindings if not is_current(sources, into, name)]
+        stale = [name for name in wanted if not is_current(sources, into, name)]
         if stale:
             compile_and_lay_out(sources, into, stale, project)
-        return {name: verify(into / name) for name in wanted or project.bindings}
+        return {name: verify(into / name) for name in wanted}
 
 
 def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project: Project) -> None:
@@ -207,15 +226,62 @@ def compile_and_lay_out(sources: Path, into: Path, stale: Sequence[str], project
         shutil.rmtree(copy, ignore_errors=True)
 
 
+def fetch_servers(into: Path, wanted: Sequence[str]) -> dict[str, Manifest]:
+    """Fetches the jars of these systems' servers where they are not current. Raises BuildError."""
+    poms = {pom.parent.name: pom for pom in sorted(SERVER_SOURCES.glob(f"*/{SERVER_POM}"))}
+    if unknown := sorted(set(wanted) - set(poms)):
+        raise BuildError(f"There are no jars of a server of {unknown[0]}; there are those of {', '.join(poms)}.")
+    into.mkdir(parents=True, exist_ok=True)
+    manifests = {}
+    with alone(into):
+        for name in wanted or poms:
+            source = hashlib.sha256(poms[name].read_bytes()).hexdigest()
+            try:
+                manifests[name] = verify(into / name)
+            except ManifestError:
+                manifests.pop(name, None)
+            if name not in manifests or manifests[name].source_digest != source:
+                manifests[name] = fetch_server(into, name, poms[name], source)
+    return manifests
+
+
+def fetch_server(into: Path, name: str, pom: Path, source: str) -> Manifest:
+    prerequisites.demand(prerequisites.java_problems() + prerequisites.maven_problems())
+    print(f"Fetching the server of {name} ...", flush=True)
+    fresh = into / f".new-{name}"
+    shutil.rmtree(fresh, ignore_errors=True)
+    (fresh / LIB).mkdir(parents=True)
+    goals = ["-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={fresh / LIB}"]
+    _run_maven(into, goals, into / "build.log", again=f"make servers {name}")
+    jars = hash_jars(fresh)
+    (artifact,) = ElementTree.parse(pom).getroot().iterfind(f"{POM}dependencies/{POM}dependency")
+    driver = ":".join(artifact.findtext(f"{POM}{part}") or "" for part in ("groupId", "artifactId", "version"))
+    manifest = Manifest(
+        folder=fresh, binding=name, java_class="", driver=driver, ycsb_version="", release="", jar_digests=jars,
+        digest=digest_of(jars), source_digest=source,
+    )  # fmt: skip
+    manifest.write()
+    replace_folder(into / name, fresh)
+    print(f"  {name}: {driver}, {len(jars)} jars, digest {manifest.digest[:12]}")
+    return manifest
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Builds YCSB's bindings with Maven.")
-    parser.add_argument("--into", type=Path, default=ROOT / "var" / "ycsb", help="folder for the bindings")
-    parser.add_argument("binding", nargs="*", help="only these (default: all)")
+    parser = argparse.ArgumentParser(description="Builds YCSB's bindings and fetches servers with Maven.")
+    parser.add_argument("--servers", action="store_true", help="fetch the jars of servers instead")
+    parser.add_argument("--into", type=Path, help="folder for them (default: var/ycsb or var/servers)")
+    parser.add_argument("--all", action="store_true", help="those that are built on demand, too")
+    parser.add_argument("name", nargs="*", help="only these")
     arguments = parser.parse_args()
+    into = (arguments.into or ROOT / "var" / ("servers" if arguments.servers else "ycsb")).resolve()
     try:
-        build(arguments.into.resolve(), arguments.binding)
+        if arguments.servers:
+            fetch_servers(into, arguments.name)
+        else:
+            build(into, arguments.name, everything=arguments.all)
     except BuildError as error:
-        print(f"The bindings could not be built; an earlier build stays in place.\n{error}", file=sys.stderr)
+        what = "servers could not be fetched" if arguments.servers else "bindings could not be built"
+        print(f"The {what}; what was there stays in place.\n{error}", file=sys.stderr)
         return 1
     return 0
 

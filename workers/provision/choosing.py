@@ -30,6 +30,7 @@ def this_site() -> Site:
         targets=settings.TARGETS_DIR,
         registry=settings.GUARDED_DIR,
         shelf=settings.PLACES.base / "programs",
+        servers=settings.SERVERS_DIR,
         account=settings.PLACES.account,
     )
 

@@ -39,6 +39,7 @@ from workers.provision.started import (
     had_to_be_killed,
     refuse_replicas,
     render,
+    schema_settings,
 )
 
 # The volume lies at a place of its own rather than at the image's: images of one system keep their data at different
@@ -225,7 +226,7 @@ class DockerProvisioner:
         try:
             if administration.data_folder() != str(FOLDER / "data"):
                 raise self._did_not_start(engine, f"another server answers on port {rendered.port}")
-            administration.prepare()
+            administration.prepare(schema_settings(wanted, rendered))
             version = administration.server_version()
         except AdministrationError as error:
             raise self._did_not_start(engine, str(error)) from error

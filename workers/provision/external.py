@@ -48,6 +48,8 @@ class ExternalProvisioner:
             _ping(server)
             version = server.administration.server_version() if system.administered else wanted.version
         except (AdministrationError, PropertyError, OSError) as error:
+            if system.administered:
+                server.administration.close()
             raise ServerDidNotStart(f"The server at {wanted.address} cannot be used: {error}") from error
         self._server = dataclasses.replace(server, version=version)
         return self._server
@@ -71,11 +73,13 @@ class ExternalProvisioner:
 
     def stop(self, *, planned: bool = True) -> None:
         """Forgets the server, which goes on running."""
+        if self._server is not None and self.wanted.system.administered:
+            self._server.administration.close()
         self._server = None
 
     def remove(self) -> None:
         """Nothing of an external server is Benchsite's to remove."""
-        self._server = None
+        self.stop()
 
     def log_tail(self, lines: int = 30) -> str:
         return ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchsite.formatting import grouped
 from benchsite.places import Account
 from runs.catalog import RenderedServer, client_properties
-from workers.executables import ExecutableNotFound, choose_postgresql, choose_redis
+from workers.executables import ExecutableNotFound, choose_java_server, choose_postgresql, choose_redis
 from workers.process import Guarded, StartError, run_process, start_guarded
 from workers.provision.administration import Administration, AdministrationError, administration_for
 from workers.provision.folders import (
@@ -35,6 +35,7 @@ from workers.provision.started import (
     had_to_be_killed,
     refuse_replicas,
     render,
+    schema_settings,
 )
 
 # After this long without its owner, or after a stop that was not planned, a server is killed.
@@ -50,6 +51,7 @@ class Site:
     targets: Path  # one folder per deployment below it
     registry: Path  # records of long-lived processes
     shelf: Path  # programs the account could not reach otherwise
+    servers: Path  # what `make servers` fetched
     account: Account | None  # None: the user of this process
 
 
@@ -64,6 +66,7 @@ class ProcessProvisioner:
         self.recipe = wanted.system.process
         self.folder = deployment_folder(site.targets, wanted.deployment)
         self._port = port
+        self._lib: Path | None = None  # jars of the server, where it is a Java program
         self._guarded: Guarded | None = None
         self._administration: Administration | None = None
         self._log = self.folder / "server.log"
@@ -115,6 +118,11 @@ class ProcessProvisioner:
                 stated = self.wanted.version.split(".")[0]
                 major = int(stated) if stated.isdigit() else None
                 return choose_postgresql(self.site.account, major=major, shelf=self.site.shelf).postgres
+            if self.recipe.program == "java":
+                java, self._lib = choose_java_server(
+                    self.wanted.system.slug, self.site.servers, self.site.account, shelf=self.site.shelf
+                )
+                return java
             return choose_redis(self.site.account, shelf=self.site.shelf).path
         except ExecutableNotFound as error:
             raise ServerDidNotStart(str(error)) from error
@@ -129,7 +137,16 @@ class ProcessProvisioner:
         return password
 
     def _render(self, port: int, password: str) -> RenderedServer:
-        return render(self.wanted, host=HOST, port=port, folder=self.folder, password=password)
+        return render(
+            self.wanted, host=HOST, port=port, folder=self.folder, password=password, cluster_port=self._cluster_port()
+        )
+
+    def _cluster_port(self) -> int:
+        """The port of the nodes among themselves. It is part of a node's identity, so it stays with the data."""
+        path = self.folder / "cluster-port"
+        if not read_private(path):
+            write_private(path, str(free_port(HOST)), self.site.account)
+        return int(read_private(path))
 
     def _make_data(self, program: Path, password: str) -> None:
         """Makes the data folder, once: a marker is written when it is complete, and half of one is made anew."""
@@ -170,7 +187,7 @@ class ProcessProvisioner:
             self._log_start = log.tell()
             try:
                 self._guarded = start_guarded(
-                    rendered.command(program),
+                    rendered.command(program, self._lib),
                     registry=self.site.registry,
                     label=f"{self.wanted.system.slug} {self.wanted.deployment}",
                     env=_environment(),
@@ -203,7 +220,7 @@ class ProcessProvisioner:
         try:
             if Path(administration.data_folder()).resolve() != (self.folder / "data").resolve():
                 raise self._did_not_start(f"another server answers on port {rendered.port}")
-            administration.prepare()
+            administration.prepare(schema_settings(wanted, rendered))
             version = administration.server_version()
         except AdministrationError as error:
             raise self._did_not_start(str(error)) from error
@@ -266,6 +283,8 @@ class ProcessProvisioner:
         """Kills the server's whole group and waits until it is gone. Raises ServerDidNotStop."""
         if self._guarded is None:
             return
+        if self._administration is not None:
+            self._administration.close()
         self._guarded.kill()
         if not self._guarded.ended:
             raise ServerDidNotStop(

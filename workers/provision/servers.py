@@ -45,6 +45,7 @@ class Wanted:
     version: str = ""
     address: str = ""
     addresses: tuple[str, ...] = ()  # of all its nodes, as `address`
+    replication_factor: int = 1
     cpus: tuple[int, ...] = ()  # of this machine that the server may use; empty: all
 
 
@@ -86,7 +87,8 @@ class Server:
         # The properties of a stock client may hold the address within a URL.
         stated = {name: str(value) for name, value in wanted.binding_properties.items()}
         properties = {**stated, **self.client_properties()}
-        return administration_for(wanted.system, properties, (self.host, self.port))
+        hosts = ",".join(host for host, _ in self.nodes) or self.host
+        return administration_for(wanted.system, properties, (hosts, self.port))
 
 
 class Provisioner(Protocol):

@@ -28,8 +28,20 @@ def refuse_replicas(wanted: Wanted, what: str) -> None:
         )
 
 
+def schema_settings(wanted: Wanted, rendered: RenderedServer) -> dict[str, str]:
+    """What a fresh server's schema is made of."""
+    return {**rendered.settings, "replication_factor": str(wanted.replication_factor)}
+
+
 def render(
-    wanted: Wanted, *, host: str, port: int, folder: Path, password: str, recipe: ProcessRecipe | None = None
+    wanted: Wanted,
+    *,
+    host: str,
+    port: int,
+    folder: Path,
+    password: str,
+    cluster_port: int = 0,
+    recipe: ProcessRecipe | None = None,
 ) -> RenderedServer:
     """Its configuration and commands. Raises ServerDidNotStart for settings that are wrong."""
     properties = {name: str(value) for name, value in wanted.binding_properties.items()}
@@ -43,6 +55,8 @@ def render(
             folder=folder,
             user=address_of(wanted.system, properties).user,
             password=password,
+            cluster_port=cluster_port,
+            seeds=f"{host}:{cluster_port}",
             recipe=recipe,
         )
     except PropertyError as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from django.conf import settings
 
 from benchsite.places import unprivileged_account
 from runs.catalog import load_catalog
@@ -24,7 +25,11 @@ def site_below_var_tmp() -> Iterator[Site]:
     base = Path(tempfile.mkdtemp(prefix="benchsite-test-", dir="/var/tmp"))
     base.chmod(0o755)
     yield Site(
-        targets=base / "targets", registry=base / "guarded", shelf=base / "programs", account=unprivileged_account()
+        targets=base / "targets",
+        registry=base / "guarded",
+        shelf=base / "programs",
+        servers=settings.SERVERS_DIR,
+        account=unprivileged_account(),
     )
     left = processes_of(base)
     shutil.rmtree(base)

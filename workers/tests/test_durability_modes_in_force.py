@@ -17,7 +17,7 @@ SINGLE = [
     (system.slug, mode.slug)
     for system in CATALOG.systems.values()
     for mode in system.modes.values()
-    if system.own_client and not mode.replicas_needed
+    if system.slug in ("redis", "postgresql") and not mode.replicas_needed
 ]
 # One setting of each mode, and what somebody might change it to while the server runs.
 CHANGES = {

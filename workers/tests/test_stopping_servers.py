@@ -94,7 +94,9 @@ from workers.provision.servers import Wanted
 
 base, slug = Path(sys.argv[1]), sys.argv[2]
 system = load_catalog().system(slug)
-site = Site(targets=base / "t", registry=base / "g", shelf=base / "p", account=unprivileged_account())
+site = Site(
+    targets=base / "t", registry=base / "g", shelf=base / "p", servers=base / "s", account=unprivileged_account()
+)
 ProcessProvisioner(Wanted(deployment=slug, system=system, mode=system.mode("off")), site).start()
 print("up", flush=True)
 time.sleep(120)

@@ -1,9 +1,12 @@
-"""One small class per system that speaks to a server under test beside the load."""
+"""What speaks to a server under test beside the load: a class for Redis, one for PostgreSQL, and one for all systems
+whose binding brings a program for it.
+"""
 
 from collections.abc import Mapping
 
 from runs.catalog import System
 from workers.provision.administration.base import Address, Administration, AdministrationError, MarkerNameTaken
+from workers.provision.administration.java import JavaAdministration
 from workers.provision.administration.postgresql import PostgresqlAdministration
 from workers.provision.administration.redis import RedisAdministration
 
@@ -11,6 +14,7 @@ __all__ = [
     "Address",
     "Administration",
     "AdministrationError",
+    "JavaAdministration",
     "MarkerNameTaken",
     "PostgresqlAdministration",
     "RedisAdministration",
@@ -27,6 +31,8 @@ def administration_for(
     `server`: its host and port, where the properties do not show them.
     """
     address = address_of(system, client_properties, server)
+    if system.admin_class:
+        return JavaAdministration(system, address)
     match system.slug:
         case "redis":
             return RedisAdministration(address)

@@ -1,6 +1,6 @@
 """What Benchsite asks of every server under test beside the load itself. No Django."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,9 +28,9 @@ class Address:
 
 
 class Administration(Protocol):
-    """One server under test. Every call opens its own short connection, so nothing idles while a run measures.
+    """One server under test. Nothing is asked of it between calls, so it is alone with the load while a run measures.
 
-    Every method raises AdministrationError.
+    Every method but `close` raises AdministrationError.
     """
 
     address: Address
@@ -38,8 +38,10 @@ class Administration(Protocol):
     def ping(self) -> None:
         """Returns if the server answers and is ready for work."""
 
-    def prepare(self) -> None:
-        """Makes what the address speaks of and a fresh server does not have, such as its database."""
+    def prepare(self, settings: Mapping[str, str]) -> None:
+        """Makes what the address speaks of and a fresh server does not have, such as its database, with those of the
+        `settings` that belong to its schema; `replication_factor` is one of them.
+        """
 
     def server_version(self) -> str:
         """The version number, as the server says it."""
@@ -52,6 +54,9 @@ class Administration(Protocol):
 
     def replicas(self) -> int:
         """Copies that are connected and keep up."""
+
+    def topology(self) -> dict[str, str]:
+        """What else must be the same before and after a run, such as versions, nodes and replication."""
 
     # --- the data set: what `workers.provision.ownership` needs to know and to do
 
@@ -87,3 +92,6 @@ class Administration(Protocol):
 
     def shut_down(self) -> bool:
         """Tells the server to end and to keep its data. False: the server does so at its stop signal anyway."""
+
+    def close(self) -> None:
+        """Ends what was started here to ask it. Another call starts it again."""

@@ -1,7 +1,7 @@
 """PostgreSQL: settings as a client's session sees them, one table per data set, its marker in the table's comment."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -38,7 +38,7 @@ class PostgresqlAdministration:
         with contextlib.suppress(DatabaseMissing), self._session(timeout_s=PING_TIMEOUT_S) as session:
             session.execute("SELECT 1")
 
-    def prepare(self) -> None:
+    def prepare(self, settings: Mapping[str, str]) -> None:
         """Makes the clients' database where it is not there."""
         with self._session(MAINTENANCE_DATABASE) as session:
             name = self.address.database
@@ -142,6 +142,12 @@ class PostgresqlAdministration:
 
     def shut_down(self) -> bool:
         return False
+
+    def topology(self) -> dict[str, str]:
+        return {"version": self.server_version()}
+
+    def close(self) -> None:
+        """Nothing: every call has its own connection."""
 
     def _lacks_database(self) -> bool:
         """By the server's own list: its messages may be in any language."""

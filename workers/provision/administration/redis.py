@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 import redis
@@ -36,7 +36,7 @@ class RedisAdministration:
                 raise AdministrationError("Redis is still reading its data set.")
             client.ping()
 
-    def prepare(self) -> None:
+    def prepare(self, settings: Mapping[str, str]) -> None:
         """Nothing: Redis makes its databases by itself."""
 
     def server_version(self) -> str:
@@ -113,6 +113,12 @@ class RedisAdministration:
         with self._client(LONG_TIMEOUT_S) as client:
             client.shutdown(save=save)
         return True
+
+    def topology(self) -> dict[str, str]:
+        return {"version": self.server_version()}
+
+    def close(self) -> None:
+        """Nothing: every call has its own connection."""
 
     @contextlib.contextmanager
     def _client(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Iterator["redis.Redis"]:

@@ -79,7 +79,7 @@ def postgresql_server(parent: Path, *options: str) -> TargetServer:
     )  # fmt: skip
     settings = ["listen_addresses=127.0.0.1", f"port={port}", "unix_socket_directories=", "fsync=off", *options]
     argv = [str(programs.postgres), "-D", str(folder / "data"), *(f"--{setting}" for setting in settings)]
-    return TargetServer(argv, port=port, folder=folder, ping=lambda: administration(port).prepare())
+    return TargetServer(argv, port=port, folder=folder, ping=lambda: administration(port).prepare({}))
 
 
 def administration(port: int) -> PostgresqlAdministration:

@@ -5,14 +5,15 @@ import subprocess
 import pytest
 
 from runs.catalog import load_catalog
-from workers.manifests import Manifest, java_executable
+from workers.bindings.build import ROOT, build
+from workers.manifests import java_executable
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", ["redis", "postgresql"])
-def test_names_and_classes_are_the_same(bindings: dict[str, Manifest], name: str):
-    manifest = bindings[name]
+@pytest.mark.parametrize("name", ["redis", "postgresql", "cassandra"])
+def test_names_and_classes_are_the_same(name: str):
+    manifest = build(ROOT / "var" / "ycsb", [name])[name]
     argv = [java_executable(), "-cp", ":".join(map(str, manifest.jars)), "benchsite.Start", "--properties"]
     said = subprocess.run([*argv, manifest.java_class], capture_output=True, text=True, check=True).stdout
     known = dict(line.split("=", 1) for line in said.splitlines())

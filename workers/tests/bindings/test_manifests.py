@@ -54,7 +54,7 @@ def test_the_digest_depends_on_names_and_contents_alone(tmp_path: Path):
 def test_a_changed_jar_is_named(tmp_path: Path):
     folder = make_binding(tmp_path)
     (folder / "lib" / "driver-1.jar").write_bytes(b"another driver")
-    with pytest.raises(ManifestError, match=r"\(driver-1\.jar\): run `make bindings`"):
+    with pytest.raises(ManifestError, match=r"\(driver-1\.jar\): run `make bindings redis`"):
         verify(folder)
 
 
@@ -81,12 +81,12 @@ def test_a_digest_that_does_not_fit_is_refused(tmp_path: Path):
 def test_an_unreadable_manifest_says_what_to_do(tmp_path: Path, text: str):
     folder = make_binding(tmp_path)
     (folder / "manifest.json").write_text(text)
-    with pytest.raises(ManifestError, match="run `make bindings`"):
+    with pytest.raises(ManifestError, match="run `make bindings redis`"):
         read_manifest(folder)
 
 
 def test_no_binding_at_all_says_what_to_do(tmp_path: Path):
-    with pytest.raises(ManifestError, match=r"There is no binding in .*/redis: run `make bindings`"):
+    with pytest.raises(ManifestError, match=r"There is no binding in .*/redis: run `make bindings redis`"):
         verify(tmp_path / "redis")
     assert installed_bindings(tmp_path / "nowhere") == {}
 

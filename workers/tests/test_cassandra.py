@@ -1,0 +1,158 @@
+"""Cassandra as a process, asked by the program of its binding and loaded by Benchsite's own client."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from django.conf import settings
+
+from runs.catalog import load_catalog
+from runs.ycsb.keys import loaded_keys
+from workers.bindings.build import build, fetch_servers
+from workers.manifests import Manifest
+from workers.provision import AdministrationError, ExternalProvisioner, ProcessProvisioner, Server, Wanted, read_back
+from workers.provision.ownership import DataNotOwned, DataTarget
+from workers.tests.bindings.clients import Ended, StartedClient
+from workers.tests.conftest import Servers, site_below_var_tmp
+
+pytestmark = pytest.mark.slow
+SYSTEM = load_catalog().system("cassandra")
+FIELDS = [f"field{number}" for number in range(10)]
+TABLE = "usertable"
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Manifest:
+    fetch_servers(settings.SERVERS_DIR, ["cassandra"])
+    return build(settings.YCSB_DIR, ["cassandra"])["cassandra"]
+
+
+@pytest.fixture(scope="module")
+def provisioner(manifest: Manifest) -> Iterator[ProcessProvisioner]:
+    with site_below_var_tmp() as site:
+        provisioner = ProcessProvisioner(Wanted(deployment="ring", system=SYSTEM, mode=SYSTEM.mode("one-batch")), site)
+        try:
+            yield provisioner
+        finally:
+            provisioner.remove()
+
+
+@pytest.fixture(scope="module")
+def server(provisioner: ProcessProvisioner) -> Server:
+    return provisioner.start()
+
+
+def run_client(manifest: Manifest, server: Server, folder: Path, phase: str, **properties: str) -> Ended:
+    client = StartedClient(manifest, folder, {**server.client_properties(), **properties}, phase=phase)
+    try:
+        client.go()
+        return client.end()
+    finally:
+        client.kill()
+
+
+def admin_programs() -> int:
+    """How many run below this process."""
+    return sum(SYSTEM.admin_class in child.cmdline() for child in psutil.Process().children())
+
+
+def target(server: Server, *, cluster: str = "ours", table: str = TABLE, records: int = 100) -> DataTarget:
+    return DataTarget(
+        administration=server.administration,
+        name=f"Cassandra, table {table}",
+        remedy="Empty it.",
+        sites=["site"],
+        cluster=cluster,
+        table=table,
+        fields=FIELDS,
+        fingerprint=f"{records} records",
+        keys=loaded_keys({"recordcount": str(records)}),
+        confirmed=False,
+    )
+
+
+def test_reads_modes_and_topology(server: Server):
+    state = read_back(SYSTEM, server.wanted.mode, server.administration)
+    assert state.in_force, state.differences
+    assert set(state.found) == {readback.setting for readback in server.wanted.mode.readback}
+    weaker = read_back(SYSTEM, SYSTEM.mode("one-periodic"), server.administration)
+    assert "commitlog_sync should be 'periodic', but the server says 'batch'." in weaker.differences
+    quorum = read_back(SYSTEM, SYSTEM.mode("quorum-batch"), server.administration)
+    assert quorum.differences == ("The mode needs 1 connected replicas; there are 0.",)
+    topology = server.administration.topology()
+    assert topology["version"] == server.version
+    assert (topology["nodes"], topology["nodes_up"]) == ("1", "1")
+
+
+def test_data_of_others_is_never_written(server: Server):
+    ours = target(server, table="owned")
+    assert ours.prepare_load() == ""
+    with pytest.raises(DataNotOwned, match="another cluster"):
+        target(server, cluster="theirs", table="owned").prepare_load()
+    assert ours.count() == 0
+    ours.require_data_set()
+    assert ours.prepare_load() == ""  # drops the empty table and makes it again
+    administration = server.administration
+    marker = administration.read_marker("owned")
+    assert not administration.write_marker("owned", "{}", replaces="")
+    assert not administration.write_marker("owned", "{}", replaces="{}")
+    with pytest.raises(AdministrationError, match="has no column field10"):
+        administration.write_marker("owned", "{}", replaces=marker, fields=[*FIELDS, "field10"])
+
+
+def test_loads_runs_and_deletes_only_its_own_keys(manifest: Manifest, server: Server, tmp_path: Path):
+    ours = target(server, records=1000)
+    ours.prepare_load()
+    assert run_client(manifest, server, tmp_path / "load", "-load").returns == {"INSERT": {"OK": 1000}}
+    assert ours.count() == 1000
+    ended = run_client(manifest, server, tmp_path / "run", "-t", operationcount="500")
+    assert sum(ended.returns["READ"].values()) + sum(ended.returns["UPDATE"].values()) == 500
+    assert all(set(codes) == {"OK"} for codes in ended.returns.values())
+    scans = {"readproportion": "0", "updateproportion": "0", "scanproportion": "1", "maxscanlength": "20"}
+    ended = run_client(manifest, server, tmp_path / "scan", "-t", operationcount="50", dataintegrity="false", **scans)
+    assert ended.returns == {"SCAN": {"OK": 50}}
+    keys = next(iter(target(server, records=10).keys.batches(10)))
+    assert server.administration.delete_keys(TABLE, [*keys, "stranger"]) == 10
+    assert server.administration.size(TABLE) == 990
+
+
+def test_client_reports_unreachable_replicas_and_missing_tables(manifest: Manifest, server: Server, tmp_path: Path):
+    properties = {"operationcount": "20", "dataintegrity": "false", "table": "nowhere"}
+    ended = run_client(manifest, server, tmp_path / "nowhere", "-t", **properties)
+    assert set(ended.returns["READ"]) == {"BAD_REQUEST"}
+    assert server.administration.create_table("copies", FIELDS, "{}")
+    properties |= {"table": "copies", "cassandra.writeconsistencylevel": "TWO", "readproportion": "0"}
+    ended = run_client(manifest, server, tmp_path / "copies", "-t", **properties)
+    assert set(ended.returns["UPDATE"]) == {"SERVICE_UNAVAILABLE"}
+    assert any("2 required but only 1 alive" in line for line in ended.lines("BENCHSITE ERROR "))
+
+
+def test_external_keyspace_must_exist(server: Server):
+    """An external cluster is asked as one that Benchsite started; the program that asks it ends with the use of it."""
+    before = admin_programs()
+    wanted = Wanted(deployment="e", system=SYSTEM, mode=server.wanted.mode, address=f"127.0.0.1:{server.port}")
+    provisioner = ExternalProvisioner(wanted, allowed_networks=["127.0.0.0/8"])
+    external = provisioner.start()
+    assert external.version == server.version
+    assert external.administration.read_settings(["commitlog_sync"]) == {"commitlog_sync": "batch"}
+    missing = dataclasses.replace(wanted, binding_properties={"cassandra.keyspace": "absent"})
+    absent = dataclasses.replace(external, wanted=missing).administration
+    with pytest.raises(AdministrationError, match=r"has no keyspace absent\. Create it there: CREATE KEYSPACE"):
+        absent.content(TABLE)
+    absent.close()
+    provisioner.stop()
+    assert admin_programs() == before
+
+
+@pytest.mark.long
+def test_planned_stop_keeps_the_data_without_commit_log(manifest: Manifest, servers: Servers, tmp_path: Path):
+    provisioner = servers("cassandra", "no-commitlog")
+    server = provisioner.start()
+    assert read_back(SYSTEM, server.wanted.mode, server.administration).in_force
+    target(server, records=1000).prepare_load()
+    run_client(manifest, server, tmp_path / "load", "-load")
+    provisioner.stop()
+    assert not provisioner.alive()
+    assert target(provisioner.start(), records=1000).count() == 1000
