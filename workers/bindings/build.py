@@ -280,8 +280,8 @@ def main() -> int:
         else:
             build(into, arguments.name, everything=arguments.all)
     except BuildError as error:
-        what = "servers could not be fetched" if arguments.servers else "bindings could not be built"
-        print(f"The {what}; what was there stays in place.\n{error}", file=sys.stderr)
+        problem = "servers could not be fetched" if arguments.servers else "bindings could not be built"
+        print(f"The {problem}; an earlier build stays in place.\n{error}", file=sys.stderr)
         return 1
     return 0
 
