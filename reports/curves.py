@@ -19,7 +19,7 @@ from reports.analysis.looks import Look
 from reports.analysis.points import Spread, first_values
 from reports.packing import Packed
 from runs.catalog.durability import ACKS
-from runs.validity import CheckResult, judge_ladder
+from runs.validity import RUN_CHECKS, CheckResult, judge_ladder
 
 Kind = Literal["service", "response"]
 
@@ -41,7 +41,7 @@ BACKLOG = "V10"
 # The checks of which a rejection says that the target was too much: errors, shortfall, backlog.
 OVERLOADED = frozenset({"V07", "V09", BACKLOG})
 # Where these reject, throughput itself is not to be trusted, so reaching less than the target says nothing of it.
-UNTRUSTED = frozenset({"E01", "V01", "V03", "V05", "V14", "V15", "V21", "V23", "V25"})
+UNTRUSTED = frozenset(check.id for check in RUN_CHECKS if check.untrusted)
 PUBLISHABLE = frozenset({"measured", "soak"})
 INTERLEAVED = frozenset({"interleaved", "randomised"})  # orders of a matrix that run repeat by repeat
 

@@ -4,20 +4,32 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
-from benchsite.formatting import exact, grouped, latency, percent
+from benchsite.formatting import exact, grouped, latency
+from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import ClientFacts, OperationFacts, RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import TITLES, CheckResult, not_assessed
 from runs.ycsb.merged import Phase
 from runs.ycsb.names import parse_name
 
 _TOTAL: Final = "TOTAL"
 
 
-def measurement(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V22: latencies as a distribution can have them, finely enough, from the moment that the load asks for."""
-    title = TITLES["V22"]
-    limits = "min <= mean <= max, percentiles ascending, buckets add up; response times with a target"
+@check(
+    "V22", "Latencies",
+    "min <= mean <= max, percentiles ascending, buckets add up; response times with a target", loads=True,
+)  # fmt: skip
+def measurement(facts: RunFacts, profile: Profile) -> Outcome:
+    """Latencies as a distribution can have them, finely enough, from the moment that the load asks for.
+
+    Formula: min <= mean <= max; percentiles ascend and stay below the maximum; buckets add up to the count and end
+        at the maximum; finer than {resolution_warn_s:ms}; no averaged percentiles; response times where there is a
+        target
+    Warns: buckets of {resolution_warn_s:ms} or more; fractions of a count or of a microsecond where YCSB prints whole
+        ones (an average of several runs: its values are kept, its arithmetic is not assessed); service times only,
+        with a target
+    Rejects: numbers that contradict each other
+    Not assessed without: latencies with percentiles
+    """
     shown = f"distributions: {len(facts.operations)}"
     wrong = [
         f"{entry.operation}: {problem}"
@@ -25,21 +37,22 @@ def measurement(facts: RunFacts, profile: Profile) -> CheckResult:
         if (problem := _disorder(entry) or entry.contradiction)
     ]
     if wrong:
-        return CheckResult(
-            "V22", "reject", title, shown, limits, f"Latencies contradict each other ({'; '.join(wrong)}).",
+        return Outcome(
+            "reject", shown,
+            f"Latencies contradict each other ({'; '.join(wrong)}).",
             "The output is damaged or was edited: read the raw files.",
         )  # fmt: skip
     if not any(entry.mean_us is not None or entry.percentiles_us for entry in facts.operations):
-        return not_assessed("V22", title, limits, "No latencies are known.", shown)
+        return not_assessed("No latencies are known.", shown)
     silent = sorted({entry.operation for entry in facts.operations if not entry.percentiles_us})
     doubts = list(filter(None, (_averaged(facts), _coarse(facts, profile), _service_only(facts))))
     if silent and not doubts:
         return not_assessed(
-            "V22", title, limits,
-            f"Percentiles of {', '.join(silent)} are not known; what is known of the latencies is in order.", shown,
+            f"Percentiles of {', '.join(silent)} are not known; what is known of the latencies is in order.",
+            shown,
         )  # fmt: skip
-    return CheckResult(
-        "V22", "warn" if doubts else "pass", title, shown, limits,
+    return Outcome(
+        "warn" if doubts else "pass", shown,
         " ".join(said for said, _ in doubts) or "The latencies of every operation are in order.",
         " ".join(remedy for _, remedy in doubts),
     )  # fmt: skip
@@ -96,9 +109,15 @@ def _disorder(entry: OperationFacts) -> str:
     return ""
 
 
-def arithmetic(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V23: every client's summary agrees with itself, and its histogram log with the summary to the last operation."""
-    title, limits = TITLES["V23"], f"throughput within {percent(profile.arithmetic_reject)}, counts equal"
+@check("V23", "Arithmetic", "throughput within {arithmetic_reject}, counts equal", loads=True, untrusted=True)
+def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
+    """Every client's summary agrees with itself, and its histogram log with the summary to the last operation.
+
+    Formula: each client's printed throughput = operations / run time; its log = its summary, to the last operation
+        of every measured operation (a missing log of CLEANUP is no difference)
+    Rejects: off by more than {arithmetic_reject}, or a run time below 0
+    Not assessed without: a summary; run time, throughput and counts
+    """
     wrong = [
         f"client {client.number}: {problem}"
         for client in facts.clients
@@ -106,8 +125,8 @@ def arithmetic(facts: RunFacts, profile: Profile) -> CheckResult:
         and (problem := _contradiction(client, client.printed_counts, facts.phase, profile))
     ]
     if wrong:
-        return CheckResult(
-            "V23", "reject", title, f"contradictions: {len(wrong)}", limits,
+        return Outcome(
+            "reject", f"contradictions: {len(wrong)}",
             f"The printed numbers contradict each other ({'; '.join(wrong)}).",
             "Output is missing or was edited: read the raw files, and run it again.",
         )  # fmt: skip
@@ -115,9 +134,9 @@ def arithmetic(facts: RunFacts, profile: Profile) -> CheckResult:
     if unknown or not facts.clients:
         who = ", ".join(unknown) or "any"
         what = "run time, throughput or counts" if facts.whole_runs else "summary"
-        return not_assessed("V23", title, limits, f"There is no {what} of client {who}.")
-    return CheckResult(
-        "V23", "pass", title, f"summaries: {len(facts.clients)}", limits,
+        return not_assessed(f"There is no {what} of client {who}.")
+    return Outcome(
+        "pass", f"summaries: {len(facts.clients)}",
         "Every client's throughput is its operations by its run time."
         if facts.whole_runs
         else "Every client's log and summary agree to the last operation.",

@@ -6,25 +6,33 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from benchsite.formatting import counted, duration, exact, grouped, percent, significant, throughput
+from benchsite.formatting import counted, duration, grouped, percent, significant, throughput
+from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import ClientFacts, RunFacts, number_of
 from runs.validity.profile import Profile
-from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed, worst_of
+from runs.validity.results import Severity, graded, worst_of
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
 
 
-def client_cpu(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V03: a client that has no CPU left measures itself. Clients on one machine are added."""
-    title = TITLES["V03"]
-    limits = (
-        f"above {percent(profile.cpu_warn)} warn, above {percent(profile.cpu_reject)} reject; "
-        f"collecting garbage above {percent(profile.gc_warn)} warn"
-    )
+@check(
+    "V03", "Client CPU",
+    "above {cpu_warn} warn, above {cpu_reject} reject; collecting garbage above {gc_warn} warn",
+    loads=True, untrusted=True,
+)  # fmt: skip
+def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
+    """A client that has no CPU left measures itself. Clients on one machine are added.
+
+    Formula: share of a load generator's cores that its clients used; share of their run time spent collecting
+        garbage
+    Warns: > {cpu_warn}; > {gc_warn}
+    Rejects: > {cpu_reject} of the cores
+    Not assessed without: CPU time and cores of all clients, unless collecting garbage alone warns
+    """
     shares = None if facts.missing else _cpu_shares(facts.clients)
     collecting = max((client.gc_share for client in facts.clients if client.gc_share is not None), default=None)
     paused = collecting is not None and collecting > profile.gc_warn
     if shares is None and not paused:
-        return not_assessed("V03", title, limits, "Not every client's CPU time and cores are known.")
+        return not_assessed("Not every client's CPU time and cores are known.")
     said: list[str] = []
     shown: list[str] = []
     severity: Severity = "pass"
@@ -37,10 +45,9 @@ def client_cpu(facts: RunFacts, profile: Profile) -> CheckResult:
         severity = worst_of([severity, "warn" if paused else "pass"])
         shown.append(f"{percent(collecting)} collecting garbage")
         said.append(f"a client spent {percent(collecting)} of its time collecting garbage")
-    sentence = " and ".join(said)
-    return CheckResult(
-        "V03", severity, title, ", ".join(shown)[:120], limits,
-        sentence[0].upper() + sentence[1:]
+    return Outcome(
+        severity, ", ".join(shown),
+        sentence(said, " and ")
         + ("." if severity == "pass" else ": what was measured may be the client's limit and not the database's."),
         "" if severity == "pass" else "Use more load generators, fewer threads on each, or more memory for the client.",
     )  # fmt: skip
@@ -57,18 +64,23 @@ def _cpu_shares(clients: tuple[ClientFacts, ...]) -> Mapping[str, float] | None:
     return shares or None
 
 
-def client_count(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V04: the same threads spread over more clients must not do more. Only where such a probe was run."""
+@check("V04", "Number of clients", "{probe_gain} more with {probe_clients} x the clients")
+def client_count(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """The same threads spread over more clients must not do more. Only where such a probe was run.
+
+    Formula: throughput of a run of the same load and threads on {probe_clients} x the clients
+    Warns: > {probe_gain} more
+    Not assessed without: a probe: it does not apply where none was run
+    """
     probe = facts.probe
     if probe is None or facts.target_ops_s or not facts.throughput_ops_s:
         return None
     gain = probe.throughput_ops_s / facts.throughput_ops_s - 1
     bound = gain > profile.probe_gain
-    return CheckResult(
-        "V04", "warn" if bound else "pass", TITLES["V04"],
+    return Outcome(
+        "warn" if bound else "pass",
         f"{throughput(facts.throughput_ops_s)} by {counted(facts.clients_expected, 'client')}, "
         f"{throughput(probe.throughput_ops_s)} by {probe.clients}",
-        f"{percent(profile.probe_gain)} more with {exact(profile.probe_clients)} x the clients",
         f"More clients with the same threads did {percent(gain)} more: the clients are the limit and not the database."
         if bound
         else "More clients with the same threads did no more: the clients are not the limit.",
@@ -76,28 +88,33 @@ def client_count(facts: RunFacts, profile: Profile) -> CheckResult | None:
     )  # fmt: skip
 
 
-def start_skew(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V14: all clients at the same time. One client alone has nothing to be late for."""
+@check(
+    "V14", "Clients together",
+    "{skew_warn_s} apart and {overlap_warn} in common warn; {skew_reject_share} of the window reject", untrusted=True,
+)  # fmt: skip
+def start_skew(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """All clients at the same time. One client alone has nothing to be late for.
+
+    Formula: clients' starts and ends apart; their common time / all of it
+    Warns: > {skew_warn_s}; < {overlap_warn}; or the files do not show when a client began and ended
+    Rejects: > {skew_reject_share} of T
+    Not assessed without: one client alone: does not apply
+    """
     if facts.clients_expected < 2 or len(facts.clients) < 2:
         return None
-    title = TITLES["V14"]
-    limits = (
-        f"{duration(profile.skew_warn_s)} apart and {percent(profile.overlap_warn)} in common warn; "
-        f"{percent(profile.skew_reject_share)} of the window reject"
-    )
     starts = [client.started_s for client in facts.clients if client.started_s is not None]
     ends = [client.ended_s for client in facts.clients if client.ended_s is not None]
     if len(starts) < len(facts.clients) or len(ends) < len(facts.clients) or facts.window_s is None:
-        return _undated(facts, title, limits)
+        return _undated(facts)
     spread = max(max(starts) - min(starts), max(ends) - min(ends))
     little = facts.overlap is not None and facts.overlap < profile.overlap_warn
     severity: Severity = "warn" if spread > profile.skew_warn_s or little else "pass"
     if spread > profile.skew_reject_share * facts.window_s:
         severity = "reject"
     overlap = f", {percent(facts.overlap)} in common" if facts.overlap is not None else ""
-    return CheckResult(
-        "V14", severity, title,
-        f"starts {duration(max(starts) - min(starts))} apart, ends {duration(max(ends) - min(ends))}{overlap}", limits,
+    return Outcome(
+        severity,
+        f"starts {duration(max(starts) - min(starts))} apart, ends {duration(max(ends) - min(ends))}{overlap}",
         "The clients began and ended together."
         if severity == "pass"
         else "The clients did not all load the database at the same time.",
@@ -105,7 +122,7 @@ def start_skew(facts: RunFacts, profile: Profile) -> CheckResult | None:
     )  # fmt: skip
 
 
-def _undated(facts: RunFacts, title: str, limits: str) -> CheckResult:
+def _undated(facts: RunFacts) -> Outcome:
     """The sum of throughputs is one throughput only if the clients ran together, and here nobody can say so."""
     undated = [str(client.number) for client in facts.clients if client.started_s is None or client.ended_s is None]
     lasted = [client.runtime_ms for client in facts.clients if client.runtime_ms is not None and client.runtime_ms > 0]
@@ -113,28 +130,33 @@ def _undated(facts: RunFacts, title: str, limits: str) -> CheckResult:
     if len(lasted) == len(facts.clients) and min(lasted) < max(lasted):
         # A shorter run is no longer in common than it lasted.
         longest = f"at most {percent(min(lasted) / max(lasted))} in common by their run times"
-    return CheckResult(
-        "V14", "warn", title, longest or f"no times of client {', '.join(undated)}"[:120], limits,
+    return Outcome(
+        "warn", longest or f"no times of client {', '.join(undated)}",
         f"The files do not show when client {', '.join(undated)} began and ended, so the throughputs that were added "
         "may be of different times.",
         "Run the clients with -s and upload their standard error: its status lines have dates.",
     )  # fmt: skip
 
 
-def distinct(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V27: no client counts twice. Only uploads can bring one client's output as that of two."""
+@check("V27", "Clients distinct", "no two clients with the same numbers", loads=True)
+def distinct(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """No client counts twice. Only uploads can bring one client's output as that of two.
+
+    Formula: uploads of several clients: the sums of their histograms, their status lines, the numbers in their
+        summaries
+    Rejects: two clients have the same
+    Not assessed without: one client, or a run of Benchsite's own clients: does not apply
+    """
     if len(facts.clients) < 2 or not any(client.evidence for client in facts.clients):
         return None
-    title, limits = TITLES["V27"], "no two clients with the same numbers"
     copies = [
         f"client {client.number} has the numbers of client {client.evidence.copy_of}"
         for client in facts.clients
         if client.evidence is not None and client.evidence.copy_of is not None
     ]
-    sentence = "; ".join(copies)
-    return CheckResult(
-        "V27", "reject" if copies else "pass", title, f"copies: {len(copies)}", limits,
-        f"{sentence[0].upper()}{sentence[1:]}: the throughput and all counts include one client twice."
+    return Outcome(
+        "reject" if copies else "pass", f"copies: {len(copies)}",
+        f"{sentence(copies)}: the throughput and all counts include one client twice."
         if copies
         else "Every client has numbers of its own.",
         "Upload the output of each client once." if copies else "",
@@ -145,11 +167,16 @@ def distinct(facts: RunFacts, profile: Profile) -> CheckResult | None:
 _SHARED: Final = frozenset(WORKLOAD_PROPERTIES) - {"table", "fieldnameprefix"}
 
 
-def alike(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V28: the clients of one run ask for the same records with the same operations."""
+@check("V28", "Clients alike", "the same workload on every client")
+def alike(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """The clients of one run ask for the same records with the same operations.
+
+    Formula: uploads of several clients: the workload properties in their command lines
+    Rejects: two clients state different values
+    Not assessed without: the command lines of fewer than two clients
+    """
     if len(facts.clients) < 2 or not any(client.evidence for client in facts.clients):
         return None
-    title, limits = TITLES["V28"], "the same workload on every client"
     stated = {
         client.number: {name: value for name, value in client.evidence.properties.items() if name in _SHARED}
         for client in facts.clients
@@ -165,9 +192,9 @@ def alike(facts: RunFacts, profile: Profile) -> CheckResult | None:
             listed = ", ".join(f"client {number} {value}" for number, value in values.items())
             different.append(f"{name} ({listed[:200]})")
     if not compared:
-        return not_assessed("V28", title, limits, "The command lines of fewer than two clients state their workload.")
-    return CheckResult(
-        "V28", "reject" if different else "pass", title, f"properties compared: {compared}", limits,
+        return not_assessed("The command lines of fewer than two clients state their workload.")
+    return Outcome(
+        "reject" if different else "pass", f"properties compared: {compared}",
         f"The clients ran different workloads: {'; '.join(different)}."
         if different
         else "The clients state the same workload.",
@@ -180,31 +207,41 @@ def _canonical(value: str) -> float | str:
     return value.strip().lower() if number is None else number
 
 
-def messages(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V29: what the clients wrote beside their results. An exception costs time that no operation accounts for."""
+@check("V29", "Client messages", "no exceptions on standard error", loads=True)
+def messages(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """What the clients wrote beside their results. An exception costs time that no operation accounts for.
+
+    Formula: uploads: exceptions and other signs of trouble on standard error
+    Warns: any
+    Not assessed without: the clients' standard error
+    """
     known = [(client.number, client.evidence) for client in facts.clients if client.evidence is not None]
     if not known:
         return None
-    title, limits = TITLES["V29"], "no exceptions on standard error"
     written = [f"client {number}: {line}" for number, evidence in known for line in evidence.messages]
     if written:
-        return CheckResult(
-            "V29", "warn", title, f"kinds of messages: {len(written)}", limits,
+        return Outcome(
+            "warn", f"kinds of messages: {len(written)}",
             f"The clients report trouble: {'; '.join(written)[:1_000]}.",
             "Read the clients' standard error; what failed there may be missing from the operations.",
         )  # fmt: skip
     silent = [str(number) for number, evidence in known if not evidence.has_messages]
     if silent:
-        return not_assessed("V29", title, limits, f"The standard error of client {', '.join(silent)} is not uploaded.")
-    return CheckResult("V29", "pass", title, "none", limits, "The clients report no exceptions.")
+        return not_assessed(f"The standard error of client {', '.join(silent)} is not uploaded.")
+    return Outcome("pass", "none", "The clients report no exceptions.")
 
 
-def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V15: clients of equal strength do equal work, thread by thread."""
+@check("V15", "Clients balanced", "above {imbalance_warn} warn, above {imbalance_reject} reject", untrusted=True)
+def balance(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """Clients of equal strength do equal work, thread by thread.
+
+    Formula: fastest / slowest client, per thread
+    Warns: > {imbalance_warn}
+    Rejects: > {imbalance_reject}
+    Not assessed without: every client's throughput
+    """
     if len(facts.clients) < 2:
         return None
-    title = TITLES["V15"]
-    limits = f"above {exact(profile.imbalance_warn)} warn, above {exact(profile.imbalance_reject)} reject"
     speeds = {
         client.number: client.throughput_ops_s / (client.threads or 1)
         for client in facts.clients
@@ -212,13 +249,13 @@ def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
     }
     if len(speeds) < len(facts.clients):
         silent = sorted({client.number for client in facts.clients} - set(speeds))
-        return not_assessed("V15", title, limits, f"The throughput of client {silent[0]} is not known.")
+        return not_assessed(f"The throughput of client {silent[0]} is not known.")
     slowest, fastest = min(speeds, key=speeds.__getitem__), max(speeds, key=speeds.__getitem__)
     ratio = speeds[fastest] / speeds[slowest] if speeds[slowest] > 0 else math.inf
     severity = graded(ratio, profile.imbalance_warn, profile.imbalance_reject)
     factor = grouped(ratio, 2) if math.isfinite(ratio) else "\N{INFINITY}"
-    return CheckResult(
-        "V15", severity, title, f"fastest / slowest {factor}", limits,
+    return Outcome(
+        severity, f"fastest / slowest {factor}",
         "All clients did about the same."
         if severity == "pass"
         else f"Client {fastest} did {factor} times as much per thread as client {slowest}: "
@@ -227,19 +264,24 @@ def balance(facts: RunFacts, profile: Profile) -> CheckResult | None:
     )  # fmt: skip
 
 
-def clocks(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V16: intervals of several clients are laid upon each other by their clocks, set right by the offsets measured."""
-    title, limits = TITLES["V16"], f"{grouped(profile.clock_warn_s * 1000)} ms off"
+@check("V16", "Clocks", "{clock_warn_s:ms} off", loads=True)
+def clocks(facts: RunFacts, profile: Profile) -> Outcome:
+    """Intervals of several clients are laid upon each other by their clocks, set right by the offsets measured.
+
+    Formula: offset of each load generator's clock from the reference
+    Warns: > {clock_warn_s:ms}
+    Not assessed without: the offsets
+    """
     unknown = [client.number for client in facts.clients if client.clock_offset_s is None]
     if unknown or not facts.clients:
         who = f"client {unknown[0]}" if unknown else "any client"
-        return not_assessed("V16", title, limits, f"How far the clock of {who} was off was not measured.")
+        return not_assessed(f"How far the clock of {who} was off was not measured.")
     worst = max(facts.clients, key=lambda client: abs(client.clock_offset_s or 0.0))
     offset_ms = abs(worst.clock_offset_s or 0.0) * 1000
     bad = offset_ms > profile.clock_warn_s * 1000
     where = worst.machine or f"client {worst.number}"
-    return CheckResult(
-        "V16", "warn" if bad else "pass", title, f"{significant(offset_ms)} ms at {where}"[:120], limits,
+    return Outcome(
+        "warn" if bad else "pass", f"{significant(offset_ms)} ms at {where}",
         f"The clock of {where} was {significant(offset_ms)} ms off. Its intervals were moved by that, but a clock that "
         "is off also runs unevenly: sharp edges of the window are blurred."
         if bad

@@ -1,10 +1,11 @@
 """Did the threads wait for the database, or something else for the threads? V01 Little's law, V02 thread limit."""
 
-from benchsite.formatting import exact, grouped, latency, percent
+from benchsite.formatting import grouped, latency, percent
 from runs.measures.little import edge_allowance, explained_share
+from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import TITLES, CheckResult, Severity, at_most, not_assessed
+from runs.validity.results import Severity, at_most
 
 
 def busy_share(facts: RunFacts) -> float | None:
@@ -16,35 +17,48 @@ def busy_share(facts: RunFacts) -> float | None:
     return explained_share(known, facts.threads) if len(known) == len(times) else None
 
 
-def little(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V01: the operations' service times must add up to the time that the threads had, and can never exceed it."""
-    title = TITLES["V01"]
+def _most(facts: RunFacts, profile: Profile) -> float:
+    """The largest share of the threads' time that is possible."""
+    if not facts.threads or not facts.window_s:
+        return profile.little_reject_above
+    return profile.little_reject_above + edge_allowance(facts.longest_us, facts.threads, facts.window_s)
+
+
+def _little_limits(facts: RunFacts, profile: Profile) -> str:
+    most = percent(_most(facts, profile))
+    return f"at most {most}" if facts.target_ops_s else f"{percent(profile.little_warn_below)} to {most}"
+
+
+@check("V01", "Threads accounted for", _little_limits, loads=True, untrusted=True)
+def little(facts: RunFacts, profile: Profile) -> Outcome:
+    """The operations' service times must add up to the time that the threads had, and can never exceed it.
+
+    Formula: Little's law: U = sum of all service times / (N x covered time)
+    Warns: U < {little_warn_below}
+    Rejects: U < {little_reject_below}, or U > {little_reject_above} + e
+    Not assessed without: threads, run times, every client's counts and means
+    """
     share = busy_share(facts)
-    most = profile.little_reject_above
-    if facts.threads and facts.window_s:
-        most += edge_allowance(facts.longest_us, facts.threads, facts.window_s)
-    throttled = bool(facts.target_ops_s)
-    limits = f"at most {percent(most)}" if throttled else f"{percent(profile.little_warn_below)} to {percent(most)}"
     if share is None or facts.threads is None:
-        return not_assessed("V01", title, limits, _unknown(facts))
+        return not_assessed(_unknown(facts))
     shown = f"{percent(share)} of {grouped(facts.threads)} threads' time"
-    if share > most:
-        return CheckResult(
-            "V01", "reject", title, shown, limits,
+    if share > _most(facts, profile):
+        return Outcome(
+            "reject", shown,
             f"The operations took {percent(share)} of the time that {grouped(facts.threads)} threads have: that is "
             "impossible, so a thread count, a unit or a label is wrong.",
             "Find out how many threads really ran, and in which unit their latencies are.",
         )  # fmt: skip
-    if throttled:
-        return CheckResult("V01", "pass", title, shown, limits, "The threads had time to spare, as a target wants it.")
+    if facts.target_ops_s:
+        return Outcome("pass", shown, "The threads had time to spare, as a target wants it.")
     severity: Severity = "pass"
     if share < profile.little_warn_below:
         severity = "reject" if share < profile.little_reject_below else "warn"
     if facts.phase == "load":
         # The threads of a load end one after the other, so some of their time is missing in every load.
         severity = at_most(severity, "warn")
-    return CheckResult(
-        "V01", severity, title, shown, limits,
+    return Outcome(
+        severity, shown,
         f"The threads spent {percent(share)} of their time in operations"
         + ("." if severity == "pass" else "; the rest went into the clients themselves."),
         "" if severity == "pass" else "Look at the load generators' CPU and garbage collection, or use more of them.",
@@ -59,31 +73,35 @@ def _unknown(facts: RunFacts) -> str:
     return "The clients' run times, or the counts and means of their operations, are not known."
 
 
-def thread_limit(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V02: a target that was missed because every thread was waiting, while the database was as quick as ever."""
+@check("V02", "Threads for the target", "{threads_busy} busy, latency under {latency_risen} x the lowest rung's")
+def thread_limit(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """A target that was missed because every thread was waiting, while the database was as quick as ever.
+
+    Formula: U >= {threads_busy} and X / target < {target_info}, while R < {latency_risen} x R of the sweep's
+        lowest rung
+    Warns: yes
+    Not assessed without: the same, and a lower rung of the sweep where the first two hold
+    """
     if not facts.target_ops_s:
         return None
-    title = TITLES["V02"]
-    limits = f"{percent(profile.threads_busy)} busy, latency under {exact(profile.latency_risen)} x the lowest rung's"
     share, mean_us = busy_share(facts), mean_service_us(facts)
     if share is None or mean_us is None or facts.throughput_ops_s is None:
-        return not_assessed("V02", title, limits, _unknown(facts))
+        return not_assessed(_unknown(facts))
     ratio = facts.throughput_ops_s / facts.target_ops_s
     shown = f"{percent(share)} busy at {percent(ratio)} of the target, mean {latency(mean_us)}"
     if ratio >= profile.target_info or share < profile.threads_busy:
-        return CheckResult("V02", "pass", title, shown, limits, "There were threads enough for what was offered.")
+        return Outcome("pass", shown, "There were threads enough for what was offered.")
     if facts.low_latency_us is None:
         return not_assessed(
-            "V02", title, limits,
             "All threads were busy and the target was missed. Whether the threads or the database set the limit shows "
             "only beside a lower rung of the sweep, and there is none yet.",
             shown,
         )  # fmt: skip
     shown += f", lowest rung {latency(facts.low_latency_us)}"
     if mean_us >= profile.latency_risen * facts.low_latency_us:
-        return CheckResult("V02", "pass", title, shown, limits, "The database slowed down: the limit is its own.")
-    return CheckResult(
-        "V02", "warn", title, shown[:120], limits,
+        return Outcome("pass", shown, "The database slowed down: the limit is its own.")
+    return Outcome(
+        "warn", shown,
         "Every thread was busy while the database answered as quickly as on the lowest rung: the target was missed "
         "for want of threads, and this rung says nothing about the database's ceiling.",
         f"Give it at least {_advice(facts)} threads and run it again.",

@@ -3,23 +3,31 @@
 from benchsite import formatting
 from benchsite.formatting import exact, grouped, percent
 from runs.measures.upper_bounds import CONFIDENCE, min_values
+from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed
+from runs.validity.results import Severity, graded
 from runs.ycsb.command import PERCENTILES
 
 
-def duration(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V05: a window that is long enough, and percentiles whose upper bounds lie near them."""
-    title = TITLES["V05"]
-    limits = (
-        f"{formatting.duration(profile.duration_warn_s)}, {grouped(profile.operations_least)} operations, "
-        f"p{exact(profile.percentile_shown)} known within {percent(profile.percentile_margin)}; "
-        f"under {formatting.duration(profile.duration_reject_s)} reject"
-    )
+@check(
+    "V05", "Duration",
+    "{duration_warn_s}, {operations_least} operations, p{percentile_shown} known within {percentile_margin}; "
+    "under {duration_reject_s} reject", untrusted=True,
+)  # fmt: skip
+def duration(facts: RunFacts, profile: Profile) -> Outcome:
+    """A window that is long enough, and percentiles whose upper bounds lie near them.
+
+    Formula: T; operations; the [upper bound](#percentiles-with-confidence) of the percentile shown
+        (p{percentile_shown}) of each operation
+    Warns: T < {duration_warn_s}, < {operations_least} operations, no upper bound, or one more than
+        {percentile_margin} above the percentile
+    Rejects: T < {duration_reject_s}
+    Not assessed without: how long it lasted, how much was done
+    """
     if facts.window_s is None or facts.total_operations is None:
         unknown = "How long it lasted" if facts.window_s is None else "How many operations were done"
-        return not_assessed("V05", title, limits, f"{unknown} is not known.")
+        return not_assessed(f"{unknown} is not known.")
     complaints: list[str] = []
     if facts.window_s < profile.duration_warn_s:
         complaints.append(f"it lasted {formatting.duration(facts.window_s)}")
@@ -30,8 +38,8 @@ def duration(facts: RunFacts, profile: Profile) -> CheckResult:
     if complaints:
         severity = "reject" if facts.window_s < profile.duration_reject_s else "warn"
     shown = f"{formatting.duration(facts.window_s)}, {grouped(facts.total_operations)} operations"
-    return CheckResult(
-        "V05", severity, title, shown, limits,
+    return Outcome(
+        severity, shown,
         f"This run is too short to publish: {', '.join(complaints)}. Its shape may be right, its digits are not."
         if complaints
         else "The window is long enough for its percentiles.",
@@ -58,32 +66,35 @@ def _unsure_percentiles(facts: RunFacts, profile: Profile) -> list[str]:
     return lines
 
 
-def set_up(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V06: connecting and cleaning up are part of the run time that YCSB divides by.
+@check("V06", "Set-up and clean-up", "above {setup_warn} warn, above {setup_reject} reject", loads=True)
+def set_up(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """Connecting and cleaning up are part of the run time that YCSB divides by.
 
     Of a load it matters only where its throughput is the one that YCSB printed.
+
+    Formula: (connecting + cleaning up) / run time, of the worst client. Of a summary only cleaning up is known: it
+        can warn, never pass
+    Warns: > {setup_warn}
+    Rejects: > {setup_reject}
+    Not assessed without: run times
     """
     if facts.phase == "load" and not facts.whole_runs:
         return None
-    title = TITLES["V06"]
-    limits = f"above {percent(profile.setup_warn)} warn, above {percent(profile.setup_reject)} reject"
     shares = [
         ((client.init_s or 0.0) + (client.cleanup_s or 0.0)) / (client.runtime_ms / 1000)
         for client in facts.clients
         if client.runtime_ms and client.runtime_ms > 0 and (client.init_s is not None or client.cleanup_s is not None)
     ]
     if not shares:
-        return not_assessed("V06", title, limits, "No client printed its run time with its set-up or clean-up.")
+        return not_assessed("No client printed its run time with its set-up or clean-up.")
     share = max(shares)
     severity = graded(share, profile.setup_warn, profile.setup_reject)
     whole = all(client.init_s is not None for client in facts.clients)
     shown = f"{percent(share)} of the run time"
     if severity == "pass" and not whole:
-        return not_assessed(
-            "V06", title, limits, f"Cleaning up took {percent(share)}; how long connecting took is not known.", shown
-        )
-    return CheckResult(
-        "V06", severity, title, shown, limits,
+        return not_assessed(f"Cleaning up took {percent(share)}; how long connecting took is not known.", shown)
+    return Outcome(
+        severity, shown,
         f"{'Connecting and cleaning' if whole else 'Cleaning'} up took {percent(share)} of the run time of a client; "
         "the throughput that YCSB prints includes it"
         + (", and no other is known." if facts.whole_runs else ", the window's does not."),

@@ -9,9 +9,10 @@ import numpy as np
 
 from benchsite.formatting import counted, exact, grouped, percent, significant, throughput
 from runs.measures.host import FOREIGN, HostSamples
+from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import ClusterFacts, RunFacts, fact, number_of
 from runs.validity.profile import Profile
-from runs.validity.results import TITLES, CheckResult, Severity, not_assessed
+from runs.validity.results import Severity
 
 # Families of virtual machines whose CPU is rationed: what they do in the first minutes they do not do for long.
 _BURSTABLE: Final = (
@@ -38,17 +39,24 @@ _SAME: Final = {"local_quorum": "quorum", "local_one": "one", "yes": "true", "no
 _UNSTATED: Final = "use_default"
 
 
-def durability(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V20 of one run: what the command lines say against the stated mode, and writes that the server never answers.
+@check("V20", "Durability", "the stated mode, and acknowledged writes", loads=True)
+def durability(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """What the command lines say against the stated mode, and writes that the server never answers.
 
     How two runs differ in durability is a matter of pairs.
+
+    Formula: the client properties of the stated mode against each client's command line (`w=0` under `majority`);
+        the mode acknowledges nothing, and the workload writes; a scheduled run whose system Benchsite cannot ask
+        for its mode
+    Warns: the command line states another property for reads; nothing is acknowledged; the mode was not read back
+    Rejects: the command line states another property for writes
+    Not assessed without: an upload whose command line states none of the mode's properties; see below for pairs
     """
     if facts.mode_stated:
         return _unacknowledged(facts) or _NOT_READ_BACK
     stated = [client.evidence.properties for client in facts.clients if client.evidence is not None]
     if not facts.mode_properties or not stated:
         return _unacknowledged(facts)
-    title, limits = TITLES["V20"], "the stated mode, and acknowledged writes"
     against = {
         name: (properties[name], wanted)
         for properties in stated
@@ -59,8 +67,8 @@ def durability(facts: RunFacts, profile: Profile) -> CheckResult | None:
         listed = ", ".join(f"{name}={value} instead of {wanted}" for name, (value, wanted) in against.items())
         # What a read waits for is a weaker claim than what a write waits for.
         severity: Severity = "warn" if all("read" in name for name in against) else "reject"
-        return CheckResult(
-            "V20", severity, title, listed[:120], limits,
+        return Outcome(
+            severity, listed,
             f"The command line contradicts the stated durability mode: {listed}.",
             "State the mode that the command line asks for.",
         )  # fmt: skip
@@ -69,17 +77,18 @@ def durability(facts: RunFacts, profile: Profile) -> CheckResult | None:
     confirmed = [name for name in facts.mode_properties if all(name in properties for properties in stated)]
     if not confirmed:
         wanted = ", ".join(facts.mode_properties)
-        return not_assessed("V20", title, limits, f"The command lines do not state what the mode sets: {wanted}.")
-    return CheckResult(
-        "V20", "pass", title, ", ".join(f"{name}={stated[0][name]}" for name in confirmed)[:120], limits,
+        return not_assessed(f"The command lines do not state what the mode sets: {wanted}.")
+    return Outcome(
+        "pass", ", ".join(f"{name}={stated[0][name]}" for name in confirmed),
         "The command lines agree with the stated durability mode.",
     )  # fmt: skip
 
 
-_NOT_READ_BACK: Final = CheckResult(
-    "V20", "warn", TITLES["V20"], "the stated mode", "the mode as the servers say it",
+_NOT_READ_BACK: Final = Outcome(
+    "warn", "the stated mode",
     "The durability mode was not read back: Benchsite cannot ask the servers of this system.",
     "Compare the servers' settings with those of the mode on the page of the database.",
+    limits="the mode as the servers say it",
 )  # fmt: skip
 
 
@@ -91,22 +100,29 @@ def _contradicts(name: str, value: str, wanted: str, record: Mapping[str, object
     return not (name == "journal" and stated == "true" and record.get("ack") == "disk")
 
 
-def _unacknowledged(facts: RunFacts) -> CheckResult | None:
+def _unacknowledged(facts: RunFacts) -> Outcome | None:
     writes = facts.phase == "load" or _WRITES & set(facts.proportions or {})
     if facts.durability.get("ack") != "none" or not writes:
         return None
-    return CheckResult(
-        "V20", "warn", TITLES["V20"], "acknowledged: nothing", "writes are acknowledged",
+    return Outcome(
+        "warn", "acknowledged: nothing",
         "Writes count as done when they are sent: their latency is that of sending, and lost ones are not noticed.",
         "Compare it with nothing that waits for an answer, or choose a mode that does.",
+        limits="writes are acknowledged",
     )  # fmt: skip
 
 
-def plausibility(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V21: what the reads carried must fit through the network. Within one machine there is none."""
+@check("V21", "Physically possible", "{network_usable} of the nodes' network", untrusted=True)
+def plausibility(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """What the reads carried must fit through the network. Within one machine there is none.
+
+    Formula: X of reads x record size x 8 <= {network_usable} x nodes x network. `readallfields=false`: one field
+    Warns: one field does not fit
+    Rejects: records do not fit
+    Not assessed without: `nic_bits_per_s` of every node, record size. Within one machine: does not apply
+    """
     if facts.phase == "load" or facts.client_on_database_host:
         return None
-    title, limits = TITLES["V21"], f"{percent(profile.network_usable)} of the nodes' network"
     link, nodes = facts.cluster.least("nic_bits_per_s"), facts.cluster.nodes
     reads_ops_s, read_bytes = _reads_per_second(facts), _bytes_per_read(facts)
     if link is None or not nodes or reads_ops_s is None or read_bytes is None:
@@ -114,15 +130,15 @@ def plausibility(facts: RunFacts, profile: Profile) -> CheckResult | None:
             "how fast each node's network is (nic_bits_per_s of its machine)" if link is None or not nodes
             else "how many reads there were and how large their records are"
         )  # fmt: skip
-        return not_assessed("V21", title, limits, f"It is not known {missing}.")
+        return not_assessed(f"It is not known {missing}.")
     carried, capacity = reads_ops_s * read_bytes * 8, nodes * link
     shown = f"{significant(carried / 1e9)} Gbit/s of payload, {exact(capacity / 1e9)} Gbit/s of network"
     if carried <= profile.network_usable * capacity:
-        return CheckResult("V21", "pass", title, shown, limits, "The network can carry what was read.")
+        return Outcome("pass", shown, "The network can carry what was read.")
     # YCSB reads all fields unless it is told not to; of a single field the size is only a mean.
     severity: Severity = "warn" if facts.properties.get("readallfields") == "false" else "reject"
-    return CheckResult(
-        "V21", severity, title, shown, limits,
+    return Outcome(
+        severity, shown,
         f"{throughput(reads_ops_s)} of {grouped(read_bytes)} B each are {significant(carried / 1e9)} Gbit/s, more than "
         "the nodes' network carries: reads return less than whole records, or a number is wrong.",
         "Find out whether reads fetch all fields and find their records, and how fast the network really is.",
@@ -145,19 +161,23 @@ def _bytes_per_read(facts: RunFacts) -> float | None:
     return facts.record_bytes / fields if facts.properties.get("readallfields") == "false" else facts.record_bytes
 
 
-def data_set_size(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V30: a data set in the processor's cache is no measure of a database. Records with their keys, on one node."""
+@check("V30", "Data set size", "more than {cpu_cache_mib} MiB on each node")
+def data_set_size(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """A data set in the processor's cache is no measure of a database. Records with their keys, on one node.
+
+    Formula: records x (values + 23 B key) x copies / nodes
+    Warns: {cpu_cache_mib} MiB or less on each node: it fits a CPU's cache
+    Not assessed without: records, record size
+    """
     if facts.phase == "load":
         return None
-    title = TITLES["V30"]
-    limits = f"more than {exact(profile.cpu_cache_mib)} MiB on each node"
     if facts.recordcount is None or facts.record_bytes is None:
-        return not_assessed("V30", title, limits, "The number of records and their size are not known.")
+        return not_assessed("The number of records and their size are not known.")
     copies = (facts.cluster.replication_factor or 1) / (facts.cluster.nodes or 1)
     size_mib = facts.recordcount * (facts.record_bytes + KEY_BYTES) * copies / 2**20
     is_small = size_mib <= profile.cpu_cache_mib
-    return CheckResult(
-        "V30", "warn" if is_small else "pass", title, f"{significant(size_mib)} MiB on each node", limits,
+    return Outcome(
+        "warn" if is_small else "pass", f"{significant(size_mib)} MiB on each node",
         f"The records of a node take {significant(size_mib)} MiB: they fit the cache of a CPU, so neither memory nor "
         "disk was measured."
         if is_small
@@ -166,9 +186,15 @@ def data_set_size(facts: RunFacts, profile: Profile) -> CheckResult | None:
     )  # fmt: skip
 
 
-def environment(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V24: what else the machines did, and whether they are what they seem."""
-    title, limits = TITLES["V24"], "machines of its own, not rationed, as many nodes as copies"
+@check("V24", "Environment", "machines of its own, not rationed, as many nodes as copies", loads=True)
+def environment(facts: RunFacts, profile: Profile) -> Outcome:
+    """What else the machines did, and whether they are what they seem.
+
+    Formula: clients on the database's machine (the finding says how its cores were divided); more copies than
+        nodes; rationed (burstable) CPU, swap, transparent huge pages on a node
+    Warns: any of them
+    Not assessed without: where the clients and the database ran
+    """
     complaints = []
     if facts.client_on_database_host:
         division = ""
@@ -178,10 +204,10 @@ def environment(facts: RunFacts, profile: Profile) -> CheckResult:
         complaints.append(f"clients and database ran on one machine{division}")
     complaints += complaints_about(facts.cluster)
     if facts.client_on_database_host is None and not complaints:
-        return not_assessed("V24", title, limits, "Where the clients and the database ran is not known.")
-    return CheckResult(
-        "V24", "warn" if complaints else "pass", title, "; ".join(complaints)[:120] or "separate machines", limits,
-        f"{complaints[0][0].upper()}{'; '.join(complaints)[1:]}: compare the shapes, not the numbers."
+        return not_assessed("Where the clients and the database ran is not known.")
+    return Outcome(
+        "warn" if complaints else "pass", "; ".join(complaints)[:120] or "separate machines",
+        f"{sentence(complaints)}: compare the shapes, not the numbers."
         if complaints
         else "The clients ran on machines of their own, and nothing speaks against the database's.",
         "Put the load generators on machines of their own, and the database on machines that are its own."
@@ -190,17 +216,23 @@ def environment(facts: RunFacts, profile: Profile) -> CheckResult:
     )  # fmt: skip
 
 
-def interference(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V25: CPU that other processes of the machines used within the window, with what the hypervisor took away."""
-    title = TITLES["V25"]
-    limits = (
-        f"above {percent(profile.interference_level)} of the cores in {percent(profile.interference_warn)} of the "
-        f"window warn, above {percent(profile.interference_reject)} on average reject"
-    )
+@check(
+    "V25", "Interference",
+    "above {interference_level} of the cores in {interference_warn} of the window warn, above "
+    "{interference_reject} on average reject", loads=True, untrusted=True,
+)  # fmt: skip
+def interference(facts: RunFacts, profile: Profile) -> Outcome:
+    """CPU that other processes of the machines used within the window, with what the hypervisor took away.
+
+    Formula: CPU of other processes and steal, second by second of the window, on the machine where it is highest
+    Warns: above {interference_level} of the cores in more than {interference_warn} of the window
+    Rejects: above {interference_reject} of the cores on average
+    Not assessed without: samples of every load generator, in which its servers and clients are seen
+    """
     hosts = [host for host in facts.hosts if len(host) and not _unseen(host)]
     unknown = _not_sampled(facts)
     if not hosts:
-        return not_assessed("V25", title, limits, unknown)
+        return not_assessed(unknown)
     host = max(hosts, key=lambda host: host.mean(*FOREIGN) / host.cores)
     foreign = host.columns["other_cores"] + host.columns["steal_cores"]
     disturbed = foreign > profile.interference_level * host.cores
@@ -209,15 +241,15 @@ def interference(facts: RunFacts, profile: Profile) -> CheckResult:
     if host.mean(*FOREIGN) > profile.interference_reject * host.cores:
         severity = "reject"
     if severity == "pass" and unknown:
-        return not_assessed("V25", title, limits, unknown)
+        return not_assessed(unknown)
     used = (
         f"{exact(round(float(foreign[disturbed].mean()) if share else host.mean(*FOREIGN), 2))} of {host.cores} cores"
     )
     when = f"during {percent(share)} of the window" if share else "on average"
     steal = host.mean("steal_cores")
     stolen = f" ({exact(round(steal, 2))} on average by the hypervisor's other guests)" if steal >= _STEAL_SHOWN else ""
-    return CheckResult(
-        "V25", severity, title, f"{used} {when}", limits,
+    return Outcome(
+        severity, f"{used} {when}",
         f"On {host.machine} other processes used {used} {when}{stolen}.",
         "" if severity == "pass" else "Stop what else runs on the machine, or reserve it, and run this again.",
     )  # fmt: skip

@@ -3,17 +3,27 @@
 from collections.abc import Iterator
 
 from benchsite.formatting import counted, duration, grouped, percent
+from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import TITLES, CheckResult, Severity, graded, not_assessed, worst_of
+from runs.validity.results import Severity, graded, worst_of
 from runs.ycsb.stated import SUCCESSES
 
 NOT_FOUND = "NOT_FOUND"
 
 
-def evidence_of_success(facts: RunFacts, profile: Profile) -> CheckResult:
-    """E01: every client merged, operations that succeeded, return codes, and the window as long as planned."""
-    title, limits = TITLES["E01"], "all clients, successful operations and return codes, the whole window"
+@check(
+    "E01", "Evidence of success",
+    "all clients, successful operations and return codes, the whole window", loads=True, untrusted=True,
+)  # fmt: skip
+def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
+    """Every client merged, operations that succeeded, return codes, and the window as long as planned.
+
+    Formula: all clients merged; operations that succeeded; a successful return code; whole output; the planned
+        window there
+    Rejects: anything missing, or less than {window_least} of the window
+    Not assessed without: a count or a return code. Output of a format without return codes: info
+    """
     complaints = list(_gaps(facts))
     short = []
     if facts.window_asked_s and (facts.window_s or 0.0) < facts.window_asked_s * profile.window_least:
@@ -25,14 +35,14 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> CheckResult:
     shown = f"{len(facts.clients)} of {counted(facts.clients_expected, 'client')}, {succeeded} operations"
     if not said and not _tells_success(facts):
         if facts.ok_operations is None:
-            return not_assessed("E01", title, limits, "Nothing tells whether an operation succeeded.", shown)
-        return CheckResult(
-            "E01", "info", title, shown, limits,
+            return not_assessed("Nothing tells whether an operation succeeded.", shown)
+        return Outcome(
+            "info", shown,
             "The output counts successful operations but prints no return codes, so their success is its own word.",
         )  # fmt: skip
-    return CheckResult(
-        "E01", severity, title, shown, limits,
-        _sentence(said) if said else "Every client's operations are there, over the whole window.",
+    return Outcome(
+        severity, shown,
+        f"{sentence(said)}." if said else "Every client's operations are there, over the whole window.",
         "Read the clients' output on this page, mend what stopped them, and run it again." if said else "",
     )  # fmt: skip
 
@@ -58,15 +68,20 @@ def _tells_success(facts: RunFacts) -> bool:
     return any(code in SUCCESSES and number for code, number in (facts.returns or {}).items())
 
 
-def errors(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V07: failed operations of the window. Not finding a record is told apart by the return codes of the run."""
-    title = TITLES["V07"]
-    limits = f"above {percent(profile.errors_warn)} warn, above {percent(profile.errors_reject)} reject"
+@check("V07", "Errors", "above {errors_warn} warn, above {errors_reject} reject", loads=True)
+def errors(facts: RunFacts, profile: Profile) -> Outcome:
+    """Failed operations of the window. Not finding a record is told apart by the return codes of the run.
+
+    Formula: failed / all operations; records not found are told apart by the return codes
+    Warns: > {errors_warn} of either
+    Rejects: > {errors_reject}
+    Not assessed without: counts
+    """
     if not facts.total_operations:
         known = "There are no operations to have failed." if facts.total_operations == 0 else "No count is known."
-        return not_assessed("V07", title, limits, known)
+        return not_assessed(known)
     if facts.failed_operations is None:
-        return not_assessed("V07", title, limits, "How many operations failed is not known.")
+        return not_assessed("How many operations failed is not known.")
     ratio = facts.failed_operations / facts.total_operations
     failures = {code: number for code, number in (facts.returns or {}).items() if code not in SUCCESSES and number}
     all_failures = sum(failures.values())
@@ -78,14 +93,14 @@ def errors(facts: RunFacts, profile: Profile) -> CheckResult:
         f"{code} {grouped(number)}" for code, number in sorted(failures.items(), key=lambda item: -item[1])
     )
     if not facts.failed_operations:
-        return CheckResult("V07", "pass", title, shown, limits, "No operation of the window failed.")
+        return Outcome("pass", shown, "No operation of the window failed.")
     remedy = (
         "Records are not found: load the data set this workload expects."
         if not_found > others
         else "Read the errors in the clients' output; they name what the database refused."
     )
-    return CheckResult(
-        "V07", severity, title, shown, limits,
+    return Outcome(
+        severity, shown,
         f"{grouped(facts.failed_operations)} of {grouped(facts.total_operations)} operations failed"
         + (f" (return codes of the whole run: {named})." if named else ".")
         + " A failed operation is often faster than a good one, so it flatters the throughput.",
@@ -93,29 +108,27 @@ def errors(facts: RunFacts, profile: Profile) -> CheckResult:
     )  # fmt: skip
 
 
-def key_space(facts: RunFacts, profile: Profile) -> CheckResult:
-    """V19: the clients ask for the keys of `recordcount` records, so exactly so many must be there.
+@check("V19", "Key space", "as many rows as recordcount", loads=True)
+def key_space(facts: RunFacts, profile: Profile) -> Outcome:
+    """The clients ask for the keys of `recordcount` records, so exactly so many must be there.
 
     A workload that inserts makes more of them; fewer are always wrong.
+
+    Formula: rows counted on the server = recordcount (a workload that inserts: at least)
+    Rejects: different
+    Not assessed without: the rows, the workload
     """
-    title, limits = TITLES["V19"], "as many rows as recordcount"
     if facts.rows_loaded is None or facts.recordcount is None:
         missing = "rows were not counted" if facts.rows_loaded is None else "recordcount is not known"
-        return not_assessed("V19", title, limits, f"The {missing}, so nobody knows whether keys exist.")
+        return not_assessed(f"The {missing}, so nobody knows whether keys exist.")
     inserts = facts.phase != "load" and (facts.proportions or {}).get("INSERT", 0) > 0
     good = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
-    return CheckResult(
-        "V19", "pass" if good else "reject", title,
-        f"{grouped(facts.rows_loaded)} rows for {grouped(facts.recordcount)} records",
-        limits + (", or more: the workload inserts" if inserts else ""),
+    return Outcome(
+        "pass" if good else "reject", f"{grouped(facts.rows_loaded)} rows for {grouped(facts.recordcount)} records",
         "The clients asked for keys that the database has."
         if good
         else f"The workload asks for {grouped(facts.recordcount)} records and the database holds "
         f"{grouped(facts.rows_loaded)}: reads miss, or hit a smaller and hotter set than stated.",
         "" if good else "Load the data set anew with this workload's record count.",
+        limits="as many rows as recordcount, or more: the workload inserts" if inserts else "",
     )  # fmt: skip
-
-
-def _sentence(complaints: list[str]) -> str:
-    text = "; ".join(complaints)
-    return text[0].upper() + text[1:] + "."

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from benchsite.formatting import percent, short, throughput
-from runs.validity.results import TITLES, CheckResult, not_assessed
+from runs.validity.results import CheckResult
 
 MIN_RUNGS: Final = 3
 # Standard deviation of the logarithms of runs that differ by nothing: less than this explains is no dip.
@@ -24,10 +24,11 @@ def judge_ladder(rungs: Sequence[tuple[str, Sequence[float]]]) -> CheckResult:
     Logarithms of throughput are tested against the nearest single-peaked curve, with `VARIATION` between runs and,
     where rungs were repeated, also with their own.
     """
-    title, limits = TITLES["V26"], f"one peak at most, for runs that vary by {percent(VARIATION)}"
+    title, limits = "Shape of the ladder", f"one peak at most, for runs that vary by {percent(VARIATION)}"
     rungs = [(label, values) for label, values in rungs if values and min(values) > 0]
     if len(rungs) < MIN_RUNGS:
-        return not_assessed("V26", title, limits, f"It takes {MIN_RUNGS} rungs to tell a shape.")
+        missing = f"It takes {MIN_RUNGS} rungs to tell a shape."
+        return CheckResult("V26", "not_assessed", title, "", limits, missing)
     logs = [[math.log(value) for value in values] for _, values in rungs]
     means = [fmean(values) for values in logs]
     shown = ", ".join(short(math.exp(mean)) for mean in means)[:110] + " ops/s"

@@ -2,30 +2,39 @@
 
 import math
 
-from benchsite.formatting import exact, percent, throughput
+from benchsite.formatting import percent, throughput
+from runs.validity.check import Outcome, check, not_assessed
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
-from runs.validity.results import TITLES, CheckResult, Severity, not_assessed, worst_of
+from runs.validity.results import Severity, worst_of
 
 
-def mix(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V08: the operations that were done are those the workload asks for.
+def _mix_limits(facts: RunFacts, profile: Profile) -> str:
+    limits = "{mix_points:points} points or {mix_sigmas} sigma"
+    return limits if facts.whole_runs else f"{limits} warn, {{mix_reject:points}} points reject"
+
+
+@check("V08", "Mix of operations", _mix_limits)
+def mix(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """The operations that were done are those the workload asks for.
 
     A share p of n operations may be off by 1 percentage point or four standard deviations, whichever is more. A stall
     at an edge of a window moves the shares in it by a few points more; those of whole runs have no such edge.
+
+    Formula: each operation's share of n against its proportion p
+    Warns: in a window: off by more than max({mix_points:points} percentage point, {mix_sigmas} sqrt(p(1-p)/n)), or
+        missing
+    Rejects: the same over whole runs; in a window off by more than {mix_reject:points} percentage points
+    Not assessed without: counts, the workload's proportions
     """
-    title = TITLES["V08"]
-    limits = f"{exact(profile.mix_points * 100)} points or {exact(profile.mix_sigmas)} sigma"
-    if not facts.whole_runs:
-        limits += f" warn, {exact(profile.mix_reject * 100)} points reject"
     if facts.proportions is None:
         if facts.made_elsewhere and facts.phase != "load":
-            return not_assessed("V08", title, limits, "The workload's proportions are not known.")
+            return not_assessed("The workload's proportions are not known.")
         return None
     total, done = facts.total_operations, _done(facts)
     if not total or done is None:
         missing = "The counts of its operations are not known." if total or done is None else "There are no operations."
-        return not_assessed("V08", title, limits, missing)
+        return not_assessed(missing)
     complaints: list[str] = []
     severities: list[Severity] = []
     for operation in sorted({*facts.proportions, *done}):
@@ -40,8 +49,8 @@ def mix(facts: RunFacts, profile: Profile) -> CheckResult | None:
         is_wrong = facts.whole_runs or abs(number / total - share) > max(allowed, profile.mix_reject)
         severities.append("reject" if is_wrong else "warn")
     shown = ", ".join(f"{operation} {percent(number / total)}" for operation, number in sorted(done.items()))
-    return CheckResult(
-        "V08", worst_of(severities), title, shown[:120], limits,
+    return Outcome(
+        worst_of(severities), shown,
         f"The operations are not what the workload asks for: {'; '.join(complaints)}."
         if complaints
         else "The operations have the shares that the workload asks for.",
@@ -68,21 +77,25 @@ def _done(facts: RunFacts) -> dict[str, int] | None:
     return {operation: number for operation, number in counts.items() if number}
 
 
-def target(facts: RunFacts, profile: Profile) -> CheckResult | None:
-    """V09: what was offered and what was reached."""
+@check("V09", "Target", "under {target_info} marginal, under {target_warn} not sustained")
+def target(facts: RunFacts, profile: Profile) -> Outcome | None:
+    """What was offered and what was reached.
+
+    Formula: X / target
+    Warns: < {target_warn} not sustained (info: < {target_info} marginal)
+    Not assessed without: X
+    """
     if not facts.target_ops_s:
         return None
-    title = TITLES["V09"]
-    limits = f"under {percent(profile.target_info)} marginal, under {percent(profile.target_warn)} not sustained"
     if facts.throughput_ops_s is None:
-        return not_assessed("V09", title, limits, "The throughput is not known.")
+        return not_assessed("The throughput is not known.")
     ratio = facts.throughput_ops_s / facts.target_ops_s
     severity: Severity = "pass"
     if ratio < profile.target_info:
         severity = "warn" if ratio < profile.target_warn else "info"
     words = {"pass": "was sustained", "info": "was nearly sustained", "warn": "was not sustained"}[severity]
-    return CheckResult(
-        "V09", severity, title, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}", limits,
+    return Outcome(
+        severity, f"{throughput(facts.throughput_ops_s)} of {throughput(facts.target_ops_s)}",
         f"The target of {throughput(facts.target_ops_s)} {words}: {percent(ratio)} of it was reached.",
         "" if severity == "pass" else "Take this rung as beyond the ceiling, or give it more threads and run it again.",
     )  # fmt: skip

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal
 
-from benchsite.formatting import exact, percent, significant
+from benchsite.formatting import percent, significant
 from runs.catalog.durability import Durability, same_class
+from runs.validity.check import PAIR_CHECKS, Outcome, check, not_assessed, sentence
 from runs.validity.environment import KEY_BYTES, complaints_about
 from runs.validity.facts import ClusterFacts
 from runs.validity.profile import Profile
-from runs.validity.results import TITLES, CheckResult, not_assessed
+from runs.validity.results import CheckResult
 
 # What subtracting two shares leaves of their last digits.
 _ROUNDING: Final = 1e-9
@@ -58,7 +59,8 @@ class SideFacts:
 
 def judge_pair(a: SideFacts, b: SideFacts, profile: Profile) -> list[CheckResult]:
     """Every check of two sides, in the order of their ids. A difference warns: what it means is for the reader."""
-    return [profile.applied(check(a, b, profile)) for check in (memory, hit_ratio, durability, environments)]
+    results = [check.result(a, b, profile=profile) for check in PAIR_CHECKS]
+    return [result for result in results if result is not None]
 
 
 def memory_ratio(side: SideFacts) -> float | None:
@@ -80,38 +82,54 @@ def fit_of(ratio: float, profile: Profile) -> Fit:
     return "lives on disk" if ratio > profile.exceeds_memory else "borders on memory"
 
 
-def memory(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
-    """V17: a data set in memory is not compared with one on disk."""
-    title = TITLES["V17"]
-    least, most = exact(profile.fits_memory), exact(profile.exceeds_memory)
-    limits = f"both under {least}, both between, or both over {most} of the memory"
+@check(
+    "V17", "Data set and memory",
+    "both under {fits_memory}, both between, or both over {exceeds_memory} of the memory",
+    among=PAIR_CHECKS,
+)  # fmt: skip
+def memory(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
+    """A data set in memory is not compared with one on disk.
+
+    Formula: r = records x (values + 23 B key + overhead) x copies / (nodes x memory); memory is each node's
+        `cache_bytes` where stated, else `memory_bytes`. r < {fits_memory} fits in memory, r > {exceeds_memory}
+        lives on disk, between it borders
+    Warns: the two are of different kinds
+    Not assessed without: record count and size, every node's memory
+    """
     ratios = [side.memory_ratio for side in (a, b)]
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < 2:
         unknown = [side for side, ratio in zip((a, b), ratios, strict=True) if ratio is None]
         what = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
-        return not_assessed("V17", title, limits, f"Of {_labels(unknown)} the {what} are not known.")
+        return not_assessed(f"Of {_labels(unknown)} the {what} are not known.")
     fits = [fit_of(ratio, profile) for ratio in known]
     shown = " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in known)
     if fits[0] == fits[1]:
-        return CheckResult("V17", "pass", title, shown, limits, f"On both sides the data set {fits[0]}.")
+        return Outcome("pass", shown, f"On both sides the data set {fits[0]}.")
     said = (
         f"The data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's."
         if "lives on disk" not in fits
         else f"For {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's."
     )
-    return CheckResult(
-        "V17", "warn", title, shown, limits, said,
-        "Compare sides whose data sets have the same size against their memory.", (("memory fit", said),),
+    return Outcome(
+        "warn", shown,
+        said,
+        "Compare sides whose data sets have the same size against their memory.",
+        (("memory fit", said),),
     )  # fmt: skip
 
 
-def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
-    """V18: how many reads memory answers, which says more than any setting."""
-    title, limits = TITLES["V18"], f"{percent(profile.hit_ratio_points)} apart, or changing by that"
+@check("V18", "Hit ratio", "{hit_ratio_points} apart, or changing by that", among=PAIR_CHECKS)
+def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
+    """How many reads memory answers, which says more than any setting.
+
+    Formula: share of reads answered from memory
+    Warns: > {hit_ratio_points:points} percentage points apart, or changing by that within a run
+    Not assessed without: the ratios: Benchsite does not read them from servers yet
+    """
     unknown = [side for side in (a, b) if side.hit_ratio is None]
     if a.hit_ratio is None or b.hit_ratio is None:
-        return not_assessed("V18", title, limits, f"No hit ratio of {_labels(unknown)} was recorded.")
+        return not_assessed(f"No hit ratio of {_labels(unknown)} was recorded.")
     shown = f"{percent(a.hit_ratio)} and {percent(b.hit_ratio)}"
     changing = [side for side in (a, b) if abs(side.hit_ratio_trend or 0.0) > profile.hit_ratio_points + _ROUNDING]
     complaints = []
@@ -123,19 +141,25 @@ def hit_ratio(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     if changing:
         complaints.append(f"within the run of {_labels(changing)} the hit ratio still changed")
     return _weighed(
-        "V18", title, shown, limits, complaints, "Memory answered about as many reads on both sides.",
+        shown, complaints, "Memory answered about as many reads on both sides.",
         "Warm both sides up until their hit ratios stand still, and give them data sets of one size.", differing,
     )  # fmt: skip
 
 
-def durability(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
-    """V20: what a write waits for. An unknown promise equals nothing, not even another unknown one."""
-    title, limits = TITLES["V20"], "the same acknowledgement, copies and loss"
+@check("V20", "Durability", "the same acknowledgement, copies and loss", among=PAIR_CHECKS)
+def durability(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
+    """What a write waits for. An unknown promise equals nothing, not even another unknown one.
+
+    Formula: what a write waits for: acknowledgement, copies and what they had done, whether loss is none, bounded
+        or unbounded
+    Warns: different, or nothing is acknowledged
+    Not assessed without: either mode's record (unknown modes of uploads)
+    """
     modes = [side.mode for side in (a, b)]
     same = same_class(modes[0], modes[1])
     if same is None:
         unknown = [side for side, mode in zip((a, b), modes, strict=True) if mode is None]
-        return not_assessed("V20", title, limits, f"What a write of {_labels(unknown)} waits for is not known.")
+        return not_assessed(f"What a write of {_labels(unknown)} waits for is not known.")
     classes = [waits_for(mode) for mode in modes if mode is not None]
     complaints = [] if same else [f"a write waits for {classes[0]} in {a.label} and for {classes[1]} in {b.label}"]
     differing = _keyed("durability", complaints)
@@ -143,7 +167,7 @@ def durability(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     if silent:
         complaints.append(f"writes of {_labels(silent)} are not acknowledged at all")
     return _weighed(
-        "V20", title, " and ".join(dict.fromkeys(classes)), limits, complaints,
+        " and ".join(dict.fromkeys(classes)), complaints,
         f"On both sides a write waits for {classes[0]}.",
         "Compare modes that promise the same, or say with the numbers what the faster one may lose.", differing,
     )  # fmt: skip
@@ -168,9 +192,19 @@ def waits_for(mode: Durability) -> str:
     return text
 
 
-def environments(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
-    """V24: versions, machines and their neighbours."""
-    title, limits = TITLES["V24"], "same versions of one system and of YCSB, same hardware, clients apart on both"
+@check(
+    "V24", "Environment",
+    "same versions of one system and of YCSB, same hardware, clients apart on both",
+    among=PAIR_CHECKS,
+)  # fmt: skip
+def environments(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
+    """Versions, machines and their neighbours.
+
+    Formula: version of the same system, YCSB client, number and hardware of the nodes, clients on the database's
+        machine, and what V24 asks of one run
+    Warns: any difference
+    Not assessed without: versions, hardware, places
+    """
     found: list[tuple[str, str]] = []
     unknown: list[str] = []
     if a.system and a.system == b.system:
@@ -187,11 +221,11 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> CheckResult:
     for side in (a, b):
         complaints += [f"{said} ({side.label})" for said in side.complaints]
     if not complaints and unknown:
-        return not_assessed("V24", title, limits, f"Not known of both sides: {', '.join(unknown)}.")
+        return not_assessed(f"Not known of both sides: {', '.join(unknown)}.")
     return _weighed(
-        "V24", title, "; ".join(complaints) or "alike", limits, complaints, "Versions and machines are alike.",
+        "; ".join(complaints) or "alike", complaints, "Versions and machines are alike.",
         "Measure both sides on the same machines with the same versions, and nothing else on them.",
-        tuple((what, _sentence(said)) for what, said in found),
+        tuple((what, f"{sentence([said])}.") for what, said in found),
     )  # fmt: skip
 
 
@@ -213,26 +247,17 @@ def _compare(
 
 
 def _keyed(what: str, complaints: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((what, _sentence(said)) for said in complaints)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+    return tuple((what, f"{sentence([said])}.") for said in complaints)
 
 
 def _weighed(
-    check_id: str,
-    title: str,
-    shown: str,
-    limits: str,
-    complaints: list[str],
-    good: str,
-    remedy: str,
-    differing: tuple[tuple[str, str], ...] = (),
-) -> CheckResult:
-    return CheckResult(
-        check_id, "warn" if complaints else "pass", title, shown[:120], limits,
-        _sentence("; ".join(complaints)) if complaints else good, remedy if complaints else "", differing,
+    shown: str, complaints: list[str], good: str, remedy: str, differing: tuple[tuple[str, str], ...] = ()
+) -> Outcome:
+    return Outcome(
+        "warn" if complaints else "pass", shown,
+        f"{sentence(complaints)}." if complaints else good,
+        remedy if complaints else "",
+        differing,
     )  # fmt: skip
 
 

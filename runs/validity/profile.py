@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, Literal
 
-from benchsite.formatting import exact
-from runs.validity.results import TITLES, CheckResult, Severity, at_most
+from benchsite.formatting import duration, exact, grouped, latency, percent, throughput
+from runs.validity.check import PAIR_CHECKS, RUN_CHECKS
+from runs.validity.results import CheckResult, Severity, at_most
 
 TEAM_THRESHOLD: Final = "(team threshold)"
 # Shares are fractions (0.02 is 2 %) and are shown in per cent; the rest is shown as it is.
@@ -93,12 +94,51 @@ class Profile:
     at_most: Mapping[str, Severity] = field(default_factory=dict)
     overridden: frozenset[str] = frozenset()  # the thresholds that the team replaced
 
+    def filled(self, text: str) -> str:
+        """The text with its thresholds, which stand in it by their names in braces."""
+        return text.format_map(_Values(self)) if "{" in text else text
+
     def applied(self, result: CheckResult) -> CheckResult:
         """The finding, no more severe than the purpose allows, and marked where the team's threshold decided it."""
         if any(THRESHOLDS[name].check_id == result.check_id for name in self.overridden):
             result = replace(result, threshold=f"{result.threshold} {TEAM_THRESHOLD}")
         limit = self.at_most.get(result.check_id)
         return result if limit is None else replace(result, severity=at_most(result.severity, limit))
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A threshold in a text, as its unit wants it, or as its format says: in points, as a latency, in ms."""
+
+    value: float
+    unit: Unit
+
+    def __format__(self, spec: str) -> str:
+        match spec or self.unit:
+            case "share":
+                return percent(self.value)
+            case "s":
+                return duration(self.value)
+            case "count":
+                return grouped(self.value)
+            case "ops/s":
+                return throughput(self.value)
+            case "points":
+                return exact(self.value * 100)
+            case "latency":
+                return latency(self.value * 1e6)
+            case "ms":
+                return f"{grouped(self.value * 1000)} ms"
+        return exact(self.value)
+
+
+class _Values(dict[str, _Value]):
+    def __init__(self, profile: Profile) -> None:
+        super().__init__()
+        self._profile = profile
+
+    def __missing__(self, name: str) -> _Value:
+        return _Value(getattr(self._profile, name), THRESHOLDS[name].unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +155,7 @@ class Threshold:
     @property
     def title(self) -> str:
         """What its check is called."""
-        return TITLES[self.check_id]
+        return next(check.title for check in (*RUN_CHECKS, *PAIR_CHECKS) if check.id == self.check_id)
 
 
 THRESHOLDS: Final[Mapping[str, Threshold]] = {
