@@ -17,7 +17,7 @@ import django
 import pytest
 
 from benchsite.embedded import AlreadyRunning, EmbeddedServers
-from benchsite.places import places
+from benchsite.places import make_folders, places
 from benchsite.tests.threads import left_since
 
 if TYPE_CHECKING:
@@ -54,19 +54,26 @@ def reserve_servers() -> EmbeddedServers | None:
     return None
 
 
-def redis_of_its_own() -> None:
-    """Each worker has a database of the session's Redis to itself, for there are tests that empty the cache."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
-    address = os.environ.get("REDIS_URL", "")
-    if worker.isdigit() and address.startswith("unix://") and address.endswith("?db=0"):
+def separate_workers() -> None:
+    """Each worker of pytest-xdist has a Redis database and a site folder of its own.
+
+    Tests empty the cache, and a scheduler deletes the uploads in its folder that are not in its database.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if not worker:
+        return
+    os.environ["BENCHSITE_VAR"] += f"/{worker}"
+    make_folders(Path(os.environ["BENCHSITE_VAR"]))
+    number, address = worker.removeprefix("gw"), os.environ.get("REDIS_URL", "")
+    if number.isdigit() and address.startswith("unix://") and address.endswith("?db=0"):
         # A server has sixteen; the first is the session's.
-        os.environ["REDIS_URL"] = f"{address.removesuffix('0')}{1 + int(worker) % 15}"
+        os.environ["REDIS_URL"] = f"{address.removesuffix('0')}{1 + int(number) % 15}"
 
 
 # The settings read the environment once, so this comes before Django's set-up, and both before any other conftest.
 SERVERS = reserve_servers()
-redis_of_its_own()
 os.environ.setdefault("BENCHSITE_VAR", str(ROOT / "var" / "test" / "site"))
+separate_workers()
 os.environ.setdefault("BENCHSITE_YCSB", str(ROOT / "var" / "ycsb"))  # built once, by the tests that need it
 os.environ.setdefault("BENCHSITE_SERVERS", str(ROOT / "var" / "servers"))  # fetched once, as the bindings are built
 os.environ.setdefault("BENCHSITE_SECRET_KEY", "for tests only: it guards nothing but rows that are thrown away")
@@ -103,6 +110,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return any(re.search(WHOLLY.format(mark=mark), text, re.M) for mark in unwanted) or None
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules with a longer timeout come first, then other slow ones: no worker waits for another one at the end."""
+    weights: dict[Path, tuple[float, bool]] = {}
+    for item in items:
+        timeout = item.get_closest_marker("timeout")
+        weight = float(timeout.args[0]) if timeout else 0.0, item.get_closest_marker("slow") is not None
+        weights[item.path] = max(weights.get(item.path, weight), weight)
+    items.sort(key=lambda item: weights[item.path], reverse=True)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     if SERVERS is not None:
@@ -111,6 +129,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             from benchsite.tests.migrated import make_migrated
 
             os.environ[MIGRATED] = make_migrated(os.environ["DATABASE_URL"])
+    if session.config.getoption("dist", "no") != "no":
+        # Workers inherit the environment, and pytest-django would load the settings before this file separates them.
+        del os.environ["DJANGO_SETTINGS_MODULE"]
 
 
 @pytest.hookimpl(trylast=True)

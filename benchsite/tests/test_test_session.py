@@ -1,10 +1,12 @@
 """What the test session itself promises: copies of one migrated database, no thread left behind, no needless import."""
 
+import os
 import threading
 from types import SimpleNamespace
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import DatabaseError, connection, transaction
@@ -49,6 +51,15 @@ def test_a_thread_that_is_left_behind_is_named():
     assert left_since(before, 0.5) == ["forgotten"]
     go.set()
     assert left_since(before, 30) == []
+
+
+def test_separates_workers():
+    """Each has a site folder and a Redis database of its own, which its settings know."""
+    assert (str(settings.VAR_DIR), settings.REDIS_URL) == (os.environ["BENCHSITE_VAR"], os.environ["REDIS_URL"])
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        assert settings.VAR_DIR.name == worker
+        if settings.REDIS_URL.startswith("unix://"):
+            assert settings.REDIS_URL.endswith(f"?db={int(worker.removeprefix('gw')) + 1}")
 
 
 @pytest.mark.parametrize(("says", "chosen", "passed_over"), [
