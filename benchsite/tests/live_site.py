@@ -5,8 +5,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 from django.conf import settings
+from django.db import connection
+from django.test import TransactionTestCase
+from pytest_django import DjangoDbBlocker
 
 from benchsite import components
 from benchsite.components import Component
@@ -17,8 +21,8 @@ from benchsite.teams.models import Role
 from benchsite.tests.databases import database_url
 from benchsite.tests.ports import free_port
 from runs.artifacts import mark_storage
-from runs.models import LoadGenerator, Matrix, MatrixEntry, Run
-from runs.models.run import Status
+from runs.models import ClientRun, Deployment, LoadGenerator, Matrix, MatrixEntry, Run
+from runs.models.run import Stage, Status
 from runs.planning import submit
 from runs.tests.factories import make_team, make_user
 from workers.bindings.build import build
@@ -125,10 +129,63 @@ class LiveSite:
     def until_stage(self, run: Run, stage: str) -> None:
         self.until(lambda: Run.objects.filter(pk=run.pk, stage=stage).exists(), 60, f"{run} to be {stage}")
 
+    def until_measured(self, run: Run) -> None:
+        """Until a client has written what it measured in its first second."""
+        self.until_stage(run, Stage.MEASURING)
+        logs = [settings.WORK_DIR / str(client.pk) / "hdr" / "READ.hdr" for client in run.client_runs.all()]
+        measured = lambda: any(log.exists() and "HISTFA" in log.read_text() for log in logs)  # noqa: E731
+        self.until(measured, 20, "the first second to be measured")
+
+
+def processes_of(*texts: str) -> list[psutil.Process]:
+    """Processes with one of `texts` in their command line."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(text in part for part in process.info["cmdline"] or () for text in texts)
+    ]
+
+
+def servers_and_clients() -> list[psutil.Process]:
+    """Those of all matrices."""
+    return processes_of(str(settings.TARGETS_DIR), str(settings.WORK_DIR))
+
+
+def servers_of(matrix: Matrix) -> list[psutil.Process]:
+    """The processes of its servers under test."""
+    deployments = Deployment.objects.filter(matrix=matrix).values_list("pk", flat=True)
+    return processes_of(*(str(settings.TARGETS_DIR / str(deployment)) for deployment in deployments))
+
+
+def clients_of(matrix: Matrix) -> list[psutil.Process]:
+    """The processes of its YCSB clients."""
+    clients = ClientRun.objects.filter(run__matrix=matrix).values_list("pk", flat=True)
+    return processes_of(*(str(settings.WORK_DIR / str(client)) for client in clients))
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[LiveSite]:
-    """A live site on current bindings, stopped after the test."""
+    """A live site on current bindings, stopped after the test: the test may kill parts of it."""
     build(settings.YCSB_DIR)
     with LiveSite(tmp_path) as live:
         yield live
+
+
+@pytest.fixture(scope="module")
+def shared_site(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveSite]:
+    """A live site on current bindings for all tests of a file, which leave its parts running.
+
+    The rows of each test stay until the last one has ended.
+    """
+    build(settings.YCSB_DIR)
+    empty_database = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: None)
+        try:
+            with LiveSite(tmp_path_factory.mktemp("site")) as live:
+                yield live
+        finally:
+            empty_database(TransactionTestCase("__init__"))
+            connection.close()

@@ -1,9 +1,12 @@
-"""Real clients against real servers, from the queue to the verdict, and every way in which that can be cut short."""
+"""Real clients against real servers, from the queue to the verdict, on one site that stays up for all these tests."""
 
 import os
 import re
 import signal
+import subprocess
+import sys
 import uuid
+from collections import Counter
 from pathlib import Path
 
 import psutil
@@ -11,42 +14,42 @@ import pytest
 from django.conf import settings
 from django.db.models import Sum
 
-from benchsite.tests.live_site import LiveSite, site
+from benchsite.tests.live_site import GENERATORS, clients_of, servers_of
+from benchsite.tests.live_site import shared_site as site
 from runs import artifacts, lifecycle
-from runs.models import ClientRun, Database, Deployment, LoadGenerator, Matrix, Measurement, Run, Series
+from runs.measures.host import KIND
+from runs.models import (
+    ClientRun,
+    Database,
+    Deployment,
+    Finding,
+    LoadGenerator,
+    Matrix,
+    Measurement,
+    Run,
+    Series,
+)
 from runs.models.run import Phase, Reason, Status, Verdict
+from runs.recording.surroundings import hosts_of
 from runs.tests.factories import make_user
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.summary import parse_summary
-from workers.models import Lease
 from workers.site_client import SiteClient
 from workers.tests.conducting import conduct_run
 
 __all__ = ["site"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
-
 OTHER = {"redis": "0" * 64, "postgresql": "0" * 64}  # digests that no build has
+# Ends by itself, whatever becomes of the test.
+BURN = "import time; end = time.process_time() + 60\nwhile time.process_time() < end: pass"
 
 
-def processes_of(text: str) -> list[psutil.Process]:
-    """Processes with `text` in their command line."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if any(text in part for part in process.info["cmdline"] or ()):
-            found.append(process)
-    return found
-
-
-def until_measured(site: LiveSite, run: Run) -> None:
-    """Until the clients have written what they measured in their first second."""
-    site.until_stage(run, "measuring")
-    logs = lambda: settings.WORK_DIR.glob("*/hdr/READ.hdr")  # noqa: E731
-    site.until(lambda: any("HISTFA" in log.read_text() for log in logs()), 20, "the first second to be measured")
-
-
-def servers_and_clients() -> list[psutil.Process]:
-    return processes_of(str(settings.TARGETS_DIR)) + processes_of(str(settings.WORK_DIR))
+@pytest.fixture
+def burner():
+    with subprocess.Popen([sys.executable, "-c", BURN]) as process:
+        yield process
+        process.kill()
 
 
 def test_it_measures_merges_and_judges_a_small_matrix(site):
@@ -91,16 +94,16 @@ def test_it_measures_merges_and_judges_a_small_matrix(site):
     assert {run.pk: (run.status, run.finished_at, run.events.count()) for run in again} == before
 
     # Nothing is left of the servers, their data, or the clients.
-    gone = Deployment.objects.filter(state=Deployment.State.GONE)
+    gone = Deployment.objects.filter(matrix=matrix, state=Deployment.State.GONE)
     site.until(lambda: gone.count() == 2, 30, "the deployments to be given up")
     folders = [Path(folder) for folder in gone.values_list("folder", flat=True)]
     site.until(lambda: not any(folder.exists() for folder in folders), 30, "the data to be removed")
-    assert servers_and_clients() == []
+    assert servers_of(matrix) + clients_of(matrix) == []
 
     # No password of a server was stored where a page could show it.
     secrets = {
         (client.order["properties"].get(name), name)
-        for client in ClientRun.objects.all()
+        for client in ClientRun.objects.filter(run__matrix=matrix)
         for name in ("redis.password", "postgresql.password")
         if name in client.order["properties"]
     }
@@ -111,83 +114,22 @@ def test_it_measures_merges_and_judges_a_small_matrix(site):
             assert not re.search(r"(password|requirepass)\s*[= ]\s*[^\s\[*<]{8}", text), artifact
 
 
-def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
-    matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=10)
-    run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
-    site.until_stage(run, "measuring")
-    assert len(processes_of(str(settings.WORK_DIR))) >= 2
-    os.kill(site.pid("generator-1"), signal.SIGKILL)
-    site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 90, "the run to fail")
-    run.refresh_from_db()
-    assert run.reason == Reason.WORKER_LOST
-    assert "generator-1" in run.reason_detail
-    assert processes_of(str(settings.WORK_DIR)) == []
-    site.start("generator-1")
-    stored = run.client_runs.get(number=0).artifacts.filter(kind="stderr")
-    site.until(stored.exists, 30, "the killed client's output to be stored")
-    runs = site.until_ended(matrix)
-    site.until(lambda: list(settings.WORK_DIR.iterdir()) == [], 10, "the clients' folders to be removed")
-    assert [run.status for run in runs[2:]] == [Status.SUCCEEDED] * 2, runs[2].reason_detail
-    assert runs[2].pk == run.reruns.get(is_retry=True).pk
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        pytest.param(["conductor"], id="conductor", marks=pytest.mark.long),
-        pytest.param(["scheduler", "conductor", "generator-1", "generator-2"], id="everything"),
-    ],
-)
-def test_what_was_killed_and_is_started_again_ends_its_runs_at_once(site, parts):
-    matrix = site.submit(("redis", "off"), rungs=[2], measure_s=6)
-    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
-    site.until_stage(run, "measuring")
-    for part in parts:
-        os.kill(site.pid(part), signal.SIGKILL)
-    site.until(lambda: servers_and_clients() == [], 30, "servers and clients to be gone")
-    site.start(*parts)
-    site.until(lambda: Run.objects.filter(pk=run.pk, status=Status.FAILED).exists(), 5, "the run to be ended")
-    run.refresh_from_db()
-    assert (run.reason, run.reason_detail) == (Reason.WORKER_LOST, "The process of its conductor ended.")
-    runs = {ended.pk: ended for ended in site.until_ended(matrix)}
-    again = runs[run.reruns.get().pk]
-    # The data set went with the server, so it was loaded anew.
-    assert again.needs_id != run.needs_id
-    assert (again.is_retry, again.status) == (True, Status.SUCCEEDED), again.reason_detail
-
-
-def test_conductor_that_is_stopped_interrupts_its_run(site):
-    matrix = site.submit(("redis", "off"), rungs=[2], measure_s=20)
-    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
-    until_measured(site, run)
-    site.parts["conductor"].guarded.stop()
-    run.refresh_from_db()
-    assert (run.status, run.reason) == (Status.FAILED, Reason.INTERRUPTED)
-    assert "stopped by an operator" in run.reason_detail and "measuring" in run.reason_detail
-    assert run.artifacts.filter(kind="hdr").exists()
-    assert servers_and_clients() == []
-    assert not Lease.objects.filter(run=run).exists()
-    again = run.reruns.get()
-    assert (again.is_retry, again.created_at) == (True, run.created_at)
-    assert again.status in (Status.QUEUED, Status.DISPATCHED)
-
-
 def test_it_stops_a_run_that_is_cancelled(site):
     matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=30)
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
-    until_measured(site, run)
+    site.until_measured(run)
     lifecycle.request_cancel_matrix(matrix, make_user())
     runs = site.until_ended(matrix, 40)
     assert [found.status for found in runs] == [Status.SUCCEEDED, Status.CANCELLED, Status.CANCELLED]
     assert runs[1].reason == Reason.CANCELLED_BY_USER
     assert runs[1].artifacts.filter(kind="hdr").exists()
-    assert processes_of(str(settings.WORK_DIR)) == []
+    assert clients_of(matrix) == []
 
 
 def test_it_survives_a_server_that_is_killed_under_the_load(site):
     matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=3)
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
-    until_measured(site, run)
+    site.until_measured(run)
     os.kill(Deployment.objects.get(matrix=matrix).process["pid"], signal.SIGKILL)
     runs = {found.name: found for found in site.until_ended(matrix)}
     lost = runs["redis off A 2t r1"]
@@ -203,16 +145,75 @@ def test_it_says_why_a_server_did_not_come_up(site):
     def greedy(matrix: Matrix) -> None:
         Database.objects.filter(entries__matrix=matrix).update(settings={"shared_buffers": "500GB"})
 
-    runs = site.until_ended(site.submit(("postgresql", "on"), rungs=[2], before=greedy))
-    load, measured = runs
+    matrix = site.submit(("postgresql", "on"), rungs=[2], before=greedy)
+    load, measured = site.until_ended(matrix)
     assert (load.status, load.reason) == (Status.FAILED, Reason.SERVER_DID_NOT_START)
     assert "could not map anonymous shared memory" in load.reason_detail
     assert (measured.status, measured.reason) == (Status.CANCELLED, Reason.LOAD_FAILED)
-    assert servers_and_clients() == []
+    assert servers_of(matrix) == []
 
 
 def test_it_refuses_clients_of_another_build(site):
+    [bindings] = {tuple(bindings.items()) for bindings in LoadGenerator.objects.values_list("bindings", flat=True)}
     matrix = site.submit(("redis", "off"), rungs=[2], before=lambda _: LoadGenerator.objects.update(bindings=OTHER))
     load = site.until_ended(matrix)[0]
+    LoadGenerator.objects.update(bindings=dict(bindings))
     assert (load.status, load.reason) == (Status.FAILED, Reason.BINDING_MISMATCH)
     assert "make bindings" in load.reason_detail
+
+
+def test_merges_two_clients_of_each_generator(site):
+    assert set(LoadGenerator.objects.values_list("slots", flat=True)) == {2}
+    matrix = site.submit(("redis", "off"), rungs=[8], processes_per_generator=2)
+    runs = site.until_ended(matrix)
+    assert [(run.status, run.reason_detail) for run in runs] == [(Status.SUCCEEDED, "")] * 2
+    for run in runs:
+        clients = list(run.client_runs.select_related("load_generator"))
+        assert Counter(client.load_generator.name for client in clients) == dict.fromkeys(GENERATORS, 2)
+        # None began before all were connected.
+        assert max(client.ready_at for client in clients) <= run.starts_at
+        assert all(client.facts["started_epoch_s"] >= run.starts_at.timestamp() - 0.1 for client in clients)
+        kept = run.measurement_sets.get()
+        assert (kept.clients_merged, kept.clients_expected) == (4, 4)
+        assert {entry["number"] for entry in kept.clients} == {0, 1, 2, 3}
+    measured = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    assert [client.order["threads"] for client in measured.client_runs.all()] == [2, 2, 2, 2]
+    assert measured.evidence["rows"] == 10_000
+
+
+def test_servers_and_clients_use_different_cpus(site):
+    matrix = site.submit(("redis", "everysec"), rungs=[2], measure_s=3)
+    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    site.until_stage(run, "measuring")
+    run.refresh_from_db()
+    cpus = run.evidence["cpus"]
+    assert cpus["servers"] and cpus["clients"] and not set(cpus["servers"]) & set(cpus["clients"])
+    server = psutil.Process(Deployment.objects.get(matrix=matrix).process["pid"])
+    clients = [
+        process for process in psutil.process_iter(["cwd"]) if str(settings.WORK_DIR) in (process.info["cwd"] or "")
+    ]
+    assert clients
+    assert server.cpu_affinity() == cpus["servers"]
+    assert {tuple(process.cpu_affinity()) for process in clients} == {tuple(cpus["clients"])}
+    site.until_ended(matrix)
+    finding = Finding.objects.get(measurement_set__run=run, check_id="V24")
+    assert "the database on 1 core" in finding.message or len(cpus["servers"]) > 1
+
+
+def test_tells_a_foreign_process_from_its_own(site, burner):
+    matrix = site.submit(("redis", "everysec"), rungs=[2], measure_s=3)
+    runs = site.until_ended(matrix)
+    assert [run.status for run in runs] == [Status.SUCCEEDED] * 2, [run.reason_detail for run in runs]
+    measured = next(run for run in runs if run.phase == Phase.MEASURE)
+
+    # Both generators and the server share one machine: it is sampled once, by the conductor, which knows the server.
+    samples = hosts_of(measured.spec, measured.artifacts.filter(kind=KIND))
+    assert [host.machine for host in samples] == [measured.spec["cluster"]["machines"][0]["name"]]
+    host = samples[0]
+    assert len(host) >= 3  # of 1 s warm-up, 3 s measured and 2 s tail
+    for owner in ("servers_cores", "clients_cores", "benchsite_cores"):
+        assert 0 < host.mean(owner) < host.cores
+    assert host.mean("other_cores") > 0.1 * host.cores
+    finding = Finding.objects.get(measurement_set__run=measured, check_id="V25")
+    assert finding.severity == Finding.Severity.WARN  # Purpose demo never rejects for it.
+    assert re.fullmatch(r"[\d.]+ of \d+ cores during \d+\s% of the window", finding.measured)

@@ -6,7 +6,7 @@ import signal
 import psutil
 import pytest
 
-from benchsite.tests.test_a_run_from_queue_to_verdict import site
+from benchsite.tests.live_site import site
 from runs.models import LoadGenerator, Run
 from runs.models.run import Phase, Reason, Status
 

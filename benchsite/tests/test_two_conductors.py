@@ -6,8 +6,7 @@ import signal
 import pytest
 
 from benchsite import components
-from benchsite.tests.live_site import site
-from benchsite.tests.test_a_run_from_queue_to_verdict import servers_and_clients
+from benchsite.tests.live_site import servers_and_clients, site
 from runs.models import Conductor, Run
 from runs.models.run import Phase, Reason, Status
 
