@@ -51,7 +51,7 @@ test-systems: prerequisites
 venv: $(VENV)/.installed ## the virtual environment in .venv
 
 test: $(VENV)/.installed-dev test-systems ## every test but the very long ones, with the servers they need
-	@exec $(PYTEST) -m "not long" -n 2 --dist loadfile $(ARGS)
+	@exec $(PYTEST) -m "not long" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-fast: $(VENV)/.installed-dev ## within a minute: what is pure, and a share of every room's tests of rows and pages
 	@exec $(PYTEST) -m "not slow and not long" -n 2 --dist worksteal $(ARGS)
