@@ -55,7 +55,7 @@ def sort_files(files: Sequence[Brought], cells: Mapping[str, Waiting], manifests
     left_out: list[str] = []
     for file in files:
         found = output_of(file.name)
-        if found is None or not _is_output(found[2]):
+        if found is None or not (found[2] in KINDS or found[2].endswith(HISTOGRAMS)):
             if is_manifest(file.name):
                 continue
             left_out.append(file.name)
@@ -96,10 +96,6 @@ def sort_files(files: Sequence[Brought], cells: Mapping[str, Waiting], manifests
 
 def is_manifest(name: str) -> bool:
     return re.split(r"[/\\]", name)[-1] == MANIFEST
-
-
-def _is_output(what: str) -> bool:
-    return what in KINDS or what.endswith(HISTOGRAMS)
 
 
 def _of_another_plan(manifest: str, plan: str) -> str:

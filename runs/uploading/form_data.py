@@ -87,10 +87,20 @@ def read_body(request: HttpRequest) -> Body:
     stream = _Counted(request)
     try:
         fields, files = _Parser(request.META, stream, [keeping], "utf-8").parse()  # type: ignore[arg-type]
-        _check_arrival(keeping, stream, length)
+        if keeping.refused:
+            raise BodyRefused("payload-too-large", keeping.refused)
+        if keeping.interrupted or stream.bytes < length:
+            raise BodyRefused(
+                "validation-error", "The body broke off before its end. Nothing was stored: send it again."
+            )
         manifests = [_text_of(one) for one in files.getlist(MANIFEST)]
         manifests += [text.encode(errors="replace") for text in fields.getlist(MANIFEST)]
-        _check_names([*fields.keys(), *files.keys()], manifests)
+        if unknown := sorted({*fields.keys(), *files.keys()} - {MANIFEST, FILES}):
+            raise BodyRefused(
+                "validation-error", f"The form has the field “{unknown[0][:60]}”: send “manifest” and “files”."
+            )
+        if len(manifests) != 1:
+            raise BodyRefused("validation-error", "Send one field “manifest” with JSON, and the results as “files”.")
         return Body(manifests[0], files.getlist(FILES))
     except BodyRefused:
         keeping.close()
@@ -136,22 +146,6 @@ def _too_large() -> str:
         f"One upload takes at most {formatting.size(settings.UPLOAD_MOST_BYTES)} of files: compress them, or upload "
         "the runs one by one."
     )
-
-
-def _check_arrival(keeping: "_Keeping", stream: "_Counted", length: int) -> None:
-    if keeping.refused:
-        raise BodyRefused("payload-too-large", keeping.refused)
-    if keeping.interrupted or stream.bytes < length:
-        raise BodyRefused("validation-error", "The body broke off before its end. Nothing was stored: send it again.")
-
-
-def _check_names(names: list[str], manifests: list[bytes]) -> None:
-    if unknown := sorted(set(names) - {MANIFEST, FILES}):
-        raise BodyRefused(
-            "validation-error", f"The form has the field “{unknown[0][:60]}”: send “manifest” and “files”."
-        )
-    if len(manifests) != 1:
-        raise BodyRefused("validation-error", "Send one field “manifest” with JSON, and the results as “files”.")
 
 
 class _Parser(MultiPartParser):

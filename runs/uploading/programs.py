@@ -112,7 +112,11 @@ def _at_once(asked: Asked, answer: Answer) -> Stored:
         row = Upload(team=asked.team, user=asked.user, size=asked.size)
         found = _judged(asked, row)
         try:
-            runs = _insert(row, asked, found)
+            row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), asked.manifest.grouping
+            row.manifest = asked.manifest.model_dump(mode="json", exclude_unset=True)
+            row.stated, row.recognised = dict(found.stated), dict(NOTHING)
+            files = [life.file_row(row.pk, place, one) for place, one in enumerate(found.reads.members.values())]
+            runs = save_runs(row, found.stated, found.runs, found.reads, before=([row], files))
         except (IntegrityError, DataError) as error:
             log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
             raise ResultRefused("malformed-result", life.IMPOSSIBLE) from error
@@ -136,14 +140,6 @@ def _judged(asked: Asked, row: Upload) -> JudgedUpload:
         return JudgedUpload(stated, reads, judged_runs(row, stated, found, reads))
     except YcsbError as error:
         raise refused_run(reads, found, error) from error
-
-
-def _insert(row: Upload, asked: Asked, found: JudgedUpload) -> list[Run]:
-    row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), asked.manifest.grouping
-    row.manifest = asked.manifest.model_dump(mode="json", exclude_unset=True)
-    row.stated, row.recognised = dict(found.stated), dict(NOTHING)
-    files = [life.file_row(row.pk, place, one) for place, one in enumerate(found.reads.members.values())]
-    return save_runs(row, found.stated, found.runs, found.reads, before=([row], files))
 
 
 def _later(asked: Asked) -> Stored:

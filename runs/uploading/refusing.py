@@ -43,7 +43,10 @@ def check_files(reads: Reads) -> None:
     for file in reads.files:
         member = reads.members[file.name]
         if file.error and not (file.preface and any(other.runs for other in reads.files)):
-            place = _closest(member)
+            # The line that looks most like a result, in a file where nothing is one.
+            content = (member.content or b"")[:_LOOKED_AT]
+            lines = closest_lines(Block(content + b"\n", 1)) if content else ()
+            place = _place(member.name, lines[0].line_number, lines[0].text) if lines else Place(member.name)
             told = (place, file.error)
             (malformed if file.format is not None or member.error else unknown).append(told)
         elif member.damage:
@@ -74,13 +77,6 @@ def place_in(member: ReadMember, line: int | None) -> Place:
     if line is None or not 0 < line <= len(lines):
         return Place(member.name, line)
     return _place(member.name, line, lines[line - 1].decode(errors="replace"))
-
-
-def _closest(member: ReadMember) -> Place:
-    """The line that looks most like a result, in a file where nothing is one."""
-    content = (member.content or b"")[:_LOOKED_AT]
-    lines = closest_lines(Block(content + b"\n", 1)) if content else ()
-    return _place(member.name, lines[0].line_number, lines[0].text) if lines else Place(member.name)
 
 
 def _place(file: str, line: int, text: str) -> Place:

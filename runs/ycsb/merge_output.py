@@ -6,7 +6,7 @@ from benchsite.formatting import percent
 from runs.ycsb.clients import RunFiles, merge_run
 from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.merged import MergedOperation, MergedRun
+from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import LatencyKind
 from runs.ycsb.summarised import SummarisedOperation, SummarisedRun
 
@@ -65,12 +65,8 @@ def _of_histograms(merged: MergedRun) -> dict[str, Any]:
         name = _name(operation.operation, operation.kind)
         found[name] = _of_histogram(operation.histogram) | {"returns": dict(operation.returns)}
         if operation.failed:
-            found[f"{name}-FAILED"] = _failed(operation)
+            found[f"{name}-FAILED"] = _of_histogram(operation.failed_histogram) | {"returns": dict(operation.failures)}
     return found
-
-
-def _failed(operation: MergedOperation) -> dict[str, Any]:
-    return _of_histogram(operation.failed_histogram) | {"returns": dict(operation.failures)}
 
 
 def _of_histogram(histogram: Histogram) -> dict[str, Any]:

@@ -110,7 +110,17 @@ class MetricDraft:
         if number is None and value.strip() != "NaN":
             self.extra[key] = value  # Infinity: kept as it was printed
         self._seen.add(name)
-        self._put(name, unit, number, digits)
+        if name == "count":
+            self.count = self._count(digits)
+            self.has_double_count = "." in digits and not self.is_average
+        elif name == "variance":
+            self.variance = number
+        elif name in ("Average", "Min", "Max"):
+            self.latency[name] = None if number is None else number * _US[unit]
+            self.has_millisecond_average |= unit == "ms"
+        elif number is not None:
+            self.percentiles[name] = number * _US[unit]
+            self.has_millisecond_percentiles |= unit == "ms"
         return "known"
 
     def take_row(self, key: int, value: float, *, is_double: bool, rate: float | None = None) -> None:
@@ -182,19 +192,6 @@ class MetricDraft:
             return "repeated"
         self.extra[key] = value
         return "unknown"
-
-    def _put(self, name: str, unit: str, number: float | None, digits: str) -> None:
-        if name == "count":
-            self.count = self._count(digits)
-            self.has_double_count = "." in digits and not self.is_average
-        elif name == "variance":
-            self.variance = number
-        elif name in ("Average", "Min", "Max"):
-            self.latency[name] = None if number is None else number * _US[unit]
-            self.has_millisecond_average |= unit == "ms"
-        elif number is not None:
-            self.percentiles[name] = number * _US[unit]
-            self.has_millisecond_percentiles |= unit == "ms"
 
 
 def _named(key: str) -> tuple[str | None, str]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.grid import Grid, grid_of
 from runs.ycsb.histogram import Floats
-from runs.ycsb.intervals import Intervals, Timeline
+from runs.ycsb.intervals import Timeline
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import LatencyKind
 from runs.ycsb.packed import compressed, decompressed, heading, read_heading
@@ -69,7 +69,13 @@ def series_of(merged: MergedRun, *, base_s: float | None = None) -> tuple[Series
     latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
     for entry in merged.intervals:
         if entry.parsed.is_operation and not entry.parsed.status:
-            latencies[entry.parsed.operation, entry.parsed.kind] = _latencies(entry, grid)
+            # Of every level. The intervals are added in the order of time, since clients come one after the other.
+            pyramid = Pyramid(grid, grid.place(entry))
+            order = np.argsort(pyramid.blocks(), kind="stable")
+            for begin in range(0, order.size, _TOGETHER):
+                some = order[begin : begin + _TOGETHER]
+                pyramid.add(some, entry.counts_of(some))
+            latencies[entry.parsed.operation, entry.parsed.kind] = pyramid.columns()
     return levels_of(merged, grid, latencies)
 
 
@@ -157,16 +163,6 @@ def coarser(seconds: Points, level: int) -> Points:
     for column in LATENCIES:
         points[column] = np.nan
     return points
-
-
-def _latencies(entry: Intervals, grid: Grid) -> Mapping[int, Columns]:
-    """Of every level. The intervals are added in the order of time, since clients come one after the other."""
-    pyramid = Pyramid(grid, grid.place(entry))
-    order = np.argsort(pyramid.blocks(), kind="stable")
-    for begin in range(0, order.size, _TOGETHER):
-        some = order[begin : begin + _TOGETHER]
-        pyramid.add(some, entry.counts_of(some))
-    return pyramid.columns()
 
 
 def pack(series: Series) -> bytes:

@@ -74,7 +74,9 @@ def operations_of(run: ReadRun) -> Operations:
     drafts: dict[tuple[str, LatencyKind], _Draft] = {}
     for name, operation in _once(run.operations):
         parsed = measurement_of(name, run)
-        if parsed.is_operation and _says_something(operation):
+        if parsed.is_operation and (
+            operation.count is not None or operation.mean_us is not None or bool(operation.percentiles_us)
+        ):
             draft = drafts.setdefault((parsed.operation, parsed.kind), _Draft(replace(parsed, status="")))
             draft.take(parsed.status, operation)
     return {key: draft.done() for key, draft in drafts.items()}
@@ -83,10 +85,6 @@ def operations_of(run: ReadRun) -> Operations:
 def counts_operations(name: MeasurementName, run: ReadRun) -> bool:
     """Whether values under this name are operations that add up, and not the same ones seen from another moment."""
     return name.is_operation and name.kind == ("response" if is_response(run) else "service")
-
-
-def _says_something(operation: ReadOperation) -> bool:
-    return operation.count is not None or operation.mean_us is not None or bool(operation.percentiles_us)
 
 
 def _once(operations: Mapping[str, ReadOperation]) -> Iterable[tuple[str, ReadOperation]]:

@@ -94,7 +94,7 @@ def read_head(line: bytes) -> StatusHead | None:
         end=found.end(),
         elapsed_s=int(elapsed),
         operations_done=int(done),
-        rate_ops_s=None if rate is None else _rate(rate),
+        rate_ops_s=None if rate is None else finite(rate.decode(errors="replace")),
         at_s=at_s,
         is_dated=minute is not None,
     )
@@ -177,7 +177,3 @@ def _epoch_of_minute(text: bytes) -> float | None:
         return datetime.strptime(text.decode("ascii"), "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp()
     except ValueError:
         return None
-
-
-def _rate(text: bytes) -> float | None:
-    return finite(text.decode(errors="replace"))

@@ -195,7 +195,13 @@ class RunDraft:
         """The run as it stands; applying the exceptions of its version and saying what is doubtful."""
         measured = {name: draft.done() for name, draft in self.metrics.items() if draft.is_measured}
         status = StatusTable(self._statuses)
-        layout = self._layout(status)
+        layout = Layout(
+            self.preamble,
+            self.metrics,
+            runtime=ungrouped(self.overall[RUNTIME], is_whole=True) if RUNTIME in self.overall else None,
+            has_gc=self._has_gc,
+            is_master=status.has_median,
+        )
         version = None if self.is_thumbtack else version_of(layout)
         logs = self.points.logs()
         counts = counted(measured, logs)
@@ -206,7 +212,7 @@ class RunDraft:
         self._note_what_is_doubtful(layout, counts)
         return ReadRun(
             format="thumbtack" if self.is_thumbtack and run_format == "ycsb-text" else run_format,
-            phase=self.preamble.phase or phase_of(counts or _last_of(status)),
+            phase=self.preamble.phase or phase_of(counts or (status[-1].operations if status else ())),
             runtime_ms=self.runtime_ms,
             throughput_ops_s=self.throughput_ops_s,
             complete=is_complete,
@@ -228,15 +234,6 @@ class RunDraft:
     def _overall_number(self, key: str, *, is_whole: bool) -> float | None:
         digits = ungrouped(self.overall.get(key, ""), is_whole=is_whole)
         return None if digits is None else finite(digits)
-
-    def _layout(self, status: StatusTable) -> Layout:
-        return Layout(
-            self.preamble,
-            self.metrics,
-            runtime=ungrouped(self.overall[RUNTIME], is_whole=True) if RUNTIME in self.overall else None,
-            has_gc=self._has_gc,
-            is_master=status.has_median,
-        )
 
     def _version_name(self, version: Range | None) -> str | None:
         if self.is_thumbtack:
@@ -317,10 +314,6 @@ class RunDraft:
             if finite(value) is None and value.strip() != "NaN" and "," not in value
         ]
         return (*self._others, *infinite, *unknown)
-
-
-def _last_of(status: StatusTable) -> Iterable[str]:
-    return status[-1].operations if status else ()
 
 
 def phase_of(names: Iterable[str]) -> Phase | None:

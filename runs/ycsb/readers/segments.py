@@ -65,7 +65,14 @@ class Segments:
             self._run.is_doubled = True
             return
         if metric == "OVERALL" and key == RUNTIME:
-            self._begin_totals(number)
+            # YCSB begins a summary with its run time; the Thumbtack lineage ends it so.
+            if RUNTIME in self._run.overall:
+                self._next(number)
+            elif self._run.has_measurements:
+                if self._run.is_thumbtack:
+                    self._run.has_overall_last = True
+                else:
+                    self._next(number)
         elif metric != "OVERALL" and self._run.has_overall_last:
             self._next(number)
         self._run.take_measurement(metric, key, value, number)
@@ -179,16 +186,6 @@ class Segments:
         if not goes_on:
             self._next(first_line)
         self._run.take_statuses(statuses, last_line)
-
-    def _begin_totals(self, number: int) -> None:
-        """YCSB begins a summary with its run time; the Thumbtack lineage ends it so."""
-        if RUNTIME in self._run.overall:
-            self._next(number)
-        elif self._run.has_measurements:
-            if self._run.is_thumbtack:
-                self._run.has_overall_last = True
-            else:
-                self._next(number)
 
     def _begin(self, is_known: bool, number: int) -> None:
         """What a client says once, at its start."""

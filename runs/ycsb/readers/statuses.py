@@ -220,7 +220,10 @@ class StatusReader:
         batch = _Batch(lines, kinds)
         found = batch.read()
         for at in np.flatnonzero(~batch.is_regular).tolist():
-            line = self._irregular_line(lines[at])
+            status = read_status(lines[at])
+            assert status is not None
+            self._irregular += 1
+            line = status if self._irregular <= _MOST_IRREGULAR else replace(status, operations={}, process={})
             found.irregular[at] = line
             found.elapsed_s[at] = line.elapsed_s
             found.operations_done[at] = line.operations_done
@@ -232,12 +235,6 @@ class StatusReader:
         if shape not in self._kinds and len(self._kinds) < _MOST_KINDS:
             self._kinds[shape] = kind_of(line)
         return self._kinds.get(shape)
-
-    def _irregular_line(self, line: bytes) -> StatusLine:
-        status = read_status(line)
-        assert status is not None
-        self._irregular += 1
-        return status if self._irregular <= _MOST_IRREGULAR else replace(status, operations={}, process={})
 
 
 class _Batch:
