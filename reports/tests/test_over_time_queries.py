@@ -11,12 +11,12 @@ from reports.queries.over_time import heats, ridges
 from reports.selection import Selection
 from runs.models import RunEvent
 from runs.models import Series as SeriesRow
-from runs.recording.intervals import fresh_intervals, store_intervals
+from runs.recording.intervals import Gathering, store_intervals
 from runs.tests.factories import make_run, make_sweep
 from runs.tests.pages import artifact_folder
 from runs.ycsb.histogram import indices_of
-from runs.ycsb.intervals import Intervals
 from runs.ycsb.series import POINT, Series, pack
+from runs.ycsb.tests.in_memory import Intervals, write_intervals
 
 __all__ = ["artifact_folder"]
 
@@ -92,7 +92,11 @@ def test_heat_is_the_sum_of_the_stored_histograms_of_all_clients(sweep, artifact
         )
         for name in ("READ", "READ-FAILED", "CLEANUP")
     ]
-    store_intervals(run, fresh_intervals(stored))
+    gathering = Gathering()
+    for entry in stored:
+        with gathering(entry.name) as write:
+            write_intervals(entry, write)
+    store_intervals(run, gathering.fresh)
     (heat,) = heats(run, base_s)
     assert heat.operation == "READ" and heat.counts.sum() == 2 * seconds * 8
     assert heat.width_s == 2.0 and heat.counts.sum(axis=0).tolist() == [32] * 60

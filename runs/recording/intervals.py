@@ -8,8 +8,7 @@ from typing import Final
 from runs import artifacts
 from runs.artifacts import Compressing
 from runs.models import Artifact, Run
-from runs.ycsb.intervals import Intervals
-from runs.ycsb.stored import StoredIntervals, Write, write_intervals
+from runs.ycsb.stored import StoredIntervals, Write
 
 # The kind of their artifacts.
 INTERVALS: Final = "intervals"
@@ -38,15 +37,6 @@ class Gathering:
         yield content.write
         content.close()
         self.fresh.append(FreshIntervals(f"{measurement}.intervals", content))
-
-
-def fresh_intervals(intervals: Iterable[Intervals]) -> tuple[FreshIntervals, ...]:
-    """The same of intervals that are in memory."""
-    gathering = Gathering()
-    for one in intervals:
-        with gathering(one.name) as write:
-            write_intervals(one, write)
-    return tuple(gathering.fresh)
 
 
 def store_intervals(run: Run, fresh: Iterable[FreshIntervals]) -> None:

@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import cast
 
 from runs.models import ClientRun
 from runs.models.run import Phase
-from runs.recording.intervals import FreshIntervals, Gathering, fresh_intervals
+from runs.recording.intervals import FreshIntervals, Gathering
 from runs.spec import RunSpec
 from runs.uploading.reading import Reads, chunks_of, read_whole
-from runs.ycsb.clients import ClientFiles, RunFiles, merge_run, output_of, with_evidence
+from runs.ycsb.clients import ClientFiles, RunFiles, logs_of, summarised_run, with_evidence
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.ingest import ClientLogs, ingest
 from runs.ycsb.logscan import LogSource
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.merged import Phase as YcsbPhase
 from runs.ycsb.readers.hdrlog import operation_of
-from runs.ycsb.series import Series, series_of
+from runs.ycsb.series import Series
 from runs.ycsb.summarised import SummarisedRun
 from runs.ycsb.window import Cut
 
@@ -44,24 +45,27 @@ def merge_logs(clients: Sequence[ClientLogs], cut: Cut, base_s: float | None = N
 def merge_upload(files: RunFiles, reads: Reads, spec: RunSpec) -> Collected:
     """The clients of an uploaded run, as its uploader stated it. Raises YcsbError."""
     files = replace(files, phase=cast(YcsbPhase, spec["phase"]))
+    # Of logs that were not kept whole one interval each is here: enough to see whether every client left them.
+    summarised = summarised_run(files)
+    if summarised is not None:
+        return Collected(summarised, summarised.series)
     measured = spec["phase"] == Phase.MEASURE
+    cut = Cut(float(spec["window"]["warmup_s"])) if measured else Cut(phase="load")
     if reads.whole:
-        return _merged(files, float(spec["window"]["warmup_s"]) if measured else 0.0)
-    # What was read has its histograms as one interval each: enough to see whether every client left them.
-    overall = merge_run(files, entire=True)
-    if isinstance(overall, SummarisedRun):
-        return Collected(overall, overall.series)
-    warmup_s = float(spec["window"]["warmup_s"]) if measured else 0.0
+        return _merge_clients(files, [logs_of(client) for client in files.clients], cut)
     if all(_are_logs(client, reads) for client in files.clients):
         try:
-            cut = Cut(warmup_s=warmup_s, phase="measure" if measured else "load")
-            collected = merge_logs([_client_logs(client, reads) for client in files.clients], cut)
-            assert isinstance(collected.merged, MergedRun)
-            return replace(collected, merged=with_evidence(collected.merged, files.clients))
+            return _merge_clients(files, [_unread(client, reads) for client in files.clients], cut)
         except HistogramError:
             pass  # A log is damaged: what stands before the damage was read, and counts.
-    clients = tuple(replace(client, logs=read_whole(client.logs, reads)) for client in files.clients)
-    return _merged(replace(files, clients=clients), warmup_s)
+    clients = [logs_of(client, read_whole(client.logs, reads)) for client in files.clients]
+    return _merge_clients(files, clients, cut)
+
+
+def _merge_clients(files: RunFiles, clients: Sequence[ClientLogs], cut: Cut) -> Collected:
+    collected = merge_logs(clients, cut)
+    assert isinstance(collected.merged, MergedRun)
+    return replace(collected, merged=with_evidence(collected.merged, files.clients))
 
 
 def times_of(merged: Merged) -> tuple[datetime | None, datetime | None]:
@@ -72,14 +76,6 @@ def times_of(merged: Merged) -> tuple[datetime | None, datetime | None]:
         datetime.fromtimestamp(min(begins), UTC) if begins else None,
         datetime.fromtimestamp(max(ends), UTC) if ends else None,
     )
-
-
-def _merged(files: RunFiles, warmup_s: float) -> Collected:
-    """From what is in memory, once and for all."""
-    merged = merge_run(files, warmup_s=warmup_s)
-    if isinstance(merged, SummarisedRun):
-        return Collected(merged, merged.series)
-    return Collected(merged, tuple(series_of(merged)), fresh_intervals(merged.intervals))
 
 
 def _are_logs(client: ClientFiles, reads: Reads) -> bool:
@@ -94,18 +90,8 @@ def _are_logs(client: ClientFiles, reads: Reads) -> bool:
     )
 
 
-def _client_logs(client: ClientFiles, reads: Reads) -> ClientLogs:
-    said = output_of(client)
+def _unread(client: ClientFiles, reads: Reads) -> ClientLogs:
+    """The client with its log files as they lie in the storage."""
     names = dict.fromkeys(reads.origin(log)[0].name for log in client.logs)
-    return ClientLogs(
-        number=client.number,
-        logs=[_source(name, reads) for name in names],
-        summary=said.summary,
-        threads=said.threads,
-        response_only=said.response_only,
-    )
-
-
-def _source(name: str, reads: Reads) -> LogSource:
-    member = reads.members[name]
-    return LogSource(lambda: chunks_of(member), operation_of(name))
+    sources = [LogSource(partial(chunks_of, reads.members[name]), operation_of(name)) for name in names]
+    return logs_of(client, sources)

@@ -9,8 +9,9 @@ from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.grouping import ClientFiles, RunFiles, group
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hints import durability_of, stated_options, workload_of
-from runs.ycsb.merge import merge
-from runs.ycsb.merged import ClientOutput, MergedRun, Phase
+from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.logscan import LogSource
+from runs.ycsb.merged import MergedRun, Phase
 from runs.ycsb.names import parse_name
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation
@@ -19,16 +20,18 @@ from runs.ycsb.stated import is_response
 from runs.ycsb.summarised import SummarisedRun, SummaryClient, summarise
 from runs.ycsb.summary import Summary
 from runs.ycsb.symptoms import describe
+from runs.ycsb.window import Cut
 
 __all__ = [
     "ClientFiles",
     "RunFiles",
     "evidence_of",
     "group",
+    "logs_of",
     "merge_files",
     "merge_run",
-    "output_of",
     "stated_by_logs",
+    "summarised_run",
     "with_evidence",
 ]
 
@@ -50,22 +53,26 @@ def merge_run(
     Histograms are cut to the window that the clients have in common, unless `entire`. Raises MergeError where the
     clients have none.
     """
-    lacking = [reason for client in run.clients if (reason := _lacks(client))]
-    if lacking:
-        # What a single client states of itself is no bound.
-        bounds = (f"The percentiles are bounds: {'; '.join(lacking)}.",) if len(run.clients) > 1 else ()
-        notes = (*bounds, *run.notes)
-        summarised = summarise([_summary_client(client) for client in run.clients], notes=notes)
-        evidence = evidence_of(run.clients)
-        clients = tuple(replace(client, evidence=evidence[client.number]) for client in summarised.clients)
-        return replace(summarised, clients=clients)
-    outputs = [output_of(client) for client in run.clients]
+    summarised = summarised_run(run)
+    if summarised is not None:
+        return summarised
     phase: Phase = run.phase or "measure"
-    if not entire:
-        merged = merge(outputs, warmup_s=warmup_s, measure_s=measure_s, phase=phase)
-    else:
-        merged = replace(merge(outputs, warmup_s=0.0, phase="load"), phase=phase)
-    return with_evidence(merged, run.clients)
+    cut = Cut(phase="load") if entire else Cut(warmup_s, measure_s, phase=phase)
+    merged = ingest([logs_of(client) for client in run.clients], cut, has_series=False).merged
+    return with_evidence(replace(merged, phase=phase), run.clients)
+
+
+def summarised_run(run: RunFiles) -> SummarisedRun | None:
+    """The run with bounds, and why in its `notes`; None where every client left histograms of all it counted."""
+    lacking = [reason for client in run.clients if (reason := _lacks(client))]
+    if not lacking:
+        return None
+    # What a single client states of itself is no bound.
+    bounds = (f"The percentiles are bounds: {'; '.join(lacking)}.",) if len(run.clients) > 1 else ()
+    summarised = summarise([_summary_client(client) for client in run.clients], notes=(*bounds, *run.notes))
+    evidence = evidence_of(run.clients)
+    clients = tuple(replace(client, evidence=evidence[client.number]) for client in summarised.clients)
+    return replace(summarised, clients=clients)
 
 
 def with_evidence(merged: MergedRun, clients: Sequence[ClientFiles]) -> MergedRun:
@@ -113,14 +120,13 @@ def _threads(run: ReadRun | None) -> int | None:
     return stated if stated is not None and stated > 0 else None
 
 
-def output_of(client: ClientFiles) -> ClientOutput:
-    """What the client left, as it goes into the merge."""
+def logs_of(client: ClientFiles, logs: Sequence[LogSource | IntervalLog] | None = None) -> ClientLogs:
+    """What the client left, as it goes into the merge; with other `logs` than those in memory."""
     run = client.summary
-    summary = Summary(run.runtime_ms, run.throughput_ops_s, run.operations) if run is not None else None
-    return ClientOutput(
+    return ClientLogs(
         number=client.number,
-        logs=client.logs,
-        summary=summary,
+        logs=client.logs if logs is None else logs,
+        summary=Summary(run.runtime_ms, run.throughput_ops_s, run.operations) if run is not None else None,
         threads=_threads(run),
         response_only=run is not None and is_response(run),
     )

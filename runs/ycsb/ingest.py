@@ -1,17 +1,18 @@
 """From the interval logs of a run's clients to its merged numbers, series and stored intervals, in bounded memory.
 
+A log is read where it lies, as often as it takes, or it is in memory: then its histograms are taken as they are.
+
 A first look at the logs (`runs.ycsb.logscan`) finds the window and the grid of seconds. Then one measurement after the
 other is decoded, all clients side by side in the order of time, and every histogram is added where it belongs: to the
 counts of its client in the window, to its second of the series, and to the intervals that are kept for cutting again.
 What stays in memory is a minute of histograms, the sums, and two dozen bytes for each interval.
-
-The numbers are those of `runs.ycsb.merge` and `runs.ycsb.series` for the same logs in memory.
 """
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -20,7 +21,7 @@ from runs.ycsb.batches import Batches
 from runs.ycsb.encoded import Counts, Payload, decode, inflate
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.grid import Grid, grid_of
-from runs.ycsb.hdr import BATCH, BATCH_BYTES
+from runs.ycsb.hdr import BATCH, BATCH_BYTES, IntervalLog
 from runs.ycsb.hdrtext import LogText
 from runs.ycsb.histogram import Histogram, Ints
 from runs.ycsb.intervals import Timeline, sums_by_interval
@@ -44,10 +45,10 @@ Keep = Callable[[str], AbstractContextManager[Write]]
 
 @dataclass(frozen=True, slots=True)
 class ClientLogs:
-    """What one client left behind, its logs unread. Times are seconds since the epoch on that client's own clock."""
+    """What one client left behind, its logs unread or in memory. Times are seconds since the epoch on its own clock."""
 
     number: int
-    logs: Sequence[LogSource]
+    logs: Sequence[LogSource | IntervalLog]
     summary: Summary | None = None
     clock_offset_s: float = 0.0  # the reference clock minus this client's
     threads: int | None = None
@@ -63,9 +64,16 @@ class Ingested:
 
 
 def ingest(
-    clients: Sequence[ClientLogs], cut: Cut, *, base_s: float | None = None, keep: Keep | None = None
+    clients: Sequence[ClientLogs],
+    cut: Cut,
+    *,
+    base_s: float | None = None,
+    keep: Keep | None = None,
+    has_series: bool = True,
 ) -> Ingested:
     """Merge the clients of one run. `base_s` is second 0 of the series, by default the first client's start.
+
+    Without `has_series` there are no series, and nothing may be kept.
 
     A client without usable logs is named in `missing`; MergeError is raised when nothing at all can be merged, and
     HistogramError where a log is damaged.
@@ -74,18 +82,18 @@ def ingest(
     measurements = _measurements(clients)
     timelines = [measurement.timeline() for measurement in measurements]
     found = windowed(timelines, [client.number for client in clients], cut)
-    grid = grid_of(timelines, found.ended_s(), found.began_s if base_s is None else base_s)
+    grid = grid_of(timelines, found.ended_s(), found.began_s if base_s is None else base_s) if has_series else None
     resolution_s = COARSE_S if max(found.ended_s().values()) - found.began_s > LONGEST_FINE_S else 1
     counted: list[Counted] = []
     latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
     for measurement, timeline in zip(measurements, timelines, strict=True):
-        with keep(measurement.name) if keep is not None else nullcontext(_nowhere) as write:
+        with keep(measurement.name) if keep is not None else nullcontext() as write:
             reading = _Reading(measurement, timeline, found, grid)
             counted.append(reading.read(write, resolution_s))
         if reading.pyramid is not None:
             latencies[timeline.parsed.operation, timeline.parsed.kind] = reading.pyramid.columns()
     merged = assemble(found, counted, [_statement(client, measurements) for client in clients], timelines=timelines)
-    return Ingested(merged, levels_of(merged, grid, latencies))
+    return Ingested(merged, levels_of(merged, grid, latencies) if grid is not None else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +140,23 @@ class _Unit:
 class _Reading:
     """Decodes one measurement and adds it up."""
 
-    def __init__(self, measurement: _Measurement, timeline: Timeline, found: Windowed, grid: Grid) -> None:
+    def __init__(self, measurement: _Measurement, timeline: Timeline, found: Windowed, grid: Grid | None) -> None:
         self._measurement = measurement
         self._timeline = timeline
         self._found = found
         self._inside = found.inside(timeline)
         self._window: dict[int, Histogram] = {}
         self._batches, self._batch = Batches(found.batches), found.batch(timeline)
-        placed = grid.place(timeline)
-        self._second = placed.second[placed.nth == 0]
-        has_latencies = timeline.parsed.is_operation and not timeline.parsed.status
-        self.pyramid = Pyramid(grid, placed) if has_latencies else None
+        self._second = np.zeros(len(timeline), dtype=np.int64)
+        self.pyramid: Pyramid | None = None
+        if grid is not None:
+            placed = grid.place(timeline)
+            self._second = placed.second[placed.nth == 0]
+            if timeline.parsed.is_operation and not timeline.parsed.status:
+                self.pyramid = Pyramid(grid, placed)
 
-    def read(self, write: Write, resolution_s: int) -> Counted:
-        writer = IntervalWriter(write, self._measurement.name, resolution_s)
+    def read(self, write: Write | None, resolution_s: int) -> Counted:
+        writer = IntervalWriter(write, self._measurement.name, resolution_s) if write is not None else None
         blocks = (self._second // BLOCK_S).tolist()
         units = (_units(part, blocks) for part in self._measurement.parts)
         for unit in heapq.merge(*units, key=lambda unit: unit.block):
@@ -153,17 +164,19 @@ class _Reading:
             self._timeline.totals[rows] = sums_by_interval(unit.counts.sizes, unit.counts.count)
             if self.pyramid is not None:
                 self.pyramid.add(rows, unit.counts)
-            group = rows if resolution_s == 1 else self._second[rows] // resolution_s
-            first, number, grouped = _grouped(rows, group, unit.counts)
-            writer.add(unit.client, first, number, grouped)
-            self._add_to_window(unit, grouped)
-        writer.finish(self._timeline)
+            grouped = unit.counts
+            if writer is not None:
+                group = rows if resolution_s == 1 else self._second[rows] // resolution_s
+                first, number, grouped = _grouped(rows, group, unit.counts)
+                writer.add(unit.client, first, number, grouped)
+            self._add_to_window(unit, rows, grouped)
+        if writer is not None:
+            writer.finish(self._timeline)
         return self._counted()
 
-    def _add_to_window(self, unit: _Unit, grouped: Counts) -> None:
+    def _add_to_window(self, unit: _Unit, rows: Ints, grouped: Counts) -> None:
         """What lies in the window; where everything does, its fewer groups say the same."""
-        counts, rows = unit.counts, np.arange(unit.first, unit.first + unit.counts.sizes.size)
-        inside = self._inside[rows]
+        counts, inside = unit.counts, self._inside[rows]
         if not inside.all():
             chosen = np.repeat(inside, counts.sizes)
             counts = grouped = Counts(counts.sizes[inside], counts.index[chosen], counts.count[chosen])
@@ -182,6 +195,9 @@ class _Reading:
 
 def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:
     """The intervals of one log, some at a time."""
+    if isinstance(part.log.source, IntervalLog):
+        yield from _units_in_memory(part, part.log.source, blocks)
+        return
     text = LogText(part.log.source.operation)
     waiting: list[Payload] = []
     size, first, end = 0, part.first, part.first + len(part.log.start_s)
@@ -205,6 +221,20 @@ def _units(part: _Part, blocks: Sequence[int]) -> Iterator[_Unit]:
         yield _Unit(blocks[first], part.client.number, first, decode(waiting))
     if first + len(waiting) != end:
         raise HistogramError("the log shrank while it was read: read it again")
+
+
+def _units_in_memory(part: _Part, log: IntervalLog, blocks: Sequence[int]) -> list[_Unit]:
+    """The same in the order of blocks, whatever the order of the intervals."""
+    mine = blocks[part.first : part.first + len(log)]
+    borders = [0, *(np.flatnonzero(np.diff(mine)) + 1).tolist(), len(mine)]
+    units = []
+    for begin, end in pairwise(borders):
+        for at in range(begin, end, BATCH):
+            until = min(at + BATCH, end)
+            held = slice(int(log.offsets[at]), int(log.offsets[until]))
+            counts = Counts(np.diff(log.offsets[at : until + 1]), log.index[held], log.count[held])
+            units.append(_Unit(mine[at], part.client.number, part.first + at, counts))
+    return sorted(units, key=lambda unit: unit.block)
 
 
 def _grouped(rows: Ints, group: Ints, counts: Counts) -> tuple[Ints, Ints, Counts]:
@@ -242,10 +272,6 @@ def _statement(client: ClientLogs, measurements: Sequence[_Measurement]) -> Clie
     mine = (part for one in measurements for part in one.parts if part.client.number == client.number)
     truncated = any(part.log.truncated for part in mine)
     return ClientStatement(client.number, client.summary, client.threads, truncated, client.response_only)
-
-
-def _nowhere(data: bytes) -> None:
-    """Where stored intervals go that nobody keeps."""
 
 
 def reuse_memory() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from runs.ycsb.encoded import decode, inflate
 from runs.ycsb.errors import HistogramError
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.hdrtext import LogText, Row
 from runs.ycsb.histogram import Floats
 
@@ -39,20 +40,29 @@ class LogSource:
 class ScannedLog:
     """One measurement of one log. `start_s` counts from `start_time_s`, on the client's clock."""
 
-    source: LogSource
+    source: LogSource | IntervalLog
     operation: str
     start_time_s: float
     start_s: Floats
     length_s: Floats
-    last_counted: int  # the last interval that counts anything; -1 without one
+    last_counted: int  # the last interval that counts anything (in memory by its time); -1 without one
     truncated: bool
 
 
-def scan(source: LogSource, *, thorough: bool = False) -> tuple[ScannedLog, ...]:
+def scan(source: LogSource | IntervalLog, *, thorough: bool = False) -> tuple[ScannedLog, ...]:
     """All measurements of one log. Raises HistogramError like the decoder, but for damage within histograms.
 
     `thorough` decodes every histogram to see whether it is empty.
     """
+    if isinstance(source, IntervalLog):
+        counting = np.flatnonzero(np.diff(source.offsets))
+        middle_s = (source.start_s + source.length_s / 2)[counting]
+        last_counted = int(counting[middle_s.argmax()]) if counting.size else -1
+        scanned = ScannedLog(
+            source, source.operation, source.start_time_s, source.start_s, source.length_s, last_counted,
+            source.truncated,
+        )  # fmt: skip
+        return (scanned,)
     text = LogText(source.operation)
     seen: dict[str, _Seen] = {}
     last: Row | None = None

@@ -8,71 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from runs.ycsb.batches import Batches
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.intervals import Intervals, Timeline, collect
-from runs.ycsb.merged import (
-    ClientOutput,
-    ClientStatement,
-    MergedClient,
-    MergedOperation,
-    MergedRun,
-    MissingClient,
-    Phase,
-    Window,
-)
+from runs.ycsb.intervals import Timeline
+from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, MergedRun
 from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
-from runs.ycsb.window import SHORTEST_S, Cut, Span, Windowed, overlap, windowed, workload_kind
-
-__all__ = [
-    "ClientOutput",
-    "Counted",
-    "MergedClient",
-    "MergedOperation",
-    "MergedRun",
-    "MissingClient",
-    "Phase",
-    "Window",
-    "assemble",
-    "merge",
-    "merge_intervals",
-]
-
-
-def merge(
-    clients: Sequence[ClientOutput],
-    *,
-    warmup_s: float,
-    measure_s: float | None = None,
-    tail_s: float = 0.0,
-    phase: Phase = "measure",
-) -> MergedRun:
-    """Merge the clients of one run. In phase load there is no warm-up and the window is the whole run.
-
-    A client without usable logs is named in `missing`; MergeError is raised when nothing at all can be merged.
-    """
-    parts = [(client.number, client.clock_offset_s, client.logs) for client in clients]
-    intervals = collect(parts, response_only=[client.number for client in clients if client.response_only])
-    return merge_intervals(intervals, clients, warmup_s=warmup_s, measure_s=measure_s, tail_s=tail_s, phase=phase)
-
-
-def merge_intervals(
-    intervals: Sequence[Intervals],
-    clients: Sequence[ClientOutput],
-    *,
-    warmup_s: float,
-    measure_s: float | None = None,
-    tail_s: float = 0.0,
-    phase: Phase = "measure",
-) -> MergedRun:
-    """The same from stored intervals, to cut a run again; the logs of `clients` may be empty then."""
-    cut = Cut(warmup_s, measure_s, tail_s, phase)
-    found = windowed(intervals, [client.number for client in clients], cut)
-    counted = [_counted(entry, found) for entry in intervals]
-    statements = [client.statement() for client in clients]
-    return assemble(found, counted, statements, timelines=intervals, intervals=intervals)
+from runs.ycsb.window import SHORTEST_S, Span, Windowed, overlap, workload_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +31,12 @@ class Counted:
         return Histogram.merged(self.window.values())
 
 
-def _counted(entry: Intervals, found: Windowed) -> Counted:
-    inside = found.inside(entry)
-    whole, window = {}, {}
-    for span in found.spans:
-        mine = entry.client == span.number
-        if mine.any():
-            whole[span.number] = int(entry.totals[mine].sum())
-            window[span.number] = entry.select(mine & inside).histogram()
-    batches = Batches(found.batches)
-    batches.add(found.batch(entry)[inside], entry.counts_of(np.flatnonzero(inside)))
-    return Counted(entry.parsed, entry.name, whole, window, batches)
-
-
 def assemble(
     found: Windowed,
     counted: Sequence[Counted],
     statements: Sequence[ClientStatement],
     *,
     timelines: Sequence[Timeline],
-    intervals: Sequence[Intervals] = (),
 ) -> MergedRun:
     """Every number of the run from the counts in its window."""
     kind = workload_kind(timelines)
@@ -133,7 +60,6 @@ def assemble(
         cleanup_share=_largest_share(clients, "cleanup_s"),
         longest_us=_longest(counted, clients),
         timelines=tuple(timelines),
-        intervals=tuple(intervals),
     )
 
 

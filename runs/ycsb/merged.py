@@ -1,15 +1,14 @@
 """What goes into the merge of a run's clients, and what comes out of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.batches import Batches
 from runs.ycsb.evidence import ClientEvidence
-from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.intervals import Intervals, Timeline
+from runs.ycsb.intervals import Timeline
 from runs.ycsb.names import LatencyKind, as_response
 from runs.ycsb.summary import Summary
 
@@ -34,23 +33,6 @@ class ClientStatement:
             return None
         counts = self.summary.counts
         return {as_response(name): count for name, count in counts.items()} if self.response_only else counts
-
-
-@dataclass(frozen=True, slots=True)
-class ClientOutput:
-    """What one client left behind. Times are seconds since the epoch on that client's own clock."""
-
-    number: int
-    logs: Sequence[IntervalLog]
-    summary: Summary | None = None
-    clock_offset_s: float = 0.0  # the reference clock minus this client's
-    started_s: float | None = None  # when its process began; None where nobody wrote it down
-    threads: int | None = None
-    response_only: bool = False  # measurement.interval=intended alone: plain names are response times
-
-    def statement(self) -> ClientStatement:
-        truncated = any(log.truncated for log in self.logs)
-        return ClientStatement(self.number, self.summary, self.threads, truncated, self.response_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +128,6 @@ class MergedRun:
     cleanup_share: float | None
     longest_us: float  # the sum of the longest service times in the window, one for each thread (0 if unknown)
     timelines: tuple[Timeline, ...]  # of the whole run: when its intervals were, and how many values each counts
-    intervals: tuple[Intervals, ...] = ()  # the same with histograms, where they are few enough to be kept in memory
     reader_version: int = READER_VERSION
     algorithm_version: int = ALGORITHM_VERSION
 

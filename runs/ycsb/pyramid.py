@@ -51,11 +51,6 @@ class Pyramid:
             for level, seconds in self.seconds.items()
         }
 
-    def blocks(self) -> Ints:
-        """For every interval the block in which it begins: the order in which they should be added."""
-        blocks: Ints = self._second[self._first[:-1]] // BLOCK_S
-        return blocks
-
     def add(self, intervals: Ints, counts: Counts) -> None:
         """Add the histograms of some intervals."""
         first, spread = self._first[intervals], self._first[intervals + 1] - self._first[intervals]

@@ -20,7 +20,7 @@ from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import LatencyKind
 from runs.ycsb.packed import compressed, decompressed, heading, read_heading
 from runs.ycsb.pyramid import COLUMNS as LATENCIES
-from runs.ycsb.pyramid import LEVELS, Columns, Pyramid
+from runs.ycsb.pyramid import LEVELS, Columns
 from runs.ycsb.window import workload_kind
 
 # One row per interval of the level. Latencies (of successful operations) in µs, NaN where there was none.
@@ -43,7 +43,6 @@ POINT: Final = np.dtype(
 _SINCE_VERSION_2: Final = ("rate_min_ops_s", "rate_max_ops_s")
 MAGIC: Final = b"BSSE"
 FORMAT_VERSION: Final = 2
-_TOGETHER: Final = 64  # intervals that are added together
 
 Points = npt.NDArray[Any]
 
@@ -58,25 +57,6 @@ class Series:
     interval_s: int
     clients: int
     points: Points
-
-
-def series_of(merged: MergedRun, *, base_s: float | None = None) -> tuple[Series, ...]:
-    """The series of every operation and kind, whole run, every level that has at least two intervals.
-
-    `base_s` defaults to the first client's start. The run's intervals must be in memory.
-    """
-    grid = run_grid(merged, base_s)
-    latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
-    for entry in merged.intervals:
-        if entry.parsed.is_operation and not entry.parsed.status:
-            # Of every level. The intervals are added in the order of time, since clients come one after the other.
-            pyramid = Pyramid(grid, grid.place(entry))
-            order = np.argsort(pyramid.blocks(), kind="stable")
-            for begin in range(0, order.size, _TOGETHER):
-                some = order[begin : begin + _TOGETHER]
-                pyramid.add(some, entry.counts_of(some))
-            latencies[entry.parsed.operation, entry.parsed.kind] = pyramid.columns()
-    return levels_of(merged, grid, latencies)
 
 
 def levels_of(

@@ -21,7 +21,7 @@ from runs.ycsb.batches import Batches
 from runs.ycsb.encoded import Counts
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.histogram import Histogram, Ints
-from runs.ycsb.intervals import Intervals, Timeline
+from runs.ycsb.intervals import Timeline, sums_by_interval
 from runs.ycsb.packed import compressed, decompressed, heading, read_heading
 
 MAGIC: Final = b"BSIV"
@@ -191,20 +191,6 @@ class StoredIntervals:
             )
         )
 
-    def intervals(self) -> Intervals:
-        """Everything, in memory."""
-        counts = [segment.counts() for segment in self.segments]
-        sizes = np.concatenate([np.zeros(0, dtype=np.int64), *(part.sizes for part in counts)])
-        return Intervals(
-            name=self.timeline.name,
-            client=self.kept.client,
-            start_s=self.kept.start_s,
-            length_s=self.kept.length_s,
-            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            index=np.concatenate([np.zeros(0, dtype=np.int32), *(part.index for part in counts)]),
-            count=np.concatenate([np.zeros(0, dtype=np.int64), *(part.count for part in counts)]),
-        )
-
 
 class _Frame(NamedTuple):
     """One compressed piece of an artifact."""
@@ -244,33 +230,10 @@ class _Frame(NamedTuple):
         return [column.astype(np.int64) for column in columns]
 
 
-def write_intervals(entry: Intervals, write: Write) -> None:
-    """Intervals that are in memory, each by itself."""
-    writer = IntervalWriter(write, entry.name, 1)
-    for client in np.unique(entry.client).tolist():
-        rows = np.flatnonzero(entry.client == client)
-        for begin in range(0, rows.size, _SEGMENT):
-            some = rows[begin : begin + _SEGMENT]
-            writer.add(client, some, np.ones(some.size, dtype=np.int64), entry.counts_of(some))
-    writer.finish(entry)
-
-
-def pack_intervals(entry: Intervals) -> bytes:
-    """The same as bytes."""
-    out = BytesIO()
-    write_intervals(entry, out.write)
-    return out.getvalue()
-
-
-def unpack_intervals(data: bytes) -> Intervals:
-    """Everything that was stored. Raises PackedDataError."""
-    return StoredIntervals.from_bytes(data).intervals()
-
-
 def _read(data: bytes) -> tuple[str, list[_Frame]]:
     version, header, at = read_heading(data, MAGIC, FORMAT_VERSION)
     if version == 1:
-        return _read(pack_intervals(_version_1(header, data[at:])))
+        return _read(_from_version_1(header, data[at:]))
     frames, view = [], memoryview(data)
     while at < len(data):
         what, client, intervals, number, width, size = _FRAME.unpack_from(data, at)
@@ -279,21 +242,25 @@ def _read(data: bytes) -> tuple[str, list[_Frame]]:
     return str(header["name"]), frames
 
 
-def _version_1(header: Mapping[str, Any], packed: bytes) -> Intervals:
-    """All intervals in one piece: columns of the intervals, then steps from index to index, then counts."""
-    number, counts = int(header["intervals"]), int(header["counts"])
-    body = decompressed(packed, number * 28 + counts * 12)
+def _from_version_1(header: Mapping[str, Any], packed: bytes) -> bytes:
+    """That version had all intervals in one piece: their columns, then steps from index to index, then counts."""
+    number, counted = int(header["intervals"]), int(header["counts"])
+    body = decompressed(packed, number * 28 + counted * 12)
     client, start_s, length_s, sizes = _columns(body, number, "<i4", "<f8", "<f8", "<i8")
     at = number * 28
-    return Intervals(
-        name=str(header["name"]),
-        client=client.astype(np.int32),
-        start_s=start_s,
-        length_s=length_s,
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        index=np.cumsum(np.frombuffer(body, dtype="<i4", count=counts, offset=at)).astype(np.int32),
-        count=np.frombuffer(body, dtype="<i8", count=counts, offset=at + counts * 4).astype(np.int64),
-    )
+    index = np.cumsum(np.frombuffer(body, dtype="<i4", count=counted, offset=at)).astype(np.int32)
+    count = np.frombuffer(body, dtype="<i8", count=counted, offset=at + counted * 4).astype(np.int64)
+    out, ends = BytesIO(), np.cumsum(sizes)
+    writer = IntervalWriter(out.write, str(header["name"]), 1)
+    for owner in np.unique(client).tolist():  # whose intervals are neighbours
+        rows = np.flatnonzero(client == owner)
+        for begin in range(0, rows.size, _SEGMENT):
+            some = rows[begin : begin + _SEGMENT]
+            part = slice(int(ends[some[0]] - sizes[some[0]]), int(ends[some[-1]]))
+            writer.add(owner, some, np.ones(some.size, dtype=np.int64), Counts(sizes[some], index[part], count[part]))
+    totals = sums_by_interval(sizes, count)
+    writer.finish(Timeline(str(header["name"]), client.astype(np.int32), start_s, length_s, totals))
+    return out.getvalue()
 
 
 def _columns(body: bytes, number: int, *dtypes: str) -> list[npt.NDArray[Any]]:

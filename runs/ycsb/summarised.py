@@ -16,7 +16,6 @@ from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
 from runs.ycsb.contradictions import bucket_contradiction
 from runs.ycsb.evidence import ClientEvidence
-from runs.ycsb.intervals import Intervals
 from runs.ycsb.merged import MissingClient, Phase, Window
 from runs.ycsb.names import LatencyKind
 from runs.ycsb.operation import Bucket, ReadOperation
@@ -114,11 +113,6 @@ class SummarisedRun:
     reader_version: int = READER_VERSION
     notes: tuple[str, ...] = ()  # why there are no histograms, and what else a reader of the numbers must know
     algorithm_version: int = ALGORITHM_VERSION
-
-    @property
-    def intervals(self) -> tuple[Intervals, ...]:
-        """None: that is why it is only a summary."""
-        return ()
 
     @property
     def clients_expected(self) -> int:

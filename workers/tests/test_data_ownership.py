@@ -20,9 +20,8 @@ from runs.models.run import Phase, Reason, Status
 from runs.tests.factories import make_database, make_user
 from runs.validity import facts_of, judge_run, profile
 from runs.ycsb.keys import KeyRange
-from runs.ycsb.merge import merge
 from runs.ycsb.properties import check_workload
-from runs.ycsb.tests.samples import client
+from runs.ycsb.tests.samples import client, merge
 from workers.data_sets import deployments_of_target, target_of
 from workers.provision import ExternalProvisioner, ProcessProvisioner, Server, Wanted
 from workers.provision.administration.redis import MARKER_KEY

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from runs.validity.over_time import over_time
-from runs.ycsb.merge import ClientOutput, merge
+from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.merged import Window
-from runs.ycsb.series import POINT, Series, series_of
-from runs.ycsb.tests.samples import made_log, steady_log
+from runs.ycsb.series import POINT, Series
+from runs.ycsb.tests.samples import made_log, merge, series_of, steady_log
 
 BASE = 1_700_000_000.0
 
 
 def merged_of(*logs, warmup_s=0.0, **more):
-    return merge([ClientOutput(0, logs, threads=1)], warmup_s=warmup_s, **more)
+    return merge([ClientLogs(0, logs, threads=1)], warmup_s=warmup_s, **more)
 
 
 def test_it_begins_with_the_warm_up_and_ends_with_the_window():

@@ -3,10 +3,9 @@
 import pytest
 
 from runs.validity import Surroundings, facts_of, judge_run, profile, worst
-from runs.ycsb.merge import merge
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
-from runs.ycsb.series import series_of, total_rate
-from runs.ycsb.tests.samples import client
+from runs.ycsb.series import total_rate
+from runs.ycsb.tests.samples import client, merge, series_of
 
 A, F = check_workload(CORE_WORKLOADS["A"]), check_workload(CORE_WORKLOADS["F"])
 

@@ -9,14 +9,13 @@ from benchsite.formatting import THIN
 from runs.measures.little import explained_share_of_operations
 from runs.validity import ClusterFacts, RunFacts, Surroundings, facts_of, judge_run, profile, worst
 from runs.ycsb.clients import group, merge_run
-from runs.ycsb.merge import merge
 from runs.ycsb.operation import Bucket, ReadOperation
 from runs.ycsb.properties import CORE_WORKLOADS, check_workload
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.stated import SummaryClient
 from runs.ycsb.summarised import SummarisedRun, summarise
-from runs.ycsb.tests.samples import client, corpus, golden
+from runs.ycsb.tests.samples import client, corpus, golden, merge
 
 MEASURED = profile("measured")
 

@@ -1,7 +1,8 @@
 """Real outputs of clients, and small logs made to order."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +11,54 @@ import pytest
 
 from runs.ycsb.hdr import IntervalLog, read_log
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.merge import ClientOutput
+from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.merged import MergedRun, Phase
 from runs.ycsb.operation import ReadOperation
+from runs.ycsb.series import Series
 from runs.ycsb.summary import Summary, parse_summary
+from runs.ycsb.window import Cut
 
 DATA = Path(__file__).parent / "data"
 GOLDEN = DATA / "golden.json"
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 
 
-def client(name: str, number: int = 0, **more: Any) -> ClientOutput:
+def client(name: str, number: int = 0, **more: Any) -> ClientLogs:
     """One recorded client; `name` is its folder below data."""
     folder = DATA / name
     summary = folder / "summary.txt"
-    return ClientOutput(
+    return ClientLogs(
         number=number,
         logs=logs(name),
         summary=parse_summary(summary.read_text()) if summary.exists() else None,
         **{"threads": 2, **more},
     )
+
+
+@dataclass(frozen=True)
+class Merged(MergedRun):
+    """A merged run that can be asked for its series, second 0 of which is given."""
+
+    series: Callable[[float | None], tuple[Series, ...]] = lambda base_s: ()
+
+
+def merge(
+    clients: Sequence[ClientLogs],
+    *,
+    warmup_s: float,
+    measure_s: float | None = None,
+    tail_s: float = 0.0,
+    phase: Phase = "measure",
+) -> Merged:
+    """The clients merged from their logs."""
+    cut = Cut(warmup_s, measure_s, tail_s, phase)
+    merged = ingest(clients, cut, has_series=False).merged
+    numbers = {field.name: getattr(merged, field.name) for field in fields(MergedRun)}
+    return Merged(**numbers, series=lambda base_s: ingest(clients, cut, base_s=base_s).series)
+
+
+def series_of(merged: Merged, *, base_s: float | None = None) -> tuple[Series, ...]:
+    return merged.series(base_s)
 
 
 def logs(name: str) -> list[IntervalLog]:

@@ -5,7 +5,6 @@ import dataclasses
 import itertools
 import tracemalloc
 from collections.abc import Iterator, Sequence
-from io import BytesIO
 
 import numpy as np
 import pytest
@@ -14,30 +13,17 @@ from hypothesis import strategies as st
 
 from runs.ycsb import ingest as ingesting
 from runs.ycsb.errors import HistogramError, MergeError
-from runs.ycsb.hdr import IntervalLog, read_logs
+from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.ingest import ClientLogs, Ingested, ingest
 from runs.ycsb.logscan import LogSource
-from runs.ycsb.merge import ClientOutput, merge
-from runs.ycsb.merged import ClientStatement, MergedRun
+from runs.ycsb.merged import MergedRun
 from runs.ycsb.recut import recut
-from runs.ycsb.series import series_of
-from runs.ycsb.stored import StoredIntervals, Write
+from runs.ycsb.stored import Write
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.tests.hdrlogs import file_of, lines_of
+from runs.ycsb.tests.in_memory import Kept, intervals_of, logs_of, merged_in_memory, series_in_memory, statements
 from runs.ycsb.tests.samples import DATA, made_log, steady_log
 from runs.ycsb.window import Cut
-
-
-class Kept(dict[str, BytesIO]):
-    """Where stored intervals go."""
-
-    @contextlib.contextmanager
-    def __call__(self, name: str) -> Iterator[Write]:
-        self[name] = BytesIO()
-        yield self[name].write
-
-    def stored(self) -> list[StoredIntervals]:
-        return [StoredIntervals.from_bytes(kept.getvalue()) for kept in self.values()]
 
 
 def source(content: bytes, piece: int = 1000) -> LogSource:
@@ -56,28 +42,6 @@ def made(number: int, *logs: IntervalLog, **more) -> ClientLogs:
     return ClientLogs(number, [source(file_of(lines_of(log))) for log in logs], **more)
 
 
-def in_memory(clients: Sequence[ClientLogs]) -> list[ClientOutput]:
-    return [
-        ClientOutput(
-            number=one.number,
-            logs=[log for source in one.logs for log in read_logs(source.open())],
-            summary=one.summary,
-            clock_offset_s=one.clock_offset_s,
-            threads=one.threads,
-            response_only=one.response_only,
-        )
-        for one in clients
-    ]
-
-
-def statements(clients: Sequence[ClientLogs]) -> list[ClientStatement]:
-    return [one.statement() for one in in_memory(clients)]
-
-
-def merged_in_memory(clients: Sequence[ClientLogs], cut: Cut) -> MergedRun:
-    return merge(in_memory(clients), warmup_s=cut.warmup_s, measure_s=cut.measure_s, tail_s=cut.tail_s, phase=cut.phase)
-
-
 def assert_same_numbers(found: MergedRun, expected: MergedRun) -> None:
     for field in dataclasses.fields(MergedRun):
         if field.name not in ("timelines", "intervals"):
@@ -91,16 +55,21 @@ def assert_same_numbers(found: MergedRun, expected: MergedRun) -> None:
 def assert_same(clients: Sequence[ClientLogs], cut: Cut) -> tuple[Ingested, Kept]:
     kept = Kept()
     found = ingest(clients, cut, keep=kept)
-    expected = merged_in_memory(clients, cut)
+    expected, intervals = merged_in_memory(clients, cut)
     assert_same_numbers(found.merged, expected)
-    series = series_of(expected)
+    held = [dataclasses.replace(client, logs=logs_of(client)) for client in clients]
+    kept_of_held = Kept()
+    assert_same_numbers(ingest(held, cut, keep=kept_of_held).merged, expected)
+    assert_same_numbers(ingest(held, cut, has_series=False).merged, expected)
+    series = series_in_memory(expected, intervals)
     assert [(one.operation, one.kind, one.interval_s) for one in found.series] == [
         (one.operation, one.kind, one.interval_s) for one in series
     ]
     for mine, theirs in zip(found.series, series, strict=True):
         assert mine.points.tobytes() == theirs.points.tobytes()
-    for entry, wanted in zip(kept.stored(), expected.intervals, strict=True):
-        stored = entry.intervals()
+    for entry, other, wanted in zip(kept.stored(), kept_of_held.stored(), intervals, strict=True):
+        stored = intervals_of(entry)
+        assert entry.equals(other)
         for column in ("client", "start_s", "length_s", "offsets", "index", "count"):
             assert np.array_equal(getattr(stored, column), getattr(wanted, column)), (wanted.name, column)
     return found, kept
@@ -167,7 +136,7 @@ def test_it_gives_the_numbers_of_any_logs(data):
         clients.append(made(number, *logs))
     cut = Cut(phase=data.draw(st.sampled_from(["load", "measure"])))
     try:
-        merged_in_memory(clients, cut)
+        merged_in_memory(clients, cut)[0]
     except MergeError as error:
         with pytest.raises(MergeError) as caught:
             ingest(clients, cut)
@@ -241,7 +210,7 @@ def test_it_is_cut_again_as_if_it_had_been_cut_so_at_first(cut):
     ]
     kept = Kept()
     ingest(clients, Cut(5), keep=kept)
-    assert_same_numbers(recut(kept.stored(), statements(clients), cut), merged_in_memory(clients, cut))
+    assert_same_numbers(recut(kept.stored(), statements(clients), cut), merged_in_memory(clients, cut)[0])
 
 
 @pytest.mark.slow
@@ -250,15 +219,15 @@ def test_it_cuts_a_long_run_at_whole_tens(monkeypatch):
     clients = [made(0, lively(1, 300), lively_updates(300)), made(1, lively(2, 290, first_s=3.3))]
     kept = Kept()
     whole = ingest(clients, Cut(5), keep=kept).merged
-    assert_same_numbers(whole, merged_in_memory(clients, Cut(5)))
+    assert_same_numbers(whole, merged_in_memory(clients, Cut(5))[0])
     stored = kept.stored()
     assert all(len(entry.kept) < len(entry.timeline) / 8 for entry in stored)
     assert (
         recut(stored, statements(clients), Cut(phase="load")).operations
-        == merged_in_memory(clients, Cut(phase="load")).operations
+        == merged_in_memory(clients, Cut(phase="load"))[0].operations
     )
     cut = Cut(40, None, 60)
-    again, fine = recut(stored, statements(clients), cut), merged_in_memory(clients, cut)
+    again, fine = recut(stored, statements(clients), cut), merged_in_memory(clients, cut)[0]
     assert again.window == fine.window
     for one, other in zip(again.clients, fine.clients, strict=True):
         assert (one.started_s, one.ended_s, one.log_counts) == (other.started_s, other.ended_s, other.log_counts)

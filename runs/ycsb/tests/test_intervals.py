@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.intervals import Intervals, collect
 from runs.ycsb.packed import compressed, heading
-from runs.ycsb.stored import MAGIC, Segment, StoredIntervals, pack_intervals, unpack_intervals
+from runs.ycsb.stored import MAGIC, Segment, StoredIntervals
+from runs.ycsb.tests.in_memory import Intervals, collect, pack_intervals, unpack_intervals
 from runs.ycsb.tests.samples import logs, made_log
 
 interval_lists = st.lists(st.tuples(st.floats(0, 1e4), st.floats(0, 20), st.lists(st.integers(0, 10**9), max_size=8)), max_size=6)  # fmt: skip  # noqa: E501

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.merge import ClientOutput, merge, merge_intervals
-from runs.ycsb.stored import pack_intervals, unpack_intervals
-from runs.ycsb.tests.samples import client, made_log, made_summary, steady_log
+from runs.ycsb.ingest import ClientLogs, ingest
+from runs.ycsb.recut import recut
+from runs.ycsb.stored import StoredIntervals
+from runs.ycsb.tests.in_memory import Kept, collected, pack_intervals, statements
+from runs.ycsb.tests.samples import client, made_log, made_summary, merge, steady_log
+from runs.ycsb.window import Cut
 
 
 def test_it_merges_two_real_clients():
@@ -37,7 +40,7 @@ def test_it_merges_two_real_clients():
     assert read is not None
     assert read.returns["OK"] == sum(one.log_counts["READ"] for one in merged.clients)
     # Nothing but whole intervals of both clients is in it.
-    parts = next(entry for entry in merged.intervals if entry.name == "READ")
+    parts = next(entry for entry in collected(clients) if entry.name == "READ")
     middle = parts.midpoint_s
     inside = (middle >= merged.window.from_s) & (middle < merged.window.to_s)
     assert read.histogram == parts.select(inside).histogram()
@@ -85,7 +88,7 @@ def test_it_keeps_failures_out_of_throughput_and_latencies():
 def test_it_takes_the_window_that_all_clients_share():
     # A runs 0..100 s, B 10..110 s, both 100 operations a second: together 200, never 20000 / 110.
     late = steady_log("READ", 100, 100, first_s=10)
-    clients = [ClientOutput(0, [steady_log("READ", 100, 100)]), ClientOutput(1, [late])]
+    clients = [ClientLogs(0, [steady_log("READ", 100, 100)]), ClientLogs(1, [late])]
     merged = merge(clients, warmup_s=0)
     assert merged.window.from_s - 1_700_000_000 == pytest.approx(10)
     assert merged.window.length_s == pytest.approx(90)
@@ -98,7 +101,7 @@ def test_it_takes_the_window_that_all_clients_share():
 def test_it_applies_the_clocks_offsets():
     # B's clock is 50 s ahead: without its offset the two would hardly overlap.
     ahead = steady_log("READ", 20, 10, first_s=50)
-    clients = [ClientOutput(0, [steady_log("READ", 20, 10)]), ClientOutput(1, [ahead], clock_offset_s=-50.0)]
+    clients = [ClientLogs(0, [steady_log("READ", 20, 10)]), ClientLogs(1, [ahead], clock_offset_s=-50.0)]
     merged = merge(clients, warmup_s=2)
     assert merged.overlap == pytest.approx(1)
     assert merged.window.length_s == pytest.approx(18)
@@ -108,8 +111,8 @@ def test_it_applies_the_clocks_offsets():
 def test_it_divides_each_client_by_its_own_length():
     # The second client's intervals are half a second off the first's: it covers as long, from another moment on.
     clients = [
-        ClientOutput(0, [steady_log("READ", 30, 100)]),
-        ClientOutput(1, [steady_log("READ", 30, 50, first_s=0.5)]),
+        ClientLogs(0, [steady_log("READ", 30, 100)]),
+        ClientLogs(1, [steady_log("READ", 30, 50, first_s=0.5)]),
     ]
     merged = merge(clients, warmup_s=5, measure_s=10)
     assert [one.covered_s for one in merged.clients] == [10.0, 10.0]
@@ -117,13 +120,13 @@ def test_it_divides_each_client_by_its_own_length():
 
 
 def test_it_cuts_at_the_measured_length():
-    merged = merge([ClientOutput(0, [steady_log("READ", 30, 7)])], warmup_s=3, measure_s=10)
+    merged = merge([ClientLogs(0, [steady_log("READ", 30, 7)])], warmup_s=3, measure_s=10)
     assert merged.total_operations == 70
     assert merged.clients[0].intervals == 10
 
 
 def test_it_leaves_a_tail_out():
-    clients = [ClientOutput(0, [steady_log("READ", 30, 7)]), ClientOutput(1, [steady_log("READ", 28, 7)])]
+    clients = [ClientLogs(0, [steady_log("READ", 30, 7)]), ClientLogs(1, [steady_log("READ", 28, 7)])]
     merged = merge(clients, warmup_s=3, tail_s=5)
     assert merged.window.length_s == 20
     assert merged.total_operations == 2 * 20 * 7
@@ -136,7 +139,7 @@ def test_it_leaves_a_tail_out():
 def test_it_counts_response_times_where_nothing_else_was_measured():
     summary = made_summary(10_000, 8, READ=80)
     logs = [steady_log("READ", 8, 10), steady_log("READ-FAILED", 8, 1), steady_log("CLEANUP", 1, 1)]
-    merged = merge([ClientOutput(0, logs, summary, response_only=True, threads=2)], warmup_s=0)
+    merged = merge([ClientLogs(0, logs, summary, response_only=True, threads=2)], warmup_s=0)
     (read,) = merged.operations
     assert (read.kind, read.ok, read.failed, read.returns) == ("response", 80, 8, {"OK": 80})
     assert (merged.throughput_ops_s, merged.failed_operations, merged.longest_us) == (10, 8, 0)
@@ -147,7 +150,7 @@ def test_it_counts_response_times_where_nothing_else_was_measured():
 
 def test_it_counts_an_operation_that_began_late():
     # The first update came after 5 s: its log begins there, and the seconds before are seconds without updates.
-    clients = [ClientOutput(0, [steady_log("READ", 20, 10), steady_log("UPDATE", 15, 10, first_s=5)])]
+    clients = [ClientLogs(0, [steady_log("READ", 20, 10), steady_log("UPDATE", 15, 10, first_s=5)])]
     merged = merge(clients, warmup_s=0)
     assert merged.throughput_ops_s == pytest.approx((200 + 150) / 20)
 
@@ -155,10 +158,10 @@ def test_it_counts_an_operation_that_began_late():
 def test_it_names_clients_that_left_nothing():
     empty = made_log("READ", [(0, 1, [])])
     clients = [
-        ClientOutput(0, [steady_log("READ", 10, 5)]),
-        ClientOutput(1, []),
-        ClientOutput(2, [empty]),
-        ClientOutput(3, [steady_log("CLEANUP", 1, 4)]),
+        ClientLogs(0, [steady_log("READ", 10, 5)]),
+        ClientLogs(1, []),
+        ClientLogs(2, [empty]),
+        ClientLogs(3, [steady_log("CLEANUP", 1, 4)]),
     ]
     merged = merge(clients, warmup_s=0)
     assert (merged.clients_merged, merged.clients_expected) == (1, 4)
@@ -176,7 +179,7 @@ def test_it_names_clients_that_left_nothing():
 def test_it_names_clients_whose_intervals_took_no_time():
     still = [made_log("READ", [(second, 0.0, [1000]) for second in range(5)])]
     with pytest.raises(MergeError, match="client 0: no interval of its logs has a length"):
-        merge([ClientOutput(0, still)], warmup_s=0)
+        merge([ClientLogs(0, still)], warmup_s=0)
 
 
 def test_it_merges_a_killed_client_as_far_as_it_came():
@@ -187,19 +190,19 @@ def test_it_merges_a_killed_client_as_far_as_it_came():
 
 
 def test_it_says_when_there_is_no_common_window():
-    clients = [ClientOutput(0, [steady_log("READ", 5, 5)]), ClientOutput(1, [steady_log("READ", 5, 5, first_s=8)])]
+    clients = [ClientLogs(0, [steady_log("READ", 5, 5)]), ClientLogs(1, [steady_log("READ", 5, 5, first_s=8)])]
     with pytest.raises(MergeError, match="client 1 began last, and 2 s of warm-up later client 0 had ended"):
         merge(clients, warmup_s=2)
-    coarse = [ClientOutput(0, [made_log("READ", [(0, 100, [1])])])]
+    coarse = [ClientLogs(0, [made_log("READ", [(0, 100, [1])])])]
     with pytest.raises(MergeError, match=r"no interval in the window of 10\.0 s: its intervals are 100\.0 s long"):
         merge(coarse, warmup_s=0, measure_s=10)
     with pytest.raises(MergeError, match="same number"):
-        merge([ClientOutput(0, []), ClientOutput(0, [])], warmup_s=0)
+        merge([ClientLogs(0, []), ClientLogs(0, [])], warmup_s=0)
 
 
 def test_it_tells_failures_apart_where_ycsb_does():
     logs = [steady_log("READ", 10, 8), steady_log("READ-NOT_FOUND", 10, 1), steady_log("READ-FAILED", 10, 1)]
-    merged = merge([ClientOutput(0, logs)], warmup_s=0)
+    merged = merge([ClientLogs(0, logs)], warmup_s=0)
     read = merged.operation("READ")
     assert read is not None
     assert read.failures == {"FAILED": 10, "NOT_FOUND": 10}
@@ -210,19 +213,19 @@ def test_it_leaves_the_idle_end_of_a_stopping_client_out():
     # While a client stops, its operations end their last intervals tens of milliseconds apart.
     reads = made_log("READ", [(0, 1, [5] * 100), (1, 0.94, [5] * 94), (1.94, 0.06, []), (2.0, 0.1, [])])
     updates = made_log("UPDATE", [(0, 1, [5] * 100), (1, 0.99, [5] * 94), (1.99, 0.05, []), (2.04, 0.1, [])])
-    merged = merge([ClientOutput(0, [reads, updates])], warmup_s=0)
+    merged = merge([ClientLogs(0, [reads, updates])], warmup_s=0)
     assert merged.clients[0].covered_s == 1.94
     assert merged.throughput_ops_s == pytest.approx(200)
 
 
 def test_it_counts_a_stall_at_the_end_as_time():
     stalled = made_log("READ", [(0, 1, [5] * 100), (1, 1, []), (2, 1, []), (3, 1, [3_000_000])])
-    merged = merge([ClientOutput(0, [stalled])], warmup_s=0)
+    merged = merge([ClientLogs(0, [stalled])], warmup_s=0)
     assert merged.throughput_ops_s == pytest.approx(101 / 4)
 
 
 def test_it_states_the_share_of_setting_up():
-    one = ClientOutput(0, [steady_log("READ", 8, 10)], made_summary(10_000, 8, READ=80))
+    one = ClientLogs(0, [steady_log("READ", 8, 10)], made_summary(10_000, 8, READ=80))
     merged = merge([one], warmup_s=0)
     assert merged.init_share == pytest.approx(0.2)
     assert merged.clients[0].init_s == pytest.approx(2)
@@ -231,7 +234,7 @@ def test_it_states_the_share_of_setting_up():
 
 def test_it_adds_up_the_threads_time():
     logs = [steady_log("READ", 10, 1000, latency_us=1500), steady_log("UPDATE-FAILED", 10, 100, latency_us=1000)]
-    merged = merge([ClientOutput(0, logs, threads=2)], warmup_s=0)
+    merged = merge([ClientLogs(0, logs, threads=2)], warmup_s=0)
     assert merged.clients[0].busy_us / 1e6 / 10 == pytest.approx(1.6, rel=1e-3)
     assert merged.longest_us == 3000
 
@@ -244,7 +247,7 @@ log_parts = st.lists(st.lists(st.integers(0, 10**7), min_size=1, max_size=5), mi
 @given(st.lists(st.tuples(log_parts, log_parts, st.floats(-0.4, 0.4)), min_size=1, max_size=4), st.randoms())
 def test_it_does_not_depend_on_the_order_of_clients_or_logs(parts, dice: random.Random):
     clients = [
-        ClientOutput(
+        ClientLogs(
             number,
             [
                 made_log("READ", [(phase + second, 1.0, values) for second, values in enumerate(reads)]),
@@ -260,20 +263,20 @@ def test_it_does_not_depend_on_the_order_of_clients_or_logs(parts, dice: random.
     assert found.throughput_ops_s == expected.throughput_ops_s
     assert found.clients == expected.clients
     assert found.operations == expected.operations
-    assert [pack_intervals(entry) for entry in found.intervals] == [
-        pack_intervals(entry) for entry in expected.intervals
-    ]
+    kept, kept_of_shuffled = Kept(), Kept()
+    ingest(clients, Cut(0.5), keep=kept)
+    ingest(shuffled, Cut(0.5), keep=kept_of_shuffled)
+    assert kept.contents() == kept_of_shuffled.contents()
 
 
 def test_it_cuts_stored_intervals_again_to_the_same_numbers():
     clients = [client("two_clients/0", 0), client("two_clients/1", 1)]
     first = merge(clients, warmup_s=1, measure_s=3)
-    stored = [unpack_intervals(pack_intervals(entry)) for entry in first.intervals]
-    without_logs = [dataclasses.replace(one, logs=[]) for one in clients]
-    again = merge_intervals(stored, without_logs, warmup_s=1, measure_s=3)
+    stored = [StoredIntervals.from_bytes(pack_intervals(entry)) for entry in collected(clients)]
+    again = recut(stored, statements(clients), Cut(1, 3))
     assert again.operations == first.operations
     assert again.clients == first.clients
-    longer = merge_intervals(stored, without_logs, warmup_s=2)
+    longer = recut(stored, statements(clients), Cut(2))
     assert longer.window.from_s == first.window.from_s + 1
     assert longer.total_operations != first.total_operations
 
@@ -317,7 +320,7 @@ def made_logs_with_stalls(stalls):
 
 @pytest.mark.parametrize("stalls", [{}, {9: 4.0}, {8: 3.0}, {39: 4.0}, {38: 5.0}, {9: 4.0, 39: 4.0}], ids=str)
 def test_cuts_all_operations_at_the_same_instants(stalls):
-    merged = merge([ClientOutput(0, made_logs_with_stalls(stalls))], warmup_s=10, measure_s=30)
+    merged = merge([ClientLogs(0, made_logs_with_stalls(stalls))], warmup_s=10, measure_s=30)
     read, update = merged.operation("READ"), merged.operation("UPDATE")
     assert read.count / merged.total_operations == pytest.approx(0.5, abs=0.001)
     assert update.count == pytest.approx(100 * merged.clients[0].covered_s, rel=0.001)
@@ -328,5 +331,5 @@ def test_cuts_all_operations_at_the_same_instants(stalls):
 
 def test_keeps_the_edges_where_no_borders_lie_together():
     reads, updates = steady_log("READ", 30, 10), steady_log("UPDATE", 30, 10, first_s=0.45)
-    merged = merge([ClientOutput(0, [reads, updates])], warmup_s=10, measure_s=10)
+    merged = merge([ClientLogs(0, [reads, updates])], warmup_s=10, measure_s=10)
     assert merged.operation("READ").count == merged.operation("UPDATE").count == 100

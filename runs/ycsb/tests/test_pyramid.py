@@ -7,21 +7,21 @@ from hypothesis import strategies as st
 
 from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.merge import ClientOutput, merge
-from runs.ycsb.series import Series, series_of
-from runs.ycsb.tests.samples import made_log
+from runs.ycsb.ingest import ClientLogs
+from runs.ycsb.series import Series
+from runs.ycsb.tests.samples import made_log, merge, series_of
 
 EPOCH = 1_700_000_000.0
 
 
-def levels(clients: list[ClientOutput], *, base_s: float = EPOCH) -> dict[int, Series]:
+def levels(clients: list[ClientLogs], *, base_s: float = EPOCH) -> dict[int, Series]:
     return {one.interval_s: one for one in series_of(merge(clients, warmup_s=0), base_s=base_s)}
 
 
-def client(number: int, values: dict[int, list[int]]) -> ClientOutput:
+def client(number: int, values: dict[int, list[int]]) -> ClientLogs:
     """One whose seconds have these latencies; between them it does nothing."""
     rows = [(float(second), 1.0, values.get(second, [])) for second in range(max(values) + 1)]
-    return ClientOutput(number, [made_log("READ", rows)])
+    return ClientLogs(number, [made_log("READ", rows)])
 
 
 seconds = st.dictionaries(st.integers(0, 700), st.lists(st.integers(0, 10**7), min_size=1, max_size=5), min_size=1, max_size=12)  # fmt: skip  # noqa: E501
@@ -77,7 +77,7 @@ def test_there_are_as_many_levels_as_have_two_intervals():
 
 def test_a_gap_is_no_zero_on_any_level():
     rows = [(float(second), 1.0, [5]) for second in (*range(15), *range(145, 160))]
-    found = levels([ClientOutput(0, [made_log("READ", rows)])])
+    found = levels([ClientLogs(0, [made_log("READ", rows)])])
     assert found[10].points["second"].tolist() == [0, 10, 140, 150]
     assert found[10].points["covered_s"].tolist() == [10, 5, 5, 10]
     assert found[60].points["second"].tolist() == [0, 120]
@@ -85,7 +85,7 @@ def test_a_gap_is_no_zero_on_any_level():
 
 def test_long_intervals_are_spread_over_their_parts():
     rows = [(0.0, 1.0, [5] * 10), (1.0, 630.0, [7] * 6300), (631.0, 1.0, [9] * 10)]
-    found = levels([ClientOutput(0, [made_log("READ", rows)])])
+    found = levels([ClientLogs(0, [made_log("READ", rows)])])
     assert found[600].points["p50_us"].tolist() == [7, 7]
     assert found[600].points["max_us"].tolist() == [7, 9]
     assert found[10].points["p50_us"].tolist() == [7] * 64
@@ -98,7 +98,7 @@ def test_the_order_of_intervals_does_not_matter_within_an_hour():
     dice = np.random.default_rng(3)
     rows = [(float(second), 1.0, dice.integers(1, 10**5, 5).tolist()) for second in range(900)]
     shuffled = [rows[at] for at in dice.permutation(900)]
-    ordered, other = (levels([ClientOutput(0, [made_log("READ", part)])]) for part in (rows, shuffled))
+    ordered, other = (levels([ClientLogs(0, [made_log("READ", part)])]) for part in (rows, shuffled))
     for level, series in ordered.items():
         assert series.points.tobytes() == other[level].points.tobytes()
 
@@ -106,7 +106,7 @@ def test_the_order_of_intervals_does_not_matter_within_an_hour():
 def test_times_that_cannot_be_are_refused():
     apart = made_log("READ", [(0.0, 1.0, [5]), (1e9, 1.0, [5])])
     with pytest.raises(MergeError, match="more than 14 days apart"):
-        series_of(merge([ClientOutput(0, [apart])], warmup_s=0))
+        series_of(merge([ClientLogs(0, [apart])], warmup_s=0))
     endless = made_log("READ", [(0.0, 1e12, [5])])
     with pytest.raises(MergeError, match="more than 14 days apart"):
-        series_of(merge([ClientOutput(0, [endless])], warmup_s=0))
+        series_of(merge([ClientLogs(0, [endless])], warmup_s=0))

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from runs.ycsb.errors import PackedDataError
 from runs.ycsb.histogram import Histogram
-from runs.ycsb.merge import ClientOutput, merge
+from runs.ycsb.ingest import ClientLogs
 from runs.ycsb.packed import compressed, heading
-from runs.ycsb.series import MAGIC, POINT, Series, pack, series_of, total_rate, unpack
-from runs.ycsb.tests.samples import client, made_log, steady_log
+from runs.ycsb.series import MAGIC, POINT, Series, pack, total_rate, unpack
+from runs.ycsb.tests.samples import client, made_log, merge, series_of, steady_log
 
 EPOCH = 1_700_000_000.0
 
 
-def only(clients: list[ClientOutput], **more: float) -> Series:
+def only(clients: list[ClientLogs], **more: float) -> Series:
     merged = merge(clients, warmup_s=0)
     return next(series for series in series_of(merged, **more) if series.kind == "service")
 
@@ -39,7 +39,7 @@ def test_it_merges_the_percentiles_of_a_second_exactly():
     dice = np.random.default_rng(7)
     values = [[dice.integers(1, 10**6, 500).tolist() for _ in range(4)] for _ in range(2)]
     clients = [
-        ClientOutput(
+        ClientLogs(
             number, [made_log("READ", [(0.2 * number + second, 1.0, part) for second, part in enumerate(parts)])]
         )
         for number, parts in enumerate(values)
@@ -59,7 +59,7 @@ def test_it_does_not_alias_clients_that_are_out_of_step(phase):
     jitter = dice.uniform(-0.01, 0.01, 40)
     starts = phase + np.arange(40) + jitter
     rows = [(start, length, [10] * 100) for start, length in zip(starts[:-1], np.diff(starts), strict=True)]
-    clients = [ClientOutput(0, [steady_log("READ", 40, 100)]), ClientOutput(1, [made_log("READ", rows)])]
+    clients = [ClientLogs(0, [steady_log("READ", 40, 100)]), ClientLogs(1, [made_log("READ", rows)])]
     points = only(clients, base_s=EPOCH).points
     assert points["count"][1:38].tolist() == [200] * 37
     assert points["rate_ops_s"][1:38] == pytest.approx(200, rel=0.02)
@@ -67,25 +67,25 @@ def test_it_does_not_alias_clients_that_are_out_of_step(phase):
 
 def test_it_knows_a_zero_from_a_gap():
     busy = [(second, 1.0, [5] if second not in (3, 4) else []) for second in range(8)]
-    points = only([ClientOutput(0, [made_log("READ", busy)])]).points
+    points = only([ClientLogs(0, [made_log("READ", busy)])]).points
     assert points["count"].tolist() == [1, 1, 1, 0, 0, 1, 1, 1]
     assert points["rate_ops_s"][3] == 0
     assert np.isnan(points["p99_us"][3])
     torn = [row for row in busy if row[0] not in (3, 4)]
-    points = only([ClientOutput(0, [made_log("READ", torn)])]).points
+    points = only([ClientLogs(0, [made_log("READ", torn)])]).points
     assert points["second"].tolist() == [0, 1, 2, 5, 6, 7]
 
 
 def test_it_gives_zeros_before_an_operation_was_first_used():
     logs = [steady_log("READ", 6, 10), steady_log("UPDATE", 2, 10, first_s=4)]
-    updates = series_of(merge([ClientOutput(0, logs)], warmup_s=0))[1]
+    updates = series_of(merge([ClientLogs(0, logs)], warmup_s=0))[1]
     assert updates.points["count"].tolist() == [0, 0, 0, 0, 10, 10]
     assert updates.points["rate_ops_s"].tolist() == [0, 0, 0, 0, 10, 10]
 
 
 def test_it_spreads_long_intervals_over_their_seconds():
     rows = [(0.0, 1.0, [5] * 10), (1.0, 3.0, [7] * 20), (4.0, 1.0, [5] * 10)]
-    points = only([ClientOutput(0, [made_log("READ", rows)])]).points
+    points = only([ClientLogs(0, [made_log("READ", rows)])]).points
     assert points["second"].tolist() == [0, 1, 2, 3, 4]
     assert points["count"].tolist() == [10, 6, 7, 7, 10]
     assert points["p50_us"].tolist() == [5, 7, 7, 7, 5]
@@ -94,7 +94,7 @@ def test_it_spreads_long_intervals_over_their_seconds():
 
 def test_it_gives_no_rate_to_slivers():
     rows = [(0.0, 0.02, [5]), (0.02, 0.98, [5] * 98), (1.0, 1.0, [5] * 100), (2.0, 0.01, [5] * 9)]
-    points = only([ClientOutput(0, [made_log("READ", rows)])]).points
+    points = only([ClientLogs(0, [made_log("READ", rows)])]).points
     assert points["count"].tolist() == [99, 100, 9]
     assert np.isnan(points["rate_ops_s"][2])
     assert points["rate_ops_s"][:2] == pytest.approx([99, 100])
@@ -102,7 +102,7 @@ def test_it_gives_no_rate_to_slivers():
 
 def test_it_keeps_failures_apart():
     logs = [steady_log("READ", 4, 10), steady_log("READ-FAILED", 4, 3, latency_us=900_000)]
-    points = only([ClientOutput(0, logs)]).points
+    points = only([ClientLogs(0, logs)]).points
     assert (points["count"].tolist(), points["failed"].tolist()) == ([10] * 4, [3] * 4)
     assert (points["max_us"] < 2000).all()
 
@@ -115,7 +115,7 @@ def test_it_adds_all_operations_for_the_rate_of_the_window():
         steady_log("READ-FAILED", 20, 5),
         steady_log("CLEANUP", 20, 99),
     ]
-    merged = merge([ClientOutput(0, logs), ClientOutput(1, [steady_log("READ", 20, 7)])], warmup_s=5, measure_s=10)
+    merged = merge([ClientLogs(0, logs), ClientLogs(1, [steady_log("READ", 20, 7)])], warmup_s=5, measure_s=10)
     assert total_rate(merged).tolist() == [37.0] * 10
 
 
@@ -152,7 +152,7 @@ def test_it_comes_back_as_it_was(rows, kind):
 
 
 def test_it_reads_what_the_first_version_stored():
-    series = only([ClientOutput(0, [steady_log("READ", 5, 3)])])
+    series = only([ClientLogs(0, [steady_log("READ", 5, 3)])])
     old = [name for name in POINT.names if name not in ("rate_min_ops_s", "rate_max_ops_s")]
     body = b"".join(series.points[name].tobytes() for name in old)
     header = {"operation": "READ", "kind": "service", "base_s": EPOCH, "interval_s": 1, "clients": 1, "points": 5}
@@ -163,7 +163,7 @@ def test_it_reads_what_the_first_version_stored():
 
 
 def test_it_names_damage():
-    data = pack(only([ClientOutput(0, [steady_log("READ", 3, 1)])]))
+    data = pack(only([ClientLogs(0, [steady_log("READ", 3, 1)])]))
     for damaged in (b"", data[:-3], b"XXXX" + data[4:]):
         with pytest.raises(PackedDataError):
             unpack(damaged)

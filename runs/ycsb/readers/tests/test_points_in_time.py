@@ -5,14 +5,16 @@ import time
 
 import pytest
 
-from runs.ycsb.clients import merge_files
+from runs.ycsb.clients import group, logs_of, merge_files
+from runs.ycsb.ingest import ingest
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.raw import MOST_RUNS
 from runs.ycsb.readers.results import ReadRun
-from runs.ycsb.series import series_of
+from runs.ycsb.series import Series
 from runs.ycsb.tests.samples import DATA
+from runs.ycsb.window import Cut
 
 T = 1_458_262_912
 HEADLINE = "READ latency raw data: op, timestamp(ms), latency(us)\n"
@@ -24,6 +26,11 @@ def merged_of(content: str) -> MergedRun:
     return merged
 
 
+def series_of(content: str) -> tuple[Series, ...]:
+    (run,) = group(read_file("points.txt", io.BytesIO(content.encode())))
+    return ingest([logs_of(client) for client in run.clients], Cut(phase="load")).series
+
+
 @pytest.mark.parametrize("begin", [0, 1, 300, 500, 700, 950, 999])
 def test_the_rate_is_over_the_time_in_which_the_client_worked(begin):
     rows = [f"{'READ' if n % 2 else 'UPDATE'},{T * 1000 + begin + 10 * n},834\n" for n in range(3001)]
@@ -31,7 +38,7 @@ def test_the_rate_is_over_the_time_in_which_the_client_worked(begin):
     assert merged.ok_operations == 3001
     assert merged.window.length_s == pytest.approx(30, abs=0.0011)
     assert merged.throughput_ops_s == pytest.approx(100, rel=0.001)
-    for series in series_of(merged):
+    for series in series_of(HEADLINE + "".join(rows)):
         if series.interval_s == 1:
             assert series.points["count"].sum() in (1500, 1501)
             assert series.points["covered_s"].sum() == pytest.approx(30, abs=0.0011)
