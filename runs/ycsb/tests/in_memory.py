@@ -114,16 +114,16 @@ def _gather(name: str, parts: Sequence[tuple[int, float, IntervalLog]]) -> Inter
     )
 
 
-def _counted(entry: Intervals, found: Windowed) -> Counted:
-    inside = found.inside(entry)
+def _counted(entry: Intervals, windowed_run: Windowed) -> Counted:
+    inside = windowed_run.inside(entry)
     whole, window = {}, {}
-    for span in found.spans:
+    for span in windowed_run.spans:
         mine = entry.client == span.number
         if mine.any():
             whole[span.number] = int(entry.totals[mine].sum())
             window[span.number] = entry.select(mine & inside).histogram()
-    batches = Batches(found.batches)
-    batches.add(found.batch(entry)[inside], entry.counts_of(np.flatnonzero(inside)))
+    batches = Batches(windowed_run.batches)
+    batches.add(windowed_run.batch(entry)[inside], entry.counts_of(np.flatnonzero(inside)))
     return Counted(entry.parsed, entry.name, whole, window, batches)
 
 
