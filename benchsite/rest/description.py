@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ninja import NinjaAPI
 from ninja.openapi.schema import REF_TEMPLATE, OpenAPISchema
+from ninja.operation import Operation
 from ninja.types import DictStrAny
 
 from benchsite.rest.authentication import Needs
@@ -26,9 +27,11 @@ class DescribedApi(NinjaAPI):
     ) -> OpenAPISchema:
         described = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
         scopes = self._scopes()
-        for path in described["paths"].values():
+        for address, path in described["paths"].items():
             for operation in path.values():
-                _complete(operation, scopes.get(operation["operationId"]))
+                # A key is the uploader's own and may name something new; every other name is that of a row.
+                names_a_row = "{" in address and not address.endswith("/{key}")
+                _complete(operation, scopes.get(operation["operationId"]), names_a_row=names_a_row)
         described["components"]["schemas"].setdefault("ProblemDocument", _problem_schema())
         described["components"]["schemas"].setdefault("FaultEntry", FaultEntry.model_json_schema())
         described["components"]["securitySchemes"] = {
@@ -40,6 +43,10 @@ class DescribedApi(NinjaAPI):
         }
         return described
 
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        """The name of its function, unless `operation_id` says another."""
+        return operation.view_func.__name__
+
     def _scopes(self) -> dict[str, list[str]]:
         """Which scopes each endpoint takes, by its operation."""
         found = {}
@@ -48,8 +55,7 @@ class DescribedApi(NinjaAPI):
                 for operation in view.operations:
                     needs = [one for one in operation.auth_callbacks if isinstance(one, Needs)]
                     if needs:
-                        name = operation.operation_id or self.get_openapi_operation_id(operation)
-                        found[name] = needs[0].scopes
+                        found[operation.operation_id or self.get_openapi_operation_id(operation)] = needs[0].scopes
         return found
 
 
@@ -59,7 +65,7 @@ def _problem_schema() -> DictStrAny:
     return said
 
 
-def _complete(operation: DictStrAny, scopes: list[str] | None) -> None:
+def _complete(operation: DictStrAny, scopes: list[str] | None, *, names_a_row: bool) -> None:
     """Say which scope it needs, and that refusals are problem documents."""
     refusing: set[int] = set()
     if scopes is not None:
@@ -67,6 +73,8 @@ def _complete(operation: DictStrAny, scopes: list[str] | None) -> None:
         operation["security"] = [{SCHEME: [scope]} for scope in scopes]
         said = f"Needs a token with the scope {' or '.join(f'`{scope}`' for scope in scopes)}."
         operation["description"] = f"{operation['description']}\n\n{said}" if operation.get("description") else said
+    if names_a_row:
+        refusing.add(404)
     if operation["parameters"] or "requestBody" in operation:
         refusing.add(400)
     if "requestBody" in operation:

@@ -39,9 +39,9 @@ class PageAnswer(Schema):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Generic[M]):
-    """The rows of one page."""
+    """The rows of one page, from which django-ninja makes the answer of the endpoint."""
 
-    rows: list[M]
+    items: list[M]
     next_cursor: str | None
     next: str | None
 

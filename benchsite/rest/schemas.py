@@ -52,10 +52,11 @@ STATUSES: Final = frozenset(status for status, _ in KINDS.values())
 
 
 def refusals(*statuses: int) -> dict[int, Any]:
-    """What else an endpoint may answer: `response={200: RunAnswer, **refusals(404, 409)}`.
+    """What else an endpoint may answer: `response={200: RunAnswer, **refusals(409, 422)}`.
 
     Not to be listed, because the description adds them by itself (`benchsite.rest.description`): 401, 403 and 429
-    where a token is needed, 400 where there is something to send, 413 where that is a body.
+    where a token is needed, 404 where the path names a row, 400 where there is something to send, 413 where that is a
+    body.
     """
     if unknown := set(statuses) - STATUSES:
         raise ValueError(f"No kind of problem has the status {sorted(unknown)}: add one to KINDS.")

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 
 def plain(text: str) -> str:
@@ -25,3 +25,8 @@ Text = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(plain
 Moment = Annotated[
     datetime, AfterValidator(_moment), Field(description="RFC 3339, such as 2026-03-01T12:00:00Z; without a zone: UTC.")
 ]
+
+
+# What answers say of other rows, made from the rows themselves.
+Username = Annotated[str | None, BeforeValidator(lambda user: user.get_username() if user else None)]
+NamesOfRows = Annotated[list[str], BeforeValidator(lambda rows: [row.name for row in rows])]

@@ -11,10 +11,10 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
-from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import plain
+from benchsite.rest.values import Username, plain
 from benchsite.teams import delivering
 from benchsite.teams import webhooks as verbs
 from benchsite.teams.models import Delivery, NoticeKind, Scope, Webhook
@@ -63,8 +63,12 @@ class WebhookAnswer(Schema):
     last_at: datetime | None
     last_status: str = Field(description="What it answered last.")
     old_secret_until: datetime | None = Field(description="Until then the secret before signs too.")
-    created_by: str | None
+    created_by: Username
     created_at: datetime
+
+    @staticmethod
+    def resolve_old_secret_until(webhook: Webhook) -> datetime | None:
+        return webhook.old_until if webhook.old_sealed or webhook.old_secret else None
 
 
 class SecretAnswer(Schema):
@@ -82,9 +86,9 @@ class DeliveryAnswer(Schema):
     """One notice on its way to a webhook."""
 
     id: UUID
-    notice: UUID = Field(description="The `id` that the receiver gets.")
-    kind: str
-    subject: str
+    notice: UUID = Field(validation_alias="notice.pk", description="The `id` that the receiver gets.")
+    kind: str = Field(validation_alias="notice.kind")
+    subject: str = Field(validation_alias="notice.subject")
     state: str = Field(description="`waiting`, `delivered` or `given_up`.")
     attempts: int
     status_code: int | None
@@ -100,21 +104,13 @@ class DeliveryPage(PageAnswer):
     items: list[DeliveryAnswer]
 
 
-@router.get(
-    "/webhooks", response={200: WebhookList}, auth=MANAGE, operation_id="list_webhooks", summary="List webhooks"
-)
-def list_webhooks(request: HttpRequest) -> WebhookList:
-    return WebhookList(items=[_answer(one) for one in team_in(request).webhooks.select_related("created_by")])
+@router.get("/webhooks", response={200: WebhookList}, auth=MANAGE, summary="List webhooks")
+def list_webhooks(request: HttpRequest) -> dict[str, object]:
+    return {"items": team_in(request).webhooks.select_related("created_by")}
 
 
-@router.post(
-    "/webhooks",
-    response={201: SecretAnswer, **refusals(409)},
-    auth=MANAGE,
-    operation_id="make_webhook",
-    summary="Make a webhook",
-)
-def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse) -> Status[SecretAnswer]:
+@router.post("/webhooks", response={201: SecretAnswer, **refusals(409)}, auth=MANAGE, summary="Make a webhook")
+def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse) -> Status[dict[str, object]]:
     """The secret is in this answer and nowhere else. `conflict`: the team has as many webhooks as it may."""
     try:
         made, secret = verbs.make(
@@ -123,28 +119,21 @@ def make_webhook(request: HttpRequest, plan: WebhookPlan, response: HttpResponse
     except verbs.WebhookRefused as refused:
         raise _problem(refused) from refused
     response["Location"] = f"{ROOT}/webhooks/{made.pk}"
-    return Status(201, SecretAnswer(secret=secret, webhook=_answer(made)))
+    return Status(201, {"secret": secret, "webhook": made})
 
 
-@router.get(
-    "/webhooks/{uuid:webhook_id}",
-    response={200: WebhookAnswer, **refusals(404)},
-    auth=MANAGE,
-    operation_id="get_webhook",
-    summary="Read one webhook",
-)
-def get_webhook(request: HttpRequest, webhook_id: UUID) -> WebhookAnswer:
-    return _answer(_found(request, webhook_id))
+@router.get("/webhooks/{uuid:webhook_id}", response={200: WebhookAnswer}, auth=MANAGE, summary="Read one webhook")
+def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
+    return _found(request, webhook_id)
 
 
 @router.patch(
     "/webhooks/{uuid:webhook_id}",
-    response={200: WebhookAnswer, **refusals(404, 409)},
+    response={200: WebhookAnswer, **refusals(409)},
     auth=MANAGE,
-    operation_id="change_webhook",
     summary="Change a webhook, pause it or switch it on",
 )
-def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange) -> WebhookAnswer:
+def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange) -> Webhook:
     found, me = _found(request, webhook_id), bearer_in(request).user
     said = {"name": found.name, "url": found.url, "kinds": found.kinds}
     given = {key: value for key in said if (value := getattr(change, key)) is not None}
@@ -156,14 +145,13 @@ def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange
                 (verbs.resume if change.is_active else verbs.pause)(found, me)
     except verbs.WebhookRefused as refused:
         raise _problem(refused) from refused
-    return _answer(_found(request, webhook_id))
+    return _found(request, webhook_id)
 
 
 @router.delete(
     "/webhooks/{uuid:webhook_id}",
-    response={204: None, **refusals(404)},
+    response={204: None},
     auth=MANAGE,
-    operation_id="delete_webhook",
     summary="Delete a webhook with the log of its deliveries",
 )
 def delete_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
@@ -173,32 +161,31 @@ def delete_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
 
 @router.post(
     "/webhooks/{uuid:webhook_id}/secret",
-    response={200: SecretAnswer, **refusals(404)},
+    response={200: SecretAnswer},
     auth=MANAGE,
     operation_id="rotate_webhook_secret",
     summary="Give a webhook another secret",
 )
-def rotate_secret(request: HttpRequest, webhook_id: UUID) -> SecretAnswer:
+def rotate_secret(request: HttpRequest, webhook_id: UUID) -> dict[str, object]:
     """For a day everything is signed with the old one as well."""
     secret = verbs.rotate(_found(request, webhook_id), bearer_in(request).user)
-    return SecretAnswer(secret=secret, webhook=_answer(_found(request, webhook_id)))
+    return {"secret": secret, "webhook": _found(request, webhook_id)}
 
 
 @router.post(
     "/webhooks/{uuid:webhook_id}/test",
-    response={200: DeliveryAnswer, **refusals(404, 409)},
+    response={200: DeliveryAnswer, **refusals(409)},
     auth=MANAGE,
-    operation_id="test_webhook",
     summary="Send a webhook a test",
 )
-def test_webhook(request: HttpRequest, webhook_id: UUID) -> DeliveryAnswer:
+def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
     """At once, whether it is switched on or not, and this once only. `state` says whether it arrived, `error` why
     not. A receiver that does not answer takes five seconds. While too many tests are under way `in-flight` refuses
     another one: ask again as `Retry-After` says.
     """
     found = _found(request, webhook_id)
     try:
-        return _delivery(delivering.try_webhook(found))
+        return delivering.try_webhook(found)
     except delivering.TryLater as busy:
         wait = str(delivering.RETRY_TEST_AFTER_S)
         raise Problem("in-flight", str(busy), headers={"Retry-After": wait}) from None
@@ -206,15 +193,14 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> DeliveryAnswer:
 
 @router.get(
     "/webhooks/{uuid:webhook_id}/deliveries",
-    response={200: DeliveryPage, **refusals(404)},
+    response={200: DeliveryPage},
     auth=MANAGE,
     operation_id="list_webhook_deliveries",
     summary="List what a webhook was told",
 )
-def list_deliveries(request: HttpRequest, webhook_id: UUID, asked: Query[PageQuery]) -> DeliveryPage:
+def list_deliveries(request: HttpRequest, webhook_id: UUID, asked: Query[PageQuery]) -> Slice[Delivery]:
     rows = _found(request, webhook_id).deliveries.select_related("notice")
-    page = page_of(request, rows, ("-created_at", "-pk"), asked)
-    return DeliveryPage(items=[_delivery(one) for one in page.rows], next_cursor=page.next_cursor, next=page.next)
+    return page_of(request, rows, ("-created_at", "-pk"), asked)
 
 
 def _found(request: HttpRequest, pk: UUID) -> Webhook:
@@ -225,22 +211,3 @@ def _problem(refused: verbs.WebhookRefused) -> Problem:
     if not refused.field:
         return Problem("conflict", str(refused))
     return Problem.of_faults([{"pointer": f"#/{refused.field}", "detail": str(refused), "code": "refused"}])
-
-
-def _answer(one: Webhook) -> WebhookAnswer:
-    same = ("name", "url", "kinds", "is_active", "off_because", "failures", "last_at", "last_status", "created_at")
-    return WebhookAnswer(
-        id=one.pk,
-        old_secret_until=one.old_until if one.old_sealed or one.old_secret else None,
-        created_by=one.created_by.get_username() if one.created_by else None,
-        **{name: getattr(one, name) for name in same},
-    )
-
-
-def _delivery(one: Delivery) -> DeliveryAnswer:
-    same = ("state", "attempts", "status_code", "error", "created_at", "next_at", "delivered_at")
-    notice = one.notice
-    return DeliveryAnswer(
-        id=one.pk, notice=notice.pk, kind=notice.kind, subject=notice.subject,
-        **{name: getattr(one, name) for name in same},
-    )  # fmt: skip

@@ -29,8 +29,7 @@ DRAWN: dict[str, Any] = {
 
 @badges.get(
     "/badges/reports/{token}.svg",
-    response={**refusals(404, 410)},
-    operation_id="report_badge",
+    response={**refusals(410)},
     summary="The badge of an unlisted or public report",
     openapi_extra=DRAWN,
 )
@@ -52,7 +51,7 @@ def report_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
 
 @badges.get(
     "/badges/{token}.svg",
-    response={**refusals(404, 410)},
+    response={**refusals(410)},
     operation_id="verdict_badge",
     summary="How the newest commit of one test stands",
     openapi_extra=DRAWN,
@@ -65,7 +64,7 @@ def get_verdict_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
 
 @badges.get(
     "/badges/{token}/history.svg",
-    response={**refusals(404, 410)},
+    response={**refusals(410)},
     operation_id="history_sparkline",
     summary="How the throughput of one test went, without numbers",
     openapi_extra=DRAWN,

@@ -48,12 +48,10 @@ READ = Needs(Scope.REPORTS_WRITE, Scope.RUNS_READ)
 NAMES = ("query", "headline", "notes")
 
 
-@reports.get(
-    "/reports", response={200: ReportPage}, auth=READ, operation_id="list_reports", summary="List the team's reports"
-)
+@reports.get("/reports", response={200: ReportPage}, auth=READ, summary="List the team's reports")
 def list_reports(request: HttpRequest, asked: Query[PageQuery]) -> ReportPage:
     page = page_of(request, reports_of(team_in(request)), ("-created_at", "-pk"), asked)
-    items = [_line(request, one) for one in page.rows]
+    items = [_line(request, one) for one in page.items]
     return ReportPage(items=items, next_cursor=page.next_cursor, next=page.next)
 
 
@@ -61,7 +59,6 @@ def list_reports(request: HttpRequest, asked: Query[PageQuery]) -> ReportPage:
     "/reports",
     response={200: ReportPreview, 201: PublishedAnswer, **refusals(422)},
     auth=WRITE,
-    operation_id="publish_report",
     summary="Publish a report",
 )
 def publish_report(request: HttpRequest, asked: Query[DryRun], new: NewReport) -> Status[Any]:
@@ -81,11 +78,7 @@ def publish_report(request: HttpRequest, asked: Query[DryRun], new: NewReport) -
 
 
 @reports.get(
-    "/reports/{report_id}",
-    response={200: ReportAnswer, **refusals(404)},
-    auth=READ,
-    operation_id="get_report",
-    summary="Read one report's link and revisions",
+    "/reports/{report_id}", response={200: ReportAnswer}, auth=READ, summary="Read one report's link and revisions"
 )
 def get_report(request: HttpRequest, report_id: UUID) -> ReportAnswer:
     return ReportAnswer(**_answer(request, _mine(request, report_id)))
@@ -93,9 +86,8 @@ def get_report(request: HttpRequest, report_id: UUID) -> ReportAnswer:
 
 @reports.post(
     "/reports/{report_id}/revisions",
-    response={200: ReportPreview, 201: PublishedAnswer, **refusals(404, 422)},
+    response={200: ReportPreview, 201: PublishedAnswer, **refusals(422)},
     auth=WRITE,
-    operation_id="revise_report",
     summary="Publish another revision",
 )
 def revise_report(request: HttpRequest, report_id: UUID, asked: Query[DryRun], change: ReportChange) -> Status[Any]:
@@ -110,11 +102,7 @@ def revise_report(request: HttpRequest, report_id: UUID, asked: Query[DryRun], c
 
 
 @reports.patch(
-    "/reports/{report_id}",
-    response={200: ReportAnswer, **refusals(404)},
-    auth=WRITE,
-    operation_id="change_report_access",
-    summary="Change who may read it, and until when",
+    "/reports/{report_id}", response={200: ReportAnswer}, auth=WRITE, summary="Change who may read it, and until when"
 )
 def change_report_access(request: HttpRequest, report_id: UUID, change: AccessChange) -> ReportAnswer:
     """Only admins of the team make a report `public`; whoever may publish takes that back."""
@@ -130,7 +118,6 @@ def change_report_access(request: HttpRequest, report_id: UUID, change: AccessCh
     "/reports/{report_id}",
     response={204: None, **refusals(403, 404)},
     auth=WRITE,
-    operation_id="delete_report",
     summary="Delete a report with all its revisions",
 )
 def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
@@ -144,9 +131,8 @@ def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
 
 @reports.post(
     "/reports/{report_id}/link/rotate",
-    response={200: LinkAnswer, **refusals(404, 409)},
+    response={200: LinkAnswer, **refusals(409)},
     auth=WRITE,
-    operation_id="rotate_report_link",
     summary="Give a report another link",
 )
 def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
@@ -162,13 +148,7 @@ def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
     return LinkAnswer(permalink=_address(request, link.token))
 
 
-@reports.delete(
-    "/reports/{report_id}/link",
-    response={204: None, **refusals(404)},
-    auth=WRITE,
-    operation_id="revoke_report_link",
-    summary="Take a report's link back",
-)
+@reports.delete("/reports/{report_id}/link", response={204: None}, auth=WRITE, summary="Take a report's link back")
 def revoke_report_link(request: HttpRequest, report_id: UUID) -> Status[None]:
     """Nobody can read the report then; its revisions are kept."""
     links.revoke(_mine(request, report_id), bearer_in(request).user)

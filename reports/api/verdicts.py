@@ -55,9 +55,8 @@ class CompareQuery(Thresholds):
 
 @verdicts.get(
     "/runs/{uuid:run_id}/verdict",
-    response={200: VerdictDocument, **refusals(404, 503)},
+    response={200: VerdictDocument, **refusals(503)},
     auth=Needs(Scope.RUNS_READ),
-    operation_id="get_verdict",
     summary="Judge a run against a baseline",
 )
 def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) -> VerdictDocument:
@@ -88,7 +87,6 @@ def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) 
     "/compare",
     response={200: CompareAnswer, **refusals(404, 422)},
     auth=Needs(Scope.RUNS_READ),
-    operation_id="compare",
     summary="Compare two groups of runs, test by test",
 )
 def compare(request: HttpRequest, asked: Query[CompareQuery]) -> CompareAnswer:

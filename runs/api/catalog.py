@@ -9,7 +9,7 @@ from pydantic import Field
 from benchsite.rest.authentication import Needs
 from benchsite.teams.models import Scope
 from runs.api.routers import catalog
-from runs.catalog import Mode, System, load_catalog
+from runs.catalog import System, load_catalog
 from runs.uploading.life import MOST_IN_REQUEST
 from runs.ycsb.readers.results import Format
 
@@ -17,22 +17,33 @@ from runs.ycsb.readers.results import Format
 class ModeAnswer(Schema):
     """One durability mode of a system, and what it promises."""
 
-    mode: str
+    mode: str = Field(validation_alias="slug")
     name: str
-    durability: dict[str, Any] = Field(description="The typed record: what has happened when a write is acknowledged.")
+    durability: dict[str, Any] = Field(
+        validation_alias="durability.as_dict",
+        description="The typed record: what has happened when a write is acknowledged.",
+    )
     replicas_needed: int
 
 
 class SystemAnswer(Schema):
     """One database product."""
 
-    system: str
+    system: str = Field(validation_alias="slug")
     name: str
     aliases: list[str]
     runnable: bool = Field(description="Whether Benchsite starts one by itself and has a client for it.")
     clients: list[str] = Field(description="Which clients can drive it: benchsite (its own), ycsb (stock bindings).")
     administered: bool = Field(description="Whether the durability mode is read from the servers of a run.")
-    modes: list[ModeAnswer]
+    modes: list[ModeAnswer] = Field(validation_alias="modes.values")
+
+    @staticmethod
+    def resolve_runnable(system: System) -> bool:
+        return system.own_client and system.can_be_started
+
+    @staticmethod
+    def resolve_clients(system: System) -> list[str]:
+        return [*(["benchsite"] if system.own_client else []), *(["ycsb"] if system.has_client else [])]
 
 
 class SystemsAnswer(Schema):
@@ -76,44 +87,17 @@ DESCRIPTIONS: Final = {
     "/systems",
     response={200: SystemsAnswer},
     auth=Needs(Scope.RUNS_READ),
-    operation_id="list_systems",
     summary="The catalog of systems and their durability modes",
 )
-def list_systems(request: HttpRequest) -> SystemsAnswer:
+def list_systems(request: HttpRequest) -> dict[str, object]:
     known = load_catalog()
-    return SystemsAnswer(items=[_system(one) for one in known.systems.values()], digest=known.digest)
+    return {"items": list(known.systems.values()), "digest": known.digest}
 
 
-@catalog.get(
-    "/formats",
-    response={200: FormatsAnswer},
-    operation_id="list_formats",
-    summary="Formats of results that are read",
-)
+@catalog.get("/formats", response={200: FormatsAnswer}, summary="Formats of results that are read")
 def list_formats(request: HttpRequest) -> FormatsAnswer:
     """For everybody, without a token."""
     return FormatsAnswer(
         items=[FormatAnswer(format=name, description=DESCRIPTIONS[name]) for name in get_args(Format)],
         most_bytes_judged_at_once=MOST_IN_REQUEST,
-    )
-
-
-def _system(system: System) -> SystemAnswer:
-    return SystemAnswer(
-        system=system.slug,
-        name=system.name,
-        aliases=list(system.aliases),
-        runnable=system.own_client and system.can_be_started,
-        clients=[*(["benchsite"] if system.own_client else []), *(["ycsb"] if system.has_client else [])],
-        administered=system.administered,
-        modes=[_mode(mode) for mode in system.modes.values()],
-    )
-
-
-def _mode(mode: Mode) -> ModeAnswer:
-    return ModeAnswer(
-        mode=mode.slug,
-        name=mode.name,
-        durability=dict(mode.durability.as_dict()),
-        replicas_needed=mode.replicas_needed,
     )

@@ -11,9 +11,8 @@ from pydantic import Field
 
 from benchsite.rest.authentication import Needs, team_in
 from benchsite.rest.owned import owned
-from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
-from benchsite.rest.schemas import refusals
 from benchsite.teams.models import Scope
 from runs.api.routers import runs
 from runs.api.runs import team_runs
@@ -31,9 +30,17 @@ class ArtifactAnswer(Schema):
     name: str
     client: int | None = Field(description="Which client left it; null: the run itself.")
     sha256: str
-    size_bytes: int
+    size_bytes: int = Field(validation_alias="size")
     created_at: datetime
     download: str
+
+    @staticmethod
+    def resolve_client(artifact: Artifact) -> int | None:
+        return artifact.client_run.number if artifact.client_run else None
+
+    @staticmethod
+    def resolve_download(artifact: Artifact) -> str:
+        return f"{ROOT}/runs/{artifact.run_id}/artifacts/{artifact.sha256}"
 
 
 class ArtifactPage(PageAnswer):
@@ -60,35 +67,17 @@ class EventPage(PageAnswer):
 
 
 @runs.get(
-    "/runs/{uuid:run_id}/artifacts",
-    response={200: ArtifactPage, **refusals(404)},
-    auth=Needs(Scope.RUNS_READ),
-    operation_id="list_artifacts",
-    summary="A run's files",
+    "/runs/{uuid:run_id}/artifacts", response={200: ArtifactPage}, auth=Needs(Scope.RUNS_READ), summary="A run's files"
 )
-def list_artifacts(request: HttpRequest, run_id: UUID, asked: Query[PageQuery]) -> ArtifactPage:
+def list_artifacts(request: HttpRequest, run_id: UUID, asked: Query[PageQuery]) -> Slice[Artifact]:
     run = owned(team_runs(request), request, run_id)
-    page = page_of(request, Artifact.objects.filter(run=run).select_related("client_run"), ("pk",), asked)
-    items = [
-        ArtifactAnswer(
-            kind=row.kind,
-            name=row.name,
-            client=row.client_run.number if row.client_run else None,
-            sha256=row.sha256,
-            size_bytes=row.size,
-            created_at=row.created_at,
-            download=f"{ROOT}/runs/{run.pk}/artifacts/{row.sha256}",
-        )
-        for row in page.rows
-    ]
-    return ArtifactPage(items=items, next_cursor=page.next_cursor, next=page.next)
+    return page_of(request, Artifact.objects.filter(run=run).select_related("client_run"), ("pk",), asked)
 
 
 @runs.get(
     "/runs/{uuid:run_id}/artifacts/{sha256}",
-    response={200: None, **refusals(404)},
+    response={200: None},
     auth=Needs(Scope.RUNS_READ),
-    operation_id="download_artifact",
     summary="The content of one file",
     openapi_extra={"responses": {200: {"content": {"application/octet-stream": {"schema": {}}}}}},
 )
@@ -118,14 +107,10 @@ def _harmless(artifact: Artifact) -> str:
 
 @runs.get(
     "/runs/{uuid:run_id}/events",
-    response={200: EventPage, **refusals(404)},
+    response={200: EventPage},
     auth=Needs(Scope.RUNS_READ),
-    operation_id="list_events",
     summary="What happened to a run",
 )
-def list_events(request: HttpRequest, run_id: UUID, asked: Query[PageQuery]) -> EventPage:
+def list_events(request: HttpRequest, run_id: UUID, asked: Query[PageQuery]) -> Slice[RunEvent]:
     run = owned(team_runs(request), request, run_id)
-    page = page_of(request, RunEvent.objects.filter(run=run), ("pk",), asked)
-    return EventPage(
-        items=[EventAnswer.from_orm(row) for row in page.rows], next_cursor=page.next_cursor, next=page.next
-    )
+    return page_of(request, RunEvent.objects.filter(run=run), ("pk",), asked)

@@ -124,9 +124,8 @@ def _text(matrix: Matrix) -> str:
 
 @matrices.get(
     "/matrices/{uuid:matrix_id}/plan",
-    response={200: None, **refusals(404, 422)},
+    response={200: None, **refusals(422)},
     auth=READ,
-    operation_id="get_plan",
     summary="A matrix as a plan file without host names",
     openapi_extra=PLAN,
 )
@@ -136,9 +135,8 @@ def get_plan(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
 
 @matrices.get(
     "/matrices/{uuid:matrix_id}/kit",
-    response={200: None, **refusals(404, 422)},
+    response={200: None, **refusals(422)},
     auth=READ,
-    operation_id="get_kit",
     summary="The kit by which a matrix is run by hand, without Benchsite",
     openapi_extra=KIT,
 )
@@ -237,7 +235,6 @@ def _imported(request: HttpRequest, made: Matrix) -> ImportedAnswer:
     "/matrices/{uuid:matrix_id}/outputs",
     response={201: OutputsAnswer, 202: OutputsAnswer, **refusals(400, 404, 409, 413, 422)},
     auth=Needs(Scope.RUNS_WRITE, uploads=True),
-    operation_id="bring_outputs",
     summary="Outputs of a kit into their planned cells",
     openapi_extra=FILES,
 )
@@ -257,9 +254,8 @@ def bring_outputs(request: HttpRequest, matrix_id: UUID, response: HttpResponse)
 
 @matrices.get(
     "/matrices/{uuid:matrix_id}/outputs/{uuid:upload_id}",
-    response={200: OutputsAnswer, **refusals(404)},
+    response={200: OutputsAnswer},
     auth=Needs(Scope.RUNS_WRITE),
-    operation_id="read_outputs",
     summary="How far some outputs are",
 )
 def read_outputs(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> OutputsAnswer:
@@ -268,9 +264,8 @@ def read_outputs(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> Outp
 
 @matrices.post(
     "/matrices/{uuid:matrix_id}/outputs/{uuid:upload_id}",
-    response={201: OutputsAnswer, **refusals(404, 409, 422)},
+    response={201: OutputsAnswer, **refusals(409, 422)},
     auth=Needs(Scope.RUNS_WRITE),
-    operation_id="fill_cells",
     summary="Fill the cells that some outputs are of",
 )
 def fill_cells(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> Status[OutputsAnswer]:

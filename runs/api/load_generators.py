@@ -11,14 +11,14 @@ from pydantic import Field
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import Word
+from benchsite.rest.values import Username, Word
 from benchsite.teams import audit
 from benchsite.teams.models import Membership, Role, Scope
 from runs import generators
 from runs.api.routers import matrices
 from runs.data_confirmations import confirm, target_rows
 from runs.models import Cluster, LoadGenerator
-from runs.models.plan import Provisioner
+from runs.models.plan import DataConfirmation, Provisioner
 
 RUN = Needs(Scope.MATRICES_RUN)
 
@@ -50,17 +50,16 @@ class ConfirmationRequest(RequestSchema):
 class ConfirmationAnswer(Schema):
     """A target in which Benchsite may write and delete."""
 
-    cluster: str
+    cluster: str = Field(validation_alias="cluster.name")
     target: str
-    confirmed_by: str | None
+    confirmed_by: Username
     confirmed_at: datetime
 
 
 @matrices.post(
     "/load-generators/{slug:name}/calibration",
-    response={202: LoadGeneratorAnswer, **refusals(404, 409)},
+    response={202: LoadGeneratorAnswer, **refusals(409)},
     auth=RUN,
-    operation_id="calibrate_load_generator",
     summary="Have a load generator measure what it can generate",
 )
 def calibrate_load_generator(request: HttpRequest, name: str) -> Status[LoadGenerator]:
@@ -78,9 +77,8 @@ def calibrate_load_generator(request: HttpRequest, name: str) -> Status[LoadGene
 
 @matrices.delete(
     "/load-generators/{slug:name}/quarantine",
-    response={200: LoadGeneratorAnswer, **refusals(404)},
+    response={200: LoadGeneratorAnswer},
     auth=RUN,
-    operation_id="release_load_generator",
     summary="End the quarantine of a load generator",
 )
 def release_load_generator(request: HttpRequest, name: str) -> LoadGenerator:
@@ -94,12 +92,11 @@ def release_load_generator(request: HttpRequest, name: str) -> LoadGenerator:
 
 @matrices.post(
     "/clusters/{uuid:cluster_id}/data-confirmations",
-    response={200: ConfirmationAnswer, **refusals(404)},
+    response={200: ConfirmationAnswer},
     auth=RUN,
-    operation_id="confirm_data",
     summary="Let Benchsite write and delete in a target of an external cluster",
 )
-def confirm_data(request: HttpRequest, cluster_id: UUID, confirmation: ConfirmationRequest) -> ConfirmationAnswer:
+def confirm_data(request: HttpRequest, cluster_id: UUID, confirmation: ConfirmationRequest) -> DataConfirmation:
     """For admins of the team, and operators. Confirming twice changes nothing."""
     user = bearer_in(request).user
     cluster = Cluster.objects.filter(team=team_in(request), pk=cluster_id, provisioner=Provisioner.EXTERNAL).first()
@@ -112,13 +109,7 @@ def confirm_data(request: HttpRequest, cluster_id: UUID, confirmation: Confirmat
         known = "; ".join(targets) or "none: describe its database first"
         raise Problem("not-found", f"{cluster.name} has no such target. Its targets: {known}.")
     confirm(cluster, confirmation.target, user)
-    stored = cluster.data_confirmations.select_related("confirmed_by").get(target=confirmation.target)
-    return ConfirmationAnswer(
-        cluster=cluster.name,
-        target=stored.target,
-        confirmed_by=stored.confirmed_by.username if stored.confirmed_by else None,
-        confirmed_at=stored.confirmed_at,
-    )
+    return cluster.data_confirmations.select_related("confirmed_by").get(target=confirmation.target)
 
 
 def _generator(request: HttpRequest, name: str) -> LoadGenerator:

@@ -6,24 +6,24 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from ninja import Query, Schema, Status
 from pydantic import Field
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
-from benchsite.rest.pages import PageAnswer, PageQuery, page_of
-from benchsite.rest.problems import Problem
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
+from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import FaultEntry, RequestSchema, refusals
+from benchsite.rest.values import NamesOfRows, Username
 from benchsite.teams.models import Scope
 from runs import lifecycle
 from runs.api.plans import MatrixPlan, faults_of, form_of
 from runs.api.routers import matrices
-from runs.api.schemas import ROOT
+from runs.api.schemas import ROOT, OnPage, page_address
 from runs.forms.matrices import MatrixForm
 from runs.models import Matrix
-from runs.pages.progress import Progress, progress_of
-from runs.pages.trial import trial_of
+from runs.pages.progress import progress_of
+from runs.pages.trial import Trial, trial_of
 from runs.planning import PlanError, Preview, preview, start_trial, submit
 
 READ = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
@@ -37,9 +37,9 @@ class DryRun(Schema):
 class CellAnswer(Schema):
     """One sweep of the plan."""
 
-    database: str
+    database: str = Field(validation_alias="database_name")
     mode: str
-    workload: str
+    workload: str = Field(validation_alias="workload_name")
     rungs: int
     runs: int
     excluded: str = Field(description="The reason, where all of it is left out.")
@@ -63,7 +63,7 @@ class PreviewAnswer(Schema):
 
 
 class EntryAnswer(Schema):
-    database: str
+    database: str = Field(validation_alias="database.name")
     database_id: UUID
     mode: str
 
@@ -88,21 +88,22 @@ class MatrixLinks(Schema):
     sweeps: str
 
 
-class MatrixAnswer(Schema):
+class MatrixAnswer(OnPage):
     """One plan, and how far it is."""
 
     id: UUID
     name: str
     permalink: str
     state: str = Field(
+        validation_alias="progress.status_word",
         description="not submitted, queued, running, cancelling, failed, cancelled, succeeded, waits for outputs or "
-        "no runs. failed: at least one of its runs has failed."
+        "no runs. failed: at least one of its runs has failed.",
     )
-    runs: RunCounts
+    runs: RunCounts = Field(validation_alias="progress.counts")
     purpose: str
     entries: list[EntryAnswer]
-    workloads: list[str]
-    load_generators: list[str]
+    workloads: NamesOfRows
+    load_generators: NamesOfRows
     ladder: str
     rungs: list[int]
     threads: int | None
@@ -114,22 +115,33 @@ class MatrixAnswer(Schema):
     seed: int
     bracket: bool
     warmup_s: int
-    measure_s: int
-    labels: list[str]
+    measure_s: int = Field(validation_alias="min_measure_s")
+    labels: list[str] = Field(validation_alias="tags")
     notes: str
-    created_by: str | None
+    created_by: Username
     created_at: datetime
     submitted_at: datetime | None
-    trial_of: UUID | None = Field(description="Of a trial run: the plan that it tries.")
+    trial_of: UUID | None = Field(validation_alias="trial_of_id", description="Of a trial run: the plan that it tries.")
     links: MatrixLinks
+
+    @staticmethod
+    def resolve_links(matrix: Matrix) -> MatrixLinks:
+        own = f"{ROOT}/matrices/{matrix.pk}"
+        return MatrixLinks(
+            self=own,
+            page=page_address(matrix),
+            submit=f"{own}/submit",
+            runs=f"{ROOT}/runs?matrix={matrix.pk}&phase=any",
+            sweeps=f"{ROOT}/sweeps?matrix={matrix.pk}",
+        )
 
 
 class TrialCellAnswer(Schema):
     """One sweep of the plan, by its first and its last rung."""
 
-    sweep: str
+    sweep: str = Field(validation_alias="name")
     state: str = Field(description="passed, failed, cancelled or waits.")
-    run: UUID = Field(description="The run that says so.")
+    run: UUID = Field(validation_alias="run.pk", description="The run that says so.")
     problem: str
     remedy: str
 
@@ -137,12 +149,12 @@ class TrialCellAnswer(Schema):
 class TrialAnswer(Schema):
     """What the newest trial run of a plan says."""
 
-    matrix: UUID = Field(description="The trial run's own matrix.")
+    matrix: UUID = Field(validation_alias="matrix.pk", description="The trial run's own matrix.")
     unfinished: int
     failed: int
     passed: int
     cells: list[TrialCellAnswer]
-    not_tried: list[str] = Field(description="Why cells were left out.")
+    not_tried: list[str] = Field(validation_alias="exclusions", description="Why cells were left out.")
 
 
 class MatrixPage(PageAnswer):
@@ -157,35 +169,27 @@ def team_matrices(request: HttpRequest) -> QuerySet[Matrix]:
     return rows.prefetch_related("entries__database", "workloads", "load_generators")
 
 
-@matrices.get("/matrices", response={200: MatrixPage}, auth=READ, operation_id="list_matrices", summary="List matrices")
-def list_matrices(request: HttpRequest, asked: Query[PageQuery]) -> MatrixPage:
+@matrices.get("/matrices", response={200: MatrixPage}, auth=READ, summary="List matrices")
+def list_matrices(request: HttpRequest, asked: Query[PageQuery]) -> Slice[Matrix]:
     page = page_of(request, team_matrices(request), ("-created_at", "-pk"), asked)
-    progress = progress_of(page.rows)
-    items = [_matrix_answer(row, progress[row.pk], request) for row in page.rows]
-    return MatrixPage(items=items, next_cursor=page.next_cursor, next=page.next)
+    _with_progress(page.items)
+    return page
 
 
-@matrices.get(
-    "/matrices/{uuid:matrix_id}",
-    response={200: MatrixAnswer, **refusals(404)},
-    auth=READ,
-    operation_id="get_matrix",
-    summary="Follow one matrix",
-)
-def get_matrix(request: HttpRequest, matrix_id: UUID) -> MatrixAnswer:
-    return _answer(request, owned(team_matrices(request), request, matrix_id))
+@matrices.get("/matrices/{uuid:matrix_id}", response={200: MatrixAnswer}, auth=READ, summary="Follow one matrix")
+def get_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
+    return _followed(owned(team_matrices(request), request, matrix_id))
 
 
 @matrices.post(
     "/matrices",
     response={200: PreviewAnswer, 201: MatrixAnswer},
     auth=RUN,
-    operation_id="make_matrix",
     summary="Keep a plan, or only see what it would make",
 )
 def make_matrix(
     request: HttpRequest, plan: MatrixPlan, asked: Query[DryRun], response: HttpResponse
-) -> Status[PreviewAnswer] | Status[MatrixAnswer]:
+) -> Status[dict[str, object]] | Status[Matrix]:
     """The plan is kept and waits to be submitted. With `dry_run=1` nothing is kept, and the answer says which cells
     and runs it would make, how many hours they would take, and what keeps it from being submitted.
     """
@@ -193,21 +197,20 @@ def make_matrix(
     if form is None and not asked.dry_run:
         raise Problem.of_faults(faults)
     if asked.dry_run:
-        return Status(200, _preview(form) if form else _impossible([FaultEntry(**fault) for fault in faults]))
+        return Status(200, _preview(form) if form else _impossible(faults))
     assert form is not None
     kept = form.store(bearer_in(request).user)
     response["Location"] = f"{ROOT}/matrices/{kept.pk}"
-    return Status(201, _answer(request, owned(team_matrices(request), request, kept.pk)))
+    return Status(201, _followed(owned(team_matrices(request), request, kept.pk)))
 
 
 @matrices.post(
     "/matrices/{uuid:matrix_id}/submit",
-    response={200: MatrixAnswer, **refusals(404, 409, 422)},
+    response={200: MatrixAnswer, **refusals(409, 422)},
     auth=RUN,
-    operation_id="submit_matrix",
     summary="Start a matrix",
 )
-def submit_matrix(request: HttpRequest, matrix_id: UUID) -> MatrixAnswer:
+def submit_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     """Its runs are in the queue afterwards. 422 `plan-refused` says what keeps it from being run."""
     found = owned(team_matrices(request), request, matrix_id)
     try:
@@ -216,17 +219,17 @@ def submit_matrix(request: HttpRequest, matrix_id: UUID) -> MatrixAnswer:
         if Matrix.objects.filter(pk=found.pk, submitted_at__isnull=False).exists():
             raise Problem("conflict", "This matrix is submitted already: make another to run it again.") from refused
         raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
-    return _answer(request, owned(team_matrices(request), request, matrix_id))
+    return _followed(owned(team_matrices(request), request, matrix_id))
 
 
 @matrices.post(
     "/matrices/{uuid:matrix_id}/trial",
-    response={201: TrialAnswer, **refusals(404, 422)},
+    response={201: TrialAnswer, **refusals(422)},
     auth=RUN,
     operation_id="start_trial",
     summary="Try a plan before it is submitted",
 )
-def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[TrialAnswer]:
+def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[Trial]:
     """Measures the first and the last rung of every sweep for 10 s over 1,000 records of their own. 422 `plan-refused`
     says what keeps the plan from being tried.
     """
@@ -240,40 +243,33 @@ def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[TrialAnswer]:
 
 @matrices.get(
     "/matrices/{uuid:matrix_id}/trial",
-    response={200: TrialAnswer, **refusals(404)},
+    response={200: TrialAnswer},
     auth=READ,
-    operation_id="get_trial",
     summary="Read what the trial run of a plan says",
 )
-def get_trial(request: HttpRequest, matrix_id: UUID) -> TrialAnswer:
+def get_trial(request: HttpRequest, matrix_id: UUID) -> Trial:
     """404 where the plan has no trial run."""
     return _trial(owned(team_matrices(request), request, matrix_id))
 
 
-def _trial(matrix: Matrix) -> TrialAnswer:
+def _trial(matrix: Matrix) -> Trial:
     trial = trial_of(matrix)
     if trial is None:
         raise Problem("not-found", "This plan has no trial run: start one with POST.")
-    cells = [
-        TrialCellAnswer(sweep=cell.name, state=cell.state, run=cell.run.pk, problem=cell.problem, remedy=cell.remedy)
-        for cell in trial.cells
-    ]
-    counts = {name: getattr(trial, name) for name in ("unfinished", "failed", "passed")}
-    return TrialAnswer(matrix=trial.matrix.pk, cells=cells, not_tried=trial.exclusions, **counts)
+    return trial
 
 
 @matrices.post(
     "/matrices/{uuid:matrix_id}/cancel",
-    response={200: MatrixAnswer, **refusals(404)},
+    response={200: MatrixAnswer},
     auth=RUN,
-    operation_id="cancel_matrix",
     summary="Cancel what of a matrix has not ended",
 )
-def cancel_matrix(request: HttpRequest, matrix_id: UUID) -> MatrixAnswer:
+def cancel_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     """What waits is cancelled at once, what runs is asked to stop. What has ended stays as it is."""
     found = owned(team_matrices(request), request, matrix_id)
     lifecycle.request_cancel_matrix(found, bearer_in(request).user)
-    return _answer(request, found)
+    return _followed(found)
 
 
 class NextLook(RequestSchema):
@@ -282,77 +278,45 @@ class NextLook(RequestSchema):
 
 @matrices.post(
     "/matrices/{uuid:matrix_id}/repeats",
-    response={200: MatrixAnswer, **refusals(404, 409)},
+    response={200: MatrixAnswer, **refusals(409)},
     auth=RUN,
-    operation_id="add_repeats",
     summary="Queue the repeats up to the next look",
 )
-def add_repeats(request: HttpRequest, matrix_id: UUID, asked: NextLook) -> MatrixAnswer:
+def add_repeats(request: HttpRequest, matrix_id: UUID, asked: NextLook) -> Matrix:
     """Once only: where the look is not the next one, nothing is queued and the answer is 409 `conflict`."""
     found = owned(team_matrices(request), request, matrix_id)
     if not lifecycle.add_repeats(found, asked.look, bearer_in(request).user):
         raise Problem("conflict", "No repeats are left to queue for this look: it is not the plan's next one.")
-    return _answer(request, found)
+    return _followed(found)
 
 
-def _preview(form: MatrixForm) -> PreviewAnswer:
+def _preview(form: MatrixForm) -> dict[str, object]:
     found: Preview = preview(form.plan())
     same = ("runs", "loads", "brackets", "disk_bytes_per_node", "result_bytes", "offers_trial")
-    return PreviewAnswer(
-        can_be_submitted=not found.problems,
-        problems=[FaultEntry(**fault) for fault in faults_of(found.problems)],
-        warnings=list(found.warnings),
-        cells=[
-            CellAnswer(
-                database=cell.database_name, mode=cell.mode, workload=cell.workload_name, rungs=cell.rungs,
-                runs=cell.runs, excluded=cell.excluded,
-            )
-            for cell in found.cells
-        ],
-        hours=round(found.seconds / 3600, 4),
-        sizes=list(found.sizes),
+    return {
+        "can_be_submitted": not found.problems,
+        "problems": faults_of(found.problems),
+        "warnings": found.warnings,
+        "cells": found.cells,
+        "hours": round(found.seconds / 3600, 4),
+        "sizes": found.sizes,
         **{name: getattr(found, name) for name in same},
-    )  # fmt: skip
+    }
 
 
-def _impossible(problems: list[FaultEntry]) -> PreviewAnswer:
+def _impossible(faults: list[Fault]) -> dict[str, object]:
     """Of a plan that says something that is not there."""
-    nothing: dict[str, Any] = dict.fromkeys(("runs", "loads", "brackets", "hours", "disk_bytes_per_node"), 0)
-    return PreviewAnswer(
-        can_be_submitted=False, problems=problems, warnings=[], cells=[], sizes=[], result_bytes=0, **nothing
-    )
+    nothing = dict.fromkeys(("runs", "loads", "brackets", "hours", "disk_bytes_per_node", "result_bytes"), 0)
+    return {"can_be_submitted": False, "problems": faults, "warnings": [], "cells": [], "sizes": [], **nothing}
 
 
-def _answer(request: HttpRequest, row: Matrix) -> MatrixAnswer:
-    return _matrix_answer(row, progress_of([row])[row.pk], request)
+def _followed(matrix: Matrix) -> Matrix:
+    _with_progress([matrix])
+    return matrix
 
 
-def _matrix_answer(row: Matrix, progress: Progress, request: HttpRequest) -> MatrixAnswer:
-    own, page = f"{ROOT}/matrices/{row.pk}", reverse("matrix", args=[row.pk])
-    same = (
-        "name", "purpose", "ladder", "rungs", "search", "stops_early", "threads", "repeats", "looks", "order", "seed",
-        "bracket", "warmup_s", "notes",
-    )  # fmt: skip
-    return MatrixAnswer(
-        id=row.pk,
-        permalink=request.build_absolute_uri(page),
-        state=progress.status_word,
-        runs=RunCounts(**progress.counts),
-        entries=[
-            EntryAnswer(database=entry.database.name, database_id=entry.database_id, mode=entry.mode)
-            for entry in row.entries.all()
-        ],
-        workloads=[workload.name for workload in row.workloads.all()],
-        load_generators=[generator.name for generator in row.load_generators.all()],
-        measure_s=row.min_measure_s,
-        labels=row.tags,
-        created_by=row.created_by.get_username() if row.created_by else None,
-        created_at=row.created_at,
-        submitted_at=row.submitted_at,
-        trial_of=row.trial_of_id,
-        links=MatrixLinks(
-            self=own, page=page, submit=f"{own}/submit", runs=f"{ROOT}/runs?matrix={row.pk}&phase=any",
-            sweeps=f"{ROOT}/sweeps?matrix={row.pk}",
-        ),
-        **{name: getattr(row, name) for name in same},
-    )  # fmt: skip
+def _with_progress(rows: list[Matrix]) -> None:
+    """How far each is, where its answer looks for it; one query."""
+    progress = progress_of(rows)
+    for row in rows:
+        row.progress = progress[row.pk]  # type: ignore[attr-defined]

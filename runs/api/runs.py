@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
-from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import Moment, Text, Word
@@ -20,7 +20,7 @@ from benchsite.teams.models import Scope, User
 from runs import annotating, deleting, lifecycle
 from runs.annotating import AnnotationRefused
 from runs.api.routers import runs
-from runs.api.schemas import RunAnswer, run_answer
+from runs.api.schemas import RunAnswer
 from runs.models import Run
 from runs.models.run import Status as RunStatus
 from runs.pages.listing import HEAVY
@@ -102,44 +102,30 @@ def team_runs(request: HttpRequest) -> QuerySet[Run]:
     return Run.objects.filter(team=team_in(request)).select_related("sweep").defer(*HEAVY)
 
 
-@runs.get(
-    "/runs",
-    response={200: RunPage},
-    auth=Needs(Scope.RUNS_READ),
-    operation_id="list_runs",
-    summary="List runs",
-)
-def list_runs(request: HttpRequest, asked: Query[RunQuery]) -> RunPage:
-    page = page_of(request, asked.restricted(team_runs(request)), ORDER, asked)
-    return RunPage(items=[run_answer(run, request) for run in page.rows], next_cursor=page.next_cursor, next=page.next)
+@runs.get("/runs", response={200: RunPage}, auth=Needs(Scope.RUNS_READ), summary="List runs")
+def list_runs(request: HttpRequest, asked: Query[RunQuery]) -> Slice[Run]:
+    return page_of(request, asked.restricted(team_runs(request)), ORDER, asked)
 
 
-@runs.get(
-    "/runs/{uuid:run_id}",
-    response={200: RunAnswer, **refusals(404)},
-    auth=Needs(Scope.RUNS_READ),
-    operation_id="get_run",
-    summary="Read one run",
-)
-def get_run(request: HttpRequest, run_id: UUID) -> RunAnswer:
-    return run_answer(owned(team_runs(request), request, run_id), request)
+@runs.get("/runs/{uuid:run_id}", response={200: RunAnswer}, auth=Needs(Scope.RUNS_READ), summary="Read one run")
+def get_run(request: HttpRequest, run_id: UUID) -> Run:
+    return owned(team_runs(request), request, run_id)
 
 
 @runs.patch(
     "/runs/{uuid:run_id}",
-    response={200: RunAnswer, **refusals(404)},
+    response={200: RunAnswer},
     auth=Needs(Scope.RUNS_WRITE),
-    operation_id="annotate_run",
     summary="Change a run's labels and notes, or leave it out with a reason",
 )
-def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> RunAnswer:
+def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
     run, user = owned(team_runs(request), request, run_id), bearer_in(request).user
     try:
         with transaction.atomic():
             _annotate(run, user, change)
     except AnnotationRefused as refused:
         raise Problem("validation-error", str(refused)) from refused
-    return run_answer(owned(team_runs(request), request, run_id), request)
+    return owned(team_runs(request), request, run_id)
 
 
 def _annotate(run: Run, user: User, change: RunChange) -> None:
@@ -155,9 +141,8 @@ def _annotate(run: Run, user: User, change: RunChange) -> None:
 
 @runs.delete(
     "/runs/{uuid:run_id}",
-    response={204: None, **refusals(404, 409)},
+    response={204: None, **refusals(409)},
     auth=Needs(Scope.RUNS_DELETE),
-    operation_id="delete_run",
     summary="Delete a run for ever",
 )
 def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
@@ -176,16 +161,15 @@ def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
 
 @runs.post(
     "/runs/{uuid:run_id}/cancel",
-    response={200: CancelAnswer, **refusals(404, 409)},
+    response={200: CancelAnswer, **refusals(409)},
     auth=Needs(Scope.MATRICES_RUN),
-    operation_id="cancel_run",
     summary="Cancel a run",
 )
-def cancel_run(request: HttpRequest, run_id: UUID) -> CancelAnswer:
+def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """What has not started is cancelled at once; what has is asked to stop. Asking twice changes nothing."""
     run = owned(team_runs(request), request, run_id)
     if run.status in RunStatus.terminal():
         raise Problem("conflict", f"“{run.name}” had ended before it could be cancelled.")
     lifecycle.request_cancel(run, bearer_in(request).user)
     asked = owned(team_runs(request), request, run_id)
-    return CancelAnswer(run=run_answer(asked, request), cancel_requested_at=asked.cancel_requested_at)
+    return {"run": asked, "cancel_requested_at": asked.cancel_requested_at}

@@ -7,20 +7,19 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from ninja import Query, Schema, Status
 from pydantic import AfterValidator, Field, StringConstraints
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
-from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import plain
+from benchsite.rest.values import Username, plain
 from benchsite.teams.models import Scope
 from runs.api.plans import faults_of
 from runs.api.routers import schedules
-from runs.api.schemas import ROOT
+from runs.api.schemas import ROOT, OnPage
 from runs.models import Matrix, Occasion, Schedule
 from runs.planning import PlanError
 from runs.schedules import keeping, submitting
@@ -66,13 +65,13 @@ class ScheduleChange(RequestSchema):
     is_active: bool | None = Field(None, description="false: it submits nothing until it is switched on.")
 
 
-class ScheduleAnswer(Schema):
+class ScheduleAnswer(OnPage):
     """One schedule, and when it is due next."""
 
     id: UUID
     name: str
     permalink: str
-    matrix: UUID
+    matrix: UUID = Field(validation_alias="matrix_id")
     every: str
     at: str
     hours: int
@@ -82,8 +81,20 @@ class ScheduleAnswer(Schema):
     off_because: str = Field(description="Why the site switched it off; empty where a person paused it.")
     failures: int = Field(description="In a row; five switch it off.")
     next_at: dt.datetime | None
-    created_by: str | None
+    created_by: Username
     created_at: dt.datetime
+
+    @staticmethod
+    def resolve_at(schedule: Schedule) -> str:
+        return f"{schedule.at:%H:%M}"
+
+    @staticmethod
+    def resolve_days(schedule: Schedule) -> list[Day]:
+        return [DAY_NAMES[day] for day in schedule.days]
+
+    @staticmethod
+    def resolve_when(schedule: Schedule) -> str:
+        return in_words(keeping.rule_of(schedule))
 
 
 class SchedulePage(PageAnswer):
@@ -99,7 +110,9 @@ class OccasionAnswer(Schema):
     at: dt.datetime
     outcome: str = Field(description="`submitted`, `skipped` or `failed`.")
     reason: str
-    matrix: UUID | None = Field(description="What was submitted; null where nothing was, or it was deleted.")
+    matrix: UUID | None = Field(
+        validation_alias="matrix_id", description="What was submitted; null where nothing was, or it was deleted."
+    )
 
 
 class OccasionPage(PageAnswer):
@@ -108,23 +121,15 @@ class OccasionPage(PageAnswer):
     items: list[OccasionAnswer]
 
 
-@schedules.get(
-    "/schedules", response={200: SchedulePage}, auth=READ, operation_id="list_schedules", summary="List schedules"
-)
-def list_schedules(request: HttpRequest, asked: Query[PageQuery]) -> SchedulePage:
-    page = page_of(request, _rows().filter(team=team_in(request)), ("-created_at", "-pk"), asked)
-    items = [_answer(one, request) for one in page.rows]
-    return SchedulePage(items=items, next_cursor=page.next_cursor, next=page.next)
+@schedules.get("/schedules", response={200: SchedulePage}, auth=READ, summary="List schedules")
+def list_schedules(request: HttpRequest, asked: Query[PageQuery]) -> Slice[Schedule]:
+    return page_of(request, _rows().filter(team=team_in(request)), ("-created_at", "-pk"), asked)
 
 
 @schedules.post(
-    "/schedules",
-    response={201: ScheduleAnswer, **refusals(404, 409)},
-    auth=WRITE,
-    operation_id="make_schedule",
-    summary="Repeat a matrix at times",
+    "/schedules", response={201: ScheduleAnswer, **refusals(404, 409)}, auth=WRITE, summary="Repeat a matrix at times"
 )
-def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpResponse) -> Status[ScheduleAnswer]:
+def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpResponse) -> Status[Schedule]:
     """`conflict`: the matrix is run by hand, or the team has as many schedules as it may."""
     matrix = owned(Matrix.objects.select_related("team"), request, plan.matrix)
     rule = _rule(plan.every, plan.at, plan.hours, plan.days)
@@ -133,28 +138,21 @@ def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpRespon
     except ScheduleRefused as refused:
         raise Problem("conflict", str(refused)) from refused
     response["Location"] = f"{ROOT}/schedules/{made.pk}"
-    return Status(201, _answer(made, request))
+    return Status(201, made)
 
 
-@schedules.get(
-    "/schedules/{uuid:schedule_id}",
-    response={200: ScheduleAnswer, **refusals(404)},
-    auth=READ,
-    operation_id="get_schedule",
-    summary="Read one schedule",
-)
-def get_schedule(request: HttpRequest, schedule_id: UUID) -> ScheduleAnswer:
-    return _answer(_found(request, schedule_id), request)
+@schedules.get("/schedules/{uuid:schedule_id}", response={200: ScheduleAnswer}, auth=READ, summary="Read one schedule")
+def get_schedule(request: HttpRequest, schedule_id: UUID) -> Schedule:
+    return _found(request, schedule_id)
 
 
 @schedules.patch(
     "/schedules/{uuid:schedule_id}",
-    response={200: ScheduleAnswer, **refusals(404)},
+    response={200: ScheduleAnswer},
     auth=WRITE,
-    operation_id="change_schedule",
     summary="Change a schedule, pause it or switch it on",
 )
-def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleChange) -> ScheduleAnswer:
+def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleChange) -> Schedule:
     found, me = _found(request, schedule_id), bearer_in(request).user
     with transaction.atomic():
         if any(one is not None for one in (change.name, change.every, change.at, change.hours, change.days)):
@@ -167,14 +165,13 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleCha
             keeping.change(found, me, name=change.name or found.name, rule=rule)
         if change.is_active is not None:
             (keeping.resume if change.is_active else keeping.pause)(_found(request, schedule_id), me)
-    return _answer(_found(request, schedule_id), request)
+    return _found(request, schedule_id)
 
 
 @schedules.delete(
     "/schedules/{uuid:schedule_id}",
-    response={204: None, **refusals(404)},
+    response={204: None},
     auth=WRITE,
-    operation_id="delete_schedule",
     summary="Delete a schedule; what it submitted stays",
 )
 def delete_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
@@ -184,17 +181,17 @@ def delete_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
 
 @schedules.post(
     "/schedules/{uuid:schedule_id}/run",
-    response={200: OccasionAnswer, **refusals(404, 409, 422)},
+    response={200: OccasionAnswer, **refusals(409, 422)},
     auth=Needs(Scope.SCHEDULES_WRITE, Scope.MATRICES_RUN),
     operation_id="run_schedule_now",
     summary="Submit the matrix of a schedule now",
 )
-def run_now(request: HttpRequest, schedule_id: UUID) -> OccasionAnswer:
+def run_now(request: HttpRequest, schedule_id: UUID) -> Occasion:
     """Beside its times, which stay as they are, and whether it is paused or not. `conflict`: what it submitted before
     has not finished. `plan-refused` says what keeps the matrix from being run.
     """
     try:
-        return _occasion(submitting.run_now(_found(request, schedule_id), bearer_in(request).user))
+        return submitting.run_now(_found(request, schedule_id), bearer_in(request).user)
     except ScheduleRefused as refused:
         raise Problem("conflict", str(refused)) from refused
     except PlanError as refused:
@@ -203,14 +200,13 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> OccasionAnswer:
 
 @schedules.get(
     "/schedules/{uuid:schedule_id}/occasions",
-    response={200: OccasionPage, **refusals(404)},
+    response={200: OccasionPage},
     auth=READ,
     operation_id="list_schedule_occasions",
     summary="List what came of each time of a schedule",
 )
-def list_occasions(request: HttpRequest, schedule_id: UUID, asked: Query[PageQuery]) -> OccasionPage:
-    page = page_of(request, _found(request, schedule_id).occasions.all(), ("-due_at", "-pk"), asked)
-    return OccasionPage(items=[_occasion(one) for one in page.rows], next_cursor=page.next_cursor, next=page.next)
+def list_occasions(request: HttpRequest, schedule_id: UUID, asked: Query[PageQuery]) -> Slice[Occasion]:
+    return page_of(request, _found(request, schedule_id).occasions.all(), ("-due_at", "-pk"), asked)
 
 
 def _rows() -> QuerySet[Schedule]:
@@ -228,21 +224,3 @@ def _rule(every: str, at: str, hours: int, days: list[Day]) -> Rule:
         field = "days" if every == Schedule.Every.WEEK else "hours"
         fault = {"pointer": f"#/{field}", "detail": str(error), "code": "refused"}
         raise Problem.of_faults([fault]) from error  # type: ignore[list-item]
-
-
-def _answer(one: Schedule, request: HttpRequest) -> ScheduleAnswer:
-    same = ("name", "every", "hours", "is_active", "off_because", "failures", "next_at", "created_at")
-    return ScheduleAnswer(
-        id=one.pk,
-        permalink=request.build_absolute_uri(reverse("schedule", args=[one.pk])),
-        matrix=one.matrix_id,
-        at=f"{one.at:%H:%M}",
-        days=[DAY_NAMES[day] for day in one.days],
-        when=in_words(keeping.rule_of(one)),
-        created_by=one.created_by.get_username() if one.created_by else None,
-        **{name: getattr(one, name) for name in same},
-    )
-
-
-def _occasion(one: Occasion) -> OccasionAnswer:
-    return OccasionAnswer(due_at=one.due_at, at=one.at, outcome=one.outcome, reason=one.reason, matrix=one.matrix_id)

@@ -1,9 +1,11 @@
 """What the API says of runs, wherever it says it."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.db.models import Model
 from django.urls import reverse
 from ninja import Schema
 from pydantic import ConfigDict, Field
@@ -15,6 +17,20 @@ SOURCE = (
     "`scheduled`: run by this site; `uploaded`: run elsewhere; `by_hand`: planned here and run by a person with the "
     "plan's kit, whose outputs were brought."
 )
+
+
+class OnPage(Schema):
+    """An answer about a row that has a page, whose address has the name of the model."""
+
+    @staticmethod
+    def resolve_permalink(row: Model, context: Mapping[str, Any]) -> str:
+        address: str = context["request"].build_absolute_uri(page_address(row))
+        return address
+
+
+def page_address(row: Model) -> str:
+    """The path of the page of a row."""
+    return reverse(str(row._meta.model_name), args=[row.pk])
 
 
 class RunLinks(Schema):
@@ -32,7 +48,7 @@ class RunLinks(Schema):
     matrix: str | None = Field(description="The plan it comes from; null: uploaded.")
 
 
-class RunAnswer(Schema):
+class RunAnswer(OnPage):
     """One run: one measured point, in short. Its numbers are at `links.measurements`."""
 
     model_config = ConfigDict(
@@ -67,7 +83,7 @@ class RunAnswer(Schema):
     mode: str = Field(description="The durability mode.")
     database: str
     version: str = Field(description="Of the system, as stated.")
-    workload: str
+    workload: str = Field(validation_alias="workload_name")
     purpose: str
     threads: int = Field(description="Over all clients.")
     target_ops_s: int | None = Field(description="The load offered by all clients; null: as much as they could.")
@@ -84,65 +100,29 @@ class RunAnswer(Schema):
     excluded_reason: str = Field(description="Why it is left out of comparisons; empty: it is not.")
     commit: str = Field(description="Of the code that was measured.")
     branch: str
-    labels: list[str]
+    labels: list[str] = Field(validation_alias="tags")
     notes: str
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
     links: RunLinks
 
+    @staticmethod
+    def resolve_database(run: Run) -> str:
+        return run.sweep.database_name if run.sweep else run.spec["database"]["name"]
 
-def run_answer(run: Run, request: HttpRequest | None = None) -> RunAnswer:
-    """One run as the API says it; `sweep` should have been selected with it. With a request its permalink is whole."""
-    page = reverse("run", args=[run.pk])
-    sweep = run.sweep
-    return RunAnswer(
-        id=run.pk,
-        name=run.name,
-        permalink=request.build_absolute_uri(page) if request is not None else page,
-        source=run.source,
-        phase=run.phase,
-        system=run.system,
-        mode=run.mode,
-        database=sweep.database_name if sweep else run.spec["database"]["name"],
-        version=sweep.version if sweep else run.spec["database"]["version"],
-        workload=run.workload_name,
-        purpose=run.purpose,
-        threads=run.threads,
-        target_ops_s=run.target_ops_s,
-        repeat=run.repeat,
-        status=run.status,
-        stage=run.stage,
-        reason=run.reason,
-        reason_detail=run.reason_detail,
-        verdict=run.verdict,
-        checks=run.checks,
-        checks_assessed=run.checks_assessed,
-        verdict_override=run.verdict_override,
-        throughput_ops_s=run.throughput_ops_s,
-        excluded_reason=run.excluded_reason,
-        commit=run.commit,
-        branch=run.branch,
-        labels=run.tags,
-        notes=run.notes,
-        created_at=run.created_at,
-        started_at=run.started_at,
-        finished_at=run.finished_at,
-        links=_links(run, page),
-    )
+    @staticmethod
+    def resolve_version(run: Run) -> str:
+        return run.sweep.version if run.sweep else run.spec["database"]["version"]
 
-
-def _links(run: Run, page: str) -> RunLinks:
-    own = f"{ROOT}/runs/{run.pk}"
-    return RunLinks(
-        self=own,
-        page=page,
-        measurements=f"{own}/measurements",
-        series=f"{own}/series",
-        findings=f"{own}/findings",
-        events=f"{own}/events",
-        artifacts=f"{own}/artifacts",
-        verdict=f"{own}/verdict",
-        sweep=f"{ROOT}/sweeps/{run.sweep_id}" if run.sweep_id else None,
-        matrix=f"{ROOT}/matrices/{run.matrix_id}" if run.matrix_id else None,
-    )
+    @staticmethod
+    def resolve_links(run: Run) -> RunLinks:
+        own = f"{ROOT}/runs/{run.pk}"
+        parts = ("measurements", "series", "findings", "events", "artifacts", "verdict")
+        return RunLinks(
+            self=own,
+            page=page_address(run),
+            sweep=f"{ROOT}/sweeps/{run.sweep_id}" if run.sweep_id else None,
+            matrix=f"{ROOT}/matrices/{run.matrix_id}" if run.matrix_id else None,
+            **{part: f"{own}/{part}" for part in parts},
+        )

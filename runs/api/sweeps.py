@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import groupby
 from statistics import median
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from django.db.models import Case, QuerySet, Value, When
@@ -15,16 +15,15 @@ from pydantic import Field
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
-from benchsite.rest.pages import PageAnswer, PageQuery, page_of
+from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import refusals
 from benchsite.rest.values import Moment, Word
 from benchsite.teams.models import Scope
 from runs.api.routers import matrices
-from runs.api.schemas import ROOT, SOURCE
+from runs.api.schemas import ROOT, SOURCE, OnPage, page_address
 from runs.extension import ExtensionRefused, extend
 from runs.models import Run, Sweep
-from runs.models.run import Status, Verdict
 from runs.pages.search import search_path
 
 RUN = Needs(Scope.MATRICES_RUN)
@@ -68,7 +67,7 @@ class SweepLinks(Schema):
     matrix: str | None
 
 
-class SweepAnswer(Schema):
+class SweepAnswer(OnPage):
     """One curve: one database in one mode under one workload, over its load ladder."""
 
     id: UUID
@@ -78,17 +77,27 @@ class SweepAnswer(Schema):
     phase: str
     system: str
     mode: str
-    database: str
+    database: str = Field(validation_alias="database_name")
     version: str
-    workload: str
-    cluster: str
+    workload: str = Field(validation_alias="workload_name")
+    cluster: str = Field(validation_alias="cluster_name")
     nodes: int | None
     purpose: str
     ladder: str
-    labels: list[str]
+    labels: list[str] = Field(validation_alias="tags")
     notes: str
     created_at: datetime
     links: SweepLinks
+
+    @staticmethod
+    def resolve_links(sweep: Sweep) -> SweepLinks:
+        return SweepLinks(
+            self=f"{ROOT}/sweeps/{sweep.pk}",
+            page=page_address(sweep),
+            table=reverse("figure-sweep-data", args=[sweep.pk, "json"]),
+            runs=f"{ROOT}/runs?sweep={sweep.pk}",
+            matrix=f"{ROOT}/matrices/{sweep.matrix_id}" if sweep.matrix_id else None,
+        )
 
 
 class SweepPage(PageAnswer):
@@ -123,12 +132,15 @@ class PointAnswer(Schema):
 class TrialAnswer(Schema):
     """One step of a search: the run that it ordered, or its end."""
 
-    run: UUID | None = Field(description="Null: the search has ended.")
-    rule: str
-    low: int | None = Field(description="The highest load sustained so far: threads or ops/s, as the ladder.")
-    high: int | None
+    run: UUID | None = Field(validation_alias="decision.run_id", description="Null: the search has ended.")
+    rule: str = Field(validation_alias="decision.rule")
+    low: int | None = Field(
+        validation_alias="decision.low",
+        description="The highest load sustained so far: threads or ops/s, as the ladder.",
+    )
+    high: int | None = Field(validation_alias="decision.high")
     outcome: str = Field(description="What came out of the run; empty: it has not ended.")
-    sentence: str
+    sentence: str = Field(validation_alias="decision.sentence")
 
 
 class SearchAnswer(Schema):
@@ -150,36 +162,28 @@ class SweepDetail(SweepAnswer):
     points: list[PointAnswer]
 
 
-@matrices.get("/sweeps", response={200: SweepPage}, auth=READ, operation_id="list_sweeps", summary="List sweeps")
-def list_sweeps(request: HttpRequest, asked: Query[SweepQuery]) -> SweepPage:
+@matrices.get("/sweeps", response={200: SweepPage}, auth=READ, summary="List sweeps")
+def list_sweeps(request: HttpRequest, asked: Query[SweepQuery]) -> Slice[Sweep]:
     rows = asked.restricted(_rows().filter(team=team_in(request)))
-    page = page_of(request, rows, ("-created_at", "-pk"), asked)
-    items = [SweepAnswer(**_fields(row, request)) for row in page.rows]
-    return SweepPage(items=items, next_cursor=page.next_cursor, next=page.next)
+    return page_of(request, rows, ("-created_at", "-pk"), asked)
 
 
-@matrices.get(
-    "/sweeps/{uuid:sweep_id}",
-    response={200: SweepDetail, **refusals(404)},
-    auth=READ,
-    operation_id="get_sweep",
-    summary="One sweep with its points",
-)
-def get_sweep(request: HttpRequest, sweep_id: UUID) -> SweepDetail:
+@matrices.get("/sweeps/{uuid:sweep_id}", response={200: SweepDetail}, auth=READ, summary="One sweep with its points")
+def get_sweep(request: HttpRequest, sweep_id: UUID) -> Sweep:
     found = owned(_rows(), request, sweep_id)
     runs = Run.objects.filter(sweep=found, is_bracket=False).defer("spec", "evidence")
-    ordered = runs.order_by("threads", "target_ops_s", "repeat", "pk")
-    return SweepDetail(**_fields(found, request), points=list(_points(ordered)), search=_search(found))
+    found.points = list(_points(runs.order_by("threads", "target_ops_s", "repeat", "pk")))  # type: ignore[attr-defined]
+    found.search = _search(found)  # type: ignore[attr-defined]
+    return found
 
 
 @matrices.post(
     "/sweeps/{uuid:sweep_id}/extend",
-    response={200: SweepDetail, **refusals(404, 409)},
+    response={200: SweepDetail, **refusals(409)},
     auth=RUN,
-    operation_id="extend_sweep",
     summary="Measure two more rungs of a sweep",
 )
-def extend_sweep(request: HttpRequest, sweep_id: UUID) -> SweepDetail:
+def extend_sweep(request: HttpRequest, sweep_id: UUID) -> Sweep:
     """Above the last rung while that is the highest, below the first one while that is, else beside the highest."""
     found = owned(_rows(), request, sweep_id)
     try:
@@ -189,24 +193,13 @@ def extend_sweep(request: HttpRequest, sweep_id: UUID) -> SweepDetail:
     return get_sweep(request, sweep_id)
 
 
-def _search(sweep: Sweep) -> SearchAnswer | None:
+def _search(sweep: Sweep) -> dict[str, object] | None:
     path = search_path(sweep)
     if not path:
         return None
     last = path[-1].decision
-    same = ("rule", "low", "high", "sentence")
-    return SearchAnswer(
-        **{name: getattr(last, name) for name in ("state", "low", "high", "sentence")},
-        throughput_ops_s=last.value_ops_s,
-        trials=[
-            TrialAnswer(
-                run=step.decision.run_id,
-                outcome=step.outcome,
-                **{name: getattr(step.decision, name) for name in same},
-            )
-            for step in path
-        ],
-    )
+    answer = {name: getattr(last, name) for name in ("state", "low", "high", "sentence")}
+    return {**answer, "throughput_ops_s": last.value_ops_s, "trials": path}
 
 
 def _rows() -> QuerySet[Sweep]:
@@ -218,48 +211,16 @@ def _rows() -> QuerySet[Sweep]:
     return Sweep.objects.annotate(source=Case(*ways, default=Value(Run.Source.SCHEDULED)))
 
 
-def _fields(row: Sweep, request: HttpRequest) -> dict[str, Any]:
-    page = reverse("sweep", args=[row.pk])
-    same = ("name", "source", "phase", "system", "mode", "version", "nodes", "purpose", "ladder", "notes", "created_at")
-    return {
-        "id": row.pk,
-        "permalink": request.build_absolute_uri(page),
-        "database": row.database_name,
-        "workload": row.workload_name,
-        "cluster": row.cluster_name,
-        "labels": row.tags,
-        "links": SweepLinks(
-            self=f"{ROOT}/sweeps/{row.pk}",
-            page=page,
-            table=reverse("figure-sweep-data", args=[row.pk, "json"]),
-            runs=f"{ROOT}/runs?sweep={row.pk}",
-            matrix=f"{ROOT}/matrices/{row.matrix_id}" if row.matrix_id else None,
-        ),
-        **{name: getattr(row, name) for name in same},
-    }
-
-
-def _points(runs: Iterable[Run]) -> Iterable[PointAnswer]:
+def _points(runs: Iterable[Run]) -> Iterable[dict[str, object]]:
     for (threads, target), group in groupby(runs, key=lambda run: (run.threads, run.target_ops_s)):
-        found = [
-            PointRun(
-                id=run.pk, repeat=run.repeat, status=run.status, verdict=run.verdict,
-                throughput_ops_s=run.throughput_ops_s, counts=_counts(run),
-            )
-            for run in group
-        ]  # fmt: skip
-        rates = [run.throughput_ops_s for run in found if run.counts and run.throughput_ops_s is not None]
-        yield PointAnswer(
-            threads=threads,
-            target_ops_s=target,
-            counted=sum(run.counts for run in found),
-            throughput_median_ops_s=median(rates) if rates else None,
-            throughput_min_ops_s=min(rates, default=None),
-            throughput_max_ops_s=max(rates, default=None),
-            runs=found,
-        )
-
-
-def _counts(run: Run) -> bool:
-    rejected = run.verdict == Verdict.REJECT and not run.verdict_override
-    return run.status == Status.SUCCEEDED and not run.excluded_reason and not rejected
+        repeats = list(group)
+        rates = [run.throughput_ops_s for run in repeats if run.counts and run.throughput_ops_s is not None]
+        yield {
+            "threads": threads,
+            "target_ops_s": target,
+            "counted": sum(run.counts for run in repeats),
+            "throughput_median_ops_s": median(rates) if rates else None,
+            "throughput_min_ops_s": min(rates, default=None),
+            "throughput_max_ops_s": max(rates, default=None),
+            "runs": repeats,
+        }

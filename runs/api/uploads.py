@@ -66,7 +66,6 @@ class DryRun(Schema):
     "/runs",
     auth=Needs(Scope.RUNS_WRITE, uploads=True),
     response={200: UploadAnswer, 201: UploadAnswer, 202: UploadAnswer, **REFUSALS},
-    operation_id="upload_runs",
     summary="Upload what the clients of a run left",
     openapi_extra=BODY,
 )
@@ -96,7 +95,7 @@ def upload_runs(
 
 
 @routers.runs.put(
-    "/runs/by-key/{path:key}",  # A key may name a repository or a branch, and these have slashes.
+    "/runs/by-key/{path:key}",
     auth=Needs(Scope.RUNS_WRITE, uploads=True),
     response={200: UploadAnswer, 201: UploadAnswer, 202: UploadAnswer, **REFUSALS},
     operation_id="put_runs_by_key",
@@ -116,11 +115,7 @@ def put_runs(request: HttpRequest, key: str, query: Annotated[DryRun, Query()]) 
 
 
 @routers.runs.get(
-    "/uploads/{upload_id}",
-    auth=Needs(Scope.RUNS_WRITE),
-    response={200: UploadAnswer, **refusals(404)},
-    operation_id="read_upload",
-    summary="How far an upload is",
+    "/uploads/{upload_id}", auth=Needs(Scope.RUNS_WRITE), response={200: UploadAnswer}, summary="How far an upload is"
 )
 def read_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     """`state` is received, reading, completed or saving while a worker is with it; then saved, or failed, and `detail`
@@ -135,8 +130,7 @@ def read_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
 @routers.runs.delete(
     "/uploads/{upload_id}",
     auth=Needs(Scope.RUNS_WRITE),
-    response={204: None, **refusals(404, 409)},
-    operation_id="forget_upload",
+    response={204: None, **refusals(409)},
     summary="Forget an upload that failed",
 )
 def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
@@ -155,10 +149,8 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
 
 @routers.runs.post(
     "/runs:batch",
-    # Each of its lines is counted as an upload once they are read.
     auth=Needs(Scope.RUNS_WRITE),
     response={200: batch.LineAnswer, **refusals(413, 415)},
-    operation_id="upload_batch",
     summary="Upload up to 200 small results",
     openapi_extra=batch.BODY,
 )

@@ -1,5 +1,9 @@
 """What happened: sweeps, runs and client runs, the servers that stood, and every transition between."""
 
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -341,6 +345,12 @@ class Run(models.Model):
         """Whether somebody wrote down why it counts although a check rejects it."""
         return self.verdict == Verdict.REJECT and bool(self.verdict_override)
 
+    @property
+    def counts(self) -> bool:
+        """Whether it is part of its point: succeeded, not excluded, and not rejected unless somebody wrote why."""
+        is_rejected = self.verdict == Verdict.REJECT and not self.verdict_override
+        return self.status == Status.SUCCEEDED and not self.excluded_reason and not is_rejected
+
 
 class SearchDecision(models.Model):
     """One step of a search: the run that it ordered and by which rule, or the end (`run` is null).
@@ -422,8 +432,21 @@ class ClientRun(models.Model):
             ),
         ]
 
+    # What the page of the run knows of it beside its columns.
+    merged: Mapping[str, Any]
+    start_offset_s: float | None
+    shown_properties: list[tuple[str, str]]
+
     def __str__(self) -> str:
         return f"{self.run} client {self.number}"
+
+    @property
+    def command_line(self) -> str:
+        return shlex.join(self.command)
+
+    @property
+    def clock_offset_ms(self) -> float | None:
+        return None if self.clock_offset_s is None else self.clock_offset_s * 1e3
 
 
 class Deployment(models.Model):

@@ -51,10 +51,8 @@ def drift_of(matrix: Matrix, measured: Sequence[Run]) -> Drift | None:
 
 
 def usable(run: Run) -> bool:
-    """Whether its number counts: measured, not excluded, and not rejected unless somebody wrote why it counts."""
-    if run.status != Status.SUCCEEDED or run.throughput_ops_s is None or run.excluded_reason:
-        return False
-    return run.verdict != Verdict.REJECT or run.counts_although_rejected
+    """Whether it has a number that counts."""
+    return run.counts and run.throughput_ops_s is not None
 
 
 def cell_of(run: Run) -> tuple[object, ...]:
