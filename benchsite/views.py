@@ -1,6 +1,5 @@
 """Pages that look into every package: the home page, and handing a team's things over."""
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib import messages
@@ -15,14 +14,13 @@ from benchsite.teams.models import Membership, Role, Team
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
 from reports.models import Report
 from runs import live
-from runs.live import LiveSeries
 from runs.models import Cluster, Database, Matrix, Run, Sweep
 from runs.models.run import Phase, Status
 from runs.pages.progress import Progress, progress_of
 from runs.pages.queue import queue, waiting_runs
-from runs.pages.run import Way, way_of
-from workers.fleet import Generator, Health, fleet_of, health, shown, troubled_first
-from workers.queries import QueueLine, queue_lines
+from runs.pages.run import way_of
+from workers.fleet import fleet_of, health, shown, troubled_first
+from workers.queries import queue_lines
 
 LATEST = 6
 FIRST_IN_QUEUE = 8
@@ -31,64 +29,35 @@ MOST_GENERATORS = 8  # those that need somebody first; the rest is a number
 NEWEST_ENTRIES = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Going:
-    """One run that goes on now."""
-
-    run: Run
-    way: Way
-    live: LiveSeries
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    going: tuple[Going, ...]
-    queue: tuple[QueueLine, ...]  # the team's first ones that wait
-    waiting: int  # of the team
-    others_waiting: int
-    generators: list[Generator]
-    health: Health
-    matrices: tuple[tuple[Matrix, Progress], ...]
-    sweeps: tuple[Sweep, ...]
-    has_cluster: bool
-    has_database: bool
-
-    @property
-    def first_use(self) -> bool:
-        return not self.matrices
-
-    @property
-    def active(self) -> bool:
-        return bool(self.going or self.waiting)
-
-    @property
-    def more_generators(self) -> int:
-        return self.health.total - len(self.generators)
-
-
-def home_of(team: Team) -> Home:
+def home_of(team: Team) -> dict[str, object]:
     """A constant number of queries, and one read of Redis per run that goes on."""
     mine = waiting_runs().filter(team=team)
     stand = queue(mine[:FIRST_IN_QUEUE])
     lines = queue_lines(team, stand)
+    going = [
+        {"run": line.run, "way": way_of(line.run), "live": live.read(line.run.pk, newest=NEWEST_ENTRIES)}
+        for line in lines
+        if line.row.holds and line.mine
+    ]
     waiting = mine.count()
     fleet = fleet_of(team)
-    return Home(
-        going=tuple(
-            Going(line.run, way_of(line.run), live.read(line.run.pk, newest=NEWEST_ENTRIES))
-            for line in lines
-            if line.row.holds and line.mine
-        ),
-        queue=tuple(line for line in lines if not line.row.holds),
-        waiting=waiting,
-        others_waiting=stand.waiting - waiting,
-        generators=shown(team, troubled_first(fleet)[:MOST_GENERATORS]),
-        health=health(fleet),
-        matrices=latest_matrices(team),
-        sweeps=latest_sweeps(team),
-        has_cluster=Cluster.objects.filter(team=team).exists(),
-        has_database=Database.objects.filter(team=team).exists(),
-    )
+    generators = shown(team, troubled_first(fleet)[:MOST_GENERATORS])
+    matrices = latest_matrices(team)
+    return {
+        "going": going,
+        "queue": [line for line in lines if not line.row.holds],  # the team's first ones that wait
+        "waiting": waiting,  # of the team
+        "others_waiting": stand.waiting - waiting,
+        "active": bool(going or waiting),
+        "generators": generators,
+        "more_generators": len(fleet) - len(generators),
+        "health": health(fleet),
+        "matrices": matrices,
+        "first_use": not matrices,
+        "sweeps": latest_sweeps(team),
+        "has_cluster": Cluster.objects.filter(team=team).exists(),
+        "has_database": Database.objects.filter(team=team).exists(),
+    }
 
 
 def latest_matrices(team: Team) -> tuple[tuple[Matrix, Progress], ...]:

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from benchsite.teams import audit
 from benchsite.teams.models import User
-from runs.catalog import System, UnknownSystem, data_target, load_catalog
+from runs.catalog import System, data_target, load_catalog
 from runs.models import Cluster, DataConfirmation, Workload
 from runs.models.plan import Provisioner
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
@@ -36,11 +36,8 @@ def target_rows(cluster: Cluster) -> list[TargetRow]:
     } | {str(default)}
     systems: dict[str, System] = {}
     for slug, flavour, properties in cluster.databases.values_list("system", "flavour", "binding_properties"):
-        try:
-            system = load_catalog().system(slug, flavour)
-        except UnknownSystem:
-            continue
-        if system.has_client:
+        system = load_catalog().get(slug, flavour)
+        if system and system.has_client:
             systems |= {data_target(system, cluster.address, properties, table): system for table in tables}
     confirmations = {
         confirmation.target: confirmation

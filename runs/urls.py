@@ -25,7 +25,7 @@ Patterns = list[URLPattern | URLResolver]
 
 machine_urls: Patterns = [
     path("", machines.machines, name="machines"),
-    path("new/", machines.machine_add, name="machine-add"),
+    path("new/", machines.machine_edit, name="machine-add"),
     path("<uuid:pk>/", machines.machine, name="machine"),
     path("<uuid:pk>/edit/", machines.machine_edit, name="machine-edit"),
     path("<uuid:pk>/delete/", machines.machine_delete, name="machine-delete"),
@@ -33,7 +33,7 @@ machine_urls: Patterns = [
 
 cluster_urls: Patterns = [
     path("", clusters.clusters, name="clusters"),
-    path("new/", clusters.cluster_add, name="cluster-add"),
+    path("new/", clusters.cluster_edit, name="cluster-add"),
     path("<uuid:pk>/", clusters.cluster, name="cluster"),
     path("<uuid:pk>/edit/", clusters.cluster_edit, name="cluster-edit"),
     path("<uuid:pk>/delete/", clusters.cluster_delete, name="cluster-delete"),
@@ -43,7 +43,7 @@ cluster_urls: Patterns = [
 
 database_urls: Patterns = [
     path("", databases.databases, name="databases"),
-    path("new/", databases.database_add, name="database-add"),
+    path("new/", databases.database_edit, name="database-add"),
     path("<uuid:pk>/", databases.database, name="database"),
     path("<uuid:pk>/edit/", databases.database_edit, name="database-edit"),
     path("<uuid:pk>/delete/", databases.database_delete, name="database-delete"),
@@ -51,7 +51,7 @@ database_urls: Patterns = [
 
 workload_urls: Patterns = [
     path("", workloads.workloads, name="workloads"),
-    path("new/", workloads.workload_add, name="workload-add"),
+    path("new/", workloads.workload_edit, name="workload-add"),
     path("<uuid:pk>/", workloads.workload, name="workload"),
     path("<uuid:pk>/edit/", workloads.workload_edit, name="workload-edit"),
     path("<uuid:pk>/delete/", workloads.workload_delete, name="workload-delete"),

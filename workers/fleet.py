@@ -1,7 +1,7 @@
 """What pages show of load generators, however many there are: states by the database, a page of rows at a time."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -26,6 +26,7 @@ from benchsite.teams.models import Team
 from runs.client_lifecycle import ACTIVE
 from runs.generators import SILENT_AFTER, Capacity, capacity_of
 from runs.models import ClientRun, LoadGenerator, Run
+from runs.pages.filters import AddressFilter
 from workers.models import Lease
 
 # What a person looks for first stands first; the tones are those of badges.
@@ -39,7 +40,6 @@ TONES: Final = {
 }
 STATES: Final = tuple(TONES)
 ALIVE: Final = ("busy", "up")
-LONGEST: Final = 200  # of what a filter says
 MOST_BINDINGS: Final = 60  # of the menu
 DIGEST_SHOWN: Final = 12
 WHOSE: Final = {"everybody": "everybody", "some": "some teams only"}
@@ -96,25 +96,15 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class FleetFilter:
-    """Which load generators are asked for: each field is a parameter of the URL, empty means no restriction."""
+class FleetFilter(AddressFilter):
+    """Which load generators are asked for."""
 
     q: str = ""  # in the name of the generator or its machine
     state: str = ""
     binding: str = ""  # "redis", or "redis:" and the beginning of its digest
     whose: str = ""
 
-    @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> "FleetFilter":
-        """What cannot be meant restricts nothing."""
-        said = {name: (query.get(name) or "").replace("\0", "").strip()[:LONGEST] for name in cls.__slots__}
-        said["state"] = said["state"] if said["state"] in STATES else ""
-        said["whose"] = said["whose"] if said["whose"] in WHOSE else ""
-        return cls(**said)
-
-    @property
-    def active(self) -> bool:
-        return any(asdict(self).values())
+    CHOICES = {"state": STATES, "whose": WHOSE}
 
     def apply(self, rows: Rows) -> Rows:
         """Without the state, of which the numbers beside the others are wanted too."""

@@ -7,6 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from ua_parser import parse
 from uuid_utils.compat import uuid7
 
 
@@ -155,6 +156,15 @@ class SignedIn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} since {self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def name(self) -> str:
+        """The browser and its system as people call them: "Firefox 128 on Ubuntu"; else how it called itself."""
+        parsed = parse(self.browser)
+        if parsed.user_agent is None:
+            return self.browser[:60] or "unknown"
+        name = " ".join(part for part in (parsed.user_agent.family, parsed.user_agent.major) if part)
+        return f"{name} on {parsed.os.family}" if parsed.os else name
 
 
 class AuditEntry(models.Model):

@@ -9,7 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 
 from benchsite.teams.models import Membership, Role, Team, User
 
@@ -44,12 +44,17 @@ def current_team(request: HttpRequest) -> Team | None:
     return membership.team if membership else None
 
 
+def member_of(request: HttpRequest) -> Membership:
+    """The membership in the current team, where there must be one."""
+    membership = current_membership(request)
+    if membership is None:
+        raise PermissionDenied("You are not a member of any team.")
+    return membership
+
+
 def team_of(request: HttpRequest) -> Team:
     """The current team, where there must be one; the object itself and not the middleware's lazy stand-in."""
-    team = current_team(request)
-    if team is None:
-        raise PermissionDenied("You are not a member of any team.")
-    return team
+    return member_of(request).team
 
 
 def user_of(request: HttpRequest) -> User:
@@ -57,6 +62,14 @@ def user_of(request: HttpRequest) -> User:
     if not isinstance(request.user, User):
         raise PermissionDenied("Sign in first.")
     return request.user
+
+
+def keep_team(request: HttpRequest, key: str) -> bool:
+    """Choose the team of this key for the session; False for one that the person is not in."""
+    is_member = any(str(membership.team_id) == key for membership in memberships_of(request))
+    if is_member:
+        request.session["team"] = key
+    return is_member
 
 
 def has_role(request: HttpRequest, role: Role) -> bool:
@@ -115,7 +128,6 @@ def operator_required(view: View[P]) -> View[P]:
 def owned_or_404(queryset: QuerySet[M], request: HttpRequest, pk: uuid.UUID | int) -> M:
     """The row of the asker's team. Another team's row is no more there than one that does not exist."""
     team = current_team(request)
-    found = queryset.filter(team=team, pk=pk).first() if team else None
-    if found is None:
+    if team is None:
         raise Http404
-    return found
+    return get_object_or_404(queryset, team=team, pk=pk)

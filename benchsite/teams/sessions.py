@@ -9,13 +9,11 @@ from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
-from ua_parser import parse
 
 from benchsite.teams import audit
 from benchsite.teams.models import SignedIn, User
 
 LONGEST_BROWSER = 200
-LONGEST_NAME = 60
 
 
 @receiver(user_logged_in, dispatch_uid="remember_session")
@@ -56,15 +54,6 @@ def sessions_of(user: User) -> QuerySet[SignedIn]:
     alive = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     user.signed_in.exclude(session_key__in=alive).delete()
     return user.signed_in.all()
-
-
-def browser_name(said: str) -> str:
-    """A browser and its system as people call them: "Firefox 128 on Ubuntu"; what it said where nobody knows it."""
-    found = parse(said)
-    if found.user_agent is None:
-        return said[:LONGEST_NAME] or "unknown"
-    name = " ".join(part for part in (found.user_agent.family, found.user_agent.major) if part)
-    return f"{name} on {found.os.family}" if found.os else name
 
 
 @transaction.atomic

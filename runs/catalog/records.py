@@ -306,6 +306,13 @@ class Catalog:
                 return system.with_client(flavour)
         raise UnknownSystem(slug, self.systems)
 
+    def get(self, slug: str, flavour: str = "") -> System | None:
+        """The same; None for a system that has left the catalog, as those of stored rows may have."""
+        try:
+            return self.system(slug, flavour)
+        except UnknownSystem:
+            return None
+
 
 def _check(
     declared: Mapping[str, Property],

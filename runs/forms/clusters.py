@@ -82,7 +82,7 @@ class NodeForm(DescribedForm):
 
 
 class ClusterForm(NamedForm):
-    kind = "cluster"
+    model = Cluster
     name = name_field()
     provisioner = forms.ChoiceField(choices=[], label="Who starts the servers", widget=forms.RadioSelect)
     separates_cpus = forms.BooleanField(
@@ -98,16 +98,15 @@ class ClusterForm(NamedForm):
     ) -> None:
         self.operator = operator
         allowed = list(EXPLAINED) if operator else [Provisioner.EXTERNAL]
-        kwargs["initial"] = (
-            {name: getattr(instance, name) for name in ("name", "provisioner", "separates_cpus", "notes")}
-            if instance
-            else {"provisioner": allowed[0]}
-        )
-        super().__init__(*args, team=team, instance=instance, **kwargs)
+        super().__init__(*args, team=team, instance=instance, initial={"provisioner": allowed[0]}, **kwargs)
         self.fields["provisioner"].choices = [(kind.value, EXPLAINED[kind]) for kind in allowed]  # type: ignore[attr-defined]
         nodes = list(instance.nodes.all()) if instance else []
         machines = list(machines_for(team))
-        count = self._row_count(len(nodes), rows)
+        posted = 0
+        if self.is_bound:
+            while f"node-{posted}-machine" in self.data and posted < MOST_NODES:
+                posted += 1
+        count = min(MOST_NODES, max(posted, len(nodes), 1) + (0 if self.is_bound else MORE_ROWS) + rows)
         self.rows = [
             NodeForm(
                 self.data if self.is_bound else None,
@@ -120,17 +119,6 @@ class ClusterForm(NamedForm):
             for number in range(count)
         ]
         self.has_machines = bool(machines)
-
-    def _row_count(self, nodes: int, rows: int) -> int:
-        posted = 0
-        if self.is_bound:
-            while f"node-{posted}-machine" in self.data and posted < MOST_NODES:
-                posted += 1
-        return min(MOST_NODES, max(posted, nodes, 1) + (0 if self.is_bound else MORE_ROWS) + rows)
-
-    def others(self) -> QuerySet[Cluster]:
-        found = Cluster.objects.filter(team=self.team)
-        return found.exclude(pk=self.instance.pk) if self.instance else found
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -160,14 +148,6 @@ class ClusterForm(NamedForm):
         except AddressRefused as error:
             row.add_error("address", str(error))
 
-    def _check_unused(self, cluster: Cluster) -> None:
-        """The leases of a run are on the machines that its cluster had when the run started."""
-        run = cluster.active_run() if self._nodes_differ(cluster) else None
-        if run is not None:
-            raise ValidationError(
-                f"The run “{run.name}” uses this cluster now. Change the nodes when it has ended, or cancel it."
-            )
-
     def _nodes_differ(self, cluster: Cluster) -> bool:
         stored = list(cluster.nodes.values_list("machine_id", "address"))
         return stored != [(machine.pk, address) for machine, address in self.nodes]
@@ -182,19 +162,17 @@ class ClusterForm(NamedForm):
         seen = [(machine.pk, address) for machine, address in self.nodes]
         if len(set(seen)) < len(seen):
             raise ValidationError("The same node stands in two rows: leave one of them.")
-        if isinstance(self.instance, Cluster):
-            self._check_unused(self.instance)
+        # The leases of a run are on the machines that its cluster had when the run started.
+        run = self.instance.active_run() if self.instance and self._nodes_differ(self.instance) else None
+        if run is not None:
+            raise ValidationError(
+                f"The run “{run.name}” uses this cluster now. Change the nodes when it has ended, or cancel it."
+            )
 
     def save(self) -> Cluster:
-        cluster = self.instance if isinstance(self.instance, Cluster) else Cluster(team=self.team)
-        cluster.name = self.cleaned_data["name"]
-        cluster.provisioner = self.cleaned_data["provisioner"]
-        cluster.separates_cpus = self.cleaned_data["separates_cpus"]
-        cluster.notes = self.cleaned_data["notes"]
         with transaction.atomic():
-            nodes_differ = self._nodes_differ(cluster)
-            cluster.save()
-            if nodes_differ:
+            cluster: Cluster = super().save()
+            if self._nodes_differ(cluster):
                 cluster.nodes.all().delete()
                 Node.objects.bulk_create(
                     Node(cluster=cluster, machine=machine, address=address, position=position)

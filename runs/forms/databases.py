@@ -4,10 +4,10 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 
 from benchsite.teams.models import Team
-from runs.catalog import BadTag, System, UnknownSystem, load_catalog
+from runs.catalog import BadTag, System, load_catalog
 from runs.declared import PropertyError
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.forms.matrices import generators_for
@@ -16,7 +16,7 @@ from runs.models.plan import Provisioner
 
 
 class DatabaseForm(NamedForm):
-    kind = "database"
+    model = Database
     system = forms.ChoiceField(choices=[], help_text="Its durability modes, settings and client come from the catalog.")
     cluster = forms.ModelChoiceField(
         queryset=Cluster.objects.none(), empty_label=None, help_text="Where its servers run."
@@ -48,12 +48,10 @@ class DatabaseForm(NamedForm):
     notes = notes_field()
 
     def __init__(self, *args: Any, team: Team, instance: Database | None = None, **kwargs: Any) -> None:
-        initial: dict[str, Any] = dict(kwargs.pop("initial", None) or {})
+        super().__init__(*args, team=team, instance=instance, **kwargs)
         if instance is not None:
-            initial = {name: getattr(instance, name) for name in self.base_fields}
             for name in ("settings", "binding_properties"):
-                initial[name] = dict(sorted(initial[name].items()))
-        super().__init__(*args, team=team, instance=instance, initial=initial, **kwargs)
+                self.initial[name] = dict(sorted(self.initial[name].items()))
         by_name = sorted(load_catalog().systems.values(), key=lambda system: system.name.lower())
         self.fields["system"].choices = [  # type: ignore[attr-defined]
             (group, [(system.slug, system.name) for system in by_name if system.own_client is own])
@@ -67,18 +65,13 @@ class DatabaseForm(NamedForm):
         ]
         self.fields["cluster"].queryset = Cluster.objects.filter(team=team)  # type: ignore[attr-defined]
 
-    def others(self) -> QuerySet[Database]:
-        found = Database.objects.filter(team=self.team)
-        return found.exclude(pk=self.instance.pk) if self.instance else found
-
     def clean_version(self) -> str:
         return str(self.cleaned_data["version"]).strip()
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        try:
-            system = load_catalog().system(cleaned.get("system", ""), _flavour(cleaned.get("client", "")))
-        except UnknownSystem:
+        system = load_catalog().get(cleaned.get("system", ""), _flavour(cleaned.get("client", "")))
+        if system is None:
             return cleaned  # The field itself has said so.
         for field, check in (
             ("settings", system.check_settings),
@@ -125,11 +118,9 @@ class DatabaseForm(NamedForm):
             )
 
     def save(self) -> Database:
-        database = self.instance if isinstance(self.instance, Database) else Database(team=self.team)
-        for name in self.base_fields:
-            setattr(database, name, self.cleaned_data[name])
-        database.flavour = _flavour(database.client)
-        database.save()
+        self.instance = self.instance or Database(team=self.team)
+        self.instance.flavour = _flavour(self.cleaned_data["client"])
+        database: Database = super().save()
         return database
 
 

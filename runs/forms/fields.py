@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Model, QuerySet
 
 from benchsite.teams.models import Team
 from runs.declared import PropertyError
@@ -107,24 +106,31 @@ class DescribedForm(forms.Form):
 
 
 class NamedForm(DescribedForm):
-    """A form of a thing whose name is its own within its team."""
+    """A form of a row whose name is unique within its team; each field is a column of the same name."""
 
-    kind = "thing"
+    model: type[Any]
 
-    def __init__(self, *args: Any, team: Team, instance: Model | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, team: Team, instance: Any = None, **kwargs: Any) -> None:
         self.team = team
         self.instance = instance
+        if instance is not None:
+            kwargs["initial"] = {name: getattr(instance, name) for name in self.base_fields}
         super().__init__(*args, **kwargs)
-
-    def others(self) -> QuerySet[Any]:
-        """The rows among which the name must be its own, without the one that is edited."""
-        raise NotImplementedError
 
     def clean_name(self) -> str:
         name: str = " ".join(self.cleaned_data["name"].split())
-        if self.others().filter(name=name).exists():
-            raise ValidationError(f"There is already a {self.kind} of this name: choose another.")
+        others = self.model.objects.filter(team=self.team).exclude(pk=self.instance and self.instance.pk)
+        if others.filter(name=name).exists():
+            kind = self.model._meta.verbose_name
+            raise ValidationError(f"There is already a {kind} of this name: choose another.")
         return name
+
+    def save(self) -> Any:
+        row = self.instance or self.model(team=self.team)
+        for name in self.base_fields:
+            setattr(row, name, self.cleaned_data[name])
+        row.save()
+        return row
 
 
 def name_field(longest: int = 80, **kwargs: Any) -> forms.CharField:

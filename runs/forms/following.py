@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchsite.teams.models import Team
-from runs.catalog import Mode, System, UnknownName, UnknownSystem, load_catalog
+from runs.catalog import Mode, System, UnknownName, load_catalog
 from runs.models import Database, LoadGenerator, Machine, Matrix, Workload
 from runs.models.plan import Provisioner
 from runs.planning import sizes
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _PROPOSED = uuid.UUID("6f3a2f0e-8a0b-5c55-9d5d-3a6c0a1f7b41")  # names the workloads that are not yet stored
 STUDY_LOAD_THREADS = 256
-
-
 YCSB_VERSION = "0.17.0"  # of the core in Benchsite's own bindings
 
 
@@ -244,10 +242,7 @@ def _entry(database: Database, mode: str) -> ChosenEntry:
 
 
 def _system(database: Database) -> System | None:
-    try:
-        return load_catalog().system(database.system, database.flavour)
-    except UnknownSystem:
-        return None
+    return load_catalog().get(database.system, database.flavour)
 
 
 def _runnable(database: Database) -> bool:

@@ -1,6 +1,6 @@
 """The matrix builder's form: what is crossed, the ladder, how each rung is measured, and what is left out and why."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from benchsite.teams.models import Team, User
-from runs.catalog import Mode, System, UnknownSystem, load_catalog
+from runs.catalog import Mode, System, load_catalog
 from runs.forms.exclusions import MOST_EXCLUSIONS, Exclusion, exclusions_of, problem_with
 from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
 from runs.forms.following import Following, StudyAsk
@@ -179,7 +179,9 @@ class MatrixForm(GeneratorsForm):
             **(self.follows.initial() if self.follows and source is None else {}),
         }
         super().__init__(*args, **kwargs)
-        self._choices("entries", [(value, value) for choice in self.database_choices for value in values_of(choice)])
+        self._choices(
+            "entries", [(mode.value, mode.value) for choice in self.database_choices for mode in choice.modes]
+        )
         self._choices("workloads", [(str(w.pk), w.name) for w in self.team_workloads])
         self._choices("load_generators", [(str(g.pk), g.name) for g in self.generators])
         self.exclusions = self._posted_exclusions() if self.is_bound else exclusions_of(source)
@@ -390,9 +392,8 @@ def generators_for(team: Team) -> QuerySet[LoadGenerator]:
 
 
 def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:
-    try:
-        system = load_catalog().system(database.system, database.flavour)
-    except UnknownSystem:
+    system = load_catalog().get(database.system, database.flavour)
+    if system is None:
         return DatabaseChoice(database, None, ())
     modes = ((f"{database.pk}:{slug}", mode) for slug, mode in system.modes.items())
     return DatabaseChoice(database, system, tuple(ModeChoice(value, mode, value in chosen) for value, mode in modes))
@@ -410,11 +411,6 @@ def scaling_sets(databases: Sequence[Database]) -> list[ScalingSet]:
         for system, nodes in sizes_of.items()
         if len(nodes) > 1 and system in systems
     ]
-
-
-def values_of(choice: DatabaseChoice) -> Iterator[str]:
-    for mode in choice.modes:
-        yield mode.value
 
 
 def _search_initial(search: SearchSpec | None) -> dict[str, Any]:

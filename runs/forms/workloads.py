@@ -5,9 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
 
-from benchsite.teams.models import Team
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.models import Workload
 from runs.ycsb.errors import PropertyError
@@ -42,7 +40,7 @@ def in_order(properties: dict[str, str]) -> dict[str, str]:
 
 
 class WorkloadForm(NamedForm):
-    kind = "workload"
+    model = Workload
     name = name_field(help_text="As it is to be called in lists and figures.")
     short_name = forms.CharField(
         max_length=12, help_text="A few letters for the names of its runs: A in “redis always A 16t r1”."
@@ -56,16 +54,10 @@ class WorkloadForm(NamedForm):
     )
     notes = notes_field()
 
-    def __init__(self, *args: Any, team: Team, instance: Workload | None = None, **kwargs: Any) -> None:
-        initial: dict[str, Any] = dict(kwargs.pop("initial", None) or {})
-        if instance is not None:
-            initial = {name: getattr(instance, name) for name in self.base_fields}
-            initial["properties"] = in_order(instance.properties)
-        super().__init__(*args, team=team, instance=instance, initial=initial, **kwargs)
-
-    def others(self) -> QuerySet[Workload]:
-        found = Workload.objects.filter(team=self.team)
-        return found.exclude(pk=self.instance.pk) if self.instance else found
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance:
+            self.initial["properties"] = in_order(self.instance.properties)
 
     def clean_short_name(self) -> str:
         short: str = self.cleaned_data["short_name"].strip()
@@ -78,10 +70,3 @@ class WorkloadForm(NamedForm):
             return check_workload(self.cleaned_data["properties"])
         except PropertyError as error:
             raise ValidationError([ValidationError(message) for message in error.problems.values()]) from error
-
-    def save(self) -> Workload:
-        workload = self.instance if isinstance(self.instance, Workload) else Workload(team=self.team)
-        for name in self.base_fields:
-            setattr(workload, name, self.cleaned_data[name])
-        workload.save()
-        return workload

@@ -1,35 +1,24 @@
 """The grid of the matrix builder: one row per database and mode, one column per workload."""
 
-from dataclasses import dataclass
-
-from runs.planning import Cell, Plan, Preview
+from runs.planning import Plan, Preview
 
 
-@dataclass(frozen=True, slots=True)
-class GridRow:
-    database: str
-    mode: str
-    value: str  # "database:mode", as the form names the row
-    first: bool  # the first row of its database
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    workloads: tuple[str, ...]
-    rows: tuple[GridRow, ...]
-
-    @property
-    def shown(self) -> bool:
-        return bool(self.workloads and self.rows)
-
-
-def grid_of(plan: Plan, preview: Preview) -> Grid:
+def grid_of(plan: Plan, preview: Preview) -> dict[str, object] | None:
+    """None without a cell. The `value` of a row is "database:mode", as the form names it."""
     cells = {(cell.database_id, cell.mode, cell.workload_id): cell for cell in preview.cells}
-    rows: list[GridRow] = []
+    rows: list[dict[str, object]] = []
+    above = None
     for entry in plan.entries:
         key = (entry.database.id, entry.mode)
-        found = [cells[(*key, workload.id)] for workload in plan.workloads if (*key, workload.id) in cells]
-        first = not rows or rows[-1].value.partition(":")[0] != entry.database.id
-        rows.append(GridRow(entry.database.name, entry.mode, ":".join(key), first, tuple(found)))
-    return Grid(tuple(workload.name for workload in plan.workloads), tuple(rows))
+        rows.append(
+            {
+                "database": entry.database.name,
+                "mode": entry.mode,
+                "value": ":".join(key),
+                "first": entry.database.id != above,  # the first row of its database
+                "cells": [cells[(*key, workload.id)] for workload in plan.workloads if (*key, workload.id) in cells],
+            }
+        )
+        above = entry.database.id
+    workloads = [workload.name for workload in plan.workloads]
+    return {"workloads": workloads, "rows": rows} if workloads and rows else None

@@ -1,7 +1,6 @@
 """The container a server ran in, in words, from a run's evidence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from benchsite.formatting import grouped, size
@@ -9,30 +8,20 @@ from benchsite.formatting import grouped, size
 DIGITS = 12  # of an id, which is unique enough for the eye
 
 
-@dataclass(frozen=True, slots=True)
-class RanInContainer:
-    """What a page says of it. `digest` is the only name of an image that always means the same one."""
-
-    image: str
-    digest: str
-    digest_of: str  # whose digest it is: the registry's, or of an image that never was in one
-    container: str
-    circumstances: str
-
-
-def container_of(evidence: Mapping[str, Any]) -> RanInContainer | None:
-    """None for a server that ran in no container."""
+def container_of(evidence: Mapping[str, Any]) -> dict[str, str] | None:
+    """What a page says of it; None for a server that ran in no container."""
     found = evidence.get("container")
     if not isinstance(found, Mapping) or not found.get("reference"):
         return None
     digest = str(found.get("digest") or "").partition("@")[2]
-    return RanInContainer(
-        image=str(found["reference"]),
-        digest=digest or str(found.get("image_id") or ""),
-        digest_of="digest of the registry" if digest else "image id (it came from no registry)",
-        container=str(found.get("container") or "")[:DIGITS],
-        circumstances=", ".join(_circumstances(found)),
-    )
+    return {
+        "image": str(found["reference"]),
+        # The only name of an image that always means the same one.
+        "digest": digest or str(found.get("image_id") or ""),
+        "digest_of": "digest of the registry" if digest else "image id (it came from no registry)",
+        "container": str(found.get("container") or "")[:DIGITS],
+        "circumstances": ", ".join(_circumstances(found)),
+    }
 
 
 def _circumstances(found: Mapping[str, Any]) -> list[str]:

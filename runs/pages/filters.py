@@ -53,7 +53,9 @@ class AddressFilter:
     @property
     def active(self) -> bool:
         """Whether anything is restricted; sorting is no restriction."""
-        return bool(self.query(sort=type(self)().sort))
+        plain = type(self)()
+        names = [field.name for field in fields(self) if field.name != "sort"]  # type: ignore[arg-type]
+        return any(getattr(self, name) != getattr(plain, name) for name in names)
 
     @property
     def words(self) -> list[str]:

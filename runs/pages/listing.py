@@ -71,23 +71,17 @@ class RunFilter(AddressFilter):
         runs = self.narrowed(Run.objects.filter(team=team))
         if self.tag:
             runs = runs.filter(tags__contains=[self.tag])
-        runs = _with_status(runs, self.status)
-        runs = _with_verdict(runs, self.verdict)
+        if self.status == ACTIVE:
+            runs = runs.exclude(status__in=Status.terminal())
+        elif self.status:
+            runs = runs.filter(status=self.status)
+        if self.verdict == EXCLUDED:
+            runs = runs.exclude(excluded_reason="")
+        elif self.verdict:
+            runs = runs.filter(verdict="" if self.verdict == "none" else self.verdict)
         for word in self.words:
             runs = runs.filter(mentions(team, word))
         return runs.order_by(*[_nulls_last(name) for name in SORTS[self.sort]], "pk")
-
-
-def _with_status(runs: QuerySet[Run], status: str) -> QuerySet[Run]:
-    if status == ACTIVE:
-        return runs.exclude(status__in=Status.terminal())
-    return runs.filter(status=status) if status else runs
-
-
-def _with_verdict(runs: QuerySet[Run], verdict: str) -> QuerySet[Run]:
-    if verdict == EXCLUDED:
-        return runs.exclude(excluded_reason="")
-    return runs.filter(verdict="" if verdict == "none" else verdict) if verdict else runs
 
 
 def _nulls_last(name: str) -> str | OrderBy:

@@ -1,23 +1,21 @@
 """The page of one run: what came out, what was asked for, what happened, as plain values for the template."""
 
-import shlex
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
+from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
 from runs.artifacts import open_artifact
 from runs.catalog import Durability
 from runs.measures.host import KIND, OWN, HostSamples
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
-from runs.models.result import LatencyKind
 from runs.models.run import Phase, Reason, Stage, Status
-from runs.pages.container import RanInContainer, container_of
-from runs.pages.window import WindowPanel, window_panel
+from runs.pages.container import container_of
+from runs.pages.window import window_panel
 from runs.recording.intervals import INTERVALS
 from runs.recording.surroundings import hosts_of
 from runs.remedies import remedy
@@ -32,59 +30,6 @@ BAD_FIRST = (
     Finding.Severity.REJECT, Finding.Severity.WARN, Finding.Severity.INFO, Finding.Severity.NOT_ASSESSED,
     Finding.Severity.PASS,
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation of the current cut: its latencies by kind, and the return codes of the whole run."""
-
-    name: str
-    service: Measurement | None
-    response: Measurement | None
-
-    @property
-    def main(self) -> Measurement:
-        """Its service times; its response times where nothing else was measured."""
-        return self.lines[0]
-
-    @property
-    def lines(self) -> list[Measurement]:
-        return [line for line in (self.service, self.response) if line is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class ReturnCode:
-    operation: str
-    code: str
-    count: int
-    share: float  # of the operation's calls in the whole run
-
-    @property
-    def is_ok(self) -> bool:
-        return self.code == "OK"
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """One client run with its share of the current cut."""
-
-    row: ClientRun
-    merged: Mapping[str, Any]
-    start_offset_s: float | None  # after the first client's first operation
-
-    @property
-    def command(self) -> str:
-        return shlex.join(self.row.command)
-
-    @property
-    def clock_offset_ms(self) -> float | None:
-        return None if self.row.clock_offset_s is None else self.row.clock_offset_s * 1e3
-
-    @property
-    def properties(self) -> list[tuple[str, str]]:
-        """The whole property file; what is secret is named and not shown."""
-        properties = self.row.order.get("properties", {})
-        return [(k, NOT_SHOWN if is_secret(k) else redact(str(v))) for k, v in sorted(properties.items())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +60,8 @@ class Tail:
     """The last lines of one artifact."""
 
     artifact: Artifact
-    lines: tuple[str, ...]
+    text: str
     cut: bool
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """One event, and how long after the run was submitted."""
-
-    event: RunEvent
-    after_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,141 +72,88 @@ class Step:
     state: str  # done | now | ahead
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    run: Run
-    cut: MeasurementSet | None
-    window: WindowPanel | None
-    operations: tuple[Operation, ...]
-    returns: tuple[ReturnCode, ...]
-    findings: tuple[Finding, ...]
-    clients: tuple[Client, ...]
-    hosts: tuple[HostUse, ...]
-    readback: tuple[Readback, ...]
-    moments: tuple[Moment, ...]
-    artifacts: tuple[Artifact, ...]
-    tails: tuple[Tail, ...]
-
-    @property
-    def remedy(self) -> str:
-        return remedy(self.run.reason)
-
-    @property
-    def telling(self) -> list[Finding]:
-        """The findings that a person should read, the worst first."""
-        return [f for f in self.findings if f.severity not in ("pass", "not_assessed")]
-
-    @property
-    def passed(self) -> list[Finding]:
-        return [f for f in self.findings if f.severity == Finding.Severity.PASS]
-
-    @property
-    def not_assessed(self) -> list[Finding]:
-        """What nobody could look at, which is no pass; each message says what is missing."""
-        return [f for f in self.findings if f.severity == Finding.Severity.NOT_ASSESSED]
-
-    @property
-    def override(self) -> Moment | None:
-        """When and by whom a rejected run was counted."""
-        if not self.run.counts_although_rejected:
-            return None
-        return next((m for m in reversed(self.moments) if m.event.kind == "override"), None)
-
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        """The columns of the table of latencies."""
-        return STATISTICS
-
-    @property
-    def from_summaries(self) -> bool:
-        """Whether its clients left no histograms that Benchsite could merge."""
-        return self.run.source == Run.Source.UPLOADED and not any(one.kind == INTERVALS for one in self.artifacts)
-
-    @property
-    def has_bounds(self) -> bool:
-        return any(line.bounds for operation in self.operations for line in operation.lines)
-
-    @property
-    def has_upper_bounds(self) -> bool:
-        return any(line.upper_bounds for operation in self.operations for line in operation.lines)
-
-    @property
-    def headline(self) -> str:
-        """The verdict in one sentence."""
-        count = {s: sum(f.severity == s for f in self.findings) for s in Finding.Severity}
-        checked = sum(count.values()) - count[Finding.Severity.NOT_ASSESSED]
-        if not self.findings:
-            return "No check has looked at this run."
-        coverage = f"{checked} of {sum(count.values())} checks assessed"
-        if rejecting := count[Finding.Severity.REJECT]:
-            stands = (
-                "it counts by a written reason"
-                if self.run.counts_although_rejected
-                else "do not compare it as it stands"
-            )
-            return f"{coverage}, {rejecting} reject: {stands}."
-        if count[Finding.Severity.WARN]:
-            return f"{coverage}, {count[Finding.Severity.WARN]} warn: read them before you quote this run."
-        return f"{coverage}, none warns or rejects."
-
-    @property
-    def durability(self) -> str:
-        """The mode's promise in plain words, from what was submitted."""
-        try:
-            return Durability.from_dict(self.run.spec["mode"]["record"]).sentence()
-        except (KeyError, TypeError, ValueError):
-            return ""
-
-    @property
-    def container(self) -> RanInContainer | None:
-        return container_of(self.run.evidence)
-
-    @property
-    def disk(self) -> Mapping[str, Any]:
-        """The write + fdatasync probe of the server's data folder; empty where nobody could probe."""
-        found = self.run.evidence.get("disk")
-        return found if isinstance(found, Mapping) else {}
-
-
-def run_page(run: Run) -> RunPage:
+def run_page(run: Run) -> dict[str, object]:
     """Everything the page of an ended run shows, in a constant number of queries."""
     sets = list(run.measurement_sets.select_related("created_by"))
     cut = next((one for one in sets if one.is_current), None)
-    measurements = list(cut.measurements.all()) if cut else []
+    # Of each operation the service times before the response times.
+    measurements = list(cut.measurements.order_by("operation", "-latency_kind")) if cut else []
     artifacts = tuple(
         run.artifacts.select_related("client_run__load_generator__machine").order_by("client_run__number", "kind")
     )
     has_intervals = any(artifact.kind == INTERVALS for artifact in artifacts)
-    clients = clients_of(run, cut)
-    return RunPage(
-        run=run,
-        cut=cut,
-        window=window_panel(run, sets, has_intervals=has_intervals),
-        operations=_operations(measurements),
-        returns=_returns(measurements),
-        findings=_findings(cut),
-        clients=clients,
-        hosts=_hosts(run, cut, artifacts),
-        readback=_readback(run.evidence),
-        moments=moments_of(run),
-        artifacts=artifacts,
-        tails=_tails(run, artifacts) if run.status == Status.FAILED else (),
+    findings = sorted(
+        cut.findings.all() if cut else (), key=lambda f: (BAD_FIRST.index(Finding.Severity(f.severity)), f.check_id)
     )
+    events = list(moments_of(run))
+    overrides = [event for event in events if event.kind == "override"] if run.counts_although_rejected else []
+    return {
+        "cut": cut,
+        "window": window_panel(run, sets, has_intervals=has_intervals),
+        "measurements": measurements,
+        "statistics": STATISTICS,
+        "has_bounds": any(line.bounds for line in measurements),
+        "has_upper_bounds": any(line.upper_bounds for line in measurements),
+        # Its clients left no histograms that Benchsite could merge.
+        "from_summaries": run.source == Run.Source.UPLOADED and not has_intervals,
+        "returns": _returns(measurements),
+        "findings": findings,
+        "headline": _headline(run, findings),
+        # What a person should read, the worst first.
+        "telling": [f for f in findings if f.severity not in ("pass", "not_assessed")],
+        "passed": [f for f in findings if f.severity == Finding.Severity.PASS],
+        # What nobody could look at, which is no pass; each message says what is missing.
+        "not_assessed": [f for f in findings if f.severity == Finding.Severity.NOT_ASSESSED],
+        "override": overrides[-1] if overrides else None,
+        "remedy": remedy(run.reason),
+        "clients": clients_of(run, cut),
+        "hosts": _hosts(run, cut, artifacts),
+        "readback": _readback(run.evidence),
+        "durability": _durability(run),
+        "container": container_of(run.evidence),
+        "disk": run.evidence.get("disk"),  # the write + fdatasync probe of the server's data folder
+        "moments": events,
+        "artifacts": artifacts,
+        "tails": _tails(run, artifacts) if run.status == Status.FAILED else (),
+    }
 
 
-def clients_of(run: Run, cut: MeasurementSet | None = None) -> tuple[Client, ...]:
-    rows = list(run.client_runs.select_related("load_generator__machine"))
+def _headline(run: Run, findings: Sequence[Finding]) -> str:
+    """The verdict in one sentence."""
+    if not findings:
+        return "No check has looked at this run."
+    count = {s: sum(f.severity == s for f in findings) for s in Finding.Severity}
+    coverage = f"{len(findings) - count[Finding.Severity.NOT_ASSESSED]} of {len(findings)} checks assessed"
+    if rejecting := count[Finding.Severity.REJECT]:
+        stands = "it counts by a written reason" if run.counts_although_rejected else "do not compare it as it stands"
+        return f"{coverage}, {rejecting} reject: {stands}."
+    if count[Finding.Severity.WARN]:
+        return f"{coverage}, {count[Finding.Severity.WARN]} warn: read them before you quote this run."
+    return f"{coverage}, none warns or rejects."
+
+
+def _durability(run: Run) -> str:
+    """The mode's promise in plain words, from what was submitted."""
+    try:
+        return Durability.from_dict(run.spec["mode"]["record"]).sentence()
+    except (KeyError, TypeError, ValueError):
+        return ""
+
+
+def clients_of(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
+    """The client runs, each with its share of the cut, and how many seconds after the first one it began."""
+    clients = list(run.client_runs.select_related("load_generator__machine"))
     merged = {entry.get("number"): entry for entry in (cut.clients if cut else [])}
     starts = {number: entry["started_s"] for number, entry in merged.items() if entry.get("started_s") is not None}
     first = min(starts.values(), default=0.0)
-    return tuple(
-        Client(
-            row,
-            merged.get(row.number, {}),
-            starts[row.number] - first if row.number in starts else None,
-        )
-        for row in rows
-    )
+    for client in clients:
+        client.merged = merged.get(client.number, {})
+        client.start_offset_s = starts[client.number] - first if client.number in starts else None
+        properties = client.order.get("properties", {})
+        client.shown_properties = [
+            (name, NOT_SHOWN if is_secret(name) else redact(str(value))) for name, value in sorted(properties.items())
+        ]
+    return clients
 
 
 def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) -> tuple[HostUse, ...]:
@@ -300,33 +180,20 @@ def _host_use(host: HostSamples) -> HostUse:
     )
 
 
-def moments_of(run: Run) -> tuple[Moment, ...]:
-    return tuple(Moment(event, (event.at - run.created_at).total_seconds()) for event in run.events.all())
+def moments_of(run: Run) -> QuerySet[RunEvent]:
+    """What happened to the run, each `after` its submission."""
+    return run.events.annotate(after=F("at") - Value(run.created_at))
 
 
-def _operations(measurements: Iterable[Measurement]) -> tuple[Operation, ...]:
-    by_name: dict[str, dict[str, Measurement]] = defaultdict(dict)
-    for one in measurements:
-        by_name[one.operation][one.latency_kind] = one
-    return tuple(
-        Operation(name, kinds.get(LatencyKind.SERVICE), kinds.get(LatencyKind.RESPONSE))
-        for name, kinds in sorted(by_name.items())
-    )
-
-
-def _returns(measurements: Iterable[Measurement]) -> tuple[ReturnCode, ...]:
-    found = []
-    for one in measurements:
-        total = sum(one.returns.values())
-        codes = sorted(one.returns.items(), key=lambda item: (item[0] != "OK", -item[1]))
-        found += [ReturnCode(one.operation, code, count, count / total if total else 0.0) for code, count in codes]
-    return tuple(found)
-
-
-def _findings(cut: MeasurementSet | None) -> tuple[Finding, ...]:
-    if cut is None:
-        return ()
-    return tuple(sorted(cut.findings.all(), key=lambda f: (BAD_FIRST.index(Finding.Severity(f.severity)), f.check_id)))
+def _returns(measurements: Iterable[Measurement]) -> list[dict[str, object]]:
+    """Each return code with its share of the calls of its operation in the whole run."""
+    returns = []
+    for row in measurements:
+        total = sum(row.returns.values())
+        for code, count in sorted(row.returns.items(), key=lambda item: (item[0] != "OK", -item[1])):
+            share = count / total if total else 0.0
+            returns.append({"operation": row.operation, "code": code, "count": count, "share": share})
+    return returns
 
 
 def _readback(evidence: Mapping[str, Any]) -> tuple[Readback, ...]:
@@ -364,7 +231,7 @@ def _tails(run: Run, artifacts: Sequence[Artifact]) -> tuple[Tail, ...]:
             lines = open_artifact(artifact).decode("utf-8", errors="replace").splitlines()
         except OSError:
             continue  # The page still has the reason and the detail; the list of artifacts names the file.
-        tails.append(Tail(artifact, tuple(lines[-LAST_LINES:]), len(lines) > LAST_LINES))
+        tails.append(Tail(artifact, "\n".join(lines[-LAST_LINES:]), len(lines) > LAST_LINES))
     return tuple(tails)
 
 

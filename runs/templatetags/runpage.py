@@ -23,9 +23,8 @@ def common_unit(latencies_us: Iterable[float | None]) -> str:
 
 
 @register.filter
-def latency_unit(operations: object) -> str:
-    """The unit for a table of `runs.pages.run.Operation`s: that of their 99th percentiles."""
-    lines = [line for operation in operations for line in operation.lines]  # type: ignore[attr-defined]
+def latency_unit(lines: Iterable[Measurement]) -> str:
+    """The unit for a table of measurements: that of their 99th percentiles."""
     return common_unit(line.p99_us or (line.bounds.get("p99") or [None])[0] for line in lines)
 
 

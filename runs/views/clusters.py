@@ -7,7 +7,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from benchsite.teams.models import Role
@@ -62,14 +61,28 @@ def cluster(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @team_required
-def cluster_add(request: HttpRequest) -> HttpResponse:
-    return edit(request, None)
-
-
-@require_http_methods(["GET", "POST"])
-@team_required
-def cluster_edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    return edit(request, owned_or_404(Cluster.objects.all(), request, pk))
+def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
+    """A new one, or with its key one that is there."""
+    found = owned_or_404(Cluster.objects.all(), request, pk) if pk else None
+    refuse_unless_allowed(request, found)
+    more = "more" in request.POST
+    form = ClusterForm(
+        request.POST if request.method == "POST" else None,
+        team=team_of(request),
+        operator=is_operator(request),
+        instance=found,
+        rows=MORE_ROWS if more else 0,
+    )
+    if not more and form.is_valid():
+        saved = form.save()
+        messages.success(request, f"The cluster “{saved.name}” was saved.")
+        return redirect("cluster", pk=saved.pk)
+    return render(
+        request,
+        "runs/clusters/form.html",
+        {"form": form, "cluster": found, "operator": is_operator(request), "more": more},
+        status=422 if form.is_bound and not more else 200,
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -77,7 +90,7 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def cluster_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     found = owned_or_404(Cluster.objects.all(), request, pk)
     refuse_unless_allowed(request, found)
-    return delete_page(request, found, kind="cluster", back=reverse("cluster", args=[found.pk]), done="clusters")
+    return delete_page(request, found)
 
 
 @require_http_methods(["GET", "POST"])
@@ -127,25 +140,3 @@ def refuse_unless_allowed(request: HttpRequest, found: Cluster | None) -> None:
         raise PermissionDenied(
             "Clusters belong to the operators of this site, those whose servers already run also to your team's admins."
         )
-
-
-def edit(request: HttpRequest, found: Cluster | None) -> HttpResponse:
-    refuse_unless_allowed(request, found)
-    more = "more" in request.POST
-    form = ClusterForm(
-        request.POST if request.method == "POST" else None,
-        team=team_of(request),
-        operator=is_operator(request),
-        instance=found,
-        rows=MORE_ROWS if more else 0,
-    )
-    if not more and form.is_valid():
-        saved = form.save()
-        messages.success(request, f"The cluster “{saved.name}” was saved.")
-        return redirect("cluster", pk=saved.pk)
-    return render(
-        request,
-        "runs/clusters/form.html",
-        {"form": form, "cluster": found, "operator": is_operator(request), "more": more},
-        status=422 if form.is_bound and not more else 200,
-    )

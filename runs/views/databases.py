@@ -6,12 +6,11 @@ from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
-from runs.catalog import System, UnknownSystem, load_catalog
+from runs.catalog import load_catalog
 from runs.forms.databases import DatabaseForm
 from runs.models import Cluster, Database
 from runs.pages.durability import mode_rows
@@ -34,7 +33,7 @@ def databases(request: HttpRequest) -> HttpResponse:
         "runs/databases/list.html",
         {
             "page": page,
-            "rows": [(database, system_of(database)) for database in page],
+            "rows": [(database, load_catalog().get(database.system, database.flavour)) for database in page],
             "has_cluster": Cluster.objects.filter(team=team_of(request)).exists(),
             "may_edit": has_role(request, Role.RUNNER),
         },
@@ -45,7 +44,7 @@ def databases(request: HttpRequest) -> HttpResponse:
 @team_required
 def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     found = owned_or_404(Database.objects.select_related("cluster"), request, pk)
-    system = system_of(found)
+    system = load_catalog().get(found.system, found.flavour)
     return render(
         request,
         "runs/databases/page.html",
@@ -61,24 +60,9 @@ def database(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
-def database_add(request: HttpRequest) -> HttpResponse:
-    return edit(request, None)
-
-
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
-def database_edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    return edit(request, owned_or_404(Database.objects.all(), request, pk))
-
-
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
-def database_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = owned_or_404(Database.objects.all(), request, pk)
-    return delete_page(request, found, kind="database", back=reverse("database", args=[found.pk]), done="databases")
-
-
-def edit(request: HttpRequest, found: Database | None) -> HttpResponse:
+def database_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
+    """A new one, or with its key one that is there."""
+    found = owned_or_404(Database.objects.all(), request, pk) if pk else None
     form = DatabaseForm(
         request.POST if request.method == "POST" else None,
         team=team_of(request),
@@ -109,9 +93,8 @@ def edit(request: HttpRequest, found: Database | None) -> HttpResponse:
     )
 
 
-def system_of(database: Database) -> System | None:
-    """The system in today's catalog; None where it has left it."""
-    try:
-        return load_catalog().system(database.system, database.flavour)
-    except UnknownSystem:
-        return None
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def database_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    found = owned_or_404(Database.objects.all(), request, pk)
+    return delete_page(request, found)

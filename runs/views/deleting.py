@@ -9,6 +9,7 @@ from django.db.models import Model
 from django.db.models.deletion import Collector, ProtectedError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from benchsite.teams import audit
 from benchsite.teams.permissions import team_of, user_of
@@ -50,16 +51,12 @@ def blockers(thing: Model, also: Iterable[Model] = ()) -> list[Blocker]:
     ]
 
 
-def delete_page(
-    request: HttpRequest,
-    thing: Model,
-    *,
-    kind: str,
-    back: str,
-    done: str,
-    also: Callable[[], Iterable[Model]] = tuple,
-) -> HttpResponse:
-    """GET asks, POST deletes and goes to the page `done`. A protected thing stays, with the reasons."""
+def delete_page(request: HttpRequest, thing: Model, also: Callable[[], Iterable[Model]] = tuple) -> HttpResponse:
+    """GET asks, POST deletes and goes to the list of its kind. A protected thing stays, with the reasons.
+
+    The addresses of its page and of the list have the name of the model.
+    """
+    kind = str(thing._meta.verbose_name)
     found = blockers(thing, also())
     if request.method == "POST" and not found:
         name = str(thing)
@@ -71,6 +68,6 @@ def delete_page(
             found = blockers(thing, also())  # Somebody began to use it while the page was being read.
         else:
             messages.success(request, f"The {kind} “{name}” was deleted.")
-            return redirect(done)
-    context = {"thing": thing, "kind": kind, "back": back, "blockers": found}
+            return redirect(str(thing._meta.verbose_name_plural))
+    context = {"thing": thing, "kind": kind, "back": reverse(kind, args=[thing.pk]), "blockers": found}
     return render(request, "runs/delete.html", context, status=409 if request.method == "POST" else 200)

@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.teams.permissions import is_operator, operator_required, team_of, team_required
@@ -48,24 +47,9 @@ def machine(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @operator_required
-def machine_add(request: HttpRequest) -> HttpResponse:
-    return edit(request, None)
-
-
-@require_http_methods(["GET", "POST"])
-@operator_required
-def machine_edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    return edit(request, get_object_or_404(Machine, pk=pk))
-
-
-@require_http_methods(["GET", "POST"])
-@operator_required
-def machine_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = get_object_or_404(Machine, pk=pk)
-    return delete_page(request, found, kind="machine", back=reverse("machine", args=[found.pk]), done="machines")
-
-
-def edit(request: HttpRequest, found: Machine | None) -> HttpResponse:
+def machine_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
+    """A new one, or with its key one that is there."""
+    found = get_object_or_404(Machine, pk=pk) if pk else None
     form = MachineForm(request.POST if request.method == "POST" else None, instance=found)
     if form.is_valid():
         saved = form.save()
@@ -74,3 +58,10 @@ def edit(request: HttpRequest, found: Machine | None) -> HttpResponse:
     return render(
         request, "runs/machines/form.html", {"form": form, "machine": found}, status=422 if form.is_bound else 200
     )
+
+
+@require_http_methods(["GET", "POST"])
+@operator_required
+def machine_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    found = get_object_or_404(Machine, pk=pk)
+    return delete_page(request, found)

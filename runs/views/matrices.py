@@ -2,8 +2,7 @@
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import starmap
 
 from django.contrib import messages
@@ -20,10 +19,10 @@ from runs.forms.exclusions import Exclusion
 from runs.forms.following import study_asked
 from runs.forms.matrices import MatrixForm
 from runs.models import Matrix, Run
-from runs.pages.building import Grid, grid_of
+from runs.pages.building import grid_of
 from runs.pages.progress import COUNTS, Progress, progress_of
 from runs.pages.queue import queue
-from runs.planning import PlanError, Preview, Problem, preview, start_trial
+from runs.planning import PlanError, Problem, preview, start_trial
 from runs.studies.templates import templates
 from runs.views.paging import MOST_ROWS, page_of
 from runs.views.twins import twin
@@ -158,17 +157,6 @@ def study_of(matrix: Matrix) -> dict[str, object]:
     return {"template": kept.get("study"), "scenario": kept.get("scenario"), "scale": kept.get("scale")}
 
 
-@dataclass(frozen=True, slots=True)
-class Foreseen:
-    """A preview with its grid and its place in the queue."""
-
-    preview: Preview
-    grid: Grid
-    starts_at: datetime
-    ends_at: datetime
-    waits: bool
-
-
 def foresee(form: MatrixForm) -> dict[str, object]:
     """What the plan would cost; nothing but the form's own errors while there are any."""
     bound = form
@@ -182,9 +170,15 @@ def foresee(form: MatrixForm) -> dict[str, object]:
     wanted = {g.machine_id for g in plan.generators} | {m for e in plan.entries for m in e.database.machine_ids}
     free_at = queue(Run.objects.none(), now).free_at
     start = max([now, *(ends_at for machine, ends_at in free_at.items() if str(machine) in wanted)])
-    ends_at = start + timedelta(seconds=found.seconds)
     return {
-        "foreseen": Foreseen(found, grid_of(plan, found), start, ends_at, start > now),
+        # The preview with its grid and its place in the queue.
+        "foreseen": {
+            "preview": found,
+            "grid": grid_of(plan, found),
+            "starts_at": start,
+            "ends_at": start + timedelta(seconds=found.seconds),
+            "waits": start > now,
+        },
         "deviations": bound.follows.deviations(bound) if bound.follows else (),
         "no_sizes": bound.cleaned_data["records_rule"] and not found.sizes,
     }

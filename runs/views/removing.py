@@ -10,7 +10,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
 from runs.deleting import MOST_AT_ONCE, DeletionRefused, delete_run, obstacle
+from runs.forms.exclusions import is_uuid
 from runs.models import Run
+from runs.pages.listing import HEAVY
 
 
 @require_http_methods(["GET", "POST"])
@@ -32,8 +34,8 @@ def runs_delete(request: HttpRequest) -> HttpResponseBase:
 
 def ticked(request: HttpRequest) -> list[Run]:
     """The team's runs of the form. Keys of another team's runs match nothing, like keys of no run at all."""
-    keys = [key for key in request.POST.getlist("run") if _is_key(key)]
-    return list(Run.objects.filter(team=team_of(request), pk__in=keys).order_by("name", "pk"))
+    keys = [key for key in request.POST.getlist("run") if is_uuid(key)]
+    return list(Run.objects.filter(team=team_of(request), pk__in=keys).defer(*HEAVY).order_by("name", "pk"))
 
 
 def ask(request: HttpRequest, runs: list[Run]) -> HttpResponse:
@@ -64,11 +66,3 @@ def _delete(request: HttpRequest, runs: list[Run]) -> HttpResponse:
     elif deleted:
         messages.success(request, f"{deleted} runs were deleted.")
     return redirect("runs")
-
-
-def _is_key(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

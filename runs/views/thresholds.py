@@ -10,22 +10,30 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
 from runs.forms.thresholds import ThresholdForm
 from runs.models.plan import Purpose
-from runs.pages.thresholds import threshold_rows
-from runs.thresholds import PURPOSES, ThresholdRefused, replace_threshold, restore_default
+from runs.thresholds import PURPOSES, ThresholdRefused, replace_threshold, restore_default, thresholds_of
 from runs.validity import THRESHOLDS, profile
 from runs.validity.profile import shown
-
-
-def _purpose(text: str | None) -> str:
-    return text if text in PURPOSES else Purpose.MEASURED
 
 
 @require_GET
 @team_required
 def thresholds(request: HttpRequest) -> HttpResponse:
-    purpose = _purpose(request.GET.get("purpose"))
+    team, purpose = team_of(request), request.GET.get("purpose")
+    purpose = purpose if purpose in PURPOSES else Purpose.MEASURED
+    ours, default = thresholds_of(team, purpose), profile(purpose)
+    kept = team.threshold_overrides.filter(purpose__in=["", purpose]).select_related("changed_by")
+    # Of two for one threshold the one for this purpose counts: it comes last.
+    overrides = {one.threshold: one for one in kept.order_by("purpose")}
     context = {
-        "rows": threshold_rows(team_of(request), purpose),
+        "rows": [
+            {
+                "about": about,
+                "value": shown(name, getattr(ours, name)),
+                "default": shown(name, getattr(default, name)),
+                "override": overrides.get(name),
+            }
+            for name, about in THRESHOLDS.items()
+        ],
         "purpose": purpose,
         "purposes": Purpose.choices,
         "may_edit": has_role(request, Role.ADMIN),

@@ -1,13 +1,11 @@
 """Workloads: what is asked of a database, and of how much data."""
 
 import uuid
-from dataclasses import dataclass
 
 from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite.teams.models import Role
@@ -20,6 +18,7 @@ from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
     PROPORTIONS,
     WORKLOAD_PROPERTIES,
+    Dataset,
     check_workload,
     dataset,
     workload_warnings,
@@ -64,28 +63,9 @@ def workload(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @role_required(Role.RUNNER)
-def workload_add(request: HttpRequest) -> HttpResponse:
-    return edit(request, None)
-
-
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
-def workload_edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    return edit(request, owned_or_404(Workload.objects.all(), request, pk))
-
-
-@require_http_methods(["GET", "POST"])
-@role_required(Role.RUNNER)
-def workload_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = owned_or_404(Workload.objects.all(), request, pk)
-    back = reverse("workload", args=[found.pk])
-    # A matrix names its workloads without protecting them, and would silently lose a column.
-    return delete_page(
-        request, found, kind="workload", back=back, done="workloads", also=lambda: list(found.matrices.all())
-    )
-
-
-def edit(request: HttpRequest, found: Workload | None) -> HttpResponse:
+def workload_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpResponse:
+    """A new one, or with its key one that is there."""
+    found = owned_or_404(Workload.objects.all(), request, pk) if pk else None
     letter = request.GET.get("preset", "")
     form = WorkloadForm(
         request.POST if request.method == "POST" else None,
@@ -111,6 +91,14 @@ def edit(request: HttpRequest, found: Workload | None) -> HttpResponse:
     )
 
 
+@require_http_methods(["GET", "POST"])
+@role_required(Role.RUNNER)
+def workload_delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    found = owned_or_404(Workload.objects.all(), request, pk)
+    # A matrix names its workloads without protecting them, and would silently lose a column.
+    return delete_page(request, found, also=lambda: list(found.matrices.all()))
+
+
 def mix_of(properties: dict[str, str]) -> list[tuple[str, float]]:
     """The operations of a workload with their shares of all operations, those without a share left out."""
     weights: dict[str, float] = {}
@@ -123,23 +111,12 @@ def mix_of(properties: dict[str, str]) -> list[tuple[str, float]]:
     return [(operation, weight / total) for operation, weight in weights.items() if weight > 0 and total > 0]
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
-    """A data set as pages show it; sizes in bytes of field values, without keys and indexes."""
-
-    records: int
-    record_bytes: int
-    size: int
-    fingerprint: str
-
-
-def data_of(properties: dict[str, str]) -> Data | None:
+def data_of(properties: dict[str, str]) -> Dataset | None:
     """The data set; None where stored properties are no longer accepted."""
     try:
-        found = dataset(check_workload(properties))
+        return dataset(check_workload(properties))
     except PropertyError:
         return None
-    return Data(found.records, found.record_bytes, found.records * found.record_bytes, found.fingerprint)
 
 
 def warnings_of(properties: dict[str, str]) -> list[str]:

@@ -317,6 +317,11 @@ class Dataset:
     record_bytes: int
     fingerprint: str  # SHA-256 in hex over the properties that decide what is loaded
 
+    @property
+    def size(self) -> int:
+        """In bytes of field values, without keys and indexes."""
+        return self.records * self.record_bytes
+
 
 def dataset(properties: Mapping[str, str]) -> Dataset:
     """The data set of a checked workload. Properties that are absent and their defaults have one fingerprint."""

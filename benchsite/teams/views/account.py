@@ -6,8 +6,8 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
@@ -34,19 +34,12 @@ def account(request: HttpRequest) -> HttpResponse:
         return redirect("account")
     context = {
         "form": form,
-        "sessions": [_named(one) for one in sessions.sessions_of(user)],
+        "sessions": sessions.sessions_of(user),
         "current": request.session.session_key,
         "sso": sso.provider(),
         "connected": sso.connected(user),
     }
     return render(request, "teams/account.html", context, status=422 if form.is_bound else 200)
-
-
-def _named(one: SignedIn) -> dict[str, object]:
-    shown: dict[str, object] = {
-        name: getattr(one, name) for name in ("pk", "browser", "address", "created_at", "session_key")
-    }
-    return shown | {"name": sessions.browser_name(one.browser)}
 
 
 def _sign_others_out(request: HttpRequest, user: User) -> None:
@@ -60,9 +53,6 @@ def _sign_others_out(request: HttpRequest, user: User) -> None:
 @require_POST
 @login_required
 def session_end(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    found = SignedIn.objects.filter(user=user_of(request), pk=pk).select_related("user").first()
-    if found is None:
-        raise Http404
-    sessions.end(found)
+    sessions.end(get_object_or_404(SignedIn.objects.select_related("user"), user=user_of(request), pk=pk))
     messages.success(request, "That browser is signed out.")
     return redirect("account")

@@ -10,13 +10,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from benchsite.teams import confirming, delivering, preferences, webhooks
 from benchsite.teams.mailing import mail_works
-from benchsite.teams.models import Delivery, Membership, Role, User, Webhook
+from benchsite.teams.models import Delivery, Role, User, Webhook
 from benchsite.teams.notices import KINDS
 from benchsite.teams.notification_forms import PreferencesForm, WebhookForm
 from benchsite.teams.permissions import (
-    current_membership,
     has_role,
-    memberships_of,
+    keep_team,
+    member_of,
     owned_or_404,
     role_required,
     team_of,
@@ -33,11 +33,10 @@ DELIVERIES_SHOWN = 50
 @never_cache
 def notifications(request: HttpRequest) -> HttpResponse:
     """One's own e-mail; for admins the webhooks too. `?team=` comes from an e-mail, whose team may be another one."""
-    asked = request.GET.get("team")
-    if asked and asked in {str(one.team_id) for one in memberships_of(request)}:
-        request.session["team"] = asked
+    asked = request.GET.get("team", "")
+    if keep_team(request, asked):
         return redirect("notifications")
-    member = _membership(request)
+    member = member_of(request)
     form = PreferencesForm(
         request.POST if request.method == "POST" else None,
         initial={"address": member.user.email, "kinds": preferences.chosen(member)},
@@ -104,7 +103,7 @@ def webhook_add(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(refused))
         else:
             return _webhook(request, made, _filled(made), secret=secret)
-    member = _membership(request)
+    member = member_of(request)
     own = PreferencesForm(initial={"address": member.user.email, "kinds": preferences.chosen(member)})
     return _page(request, own, form, status=422)
 
@@ -164,12 +163,6 @@ def webhook_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         webhooks.resume(found, me)
         messages.success(request, f"“{found.name}” is told of what happens from now on.")
     return redirect("webhook", pk=pk)
-
-
-def _membership(request: HttpRequest) -> Membership:
-    found = current_membership(request)
-    assert found is not None  # `team_required` has seen to it.
-    return found
 
 
 def _filled(webhook: Webhook) -> WebhookForm:

@@ -16,7 +16,7 @@ from benchsite.openable import openable
 from benchsite.teams import signin, sso
 from benchsite.teams.guessing import TOO_MANY, WINDOW_S, SignInForm
 from benchsite.teams.models import User
-from benchsite.teams.permissions import memberships_of
+from benchsite.teams.permissions import keep_team
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -101,7 +101,5 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @login_required
 def choose_team(request: HttpRequest) -> HttpResponse:
     """Keeps the chosen team in the session; one that the person is not in is ignored."""
-    wanted = request.POST.get("team", "")
-    if any(str(membership.team_id) == wanted for membership in memberships_of(request)):
-        request.session["team"] = wanted
+    keep_team(request, request.POST.get("team", ""))
     return redirect("/")

@@ -3,6 +3,7 @@
 import uuid
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -11,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from benchsite.teams import tokens
 from benchsite.teams.forms import TokenForm
-from benchsite.teams.models import ApiToken, Membership, Role
-from benchsite.teams.permissions import current_membership, has_role, owned_or_404, team_of, team_required, user_of
+from benchsite.teams.models import ApiToken, Role
+from benchsite.teams.permissions import has_role, member_of, owned_or_404, team_of, team_required, user_of
 from benchsite.teams.tokens import TokenRefused
 
 
@@ -21,7 +22,7 @@ from benchsite.teams.tokens import TokenRefused
 @never_cache
 def token_list(request: HttpRequest) -> HttpResponse:
     """The team's tokens; making one answers with the whole of it, this once."""
-    role = _membership(request).role
+    role = member_of(request).role
     form = TokenForm(request.POST if request.method == "POST" else None, role=role)
     made = ""
     if form.is_valid():
@@ -52,7 +53,7 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return redirect("tokens")
     if token.maker != me:
         return HttpResponse("Only its maker may rotate a token: it would go on in their name.", status=403)
-    form = TokenForm(role=_membership(request).role)
+    form = TokenForm(role=member_of(request).role)
     try:
         return _page(request, form, tokens.rotate(token, me))
     except TokenRefused as refused:
@@ -60,20 +61,14 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return redirect("tokens")
 
 
-def _membership(request: HttpRequest) -> Membership:
-    found = current_membership(request)
-    assert found is not None  # `team_required` has seen to it.
-    return found
-
-
 def _page(request: HttpRequest, form: TokenForm, made: str, *, status: int = 200) -> HttpResponse:
-    team, now = team_of(request), timezone.now()
-    listed = list(ApiToken.objects.filter(team=team).select_related("maker"))
+    rows = team_of(request).tokens.select_related("maker")
+    ended = Q(revoked_at__isnull=False) | Q(expires_at__lte=timezone.now())
     context = {
         "form": form,
         "made": made,
-        "alive": [one for one in listed if one.revoked_at is None and one.expires_at > now],
-        "ended": [one for one in listed if one.revoked_at is not None or one.expires_at <= now],
+        "alive": rows.exclude(ended),
+        "ended": rows.filter(ended),
         "may_manage": has_role(request, Role.ADMIN),
     }
     return render(request, "teams/tokens.html", context, status=status)
