@@ -160,17 +160,13 @@ def load_generator(name: str, since: datetime, environment: Mapping[str, str]) -
         return LoadGenerator.objects.filter(name=name, last_seen_at__gte=since).exists()
 
     slots = env_int(SLOTS_VARIABLE, DEFAULT_GENERATOR_SLOTS, least=1, most=MAX_GENERATOR_SLOTS)
-    argv = _worker(name, f"load.{name}", "prefork", slots)
+    argv = [
+        *(sys.executable, "-m", "celery", "--app", "benchsite", "worker", "--queues", f"load.{name}"),
+        *("--pool", "prefork", "--concurrency", str(slots), "--disable-prefetch", "--hostname", f"{name}@%h"),
+        *("--loglevel", "INFO", "--without-gossip", "--without-mingle"),
+    ]
     # The pool's process ends with its worker: nobody waits for a client run that is being given up.
     return Component(name, argv, _log(name), present, {**environment, GENERATOR_VARIABLE: name}, stop_group=True)
-
-
-def _worker(name: str, queue: str, pool: str, concurrency: int) -> list[str]:
-    return [
-        *(sys.executable, "-m", "celery", "--app", "benchsite", "worker", "--queues", queue, "--pool", pool),
-        *("--concurrency", str(concurrency), "--disable-prefetch", "--hostname", f"{name}@%h", "--loglevel", "INFO"),
-        *("--without-gossip", "--without-mingle"),
-    ]
 
 
 def _log(name: str) -> Path:

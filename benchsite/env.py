@@ -2,11 +2,15 @@
 
 import ipaddress
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 
 from benchsite.formatting import exact
+
+N = TypeVar("N", int, float)
 
 
 def env_str(name: str, default: str) -> str:
@@ -26,27 +30,22 @@ def env_bool(name: str, default: bool) -> bool:
 
 def env_int(name: str, default: int, *, least: int, most: int) -> int:
     """A whole number in [least, most]."""
-    raw = os.environ.get(name, "")
-    if not raw:
-        return default
-    try:
-        value = int(raw)
-    except ValueError:
-        raise ImproperlyConfigured(f"{name}={raw!r}: write a whole number.") from None
-    if not least <= value <= most:
-        raise ImproperlyConfigured(f"{name}={value}: it must lie between {least} and {most}.")
-    return value
+    return _number(name, default, least, most, int, "a whole number")
 
 
 def env_float(name: str, default: float, *, least: float, most: float) -> float:
     """A number in [least, most]."""
+    return _number(name, default, least, most, float, "a number")
+
+
+def _number(name: str, default: N, least: N, most: N, read: Callable[[str], N], kind: str) -> N:
     raw = os.environ.get(name, "")
     if not raw:
         return default
     try:
-        value = float(raw)
+        value = read(raw)
     except ValueError:
-        raise ImproperlyConfigured(f"{name}={raw!r}: write a number.") from None
+        raise ImproperlyConfigured(f"{name}={raw!r}: write {kind}.") from None
     if not least <= value <= most:  # Neither is true of NaN.
         raise ImproperlyConfigured(f"{name}={raw}: it must lie between {exact(least)} and {exact(most)}.")
     return value

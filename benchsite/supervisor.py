@@ -131,7 +131,8 @@ class Site:
     def start(self) -> None:
         """Starts every part in order and returns when all are ready; whatever goes wrong, nothing is left running."""
         try:
-            self._catch_signals()
+            for stop_signal in STOP_SIGNALS:
+                self._handlers[stop_signal] = signal.signal(stop_signal, interrupt)
             make_folders(self.var)
             self._take_lock()
             check_port(self.port, self.command)
@@ -270,8 +271,8 @@ class Site:
         """Stops every process that was started, the private servers last. May be called twice."""
         self._up = False
         # A second Ctrl-C must not leave half of it running; every wait below is bounded.
-        for number in STOP_SIGNALS if self._handlers else ():
-            signal.signal(number, signal.SIG_IGN)
+        for stop_signal in STOP_SIGNALS if self._handlers else ():
+            signal.signal(stop_signal, signal.SIG_IGN)
         components.stop_all(self.components)
         self.components = []
         connections.close_all()
@@ -282,13 +283,6 @@ class Site:
             state_file().unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
-        self._give_signals_back()
-
-    def _catch_signals(self) -> None:
-        for number in STOP_SIGNALS:
-            self._handlers[number] = signal.signal(number, interrupt)
-
-    def _give_signals_back(self) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         self._handlers = {}

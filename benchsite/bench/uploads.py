@@ -58,7 +58,7 @@ def measure(site: Site) -> Report:
     )
     lost = sustained.asked - (Run.objects.count() - before)
     once, twice = _alone(team, user, prefix)
-    check_s = _token_check(token)
+    check_s = median(_timed(partial(tokens.bearer_of, token)) for _ in range(CHECKS))
     number = env_int("BENCHSITE_BENCH_UPLOADS", IN_ONE_GO, least=100, most=1_000_000)
     most_s = float("inf") if number > IN_ONE_GO else IN_ONE_GO_S
     killed, left, kills = _while_killing(site, token, number, f"{prefix}-k", most_s)
@@ -105,14 +105,10 @@ def _alone(team: Team, user: User, prefix: str) -> tuple[float, float]:
         files = typical(10_000_000 + number).files
         arrived = [programs.brought(*one) for one in files]
         asked = Asked(team, user, "request", f"{prefix}-alone-{number}", manifest, arrived)
-        once.append(_timed(partial(programs.upload, asked, _no_answer)))
+        once.append(_timed(partial(programs.upload, asked, lambda *rows: {})))
         others = typical(20_000_000 + number).files
         twice.append(_timed(partial(_as_the_page, team, user, others, manifest.model_dump())))
     return median(once), median(twice)
-
-
-def _no_answer(*rows: object) -> dict[str, object]:
-    return {}
 
 
 def _as_the_page(team: Team, user: User, files: tuple[tuple[str, bytes], ...], manifest: dict[str, object]) -> None:
@@ -121,10 +117,6 @@ def _as_the_page(team: Team, user: User, files: tuple[tuple[str, bytes], ...], m
     life.let_go(row.pk, claim, manifest=manifest)
     while working := life.begin(row.pk):
         work_on(row.pk, working)
-
-
-def _token_check(token: str) -> float:
-    return median(_timed(partial(tokens.bearer_of, token)) for _ in range(CHECKS))
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -32,7 +32,9 @@ class DescribedApi(NinjaAPI):
                 # A key is the uploader's own and may name something new; every other name is that of a row.
                 names_a_row = "{" in address and not address.endswith("/{key}")
                 _complete(operation, scopes.get(operation["operationId"]), names_a_row=names_a_row)
-        described["components"]["schemas"].setdefault("ProblemDocument", _problem_schema())
+        problem = ProblemDocument.model_json_schema(ref_template=REF_TEMPLATE)
+        problem.pop("$defs", None)
+        described["components"]["schemas"].setdefault("ProblemDocument", problem)
         described["components"]["schemas"].setdefault("FaultEntry", FaultEntry.model_json_schema())
         described["components"]["securitySchemes"] = {
             SCHEME: {
@@ -57,12 +59,6 @@ class DescribedApi(NinjaAPI):
                     if needs:
                         found[operation.operation_id or self.get_openapi_operation_id(operation)] = needs[0].scopes
         return found
-
-
-def _problem_schema() -> DictStrAny:
-    said = ProblemDocument.model_json_schema(ref_template=REF_TEMPLATE)
-    said.pop("$defs", None)
-    return said
 
 
 def _complete(operation: DictStrAny, scopes: list[str] | None, *, names_a_row: bool) -> None:

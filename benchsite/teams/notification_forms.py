@@ -4,8 +4,9 @@ from typing import Any
 
 from django import forms
 from django.core.validators import validate_email
+from django.db import transaction
 
-from benchsite.teams.models import NoticeKind
+from benchsite.teams.models import Membership, NoticeKind, Preference, User
 from benchsite.teams.webhooks import WebhookRefused, check_url
 
 SENTENCES = [
@@ -27,11 +28,26 @@ class PreferencesForm(forms.Form):
         label="Send me e-mail when", required=False, choices=SENTENCES, widget=forms.CheckboxSelectMultiple
     )
 
+    def __init__(self, *args: Any, member: Membership, **kwargs: Any) -> None:
+        self.member = member
+        kinds = list(member.preferences.order_by("kind").values_list("kind", flat=True))
+        kwargs["initial"] = {"address": member.user.email, "kinds": kinds}
+        super().__init__(*args, **kwargs)
+
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
         if found.get("kinds") and "address" not in self.errors and not found.get("address"):
             self.add_error("address", "Write the address to which the e-mail goes.")
         return found
+
+    @transaction.atomic
+    def save(self) -> None:
+        """These kinds and no others, to this address."""
+        kinds = self.cleaned_data["kinds"]
+        User.objects.filter(pk=self.member.user_id).update(email=self.cleaned_data["address"])
+        self.member.preferences.exclude(kind__in=kinds).delete()
+        rows = [Preference(membership=self.member, kind=kind) for kind in kinds]
+        Preference.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 class WebhookForm(forms.Form):

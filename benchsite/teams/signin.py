@@ -28,7 +28,11 @@ def make_link(user: User) -> str:
 
     Raises LinksNotAllowed unless the site runs on its embedded servers.
     """
-    _check_allowed()
+    if not settings.EMBEDDED:
+        raise LinksNotAllowed(
+            "One-time sign-in links exist only on a site with its own embedded servers (no DATABASE_URL, no REDIS_URL):"
+            " sign in with a password, which `manage.py createsuperuser` sets."
+        )
     token = secrets.token_urlsafe(TOKEN_BYTES)
     SignInLink.objects.filter(expires_at__lt=Now()).delete()
     SignInLink.objects.create(user=user, token_sha256=digest(token), expires_at=Now() + LIFE)
@@ -49,11 +53,3 @@ def use_link(token: str) -> User | None:
         return None
     user = link.select_related("user").get().user
     return user if user.is_active else None
-
-
-def _check_allowed() -> None:
-    if not settings.EMBEDDED:
-        raise LinksNotAllowed(
-            "One-time sign-in links exist only on a site with its own embedded servers (no DATABASE_URL, no REDIS_URL):"
-            " sign in with a password, which `manage.py createsuperuser` sets."
-        )

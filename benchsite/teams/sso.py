@@ -4,7 +4,6 @@ Nobody gets in by the provider alone: a person with an account connects it on th
 needs an invitation to a team, unless the operator lets everybody of that provider in.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -22,19 +21,11 @@ PROVIDER_ID = "sso"
 INVITED = "invited_by"  # in the session: the token of the invitation that somebody is about to accept
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """The provider as pages name it."""
-
-    name: str
-    login: str  # where a form is posted to
-
-
-def provider() -> Provider | None:
-    """None where the operator has named no provider."""
+def provider() -> dict[str, str] | None:
+    """Its name on pages, and where their forms are posted to; None where the operator has named no provider."""
     if not settings.OIDC_URL:
         return None
-    return Provider(settings.OIDC_NAME, reverse("openid_connect_login", args=[PROVIDER_ID]))
+    return {"name": settings.OIDC_NAME, "login": reverse("openid_connect_login", args=[PROVIDER_ID])}
 
 
 def connected(user: User) -> bool:

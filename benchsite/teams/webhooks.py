@@ -60,7 +60,7 @@ def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -
     Team.objects.select_for_update(no_key=True).get(pk=team.pk)
     if team.webhooks.count() >= MOST_WEBHOOKS:
         raise WebhookRefused(f"A team has at most {MOST_WEBHOOKS} webhooks: delete one that is not needed.")
-    secret = _new_secret()
+    secret = PREFIX + secrets.token_urlsafe(32)
     made = Webhook.objects.create(
         team=team, name=name, url=url, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by
     )
@@ -84,7 +84,7 @@ def rotate(webhook: Webhook, by: User) -> str:
         before = next(iter(secrets_of(locked)), "")
     except CannotOpen:
         before = ""  # Nobody can sign with it any more: receivers change at once.
-    secret = _new_secret()
+    secret = PREFIX + secrets.token_urlsafe(32)
     _keep(locked, secret, before, until=timezone.now() + OVERLAP)
     audit.note("webhook_rotated", team=webhook.team, actor=by, subject=webhook.name)
     return secret
@@ -147,29 +147,24 @@ def seal_again() -> int:
     changed = 0
     for pk in Webhook.objects.values_list("pk", flat=True):
         with transaction.atomic():
-            one = Webhook.objects.select_for_update().filter(pk=pk).first()
-            changed += one is not None and _seal_again(one)
+            webhook = Webhook.objects.select_for_update().filter(pk=pk).first()
+            if webhook is None:
+                continue
+            is_plain = bool(webhook.secret or webhook.old_secret)
+            if not is_plain and is_current(webhook.sealed) and is_current(webhook.old_sealed):
+                continue
+            try:
+                secret, before = [*secrets_of(webhook), ""][:2]
+            except CannotOpen:
+                continue  # Each sending says so.
+            _keep(webhook, secret, before, until=webhook.old_until)
+            changed += 1
     return changed
-
-
-def _seal_again(webhook: Webhook) -> bool:
-    if not (webhook.secret or webhook.old_secret) and is_current(webhook.sealed) and is_current(webhook.old_sealed):
-        return False
-    try:
-        secret, before = [*secrets_of(webhook), ""][:2]
-    except CannotOpen:
-        return False  # Each sending says so.
-    _keep(webhook, secret, before, until=webhook.old_until)
-    return True
 
 
 def _keep(webhook: Webhook, secret: str, before: str, *, until: datetime | None) -> None:
     kept = {"sealed": seal(secret), "old_sealed": seal(before), "old_until": until if before else None}
     Webhook.objects.filter(pk=webhook.pk).update(secret=None, old_secret=None, **kept)
-
-
-def _new_secret() -> str:
-    return PREFIX + secrets.token_urlsafe(32)
 
 
 def _listed(kinds: Collection[str]) -> str:

@@ -6,7 +6,6 @@ from uuid import UUID
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
-from django.urls import reverse
 from ninja import Query, Schema, Status
 from pydantic import Field
 
@@ -18,7 +17,7 @@ from benchsite.rest.values import Text, Word
 from benchsite.teams.models import Scope
 from runs.api.plans import faults_of
 from runs.api.routers import matrices
-from runs.api.schemas import ROOT
+from runs.api.schemas import ROOT, OnPage
 from runs.forms.matrices import generators_for
 from runs.kits import kit_name, zipped
 from runs.kits.by_hand import Place, plan_by_hand
@@ -78,9 +77,11 @@ class Check(Schema):
 
 
 class MisfitAnswer(Schema):
-    weight: str = Field(description="`stop` keeps the plan from being run, `note` is to be known.")
-    role: str
-    detail: str
+    weight: str = Field(
+        validation_alias="tone", description="`stop` keeps the plan from being run, `note` is to be known."
+    )
+    role: str = Field(validation_alias="about")
+    detail: str = Field(validation_alias="text")
 
 
 class FitAnswer(Schema):
@@ -88,7 +89,7 @@ class FitAnswer(Schema):
     misfits: list[MisfitAnswer]
 
 
-class ImportedAnswer(Schema):
+class ImportedAnswer(OnPage):
     """The matrix that was made."""
 
     id: UUID
@@ -97,6 +98,14 @@ class ImportedAnswer(Schema):
     by_hand: bool
     submitted: bool
     kit: str = Field(description="Where its kit is.")
+
+    @staticmethod
+    def resolve_submitted(matrix: Matrix) -> bool:
+        return matrix.submitted_at is not None
+
+    @staticmethod
+    def resolve_kit(matrix: Matrix) -> str:
+        return f"{ROOT}/matrices/{matrix.pk}/kit"
 
 
 class OutputsAnswer(Schema):
@@ -159,19 +168,20 @@ def get_kit(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
 )
 def import_matrix(
     request: HttpRequest, given: PlanGiven, asked: Query[Check], response: HttpResponse
-) -> Status[FitAnswer] | Status[ImportedAnswer]:
+) -> Status[dict[str, object]] | Status[Matrix]:
     """With `dry_run=1` nothing is stored, and the answer says what no longer fits the chosen machines."""
     try:
         plan = read_plan(given.plan)
         if asked.dry_run:
-            return Status(200, _fit(plan, _chosen(request, plan, given)))
+            found = misfits(plan, _chosen(request, plan, given))
+            return Status(200, {"fits": not any(misfit.tone == "stop" for misfit in found), "misfits": found})
         made = _made(request, plan, given)
     except PlanRefused as refused:
         raise Problem("plan-refused", str(refused)) from refused
     except PlanError as refused:
         raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
     response["Location"] = f"{ROOT}/matrices/{made.pk}"
-    return Status(201, _imported(request, made))
+    return Status(201, made)
 
 
 def _made(request: HttpRequest, plan: PlanFile, given: PlanGiven) -> Matrix:
@@ -210,25 +220,6 @@ def _chosen(request: HttpRequest, plan: PlanFile, given: PlanGiven) -> Chosen:
         {(role, name): value for role, held in given.secrets.items() for name, value in held.items()
          if role in plan.databases and name in plan.databases[role].secrets},
     )  # fmt: skip
-
-
-def _fit(plan: PlanFile, chosen: Chosen) -> FitAnswer:
-    found = misfits(plan, chosen)
-    return FitAnswer(
-        fits=not any(one.tone == "stop" for one in found),
-        misfits=[MisfitAnswer(weight=one.tone, role=one.about, detail=one.text) for one in found],
-    )
-
-
-def _imported(request: HttpRequest, made: Matrix) -> ImportedAnswer:
-    return ImportedAnswer(
-        id=made.pk,
-        name=made.name,
-        permalink=request.build_absolute_uri(reverse("matrix", args=[made.pk])),
-        by_hand=made.by_hand,
-        submitted=made.submitted_at is not None,
-        kit=f"{ROOT}/matrices/{made.pk}/kit",
-    )
 
 
 @matrices.post(

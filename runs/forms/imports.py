@@ -136,7 +136,8 @@ class ImportForm(DescribedForm):
         )
         self._choices("mode", mode_choices())
         self._choices("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in self.workloads)])
-        self._choices("sweep", [(NEW, "a new one"), *((str(s.pk), _labelled(s)) for s in self.sweeps)])
+        sweeps = [(str(s.pk), f"{s.name}, {s.purpose}, of {s.created_at:%-d %b %Y}") for s in self.sweeps]
+        self._choices("sweep", [(NEW, "a new one"), *sweeps])
         if not any(found["intervals"] for found in recognised["runs"]):
             del self.fields["warmup_s"]
 
@@ -265,10 +266,6 @@ def mode_choices() -> list[Any]:
         *groups,
         ("Not listed", [(f"{OTHER_SYSTEM}:{UNKNOWN_MODE}", f"{UPLOAD_NAMES[OTHER_SYSTEM]}, mode unknown")]),
     ]
-
-
-def _labelled(sweep: Sweep) -> str:
-    return f"{sweep.name}, {sweep.purpose}, of {sweep.created_at:%-d %b %Y}"
 
 
 def _initial(recognised: Recognised) -> dict[str, Any]:

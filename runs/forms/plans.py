@@ -31,7 +31,8 @@ class PlanForm(DescribedForm):
         super().__init__(data)
         for role, meant in plan.clusters.items():
             label = f"{role}: {len(meant.nodes)} node{'' if len(meant.nodes) == 1 else 's'}"
-            self.fields[role] = _choice(label, self.clusters, self._likely_cluster(len(meant.nodes)))
+            fitting = (key for key, one in self.clusters.items() if len(one.nodes.all()) == len(meant.nodes))
+            self.fields[role] = _choice(label, self.clusters, next(fitting, next(iter(self.clusters), "")))
         free = list(self.generators)
         for role, generator in plan.generators.items():
             label = f"{role}: {generator.slots} client{'' if generator.slots == 1 else 's'} at a time"
@@ -41,11 +42,6 @@ class PlanForm(DescribedForm):
                 widget = forms.PasswordInput(render_value=True, attrs={"autocomplete": "off"})
                 name = f"{role}:{secret}"
                 self.fields[name] = forms.CharField(label=f"{database.name}: {secret}", widget=widget)
-
-    def _likely_cluster(self, nodes: int) -> str:
-        """One with as many nodes."""
-        fitting = (key for key, one in self.clusters.items() if len(one.nodes.all()) == nodes)
-        return next(fitting, next(iter(self.clusters), ""))
 
     @property
     def roles(self) -> Iterator[BoundField]:

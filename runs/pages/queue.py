@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.db import connection
@@ -53,6 +53,7 @@ PACES = """
     GROUP BY matrix_id
 """
 Lane = tuple[UUID, str]
+Work = tuple[int, UUID, str, float, int, UUID]  # a row of WORK
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +113,11 @@ def queue(shown: QuerySet[Run], now: datetime | None = None) -> Queue:
     wait, and `row_of` answers None for it until it holds its machines.
     """
     now = now or timezone.now()
-    placed = _places(list(shown.values_list("pk", flat=True)))
-    paces = _paces()
-    work = _work([place for place, _ in placed], paces)
+    shown_ids = list(shown.values_list("pk", flat=True))
+    placed: list[tuple[int, UUID]] = _rows(PLACES, shown_ids) if shown_ids else []
+    paces: dict[UUID | None, float] = dict(_rows(PACES))
+    places = [place for place, _ in placed]
+    work: list[Work] = _rows(WORK, places or [0], list(paces), list(paces.values()))
     active = Run.objects.filter(status__in=HOLDING).exclude(source=Run.Source.BY_HAND)
     holding = list(active.select_related("matrix").only(*SHOWN).order_by(*ORDER))
     placed_ids = {pk for _, pk in placed} - {run.pk for run in holding}
@@ -165,29 +168,16 @@ def _lane(run: Run) -> Lane:
     return run.cluster_id, run.generator_key
 
 
-def _places(run_ids: list[UUID]) -> list[tuple[int, UUID]]:
+def _rows(sql: str, *parameters: Any) -> list[Any]:
     with connection.cursor() as cursor:
-        cursor.execute(PLACES, [run_ids])
-        return cursor.fetchall() if run_ids else []
-
-
-def _paces() -> dict[UUID | None, float]:
-    with connection.cursor() as cursor:
-        cursor.execute(PACES)
-        return dict(cursor.fetchall())
-
-
-def _work(places: list[int], paces: dict[UUID | None, float]) -> list[tuple[int, UUID, str, float, int, UUID]]:
-    with connection.cursor() as cursor:
-        cursor.execute(WORK, [places or [0], list(paces), list(paces.values())])
-        rows: list[tuple[int, UUID, str, float, int, UUID]] = cursor.fetchall()
-    return rows
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchall())
 
 
 def _in_order(
     placed: list[tuple[int, UUID]],
     waiting: dict[UUID, Run],
-    work: list[tuple[int, UUID, str, float, int, UUID]],
+    work: list[Work],
     machines: dict[Lane, frozenset[UUID]],
 ) -> list[Queued]:
     """The shown runs, and between them all other waiting runs: as one run per lane that takes as long as they do."""

@@ -25,7 +25,7 @@ def url(run, what=""):
 
 
 def window_of(client, run):
-    return client.get(url(run)).context["page"].window
+    return client.get(url(run)).context["page"]["window"]
 
 
 def give_series(run, rates, p95_us=1000.0):
@@ -190,7 +190,7 @@ def test_everything_that_reads_numbers_reads_the_current_cut(client_in, run, tea
     read = kept.measurements.get(operation="READ")
     first = run.measurement_sets.get(number=1)
     assert kept.throughput_ops_s != first.throughput_ops_s
-    assert client_in.get(url(run)).context["page"].cut == kept
+    assert client_in.get(url(run)).context["page"]["cut"] == kept
     assert str(kept.throughput_ops_s) in b"".join(client_in.get("/runs.csv").streaming_content).decode()
     sweep = client_in.get(f"/sweeps/{run.sweep_id}/")
     point = sweep.context["curve"].points[0]

@@ -26,33 +26,17 @@ LARGEST = 1_000_000
 
 @require_GET
 @team_required
-def plan_export(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
-    """The plan file, to be saved."""
+def plan_export(request: HttpRequest, pk: uuid.UUID, *, as_kit: bool = False) -> HttpResponseBase:
+    """The plan file, or the kit that is made of it, to be saved."""
     found = owned_or_404(Matrix.objects.select_related("team"), request, pk)
     try:
         text = export_plan(found)
+        content = zipped(text) if as_kit else text.encode()
     except PlanRefused as refused:
         messages.error(request, str(refused))
         return redirect("matrix", pk=pk)
-    return _saved(text.encode(), "application/toml", f"{get_valid_filename(found.name)[:80]}.plan.toml")
-
-
-@require_GET
-@team_required
-def kit(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
-    """The kit of the plan, to be saved."""
-    found = owned_or_404(Matrix.objects.select_related("team"), request, pk)
-    try:
-        text = export_plan(found)
-        content = zipped(text)
-    except PlanRefused as refused:
-        messages.error(request, str(refused))
-        return redirect("matrix", pk=pk)
-    return _saved(content, "application/zip", f"{kit_name(text)}.zip")
-
-
-def _saved(content: bytes, kind: str, name: str) -> HttpResponse:
-    response = HttpResponse(content, content_type=kind)
+    name = f"{kit_name(text)}.zip" if as_kit else f"{get_valid_filename(found.name)[:80]}.plan.toml"
+    response = HttpResponse(content, content_type="application/zip" if as_kit else "application/toml")
     response["Content-Disposition"] = f'attachment; filename="{name.encode("ascii", "replace").decode()}"'
     return response
 

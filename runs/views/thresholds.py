@@ -23,7 +23,7 @@ def thresholds(request: HttpRequest) -> HttpResponse:
     ours, default = thresholds_of(team, purpose), profile(purpose)
     kept = team.threshold_overrides.filter(purpose__in=["", purpose]).select_related("changed_by")
     # Of two for one threshold the one for this purpose counts: it comes last.
-    overrides = {one.threshold: one for one in kept.order_by("purpose")}
+    overrides = {override.threshold: override for override in kept.order_by("purpose")}
     context = {
         "rows": [
             {

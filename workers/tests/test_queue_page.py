@@ -120,8 +120,8 @@ def test_runs_that_are_not_shown_count(client_in, team, monkeypatch, generator):
     assert [line.row.position for line in response.context["waiting"]] == [1, 2]
     assert "The first 2 of 5." in text_of(response)
     home = client_in.get("/").context["home"]
-    (line,) = home.queue
-    assert (line.row.position, home.others_waiting) == (5, 4)
+    (line,) = home["queue"]
+    assert (line.row.position, home["others_waiting"]) == (5, 4)
     for seconds, moment in ((400, line.row.forecast.starts_at), (500, response.context["ends_at"])):
         assert abs((moment - timezone.now()).total_seconds() - seconds) < 20
 

@@ -15,7 +15,7 @@ from benchsite.supervisor import Site, SiteError
 from benchsite.teams.bootstrap import ensure_demo_team
 from benchsite.teams.signin import make_link
 from runs.lifecycle import request_cancel_matrix
-from runs.models import LoadGenerator, Matrix
+from runs.models import LoadGenerator
 from runs.planning import PlanError
 
 SUMMARY = "demo/summary.json"
@@ -53,7 +53,11 @@ class Command(BaseCommand):
             matrix = submit_quick_study(team, user, generators, entries)
         except PlanError as error:
             raise CommandError("\n".join(problem.message for problem in error.problems)) from error
-        urls = self._urls(site, matrix)
+        urls = {
+            "home": site.url + reverse("home"),
+            "matrix": site.url + reverse("matrix", args=[matrix.pk]),
+            "compare": f"{site.url}{reverse('compare')}?matrix={matrix.pk}",
+        }
         self.stdout.write(
             f"Quick study: Redis and PostgreSQL in {matrix.entries.count()} modes. Watch it at {urls['matrix']}"
         )
@@ -76,13 +80,6 @@ class Command(BaseCommand):
             self.stdout.write(f"Sign in, once, within 15 minutes: {site.url}{make_link(user)}")
         self.stdout.write("The site stays up until you press Ctrl-C.")
         site.stay()
-
-    def _urls(self, site: Site, matrix: Matrix) -> dict[str, str]:
-        return {
-            "home": site.url + reverse("home"),
-            "matrix": site.url + reverse("matrix", args=[matrix.pk]),
-            "compare": f"{site.url}{reverse('compare')}?matrix={matrix.pk}",
-        }
 
 
 def _is_set(variable: str) -> bool:

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import confirming, delivering, preferences, webhooks
+from benchsite.teams import confirming, delivering, webhooks
 from benchsite.teams.mailing import mail_works
 from benchsite.teams.models import Delivery, Role, User, Webhook
 from benchsite.teams.notices import KINDS
@@ -33,28 +33,20 @@ DELIVERIES_SHOWN = 50
 @never_cache
 def notifications(request: HttpRequest) -> HttpResponse:
     """One's own e-mail; for admins the webhooks too. `?team=` comes from an e-mail, whose team may be another one."""
-    asked = request.GET.get("team", "")
-    if keep_team(request, asked):
+    if keep_team(request, request.GET.get("team", "")):
         return redirect("notifications")
     member = member_of(request)
-    form = PreferencesForm(
-        request.POST if request.method == "POST" else None,
-        initial={"address": member.user.email, "kinds": preferences.chosen(member)},
-    )
+    form = PreferencesForm(request.POST if request.method == "POST" else None, member=member)
     if form.is_valid():
         kinds = form.cleaned_data["kinds"]
-        preferences.choose(member, kinds, address=form.cleaned_data["address"])
-        _saved(request, kinds)
+        form.save()
+        user = User.objects.get(pk=member.user_id)
+        if kinds and mail_works() and not user.has_confirmed_email:
+            _send_link(request, user, "Saved. ")
+        else:
+            messages.success(request, f"Saved: you get {'e-mail of what you chose' if kinds else 'no e-mail'}.")
         return redirect("notifications")
     return _page(request, form, WebhookForm(), status=422 if form.is_bound else 200)
-
-
-def _saved(request: HttpRequest, kinds: list[str]) -> None:
-    user = User.objects.get(pk=user_of(request).pk)
-    if kinds and mail_works() and not user.has_confirmed_email:
-        _send_link(request, user, "Saved. ")
-    else:
-        messages.success(request, f"Saved: you get {'e-mail of what you chose' if kinds else 'no e-mail'}.")
 
 
 def _send_link(request: HttpRequest, user: User, saved: str = "") -> None:
@@ -103,9 +95,7 @@ def webhook_add(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(refused))
         else:
             return _webhook(request, made, _filled(made), secret=secret)
-    member = member_of(request)
-    own = PreferencesForm(initial={"address": member.user.email, "kinds": preferences.chosen(member)})
-    return _page(request, own, form, status=422)
+    return _page(request, PreferencesForm(member=member_of(request)), form, status=422)
 
 
 @require_http_methods(["GET", "POST"])
