@@ -66,7 +66,11 @@ _PHRASES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     (
         "exception",
         "an exception was thrown",
-        (r"^(?:Caused by: )?(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b",),
+        (
+            r"^(?:Caused by: )?(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b",
+            # Behind a binding's own words, as YCSB's JDBC binding prints it.
+            r"(?:[a-z_][\w$]*\.){2,}[A-Z][\w$]*(?:Exception|Error): ",
+        ),
     ),
 )
 _KNOWN: Final = tuple((kind, meaning, re.compile("|".join(phrases))) for kind, meaning, phrases in _PHRASES)

@@ -1,5 +1,7 @@
 """What went wrong is found in what a client wrote."""
 
+import pytest
+
 from runs.ycsb.symptoms import describe, find_symptoms
 from runs.ycsb.tests.samples import DATA, corpus
 
@@ -40,3 +42,21 @@ def test_it_finds_the_cause_in_what_others_published():
     assert "connect" in [symptom.kind for symptom in find_symptoms(text.splitlines())] or "exception" in [
         symptom.kind for symptom in find_symptoms(text.splitlines())
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [
+        ("Error in processing update to table: usertableorg.example.sql.SQLException: ERROR: retry", ["exception"]),
+        ("Command line: -db com.example.FailingException -p jdbc.url=x", []),
+        ("10 sec: 14916 operations; 1491.6 current ops/sec; [UPDATE-FAILED: Count=1]", []),
+    ],
+)
+def test_finds_exception_behind_other_words(line, kinds):
+    assert [symptom.kind for symptom in find_symptoms([line])] == kinds
+
+
+@pytest.mark.parametrize("number", ["015", "016"])
+def test_finds_exceptions_of_published_outputs(number):
+    text = next(corpus().glob(f"{number}_*")).read_text(errors="replace")
+    assert [symptom.kind for symptom in find_symptoms(text.splitlines())] == ["exception"]
