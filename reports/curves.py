@@ -398,18 +398,6 @@ class Curve:
         """Whether one plan measured both: then no variation between sessions lies between them."""
         return self.matrix_id is not None and self.matrix_id == other.matrix_id
 
-    def look_with(self, other: "Curve") -> Look | None:
-        """The newest look that the rungs near the top of both have reached; None where no plan with looks made both."""
-        if not (self.same_session(other) and self.looks):
-            return None
-        counts = [
-            point.throughput_ops_s.n
-            for curve in (self, other)
-            for point in curve.counted
-            if curve.ceiling and point.throughput_ops_s.median >= ALIKE * curve.ceiling.highest_ops_s
-        ]
-        return Look(self.looks, min(counts, default=0))
-
     def first_repeats(self, n: int) -> "Curve":
         """With the first `n` repeats of each rung that count; itself where there are no others."""
         if all(point.throughput_ops_s.n <= n for point in self.points):
@@ -435,6 +423,20 @@ class Curve:
             p for p in self.counted if p.threads == threads and (target_ops_s is None or p.target_ops_s == target_ops_s)
         )
         return next(same, None)
+
+
+def look_of(curves: Sequence[Curve]) -> Look | None:
+    """The newest look that the rungs near the top of all have reached; None where no plan with looks made them all."""
+    first = curves[0]
+    if not first.looks or not all(first.same_session(curve) for curve in curves):
+        return None
+    counts = [
+        point.throughput_ops_s.n
+        for curve in curves
+        for point in curve.counted
+        if curve.ceiling and point.throughput_ops_s.median >= ALIKE * curve.ceiling.highest_ops_s
+    ]
+    return Look(first.looks, min(counts, default=0))
 
 
 def kind_of(curves: Sequence[Curve]) -> Kind:

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchsite.formatting import exact, grouped
 from reports.analysis.comparing import Comparison, Outcome
-from reports.analysis.ladder_rates import FLAT
+from reports.analysis.ladder_rates import FLAT, LOOKS
 from reports.analysis.ratios import Floats
 from reports.curves import Curve
 from reports.pages.against import throughput_ratio
@@ -58,8 +58,8 @@ CASES: Final = (
     ),
     *(Case(n, 0.01, 0.02, cv_b=0.03) for n in (3, 5)),
     *(Case(n, 0.02, 0.02, side=0.01) for n in (3, 5)),
+    *(Case(n, 0.03, 0.0, side=0.03) for n in (3, 5)),
 )
-LOOKS: Final = (3, 5, 9)
 LOOK_CASES: Final = tuple(Case(LOOKS[-1], cv / 100, block) for block in (0.05, 0.0) for cv in range(1, 6))
 LOOK_HEADER: Final = (
     "| analysis | run CV | intervals of all looks hold | false at some look | false at some look, each at 5 % | "

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reports.analysis.plateau import MIN_SD, quantile
+from reports.analysis.plateau import ALPHA, MIN_SD, quantile
 
-# From so many sides on each side's variance leans on the variance of all, as two repeats more would (Smyth 2004): with
-# 40 sides of three repeats Welch's test alone would keep half of the sides that are 20 % slower.
+# From so many sides on each side's variance leans on the variance of all, as two repeats more would (Smyth 2004), one
+# more with two repeats: with 40 sides of three repeats Welch's test alone would keep half of the sides that are 20 %
+# slower. With two repeats a test for equal variances sees little, so a noisy best side would drop out too often.
 MIN_POOLED_SIDES: Final = 5
-PRIOR_DF: Final = 2
+MAX_PRIOR_DF: Final = 2
 # Bartlett's test: below this p the variances differ, and no side leans on another's.
 UNEQUAL: Final = 0.1
 
@@ -27,14 +28,15 @@ class _Side:
     n: int
 
 
-def best_set(sides: Sequence[Sequence[float]]) -> list[bool | None]:
+def best_set(sides: Sequence[Sequence[float]], alpha: float = ALPHA) -> list[bool | None]:
     """For each side, by its repeats, whether it belongs to the set; None: it has no two repeats that differ.
 
-    Higher is better. Raises ValueError for a value that is not positive.
+    Higher is better. The true best is in the set with 1 - alpha. Raises ValueError for a value that is not positive.
     """
     judged = _moderated([_side(values) for values in sides])
     order = sorted((side for side in judged if side.df), key=lambda side: -side.mean)
-    return [not any(_exceeds(other, side, len(order) - 1) for other in order) if side.df else None for side in judged]
+    others = len(order) - 1
+    return [not any(_exceeds(other, side, others, alpha) for other in order) if side.df else None for side in judged]
 
 
 def _side(values: Sequence[float]) -> _Side:
@@ -57,8 +59,9 @@ def _moderated(sides: Sequence[_Side]) -> list[_Side]:
 
 
 def _leaning(side: _Side, pooled: float) -> _Side:
-    df = PRIOR_DF + side.df
-    return _Side(side.mean, (PRIOR_DF * pooled + side.df * side.variance) / df, df, side.n)
+    prior_df = min(MAX_PRIOR_DF, side.df)
+    df = prior_df + side.df
+    return _Side(side.mean, (prior_df * pooled + side.df * side.variance) / df, df, side.n)
 
 
 def bartlett_p(variances: Sequence[float], dfs: Sequence[float]) -> float:
@@ -72,14 +75,14 @@ def bartlett_p(variances: Sequence[float], dfs: Sequence[float]) -> float:
     return float(chdtrc(groups - 1, statistic / correction))
 
 
-def _exceeds(better: _Side, side: _Side, comparisons: int) -> bool:
+def _exceeds(better: _Side, side: _Side, comparisons: int, alpha: float) -> bool:
     """Welch's test, one-sided, of one of so many comparisons."""
     if better.mean <= side.mean:
         return False
     parts = better.variance / better.n, side.variance / side.n
     error = math.sqrt(sum(parts))
     distance = (better.mean - side.mean) / error
-    if distance < quantile(math.inf, comparisons):  # No degrees of freedom would be enough.
+    if distance < quantile(math.inf, comparisons, alpha):  # No degrees of freedom would be enough.
         return False
     df = sum(parts) ** 2 / (parts[0] ** 2 / better.df + parts[1] ** 2 / side.df)
-    return distance > quantile(math.floor(10 * df) / 10, comparisons)
+    return distance > quantile(math.floor(df), comparisons, alpha)

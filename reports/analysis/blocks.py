@@ -16,7 +16,7 @@ import numpy as np
 from benchsite.formatting import significant
 from reports.analysis.best import bartlett_p
 from reports.analysis.plateau import MIN_SD
-from reports.analysis.ratios import CONFIDENCE, Floats, RatioInterval, interval_of
+from reports.analysis.ratios import CONFIDENCE, Floats, Noise, RatioInterval, interval_of
 
 # Below this p of Bartlett's test residuals are not pooled.
 UNEQUAL: Final = 0.05
@@ -50,21 +50,19 @@ def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[Ra
     if n < 2:
         return None
     differences = [math.log(blocks.a[block] / blocks.b[block]) for block in common]
-    own = variance(differences)
+    own = Noise(variance(differences), n - 1)
     residuals = _residuals(blocks.cells, common)
     cells = len(residuals)
     pooled_df = (cells - 1) * (n - 1)
     pooled = 2 * float((residuals**2).sum()) / max(pooled_df, 1)
-    df, squares, analysis = float(n - 1), own, f"Paired over {n} blocks"
+    noise, analysis = own, f"Paired over {n} blocks"
     if cells >= MIN_POOLED_CELLS and pooled > 2 * MIN_SD**2:
         if why := _unequal(residuals, n):
             analysis += f", residuals not pooled: {why}"
         else:
-            excess = max(own - pooled, 0.0)
-            squares = pooled + excess
-            df = squares**2 / (pooled**2 / pooled_df + excess**2 / (n - 1))
+            noise = Noise(pooled, pooled_df).at_least(own)
             analysis = f"{n} blocks, residuals of {cells} cells pooled"
-    interval = interval_of(fmean(differences), math.sqrt(squares / n), df, confidence)
+    interval = interval_of(fmean(differences), math.sqrt(noise.variance / n), noise.df, confidence)
     return (interval, f"{analysis}.") if interval else None
 
 

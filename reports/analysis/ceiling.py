@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Final, Literal
 
 from reports.analysis.plateau import Top, top_of
+from reports.analysis.ratios import Noise
 from runs.measures.sustained import ERRORS_MOST, SUSTAINED, TargetReached, judge_target
 
 # A rung this close to the highest one counts as having reached it.
@@ -92,6 +93,7 @@ class Ceiling:
     high_ops_s: float | None = None
     repeats_ops_s: tuple[float, ...] = ()  # what it is the geometric mean of: a value for each pass, or the rung's runs
     repeats: tuple[int, ...] = ()  # the numbers of these passes
+    noise: Noise | None = None  # of one of them
     selection: float = 1.0  # the highest mean of a rung over the estimate, which may have selected a lower rung
     plateau: tuple[int, ...] = ()  # the threads of the rungs that it is made of
     saturation_ops_s: float = 0.0  # the most that any rung achieved, sustained or not
@@ -158,6 +160,7 @@ def thread_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         high_ops_s=math.exp(top.high) if top else None,
         repeats_ops_s=tuple(map(math.exp, top.passes)) if top else highest.repeats_ops_s,
         repeats=repeats if top else highest.repeats,
+        noise=top.noise if top else None,
         selection=max(math.exp(top.highest - top.log), 1.0) if top else 1.0,
         plateau=tuple(alike[i].threads for i in top.places) if top else (highest.threads,),
         saturation_ops_s=highest.throughput_ops_s,

@@ -43,7 +43,7 @@ from reports.analysis.sessions import (
     welch_of_sessions,
 )
 
-ALGORITHM: Final = "log-Welch or blocked 4"  # named with every verdict that is kept; changes with the rules below
+ALGORITHM: Final = "log-Welch or blocked 5"  # named with every verdict that is kept; changes with the rules below
 THRESHOLD: Final = 0.05  # of throughput and of a mean; for a p99 use LATENCY_THRESHOLD
 LATENCY_THRESHOLD: Final = 0.10
 PUBLISHABLE_REPEATS: Final = 5  # fewer have a badge "low n"
@@ -189,7 +189,11 @@ def compare_values(
     known = replace(known, analysis=analysis)
     if interval and noises:
         ordered = noises if higher_is_better else (noises[1], noises[0])
-        known = replace(known, sds=(math.sqrt(noises[0].variance), math.sqrt(noises[1].variance)))
+        known = replace(
+            known,
+            sds=(math.sqrt(noises[0].variance), math.sqrt(noises[1].variance)),
+            analysis=f"{analysis.rstrip('.')}; noise of the rungs pooled.",
+        )
         between = Noise(2 * spread.variance, spread.degrees) if spread else None
         interval = pooled_welch(better, worse, ordered, between, confidence)
     return judged(_with(known, interval)) if interval else _without_interval(known)

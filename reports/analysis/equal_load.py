@@ -202,6 +202,4 @@ def noise_at(passes: Sequence[Sequence[LoadPoint]], load_ops_s: float) -> Noise 
     if noise is None:
         return None
     share = min(max((load_ops_s - x[after - 1]) / (x[after] - x[after - 1]), 0.0), 1.0)
-    weight = max(share**2 + (1 - share) ** 2 - 1 / noise.rungs, 0.0)
-    parts = noise.level / noise.rungs, noise.run * weight
-    return Noise(sum(parts), sum(parts) ** 2 / (parts[0] ** 2 / noise.level_df + parts[1] ** 2 / max(noise.df, 1)))
+    return noise.noise(1 / (share**2 + (1 - share) ** 2))

@@ -15,6 +15,8 @@ from benchsite.formatting import exact, grouped
 from reports.analysis.best import best_set
 from reports.analysis.ceiling import Ceiling, Rung, thread_ceiling
 from reports.analysis.knee import power_knee
+from reports.analysis.looks import Look
+from reports.analysis.ratios import Floats
 
 LADDERS: Final = 1000
 SEED: Final = 20261122
@@ -46,6 +48,7 @@ KNEE: Final = {
     "bottleneck at 13 times one thread": (1.0, 1.0, 0.9, 0.5, 0.1, 0.02),
     "slow bend": (0.9, 0.6, 0.45, 0.38, 0.2, 0.05),
 }
+LOOKS: Final = (3, 5, 9)  # of a plan that asks for the best set while repeats are added
 # The standard deviations of a run and of a pass over the ladder, as shares.
 NOISES: Final = ((0.01, 0.0), (0.03, 0.0), (0.05, 0.0), (0.01, 0.05), (0.03, 0.03))
 
@@ -125,14 +128,28 @@ class BestRate:
 def best_rate(sides: int, n: int, cvs: Sequence[float], count: int = LADDERS, seed: int = SEED) -> BestRate:
     """`cvs`: of the best side, and of all others, alternating."""
     random = np.random.default_rng([seed, sides, n, *(round(1e4 * cv) for cv in cvs)])
-    each = np.asarray([cvs[0], *(cvs[1 + i % (len(cvs) - 1)] for i in range(sides - 1))])
     held, excluded = 0, 0
     for _ in range(count):
-        noise = random.normal(0.0, 1.0, (sides, n)) * each[:, None]
+        noise = random.normal(0.0, 1.0, (sides, n)) * _cvs(sides, cvs)
         held += best_set(np.exp(noise).tolist())[0] is True
         noise[1:] += math.log(0.8)
         excluded += best_set(np.exp(noise).tolist())[1:].count(False)
     return BestRate(held / count, excluded / count / (sides - 1))
+
+
+def best_look_rate(sides: int, cvs: Sequence[float], count: int = LADDERS, seed: int = SEED) -> float:
+    """The share in which the true best is in the set at every one of `LOOKS`, where all sides are equally fast."""
+    random = np.random.default_rng([seed, sides, *(round(1e4 * cv) for cv in cvs)])
+    levels = {n: Look(LOOKS, n).one_sided_level for n in LOOKS}
+    held = 0
+    for _ in range(count):
+        values = np.exp(random.normal(0.0, 1.0, (sides, LOOKS[-1])) * _cvs(sides, cvs))
+        held += all(best_set(values[:, :n].tolist(), level)[0] for n, level in levels.items())
+    return held / count
+
+
+def _cvs(sides: int, cvs: Sequence[float]) -> Floats:
+    return np.asarray([cvs[0], *(cvs[1 + i % (len(cvs) - 1)] for i in range(sides - 1))])[:, None]
 
 
 # --- The tables ---
@@ -209,14 +226,16 @@ BESTS: Final[tuple[tuple[str, tuple[float, ...]], ...]] = (
     ("5 %, others 1 %", (0.05, 0.01)),
 )
 BESTS_HEADER: Final = (
-    "| sides | run CV | true best in the set, n = 2 | n = 3 | n = 5 | 20 % slower excluded, n = 2 | n = 3 | n = 5 |\n"
-    "|---|---|---|---|---|---|---|---|"
+    "| sides | run CV | true best in the set, n = 2 | n = 3 | n = 5 | at looks after 3, 5 and 9 | "
+    "20 % slower excluded, n = 2 | n = 3 | n = 5 |\n|---|---|---|---|---|---|---|---|---|"
 )
 
 
 def best_row(sides: int, name: str, cvs: Sequence[float], count: int = LADDERS, seed: int = SEED) -> str:
-    rates = [best_rate(sides, n, cvs, max(count * 2 // sides, count // 8), seed) for n in (2, 3, 5)]
-    cells = [_percent(rate.held) for rate in rates] + [_percent(rate.excluded) for rate in rates]
+    drawn = max(count * 2 // sides, count // 8)
+    rates = [best_rate(sides, n, cvs, drawn, seed) for n in (2, 3, 5)]
+    held = [*(rate.held for rate in rates), best_look_rate(sides, cvs, drawn, seed)]
+    cells = [_percent(share) for share in (*held, *(rate.excluded for rate in rates))]
     return f"| {sides} | {name} | {' | '.join(cells)} |"
 
 

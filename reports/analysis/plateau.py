@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from reports.analysis.ratios import Noise
+
 ALPHA: Final = 0.05
 # Less noise than this is that of rounding: identical numbers do not show how much the next one would differ.
 MIN_SD: Final = 1e-6
@@ -29,6 +31,7 @@ class Top:
     high: float
     highest: float  # mean of a rung
     passes: tuple[float, ...]  # what the estimate is the mean of, one value a pass
+    noise: Noise  # of such a value, by the model, or by these values where they vary more
     is_growing: bool  # the last rung lies above the one before it, beyond noise
     has_ended: bool  # the end of the ladder gained less than the least gain per doubling, beyond noise
 
@@ -42,6 +45,11 @@ class TwoWay:
     level: float
     level_df: int
     rungs: int
+
+    def noise(self, rungs: float) -> Noise:
+        """Of the mean of so many rungs in one pass; degrees of freedom after Satterthwaite."""
+        level, run = self.level / self.rungs, self.run * max(1 / rungs - 1 / self.rungs, 0.0)
+        return Noise(level + run, (level + run) ** 2 / (level**2 / self.level_df + run**2 / max(self.df, 1)))
 
     def reach(self, rungs: float, passes: int, alpha: float) -> float:
         """How far a one-sided limit of the mean of so many rungs over all passes lies from that mean.
@@ -69,6 +77,7 @@ def top_of(ladder: Logs, doublings: Sequence[float], least_gain: float) -> Top |
     selected = _confirmed(ladder, math.sqrt(2 * noise.run / (passes - 1)))
     values = [sum(ladder[i][j] for i in places) / len(places) for j, places in enumerate(selected)]
     log = sum(values) / passes
+    own = Noise(sum((value - log) ** 2 for value in values) / (passes - 1), passes - 1)
     error = math.sqrt(2 * noise.run / passes)
     # Of all earlier rungs: which of them are near the highest was seen in the same runs.
     limit = quantile(noise.df, last) * error
@@ -81,6 +90,7 @@ def top_of(ladder: Logs, doublings: Sequence[float], least_gain: float) -> Top |
         high=highest + noise.reach(1, passes, ALPHA / 2),
         highest=highest,
         passes=tuple(values),
+        noise=noise.noise(sum(map(len, selected)) / passes).at_least(own),
         is_growing=last > 0 and means[last] - means[last - 1] > quantile(noise.df) * error,
         has_ended=any(means[last] - means[i] < least_gain * (doublings[last] - doublings[i]) - limit for i in before),
     )

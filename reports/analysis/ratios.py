@@ -47,6 +47,15 @@ class Noise:
     variance: float
     df: float
 
+    def at_least(self, own: "Noise") -> "Noise":
+        """This noise, pooled over more values, where these values' `own` is no larger.
+
+        What it is larger by is a part with its own degrees of freedom (Satterthwaite).
+        """
+        excess = max(own.variance - self.variance, 0.0)
+        total = self.variance + excess
+        return Noise(total, total**2 / (self.variance**2 / self.df + excess**2 / own.df))
+
 
 @dataclass(frozen=True, slots=True)
 class MeanInterval:

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median_low
 from typing import Any, Final
 from uuid import UUID
 
 from benchsite import formatting
 from reports.analysis.best import best_set
 from reports.analysis.ceiling import NOT_KNOWN
-from reports.curves import Curve, in_order
+from reports.analysis.looks import Look as PlanLook
+from reports.analysis.plateau import ALPHA
+from reports.curves import Curve, in_order, look_of
 from reports.figures import bars, captions
 from reports.figures.bars import Bar, bars_figure
 from reports.figures.layout import Figure, Frame, escaped
@@ -159,7 +162,8 @@ class Ranking:
         if not lower:
             return ""
         if self.best[curve.sweep_id] is None or self.best[self.highest.sweep_id] is None:
-            return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]} (n = 1)"
+            single = " (n = 1)" if min(map(_repeats, (curve, self.highest))) < 2 else ""
+            return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]}{single}"
         return f"{self._bound(curve)}{lower}"
 
     @property
@@ -178,15 +182,35 @@ class Ranking:
 def best_of(curves: Sequence[Curve], value: Callable[[Curve], float] = lambda curve: 1.0) -> dict[UUID, bool | None]:
     """Of curves with ceilings, by sweep, whether each cannot be told from the best; None: no repeats show it.
 
-    `value` is what one operation per second is worth.
+    `value` is what one operation per second is worth. Sides of a plan with looks count with the repeats of its newest
+    look, at the level of this look (of several plans, at the least one); before the first look with none.
     """
+    plan_looks = looks_of(curves)
+    alpha = min((look.one_sided_level for look in plan_looks.values() if look.after), default=ALPHA)
     sides = []
     for curve in curves:
-        found = curve.ceiling
-        assert found is not None
-        repeats = [ops_s for ops_s in found.repeats_ops_s if ops_s > 0] or [found.throughput_ops_s]
-        sides.append([ops_s * value(curve) for ops_s in repeats])
-    return dict(zip([curve.sweep_id for curve in curves], best_set(sides), strict=True))
+        look = plan_looks.get(curve.matrix_id)
+        ceiling = (curve.first_repeats(look.after) if look and look.after else curve).ceiling
+        assert ceiling is not None
+        repeats = [ops_s for ops_s in ceiling.repeats_ops_s if ops_s > 0] or [ceiling.throughput_ops_s]
+        sides.append([ops_s * value(curve) for ops_s in (repeats[:1] if look and not look.after else repeats)])
+    return dict(zip([curve.sweep_id for curve in curves], best_set(sides, alpha), strict=True))
+
+
+def looks_of(curves: Sequence[Curve]) -> dict[UUID | None, PlanLook]:
+    """By matrix, the newest look of each plan that states looks and measured two or more of the sides.
+
+    More than half of its sides have reached it: the others, which lost repeats, count with those they have.
+    """
+    plans: dict[UUID | None, list[PlanLook]] = {}
+    for curve in curves:
+        if look := look_of([curve]):
+            plans.setdefault(curve.matrix_id, []).append(look)
+    return {
+        matrix_id: replace(looks[0], repeats=median_low(look.repeats for look in looks))
+        for matrix_id, looks in plans.items()
+        if len(looks) > 1
+    }
 
 
 def best_sentence(curves: Sequence[Curve]) -> str:
@@ -195,12 +219,20 @@ def best_sentence(curves: Sequence[Curve]) -> str:
     if len(best) < 2:
         return ""
     divided = "\N{DIVISION SIGN} is the factor of these runs alone"
+    plan_looks = looks_of([curve for curve in curves if curve.ceiling]).values()
     if not any(best.values()):
-        return f"Single runs do not show which side is best: {divided}"
+        early = next((look for look in plan_looks if not look.after), None)
+        return f"{early.sentence} {divided}" if early else f"Single runs do not show which side is best: {divided}"
     marked = (
         "Among the best: not distinguishable from the best by their repeats (multiple comparisons with the best, 95 %)"
     )
-    return f"{marked}. Of single runs {divided}" if None in best.values() else marked
+    at_looks = [
+        f"judged after {look.after} of {look.looks[-1]} repeats, at the level of this look"
+        for look in plan_looks
+        if look.after
+    ]
+    sentence = ", ".join((marked, *at_looks))
+    return f"{sentence}. Of single runs {divided}" if None in best.values() else sentence
 
 
 def _named(curves: Sequence[Curve]) -> list[Curve]:
@@ -208,6 +240,10 @@ def _named(curves: Sequence[Curve]) -> list[Curve]:
     if len({curve.phase for curve in curves}) < 2:
         return list(curves)
     return [replace(curve, mode=f"{curve.mode}, load") if curve.phase == "load" else curve for curve in curves]
+
+
+def _repeats(curve: Curve) -> int:
+    return len(curve.ceiling.repeats_ops_s) if curve.ceiling else 0
 
 
 def ceiling_ops_s(curve: Curve) -> float:

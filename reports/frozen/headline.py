@@ -75,6 +75,8 @@ def _against(row: Row, ratio: Ratio, found: Comparison, against: Against, labels
     times = _times(found)
     mine, theirs = _sustains(row.curve), _sustains(against.baseline)
     if found.low is None:
+        if found.look and not found.look.after:
+            return f"{side} reached {mine} and {base} {theirs} ({times} times): {found.note}"
         runs = "in one run each" if found.n_a == found.n_b == 1 else f"in {found.n_a} and {found.n_b} runs"
         return (
             f"{runs} {side} reached {mine} and {base} {theirs} ({times} times): too few runs to tell a difference "

@@ -23,7 +23,7 @@ from reports.analysis.gate import Gate, gate, implied_axes
 from reports.analysis.looks import Look
 from reports.analysis.multiple import adjusted
 from reports.analysis.sessions import SessionSpread, largest_spread
-from reports.curves import Curve, Point, durability_key
+from reports.curves import Curve, Point, durability_key, look_of
 from reports.pages.choosing import AXIS_SAYS
 from reports.pages.equal import EqualLoad, latencies_at, rung_label
 from runs.validity import Profile, SideFacts, judge_pair
@@ -293,7 +293,11 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
         own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
         repeats = curve.ceiling.by_repeat, baseline.ceiling.by_repeat
         blocks = blocks_of(curve, baseline, *repeats)
-        comparison = compare_values(own, other, higher_is_better=True, spread=spread, blocks=blocks, look=look)
+        noises = curve.ceiling.noise, baseline.ceiling.noise
+        comparison = compare_values(
+            own, other, higher_is_better=True, spread=spread, blocks=blocks, look=look,
+            noises=(noises[0], noises[1]) if noises[0] and noises[1] else None,
+        )  # fmt: skip
         comparison = extended(widen(comparison, below, above), curve, baseline)
         if not comparison.bound or _decides(comparison):
             return Ratio("throughput", comparison, _bound_says(comparison))
@@ -315,7 +319,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
 
 def up_to_look(a: Curve, b: Curve) -> tuple[Curve, Curve, Look | None]:
     """Both with the repeats up to the newest look of the plan that made them; later ones wait for the next look."""
-    look = a.look_with(b)
+    look = look_of((a, b))
     return (a.first_repeats(look.after), b.first_repeats(look.after), look) if look and look.after else (a, b, look)
 
 

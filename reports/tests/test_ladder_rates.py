@@ -13,6 +13,7 @@ from reports.analysis.ladder_rates import (
     KNEE,
     KNEES_HEADER,
     NO_KNEE,
+    best_look_rate,
     best_rate,
     ceiling_rate,
     knee_rate,
@@ -64,6 +65,11 @@ def test_the_best_is_in_the_set_and_slower_sides_are_not(sides):
 def test_forty_sides_still_exclude_those_that_are_20_per_cent_slower():
     found = best_rate(40, 3, (0.03, 0.03), 30)
     assert found.held >= 0.9 and found.excluded >= 0.8
+
+
+@pytest.mark.parametrize("sides", [2, 10])
+def test_true_best_stays_in_the_set_at_every_look(sides):
+    assert best_look_rate(sides, (0.05, 0.05), SHARE) >= 0.92
 
 
 def test_single_and_identical_runs_are_not_judged():

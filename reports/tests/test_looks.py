@@ -1,6 +1,7 @@
 """Verdicts of a plan with looks: which repeats they are made of, and at which level."""
 
 import math
+import re
 import uuid
 from dataclasses import replace
 
@@ -9,14 +10,18 @@ import pytest
 from scipy import stats
 
 from benchsite.formatting import THIN
+from reports.analysis.best import best_set
 from reports.analysis.comparing import EXTENDED, Outcome, compare_values
+from reports.analysis.ladder_rates import LOOKS
 from reports.analysis.looks import ALPHA, Look, levels
 from reports.analysis.multiple import adjusted
 from reports.curves import Standing
+from reports.figures.ceilings import bars_of, best_of, best_sentence
+from reports.figures.theme import LIGHT
 from reports.frozen.tables import verdicts_of
 from reports.pages.against import Judging, against, throughput_ratio
 from reports.queries.curves import curves
-from reports.simulated_blocks import LOOK_HEADER, LOOKS, SHAPE, Case, look_rates
+from reports.simulated_blocks import LOOK_HEADER, SHAPE, Case, look_rates
 from reports.simulated_ladders import made_curve, made_point
 from runs.tests.factories import make_matrix, make_run, make_sweep
 from runs.validity import profile
@@ -142,6 +147,39 @@ def test_p_of_a_look_is_adjusted_among_its_table():
     assert found.outcome is Outcome.FASTER and found.p < ALPHA
     crowd = adjusted([found] + [replace(found, p=0.5)] * 400)
     assert crowd[0].outcome is Outcome.INCONCLUSIVE and crowd[0].adjusted_p == pytest.approx(401 * found.p)
+
+
+def test_best_set_waits_for_the_look_of_its_plan():
+    sides = [side(1.15, 8), side(1, 8, seed=2)]
+    best = best_of(sides)
+    assert best == best_of([replace(one, points=one.first_repeats(5).points) for one in sides])
+    values = [one.first_repeats(5).ceiling.repeats_ops_s for one in sides]
+    level = Look(LOOKS, 5).one_sided_level
+    assert list(best.values()) == best_set(values, level) == [True, False]
+    assert best_sentence(sides).endswith("judged after 5 of 9 repeats, at the level of this look")
+
+
+def test_side_that_lost_repeats_does_not_hold_the_set_back():
+    sides = [side(1.15, 5), side(1, 5, seed=2), side(1.14, 4, seed=3)]
+    assert list(best_of(sides).values()) == [True, False, True]
+    assert best_sentence(sides).endswith("judged after 5 of 9 repeats, at the level of this look")
+
+
+def test_no_side_is_best_before_the_first_look():
+    sides = [side(2, 2), side(1, 2, seed=2)]
+    assert list(best_of(sides).values()) == [None, None]
+    assert best_sentence(sides).startswith("2 of 3 repeats: no verdict before the first look. ")
+    assert re.fullmatch("\N{DIVISION SIGN}[0-9.]+", bars_of(sides, LIGHT)[1].notes[0])
+    others = [replace(one, matrix_id=uuid.uuid4()) for one in sides]
+    assert list(best_of(others).values()) == [True, False], "sides of different plans have no look"
+
+
+def test_one_sided_levels_share_the_error():
+    sums = np.random.default_rng(8).normal(size=(40_000, LOOKS[-1])).cumsum(axis=1)
+    rejected = np.zeros(len(sums), bool)
+    for look in LOOKS:
+        rejected |= sums[:, look - 1] / math.sqrt(look) > stats.norm.ppf(1 - Look(LOOKS, look).one_sided_level)
+    assert rejected.mean() == pytest.approx(ALPHA, abs=0.004)
 
 
 def test_table_and_report_name_the_look():

@@ -1,5 +1,6 @@
 """The sentence that the numbers propose: it claims no more than they bear."""
 
+import uuid
 from dataclasses import replace
 
 import pytest
@@ -69,6 +70,12 @@ def test_a_short_ladder_says_at_least():
 def test_identical_repeats_bear_no_interval():
     said = headline(repeated("everysec", 2.0, scatter=0.0), repeated("always", 1.0, scatter=0.0))
     assert "identical repeats bear no interval" in said
+
+
+def test_first_look_of_the_plan_is_awaited():
+    plan = {"matrix_id": uuid.UUID(int=1), "looks": (3, 5, 9), "runs": 2}
+    said = headline(repeated("everysec", 2.0, **plan), repeated("always", 1.0, **plan))
+    assert said.endswith("(2.0 times): 2 of 3 repeats: no verdict before the first look.")
 
 
 def test_sides_that_are_not_comparable_have_no_ratio():
