@@ -1,4 +1,4 @@
-"""Secret addresses of badges: made and taken back by admins, and what is shown at them.
+"""Secret addresses of badges: made and revoked by admins, and what is shown at them.
 
 A badge says how the newest commit of one test stands, in one word, and a line says how it went, without numbers.
 Nothing else of the team is to be seen: the label is what the admin wrote for it.
@@ -38,7 +38,7 @@ def make_badge(team: Team, by: User, run: Run, *, label: str, branch: str = "", 
     if not run.config_key:
         raise BadgeRefused("This run belongs to no test that could be followed.")
     if BadgeLink.objects.filter(team=team, revoked_at__isnull=True).count() >= MOST_LINKS:
-        raise BadgeRefused(f"A team has at most {MOST_LINKS} badges: take some back.")
+        raise BadgeRefused(f"A team has at most {MOST_LINKS} badges: revoke some.")
     found = BadgeLink.objects.create(
         token=secrets.token_urlsafe(TOKEN_BYTES),
         team=team,
@@ -60,7 +60,7 @@ def revoke_badge(link: BadgeLink, by: User) -> None:
 
 
 def link_of(token: str) -> BadgeLink | None:
-    """The link, whether or not it was taken back; None for what never was one."""
+    """The link, whether or not it was revoked; None for what never was one."""
     possible = 0 < len(token) <= 32 and token.isascii() and token.isprintable()
     return BadgeLink.objects.select_related("team").filter(token=token).first() if possible else None
 

@@ -309,5 +309,5 @@ def step_sentence(history: History) -> str:
     side = "above" if step.relative > 0 else "below"
     return (
         f"The newest point, {newest.label}, is {formatting.percent(abs(step.relative))} {side} its level, outside the "
-        f"band. One point is no change: run it again before anybody looks for a cause."
+        f"band. One point is no change: run it again before you look for a cause."
     )

@@ -162,7 +162,7 @@ class Report(models.Model):
 
 
 class ReportLink(models.Model):
-    """An address of a report, `/r/{token}`. One that was taken back or rotated stays, so that it can say so (410)."""
+    """An address of a report, `/r/{token}`. One that was revoked or rotated stays, so that it can say so (410)."""
 
     token = models.CharField(max_length=32, primary_key=True)  # 128 random bits
     # None: its report, or the whole team, was deleted.

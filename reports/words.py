@@ -41,7 +41,7 @@ def _single_says(found: Ceiling) -> str:
     if found.ladder is Ladder.SHORT:
         gain = formatting.signed_percent(found.last_gain)
         return (
-            f"It is the last rung, which still brought {gain} per doubling of the threads: the ladder is too short. "
+            f"It is the last rung, which still gained {gain} per doubling of the threads: the ladder is too short. "
             "Add rungs to see the ceiling."
         )
     return "Whether throughput ends there is open: no repeats show how much runs vary. Repeat the rungs."
@@ -71,7 +71,7 @@ def _end_says(found: Ceiling) -> str:
             return "One rung says nothing about where throughput ends."
         case Ladder.SHORT:
             return (
-                f"The ladder is too short: its last step still brought {gain} per doubling of the threads. "
+                f"The ladder is too short: its last step still gained {gain} per doubling of the threads. "
                 "Add rungs to see the ceiling."
             )
         case Ladder.FIRST:
@@ -79,12 +79,12 @@ def _end_says(found: Ceiling) -> str:
         case Ladder.RETROGRADE:
             return f"It is the ceiling: with more threads throughput falls clearly below it.{near}"
         case Ladder.SATURATED:
-            return f"It is the ceiling: at the end threads brought less than {least} per doubling, beyond noise.{near}"
-    return f"Whether throughput ends there is open: the last step brought {gain} per doubling, within the noise."
+            return f"It is the ceiling: the last steps gain less than {least} per doubling, beyond noise.{near}"
+    return f"Whether throughput ends there is open: the last step gained {gain} per doubling, within the noise."
 
 
 def _lower_rungs(found: Ceiling) -> str:
-    return ": add lower rungs to see the ceiling" if min(found.plateau) > 1 else ", so more threads bring nothing"
+    return ": add lower rungs to see the ceiling" if min(found.plateau) > 1 else ", so more threads gain nothing"
 
 
 def threads_text(threads: Sequence[int]) -> str:
@@ -188,7 +188,7 @@ def ceiling_notes(found: Ceiling | None) -> list[str]:
     if NOT_KNOWN in found.notes and found.bracket:
         notes.append(
             f"This target has no counted run: {formatting.throughput(found.bracket[1])}. Its runs were rejected for "
-            "reasons that say nothing of the load, so nobody knows whether it holds, and no target above it counts."
+            "reasons that do not concern the load, so it is open, and no target above it counts."
         )
     if found.marginal:
         named = ", ".join(formatting.throughput(target) for target in found.marginal)

@@ -106,7 +106,7 @@ def exclude(runs: Iterable[Run], user: User, reason: str) -> int:
 
 @transaction.atomic
 def include(runs: Iterable[Run], user: User) -> int:
-    """Take runs back in; how many had been out."""
+    """Include runs again; how many had been excluded."""
     out = [run.pk for run in _locked(runs) if run.excluded_reason]
     Run.objects.filter(pk__in=out).update(excluded_reason="", excluded_by=None, excluded_at=None)
     _note(out, "included", user)

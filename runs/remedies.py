@@ -5,7 +5,7 @@ from runs.models.run import Reason
 REMEDIES: dict[str, str] = {
     Reason.CANCELLED_BY_USER: "Nothing is wrong. “Run again” measures this point anew.",
     Reason.WORKER_LOST: (
-        "A conductor or a load generator stopped answering while the run was going, and its claim was taken back. See "
+        "A conductor or a load generator stopped answering while the run was going, and its claim was revoked. See "
         "on “Load generators” whether it is up again. Benchsite queues such a run again once by itself. What was "
         "stored until then is kept and is not counted."
     ),

@@ -97,7 +97,7 @@ def arguments(prog: str | None) -> argparse.ArgumentParser:
         ("system", "slug in the catalog, such as redis"), ("mode", "durability mode, such as always"),
         ("database", "what the database is called in figures"), ("database-version", "version of the system"),
         ("workload", "name of a workload, such as 'YCSB A'"), ("hardware", "what it ran on"),
-        ("purpose", "measured, smoke, tuning ..."), ("notes", "text for whoever reads the run"),
+        ("purpose", "measured, smoke, tuning ..."), ("notes", "text shown with the run"),
         ("commit", "commit that was measured (default: the CI's)"), ("branch", "its branch (default: the CI's)"),
         ("ci-url", "address of the build (default: the CI's)"),
         ("session", "job that measured; its runs count as one session (default: the CI's job)"),

@@ -18,7 +18,7 @@ KINDS: Final[Mapping[str, tuple[int, str]]] = {
     "run-pinned": (409, "A baseline pins this run"),
     "conflict": (409, "This is not possible in the present state"),
     "in-flight": (409, "The same request is being worked on"),
-    "link-revoked": (410, "This link was taken back"),
+    "link-revoked": (410, "This link was revoked"),
     "payload-too-large": (413, "The request is too large"),
     "unsupported-format": (415, "No reader knows this format"),
     "malformed-result": (422, "The result cannot be read"),

@@ -185,7 +185,7 @@ def _tell_member(delivery: Delivery) -> int | None:
     if not member.user.email or not member.user.is_active:
         raise NeverArrives("The member has no e-mail address, or their account has ended.")
     if not member.user.has_confirmed_email:
-        raise NeverArrives("Nobody has confirmed that the address is the member's.")
+        raise NeverArrives("The address is not confirmed.")
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
     try:
         message_of(notice, member.user.email).send()

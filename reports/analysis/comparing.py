@@ -329,7 +329,7 @@ def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
         why = f"The interval {shown} holds 1, and differences of {_percent(found.threshold)} or more"
     if found.look:
         following = found.look.following
-        advice = f"Bring each rung to {following} repeats, the next look." if following else "No look is left."
+        advice = f"Raise each rung to {following} repeats, the next look." if following else "No look is left."
         return replace(
             found, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {advice}", needs_more=found.look.lacking
         )  # fmt: skip
@@ -345,7 +345,7 @@ def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
 def _advice(found: Comparison, more: int | None) -> str:
     if more is None:
         return f"With a ratio and repeats like these no sensible number of {found.unit}s decides it."
-    return f"Bring each side to {min(found.n_a, found.n_b) + more} {found.unit}s ({more} more)."
+    return f"Raise each side to {min(found.n_a, found.n_b) + more} {found.unit}s ({more} more)."
 
 
 def _more(found: Comparison) -> int | None:

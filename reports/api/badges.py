@@ -57,7 +57,7 @@ def report_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
     openapi_extra=DRAWN,
 )
 def get_verdict_badge(request: HttpRequest, token: Path[Token]) -> HttpResponse:
-    """An admin of the team made the address, and can take it back (410)."""
+    """An admin of the team made the address, and can revoke it (410)."""
     link = _link(token)
     return _drawn(request, verdict_badge(link.label, verdict_at(link)))
 
@@ -79,7 +79,7 @@ def _link(token: str) -> BadgeLink:
     if found is None:
         raise Problem("not-found", "No badge has this address.")
     if found.revoked_at is not None:
-        raise Problem("link-revoked", "This badge was taken back by the team that made it.")
+        raise Problem("link-revoked", "This badge was revoked by the team that made it.")
     return found
 
 

@@ -133,7 +133,7 @@ class ReportAnswer(Schema):
     title: str
     access: Access
     expires_at: datetime | None
-    permalink: str | None = Field(description="Null: its link was taken back, or nothing is published yet.")
+    permalink: str | None = Field(description="Null: its link was revoked, or nothing is published yet.")
     page: str = Field(description="Where members of the team change it.")
     revisions: list[RevisionAnswer]
 

@@ -1,4 +1,4 @@
-"""Frozen reports by program: published, revised, given another link, taken back."""
+"""Frozen reports by program: published, revised, given another link, revoked."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -138,7 +138,7 @@ def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
 def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
     """The old one answers 410 from now on.
 
-    Also makes one where the last was taken back: for whoever began the report, and admins of the team.
+    Also makes one where the last was revoked: for the author of the report, and admins of the team.
     """
     report = _mine(request, report_id)
     if not report.revisions.exists():
@@ -148,7 +148,7 @@ def rotate_report_link(request: HttpRequest, report_id: UUID) -> LinkAnswer:
     return LinkAnswer(permalink=_address(request, link.token))
 
 
-@reports.delete("/reports/{report_id}/link", response={204: None}, auth=WRITE, summary="Take a report's link back")
+@reports.delete("/reports/{report_id}/link", response={204: None}, auth=WRITE, summary="Revoke a report's link")
 def revoke_report_link(request: HttpRequest, report_id: UUID) -> Status[None]:
     """Nobody can read the report then; its revisions are kept."""
     links.revoke(_mine(request, report_id), bearer_in(request).user)

@@ -172,7 +172,7 @@ class DurabilitySheet(CurvesSheet):
         return sentences(
             "Ceiling of each database over what its modes promise for an acknowledged write; per cent against the "
             "same database's weakest promise",
-            named("not placed, for nobody knows what they promise", self.promises.unknown),
+            named("not placed, durability unknown", self.promises.unknown),
             captions.caption(self.curves),
         )
 

@@ -16,7 +16,7 @@ from reports.figures.table import Columns, Table
 from reports.figures.theme import PAPER, theme_named
 
 SENTENCE_PX = 120  # of a figure that has nothing but a sentence to show
-NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or tick sweeps in the list of sweeps."
+NOTHING_CHOSEN = "No sweep is chosen. Choose a matrix, or select sweeps in the list of sweeps."
 NOTHING_YET = "Nothing has been measured yet. Points appear here as their runs end."
 MOST_NAMED = 4
 

@@ -27,7 +27,7 @@ SPARE_FOOTNOTES: Final = 2  # empty lines for more
 SEPARATOR: Final = "\x1f"  # between a table and its column in one choice
 ACCESS_SAYS: Final = {
     Report.Access.PRIVATE: "private: members of the team, signed in",
-    Report.Access.UNLISTED: "unlisted: whoever has the link, no account needed, hidden from search engines",
+    Report.Access.UNLISTED: "unlisted: everybody with the link, no account needed, hidden from search engines",
     Report.Access.PUBLIC: "public: everybody; also listed on the team's public page",
 }
 
@@ -79,7 +79,7 @@ class AccessForm(forms.Form):
         label="The link works until",
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-        help_text="The last day, UTC. Empty: until it is taken back.",
+        help_text="The last day, UTC. Empty: until it is revoked.",
     )
 
     def clean_expires_on(self) -> dt.date | None:
@@ -87,7 +87,7 @@ class AccessForm(forms.Form):
         today = timezone.now().date()
         if day and day < today:
             raise forms.ValidationError(
-                f"{day} is over: choose today or later, or take the link back to close it at once."
+                f"{day} is over: choose today or later, or revoke the link to close it at once."
             )
         if day and day > today + LONGEST_LIFE:
             raise forms.ValidationError("Choose a day within ten years, or leave it empty.")
@@ -137,7 +137,7 @@ def lines_of(made: Built) -> list[Line]:
 
 
 def chosen_items(posted: QueryDict) -> tuple[str, ...]:
-    """The ticked parts by their numbers; equal numbers and none stay in the order of the form."""
+    """The selected parts by their numbers; equal numbers and none stay in the order of the form."""
 
     def number(name: str) -> float:
         try:

@@ -6,7 +6,7 @@ gathering    one comparison, without the names of machines and people, judged as
 building     a draft and its comparison become content: figures, tables, headline, environment, method
 redaction    what must not be seen, found in texts and replaced; redacting does it to curves (pure)
 revisions    content to rows and back
-links        the addresses of reports: made, opened, rotated, taken back
+links        the addresses of reports: made, opened, rotated, revoked
 publishing   the verbs: begin, keep, publish, set_access, delete
 rights       what of it is not for every runner: making it public, opening a closed link, deleting
 opening      which revision an address means, and who may see it; pages, exports, alone show it

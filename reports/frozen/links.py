@@ -1,4 +1,4 @@
-"""The addresses of reports, `/r/{token}`: made, opened, rotated and taken back.
+"""The addresses of reports, `/r/{token}`: made, opened, rotated and revoked.
 
 A link that no longer opens anything keeps its row, so that it can say what became of it instead of "unknown".
 """
@@ -32,14 +32,14 @@ def make_link(report: Report) -> ReportLink:
 
 
 def link_of(report: Report) -> ReportLink | None:
-    """The one link of the report that was not taken back."""
+    """The link of the report that is not revoked."""
     return report.links.filter(revoked_at__isnull=True).first()
 
 
 def open_link(token: str) -> ReportLink:
     """The link with its report and team. Who may read a private report is the reader's page to ask.
 
-    Raises LinkUnknown, or LinkRevoked for one that was taken back, rotated, has expired or whose report is deleted.
+    Raises LinkUnknown, or LinkRevoked for one that was revoked, rotated, has expired or whose report is deleted.
     """
     found = ReportLink.objects.select_related("report__team").filter(token=token).first() if _possible(token) else None
     if found is None:
@@ -47,9 +47,7 @@ def open_link(token: str) -> ReportLink:
     if found.report is None:
         raise LinkRevoked("This report was deleted.")
     if found.revoked_at is not None:
-        raise LinkRevoked(
-            "This link was taken back by the team that published the report. Ask them whether there is another."
-        )
+        raise LinkRevoked("This link was revoked by the team that published the report. Ask them for another.")
     if found.report.has_expired:
         raise LinkRevoked("This link has expired. Ask the team that published the report to extend it.")
     return found
@@ -70,7 +68,7 @@ def rotate(report: Report, by: User | None) -> ReportLink:
 
 
 def revoke(report: Report, by: User | None) -> bool:
-    """Takes the link back; False where there was none. The report and its revisions stay for the team."""
+    """Revokes the link; False where there was none. The report and its revisions stay for the team."""
     with transaction.atomic():
         Report.objects.select_for_update().get(pk=report.pk)
         taken = _take_back(report)

@@ -44,7 +44,7 @@ def _measured(curves: Sequence[Curve]) -> str:
     if by_hand == len(curves):
         return (
             "The runs were planned here and made by hand with the plan's kit: the clients' outputs were merged and "
-            "judged as all others are, but nobody read back in which durability mode the server ran."
+            "judged as all others are, but the durability mode was not read back from the server."
         )
     uploaded = sum(curve.uploaded and not curve.by_hand for curve in curves)
     if by_hand:

@@ -121,7 +121,7 @@ def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[s
     with transaction.atomic():
         revision = write_revision(report, content, user)
         keep_pictures(revision, encoded)
-        # A link that was taken back does not come again because somebody revised the report.
+        # A new revision does not restore a revoked link.
         if revision.number == 1 or may_open_again(report, user):
             make_link(report)
         kind = "report_published" if revision.number == 1 else "report_revised"

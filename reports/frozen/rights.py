@@ -7,9 +7,7 @@ from benchsite.teams.models import Membership, Role, User
 from reports.models import Report
 
 PUBLIC_REFUSED = "Only admins of the team make a report public. Choose unlisted, or ask one of them."
-LINK_REFUSED = (
-    "The link was taken back: only who began this report, and the team's admins, give it another. Ask one of them."
-)
+LINK_REFUSED = "The link was revoked. Only the author of this report and the team's admins can make a new one."
 
 
 class NotAllowed(Exception):
@@ -32,7 +30,7 @@ def is_public(report: Report) -> bool:
 
 
 def may_open_again(report: Report, user: User | None) -> bool:
-    """Who gives another link where the last was taken back, perhaps by an admin, and for a reason."""
+    """Who makes another link where the last was revoked, perhaps by an admin, and for a reason."""
     return user is None or may_delete(report, user)
 
 

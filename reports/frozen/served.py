@@ -1,7 +1,7 @@
 """Pages of reports as bytes, made once and kept: a revision never changes, so nothing here is ever out of date.
 
 Whether a reader may have the bytes is asked of the database each time, before this is asked (`opening`): a link that is
-taken back opens nothing from that moment on, whatever is kept here.
+revoked opens nothing from that moment on, whatever is kept here.
 """
 
 import gzip
@@ -124,7 +124,7 @@ def marked(opened: Opened, response: HttpResponse, *, fixed: bool = False) -> Ht
     """The headers that follow from who may read the report."""
     if opened.is_private:
         patch_vary_headers(response, ("Cookie",))
-    # Nothing is kept on the way: a link can be taken back. A reader's own browser may keep what it has seen.
+    # Nothing is kept on the way: a link can be revoked. A reader's own browser may keep what it has seen.
     lasting = fixed and not opened.is_private
     response.headers["Cache-Control"] = f"private, max-age={A_YEAR_S}, immutable" if lasting else "private, no-cache"
     response.headers["Referrer-Policy"] = "same-origin"

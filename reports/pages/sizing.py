@@ -201,7 +201,7 @@ def reached(curve: Curve, question: Question) -> Reached | str:
     if not curve.counted:
         return "No point of it counts."
     if not curve.setup.nodes:
-        return "Nobody stated on how many nodes it was measured."
+        return "The number of nodes is not stated."
     if not curve.within_ceiling:
         return f"{UNSUSTAINED[0].upper()}{UNSUSTAINED[1:]}."
     if question.limit_us is None:
@@ -242,7 +242,7 @@ def not_survived(curve: Curve, events: Sequence[str]) -> str:
     try:
         survives = Durability.from_dict(curve.durability).survives.as_dict()
     except (ValueError, TypeError):
-        return "Nobody stated what a write waits for, so nobody can say what it survives."
+        return "The durability mode is not stated, so what it survives is unknown."
     lost = [EVENTS[event] for event in events if not survives[event]]
     return f"An acknowledged write may not survive {' or '.join(lost)}." if lost else ""
 

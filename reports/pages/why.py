@@ -190,8 +190,8 @@ def _sentences(
         yield f"Both did {formatting.throughput(x)}."
     if not found and x is not None and y is not None:
         yield (
-            "Nothing that is recorded differs. What remains is what two runs of one test always differ by, and what "
-            "nobody records: neighbours on the same host, the state of caches and disks, the room's temperature."
+            "No recorded value differs. What remains is the variation between runs of one test, and what "
+            "is not recorded: neighbours on the same host, the state of caches and disks, the room's temperature."
         )
 
 

@@ -108,7 +108,7 @@ def test_a_person_sets_a_baseline_from_a_sweep_and_from_a_run_and_unsets_it(clie
     assert "begins with a letter or a digit" in html
     pk = Baseline.objects.get(name="one").pk
     html = client_in.post(reverse("baseline-unset", args=[pk]), follow=True).content.decode()
-    assert "is no baseline any more" in html and not Baseline.objects.filter(name="one").exists()
+    assert "is no longer a baseline" in html and not Baseline.objects.filter(name="one").exists()
     assert next(iter(team.audit.values_list("kind", flat=True))) == "baseline_unset"
 
 

@@ -57,12 +57,12 @@ def test_the_index_lists_what_is_public_and_open(team, client):
     for title, access in (("Unlisted", "unlisted"), ("Private", "private")):
         published(team, access=access, title=title)
     published(team, access="public", title="Too late", expires_at=timezone.now() - dt.timedelta(hours=1))
-    revoke(published(team, access="public", title="Taken back"), None)
+    revoke(published(team, access="public", title="Revoked"), None)
     published(make_team(), access="public", title="Another team's")
     status, page = index(client, team)
     assert status == 200
     assert "For everybody" in page and f"/r/{link_of(shown).token}" in page
-    for title in ("Unlisted", "Private", "Too late", "Taken back", "Another team"):
+    for title in ("Unlisted", "Private", "Too late", "Revoked", "Another team"):
         assert title not in page
 
 

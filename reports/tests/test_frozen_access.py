@@ -58,7 +58,7 @@ def test_a_revoked_link_is_gone_and_says_so_kindly(team, client):
     report = published(team)
     token = link_of(report).token
     revoke(report, None)
-    assert "taken back" in gone(client, token)
+    assert "revoked" in gone(client, token)
 
 
 def test_a_rotated_link_is_gone_and_the_new_one_opens(team, client):

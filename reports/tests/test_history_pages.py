@@ -139,7 +139,7 @@ def test_the_page_says_what_changed_and_which_way(client_in, dropped):
     page = page_of(client_in, dropped)
     assert "24 runs in 24 points" in page
     assert '<span class="worse nowrap"' in page
-    assert "nobody looked yet" in page
+    assert '<span class="muted">new</span>' in page
     assert "kernel: Linux 6.1 → Linux 6.12" in page
     assert "READ p99, service time" in page
 
@@ -318,7 +318,7 @@ def test_a_decision_belongs_to_its_metric(client_in, dropped):
     run = Run.objects.get(commit="0010beef")
     decide(client_in, dropped, run=run.pk, state="accepted", metric="READ service mean")
     assert ChangePoint.objects.get().metric == "READ service mean"
-    assert "nobody looked yet" in page_of(client_in, dropped)
+    assert '<span class="muted">new</span>' in page_of(client_in, dropped)
     assert "accepted" in page_of(client_in, dropped, "?metric=READ+service+mean")
 
 

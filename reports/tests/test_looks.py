@@ -118,7 +118,7 @@ def test_look_is_reached_by_every_compared_rung():
 def test_inconclusive_verdict_waits_for_the_next_look():
     found = compared(side(1.02, 3, cv=0.05), side(1, 3, seed=2, cv=0.05))
     assert found.outcome is Outcome.INCONCLUSIVE and found.needs_more == 2
-    assert found.reason.endswith("Bring each rung to 5 repeats, the next look.")
+    assert found.reason.endswith("Raise each rung to 5 repeats, the next look.")
     last = compared(side(1.02, 9, cv=0.05), side(1, 9, seed=2, cv=0.05))
     assert last.outcome is not Outcome.INCONCLUSIVE or (last.needs_more, last.reason[-16:]) == (
         None,

@@ -1,4 +1,4 @@
-"""The links of reports: opened, rotated, taken back, expired, and what is left of those of deleted reports."""
+"""The links of reports: opened, rotated, revoked, expired, and what is left of those of deleted reports."""
 
 import datetime as dt
 
@@ -35,7 +35,7 @@ def test_it_says_that_a_rotated_link_is_gone_and_opens_the_new_one(report, user)
     old = make_link(report)
     new = rotate(report, user)
     assert new.token != old.token and open_link(new.token).report == report
-    with pytest.raises(LinkRevoked, match="taken back"):
+    with pytest.raises(LinkRevoked, match="revoked"):
         open_link(old.token)
     assert AuditEntry.objects.get().kind == "link_rotated"
 

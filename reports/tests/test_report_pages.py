@@ -136,7 +136,7 @@ def test_the_link_is_rotated_and_taken_back(client_in, team, user):
     second = link_of(report)
     assert first != second
     page = client_in.post(f"/reports/{report.pk}/link/", {"revoke": "1"}, follow=True).content.decode()
-    assert "is taken back" in page and "Make a new link" in page
+    assert "is revoked" in page and "Make a new link" in page
     with pytest.raises(LinkRevoked):
         open_link(second.token)
 
@@ -175,7 +175,7 @@ def test_viewers_read_and_change_nothing(team, user):
     client.force_login(make_user(team=team, role=Role.VIEWER))
     assert report.title in client.get("/reports/").content.decode()
     page = client.get(f"/reports/{report.pk}/").content.decode()
-    assert "Revisions" in page and "Take it back" not in page and "Delete" not in page
+    assert "Revisions" in page and "Revoke" not in page and "Delete" not in page
     for what in ("edit/", "publish/"):
         assert client.get(f"/reports/{report.pk}/{what}").status_code == 403
     for what in ("access/", "link/", "delete/"):

@@ -91,8 +91,8 @@ def refusal(one, query):
 def test_who_does_not_qualify_is_told_why():
     assert "above 1.00 ms even on its lowest rung" in refusal(side(), "throughput=1k&within=1")
     assert "the loss of a node" in refusal(side(), "throughput=1k&survives=node_loss")
-    assert "Nobody stated what a write waits for" in refusal(side(durability={}), "throughput=1k&survives=power_loss")
-    assert "on how many nodes" in refusal(side(setup=Setup()), "throughput=1k")
+    assert "The durability mode is not stated" in refusal(side(durability={}), "throughput=1k&survives=power_loss")
+    assert "number of nodes is not stated" in refusal(side(setup=Setup()), "throughput=1k")
     assert "p99 of SCAN was not measured" in refusal(side(), "throughput=1k&within=5&op=SCAN")
     assert refusal(side(()), "throughput=1k") == "No point of it counts."
     assert "No operation ended" in refusal(side(((8, 0.0, 1.0),)), "throughput=1k")

@@ -34,7 +34,7 @@ def test_it_answers_with_nodes_and_what_decides(client_in, team):
     html = page(client_in, "?throughput=10k&within=20")
     assert "1 result qualifies" in html and f"/sweeps/{sweep.pk}/" in html
     assert "linear scaling assumed from 1 node" in html and "throughput 5" in html
-    assert 'value="10k"' in html and "Nobody stated what a node costs" in html
+    assert 'value="10k"' in html and "The price of a node is not stated" in html
 
 
 def test_a_price_fact_makes_prices(client_in, team):
@@ -44,7 +44,7 @@ def test_a_price_fact_makes_prices(client_in, team):
     database = make_database(team=team, cluster=make_cluster(team=team, machines=[machine]))
     measured(team, database=database)
     html = page(client_in, "?throughput=10k")
-    assert "2.50" in html and "Nobody stated what a node costs" not in html
+    assert "2.50" in html and "The price of a node is not stated" not in html
 
 
 def test_those_that_do_not_qualify_are_listed_with_the_reason(client_in, team):

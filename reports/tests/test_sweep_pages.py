@@ -124,7 +124,7 @@ def test_viewers_only_read(team):
     viewer = signed_in(make_user(team=team, role=Role.VIEWER))
     assert viewer.post(reverse("sweep-annotate", args=[sweep.pk])).status_code == 403
     html = viewer.get(reverse("sweep", args=[sweep.pk])).content.decode()
-    assert "Nobody has written anything." in html and "Save tags" not in html
+    assert "No notes." in html and "Save tags" not in html
 
 
 def test_the_page_asks_the_same_queries_for_more_runs(client_in, team):

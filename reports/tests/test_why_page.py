@@ -108,7 +108,7 @@ def test_one_run_of_a_test_is_compared_with_its_nearest_rung(client_in, pair):
 def test_identical_runs_leave_the_noise(client_in, pair):
     first, second = run_of(pair[0]), run_of(pair[0], repeat=2)
     html = shown(client_in, first.pk, second.pk)
-    assert "Nothing that is recorded differs." in html and "No rule finds a cause" in html
+    assert "No recorded value differs." in html and "No rule finds a cause" in html
     assert "1 run each: no interval." in html and "this difference is not above that noise" in html
     assert "No setting and no version differs." in html
 

@@ -103,7 +103,7 @@ class EnvironmentAnswer:
     ignored: Annotated[
         tuple[str, ...], described("What differs and is what a verdict is about, such as the version.")
     ] = ()
-    unknown: Annotated[tuple[str, ...], described("What nobody stated; it stops nothing.")] = ()
+    unknown: Annotated[tuple[str, ...], described("What is not stated. It stops nothing.")] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def _uuid(text: str) -> uuid.UUID | None:
 def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     found = owned_or_404(Baseline.objects.all(), request, pk)
     unset_baseline(found, user_of(request))
-    messages.success(request, f"“{found.name}” is no baseline any more. Its runs stay, and may be deleted.")
+    messages.success(request, f"“{found.name}” is no longer a baseline. The runs stay and can be deleted.")
     return redirect("baselines")
 
 

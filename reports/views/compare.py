@@ -44,7 +44,7 @@ from runs.models import Sweep, ThresholdOverride
 from runs.validity import Profile, SideFacts
 
 SCALE_SAYS = (
-    ("auto", "as it fits"),
+    ("auto", "auto"),
     ("log", "latency logarithmic"),
     ("loglog", "both logarithmic"),
     ("linear", "both linear"),
@@ -113,9 +113,7 @@ def asked(request: HttpRequest) -> Selection:
     try:
         return read(request.GET)
     except TooManyFieldsSent:
-        said = (
-            f"The address names more than anybody can compare: choose at most {MOST_VALUES} sweeps, or use the menus."
-        )
+        said = f"The address names too many values: choose at most {MOST_VALUES} sweeps, or use the menus."
         return Selection(problems=(said,))
 
 

@@ -172,7 +172,7 @@ def picture(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase
     def png() -> bytes:
         found = ReportPicture.objects.filter(revision=opened.revision_id, name=name).first()
         if found is None:
-            raise Http404("Nobody supplied a picture of this figure.")
+            raise Http404("This figure has no image.")
         return bytes(found.png)
 
     return answer(request, opened, served(opened, ("png", name), "image/png", png), fixed=opened.pinned)

@@ -241,13 +241,13 @@ def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         messages.error(request, "There is no link before something is published: publish the report first.")
     elif "revoke" in request.POST:
         links.revoke(found, user_of(request))
-        messages.success(request, f"The link of “{found.title}” is taken back: whoever follows it is told so.")
+        messages.success(request, f"The link of “{found.title}” is revoked. Its readers see a page that says so.")
     else:
         try:
             links.rotate(found, user_of(request))
         except NotAllowed as refused:
             raise PermissionDenied(str(refused)) from refused
-        messages.success(request, f"“{found.title}” has a new link; an old one tells that it was taken back.")
+        messages.success(request, f"“{found.title}” has a new link. The old one is revoked.")
     return redirect("report", found.pk)
 
 

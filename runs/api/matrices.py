@@ -77,7 +77,7 @@ class RunCounts(Schema):
     cancelled: int
     active: int
     queued: int
-    skipped: int = Field(description="Beyond the ceiling, so that nobody measures them; no part of the total.")
+    skipped: int = Field(description="Beyond the ceiling, so not measured; no part of the total.")
 
 
 class MatrixLinks(Schema):

@@ -86,7 +86,7 @@ class RunChange(RequestSchema):
     labels: list[Word] | None = Field(None, description="All labels, in the place of those before.", max_length=200)
     notes: Text | None = None
     excluded_reason: Word | None = Field(
-        None, description="Why it is left out of comparisons, for whoever reads them; empty: it counts again."
+        None, description="Why it is excluded from comparisons; empty: it counts again."
     )
 
 

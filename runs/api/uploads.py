@@ -141,7 +141,7 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     if found is None:
         raise Problem("not-found", "Your team has no such upload, or it was dropped.")
     if found.state != State.FAILED:
-        what = "Its runs are stored: delete those." if found.state == State.SAVED else "It is being worked on: wait."
+        what = "The runs are stored: delete those." if found.state == State.SAVED else "It is being worked on: wait."
         raise Problem("conflict", f"Only an upload that failed can be forgotten; this one is {found.state}. {what}")
     life.discard(found)
     return HttpResponse(status=204)

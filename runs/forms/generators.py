@@ -30,7 +30,7 @@ class GeneratorsForm(DescribedForm):
 
     @property
     def has_many_generators(self) -> bool:
-        """Then none is chosen that was not, and only the chosen ones are there to be taken back."""
+        """Then none is chosen that was not, and only the chosen ones can be deselected."""
         return len(self.generators) > MOST_TOGGLES
 
     def generator_toggles(self) -> list[tuple[LoadGenerator, bool]]:

@@ -156,7 +156,7 @@ class ImportForm(DescribedForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if not self.kept:
-            raise ValidationError("Tick at least one run to save.")
+            raise ValidationError("Select at least one run to save.")
         if cleaned.get("mode", "").startswith(f"{OTHER_SYSTEM}:") and not cleaned.get("system_name"):
             self.add_error("system_name", "Write which system it was.")
         if "workload" in cleaned and not cleaned["workload"]:

@@ -79,7 +79,7 @@ def sort_files(files: Sequence[Brought], cells: Mapping[str, Waiting], manifests
     for cell, clients in places.items():
         problems += _lacks(cells[cell], clients)
     if not places and not problems:
-        problems.append("None of these files is an output of this plan's kit: bring the folder “outputs” of the kit.")
+        problems.append("None of these files is an output of this plan's kit: upload the folder “outputs” of the kit.")
     filled: list[FilledCell] = [
         {
             "cell": cell,
@@ -106,7 +106,7 @@ def _of_another_plan(manifest: str, plan: str) -> str:
         theirs = None
     if theirs == plan:
         return ""
-    return f"The file {MANIFEST} says that these are outputs of another plan: import that plan, and bring them there."
+    return f"The file {MANIFEST} says that these are outputs of another plan: import that plan, and upload them there."
 
 
 def _lacks(cell: Waiting, clients: Mapping[int, Mapping[str, Brought]]) -> list[str]:
@@ -117,7 +117,7 @@ def _lacks(cell: Waiting, clients: Mapping[int, Mapping[str, Brought]]) -> list[
     if missing:
         found.append(
             f"{cell.name}: client {', '.join(missing)} of {cell.clients} is missing. "
-            "Bring all clients of a cell at once."
+            "Upload all clients of a cell at once."
         )
     for number, held in sorted(clients.items()):
         if "summary.txt" not in held:

@@ -13,8 +13,8 @@ _EMPTY: Final = {
     "postgresql": 'psql -h "$HOST" -p "$PORT" -U ycsb -d ycsb -v ON_ERROR_STOP=1 -f "schema/$CELL.sql"',
 }
 _DELETES: Final = {
-    "redis": "everything in database 0 of that Redis, whoever wrote it",
-    "postgresql": "the workload's table in the database `ycsb`, whoever wrote it",
+    "redis": "everything in database 0 of that Redis, also data of others",
+    "postgresql": "the workload's table in the database `ycsb`, also data of others",
 }
 _START: Final = {
     "redis": "mkdir -p data && redis-server ./redis.conf",

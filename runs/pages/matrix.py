@@ -91,7 +91,7 @@ class GridRow:
     mode: str
     workload: str
     sweep: Sweep | None
-    cells: tuple[GridCell | None, ...]  # None: this sweep has no such rung
+    cells: tuple[GridCell | None, ...]  # None: not a rung of this sweep
 
     @property
     def highest(self) -> float | None:

@@ -30,7 +30,7 @@ def start_trial(matrix: Matrix, user: User) -> Matrix:
     if locked.submitted_at or locked.by_hand:
         raise PlanError([Problem("", "Only a plan that is not submitted yet can be tried: clone this matrix first.")])
     if locked.trials.filter(runs__status__in=Status.unfinished()).exists():
-        raise PlanError([Problem("", "A trial run of this plan is going on: wait for its end, or cancel it.")])
+        raise PlanError([Problem("", "A trial run of this plan is running: wait until it ends, or cancel it.")])
     trial = clone(locked, name=f"{locked.name[:110]} (trial)", by=user)
     changes: dict[str, Any] = {
         "trial_of": locked, "purpose": Purpose.SMOKE, "tags": [*dict.fromkeys([*locked.tags, TAG])],

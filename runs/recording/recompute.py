@@ -105,7 +105,7 @@ def _over_the_same_window(run: Run, current: MeasurementSet, collected: Collecte
         return merged, 0.0
     whole = whole_run(fresh, measurement_rows(fresh, merged))
     if whole is None:
-        raise RecutRefused("nobody knows when its clients worked")
+        raise RecutRefused("the times of its clients are unknown")
     again = cut(
         run, [one.read() for one in collected.intervals], whole, warmup_s=current.warmup_s, tail_s=current.tail_s
     )

@@ -45,7 +45,7 @@ def _carry_out(pk: UUID, now: datetime) -> Occasion | None:
     Schedule.objects.filter(pk=schedule.pk).update(next_at=next_times(keeping.rule_of(schedule), now, 1)[0])
     outcome, reason, matrix = _outcome(schedule, due_at)
     if now - due_at >= LATE and not reason:
-        reason = "Late: nobody was scheduling when it was due. Times missed until then are not made up for."
+        reason = "Late: no scheduler ran when it was due. Missed times are not made up."
     occasion = Occasion.objects.create(schedule=schedule, due_at=due_at, outcome=outcome, reason=reason, matrix=matrix)
     if outcome == OUTCOME.FAILED:
         _after_a_failure(schedule, occasion)

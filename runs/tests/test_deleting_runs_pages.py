@@ -58,7 +58,7 @@ def test_the_ticked_runs_are_asked_about_and_deleted(admin, team):
 
 
 def test_nothing_ticked_is_said(admin):
-    assert "Tick the runs first" in text_of(admin.post("/runs/bulk/", {"action": "delete"}, follow=True))
+    assert "Select runs first" in text_of(admin.post("/runs/bulk/", {"action": "delete"}, follow=True))
 
 
 def test_only_admins_are_offered_it_and_may_do_it(client_in, team):

@@ -159,7 +159,7 @@ def test_it_asks_for_at_least_one_run(client_in):
     del filled["run-0-keep"]
     response = client_in.post(f"/import/{upload.pk}/", filled)
     assert response.status_code == 422
-    assert "Tick at least one run" in response.content.decode()
+    assert "Select at least one run" in response.content.decode()
 
 
 def test_it_makes_one_run_of_two_clicks(client_in):

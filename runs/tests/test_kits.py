@@ -68,7 +68,7 @@ def test_it_holds_everything_that_a_stranger_needs():
     assert "redis.host" not in "".join(text for name, text in files.items() if name.startswith("properties/"))
     for word in ("HOST", "BENCHSITE_JARS", "YCSB_HOME", "EMPTY_DATABASE", "run by hand", "`appendfsync` is `always`"):
         assert word in files["README.md"], word
-    assert "It deletes everything in database 0 of that Redis, whoever wrote it" in files["README.md"]
+    assert "It deletes everything in database 0 of that Redis, also data of others" in files["README.md"]
     postgresql = PlanDatabase("Elephant", "postgresql", "15", 1, "benchsite", "cluster-1", {}, {}, ())
     files = files_of(as_text(a_file(databases={"database-1": postgresql}, entries=(("database-1", "on"),))))
     assert "createdb" in files["README.md"], "psql and the clients ask for a database that initdb does not make"

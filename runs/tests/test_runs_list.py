@@ -203,7 +203,7 @@ def test_ticked_runs_are_excluded_with_a_reason_and_back_on_the_same_list(client
     [
         ({"action": "exclude", "reason": ""}, "Write down why"),
         ({"action": "tag", "tags": " , "}, "at least one tag"),
-        ({"action": "delete"}, "Choose what to do"),
+        ({"action": "delete"}, "Choose an action"),
     ],
 )
 def test_a_bulk_action_that_cannot_be_done_says_why(client_in, team, fields, said):
@@ -213,13 +213,13 @@ def test_a_bulk_action_that_cannot_be_done_says_why(client_in, team, fields, sai
 
 def test_ticking_nothing_is_said(client_in, team):
     make_run(make_sweep(team=team))
-    assert "No run was ticked" in text_of(bulk(client_in, [], action="tag", tags="a"))
+    assert "No run is selected" in text_of(bulk(client_in, [], action="tag", tags="a"))
 
 
 def test_runs_of_another_team_match_nothing_in_a_bulk_action(client_in, team):
     foreign = make_run()
     page = text_of(client_in.post("/runs/bulk/", {"run": [foreign.pk, "x"], "action": "tag", "tags": "a"}, follow=True))
-    assert "No run was ticked" in page
+    assert "No run is selected" in page
     foreign.refresh_from_db()
     assert foreign.tags == []
 

@@ -86,7 +86,7 @@ def test_search_is_tried_on_fixed_rungs(matrix, user):
 
 def test_refuses_what_cannot_be_tried(matrix, user):
     start_trial(matrix, user)
-    with pytest.raises(PlanError, match="going on"):
+    with pytest.raises(PlanError, match="is running"):
         start_trial(matrix, user)
     submit(matrix, user)
     with pytest.raises(PlanError, match="not submitted yet"):
@@ -160,7 +160,7 @@ def test_programs_try_a_plan(matrix, user, client):
     answer = client.post(address, headers=headers)
     assert answer.status_code == 201 and answer.json()["unfinished"] == 2
     refused = client.post(address, headers=headers)
-    assert refused.status_code == 422 and "going on" in refused.json()["detail"]
+    assert refused.status_code == 422 and "is running" in refused.json()["detail"]
     trial = client.get(f"/api/v1/matrices/{answer.json()['matrix']}", headers=headers).json()
     assert trial["trial_of"] == str(matrix.pk)
     assert {cell["state"] for cell in client.get(address, headers=headers).json()["cells"]} == {"waits"}

@@ -65,7 +65,7 @@ def _averaged(facts: RunFacts) -> tuple[str, str] | None:
     return (
         f"Counts or percentiles of {', '.join(names)} are fractions, which YCSB never prints: they are means over "
         "clients or runs, and a mean of percentiles is no percentile.",
-        "Bring the output of every client as it was printed.",
+        "Upload the output of every client as it was printed.",
     )
 
 

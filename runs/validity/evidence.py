@@ -120,7 +120,7 @@ def key_space(facts: RunFacts, profile: Profile) -> Outcome:
     """
     if facts.rows_loaded is None or facts.recordcount is None:
         missing = "rows were not counted" if facts.rows_loaded is None else "recordcount is not known"
-        return not_assessed(f"The {missing}, so nobody knows whether keys exist.")
+        return not_assessed(f"The {missing}, so it is unknown whether the keys exist.")
     inserts = facts.phase != "load" and (facts.proportions or {}).get("INSERT", 0) > 0
     good = facts.rows_loaded == facts.recordcount or (inserts and facts.rows_loaded > facts.recordcount)
     return Outcome(

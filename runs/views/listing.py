@@ -61,7 +61,7 @@ def runs_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
 @require_POST
 @role_required(Role.RUNNER)
 def runs_bulk(request: HttpRequest) -> HttpResponseBase:
-    """Tag or exclude the ticked runs, or ask whether to delete them.
+    """Tag or exclude the selected runs, or ask whether to delete them.
 
     Keys of another team's runs match nothing, like keys of no run at all.
     """
@@ -80,7 +80,7 @@ def runs_bulk(request: HttpRequest) -> HttpResponseBase:
 def _bulk(request: HttpRequest, runs: list[Run]) -> str:
     user, action = user_of(request), request.POST.get("action", "")
     if not runs:
-        raise annotating.AnnotationRefused("No run was ticked: tick the runs first.")
+        raise annotating.AnnotationRefused("No run is selected: select runs first.")
     if action == "tag":
         tags = annotating.parse_tags(request.POST.get("tags", ""))
         if not tags:
@@ -91,7 +91,7 @@ def _bulk(request: HttpRequest, runs: list[Run]) -> str:
         return f"{out} of {len(runs)} runs are now excluded. They stay visible, with your reason."
     if action == "include":
         return f"{annotating.include(runs, user)} of {len(runs)} runs count again."
-    raise annotating.AnnotationRefused("Choose what to do with the ticked runs.")
+    raise annotating.AnnotationRefused("Choose an action for the selected runs.")
 
 
 def _row(run: Run) -> list[Any]:

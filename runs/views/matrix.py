@@ -74,7 +74,7 @@ def matrix_submit(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     except PlanError as error:
         messages.error(request, f"Nothing was submitted. {error}")
     else:
-        what = "A trial run is" if is_trial else "Its runs are"
+        what = "A trial run is" if is_trial else "The runs are"
         messages.success(request, f"{what} in the queue.")
     return redirect("matrix", pk=pk)
 
@@ -99,7 +99,7 @@ def matrix_resume(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     found = owned_or_404(Matrix.objects.all(), request, pk)
     added = lifecycle.resume(found, user_of(request), skipped="skipped" in request.POST)
     if added:
-        messages.success(request, f"{added} runs that were missing are in the queue again.")
+        messages.success(request, f"Resumed: {added} runs are queued.")
     else:
         messages.info(request, "Nothing is missing: every point has succeeded or is still to come.")
     return redirect("matrix", pk=pk)

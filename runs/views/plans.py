@@ -102,7 +102,7 @@ def _made(request: HttpRequest, form: PlanForm, place: PlaceForm) -> Matrix | No
         if not place.is_valid():
             return None
         made = plan_by_hand(form.team, form.plan, place.value(), user)
-        messages.success(request, f"“{made.name}” waits for outputs: save its kit, run it, and bring what it wrote.")
+        messages.success(request, f"“{made.name}” waits for outputs: save its kit, run it, and upload its output.")
         return made
     if "store" in request.POST or "queue" in request.POST:
         made = form.store(user, queue="queue" in request.POST)

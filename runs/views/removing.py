@@ -41,7 +41,7 @@ def ticked(request: HttpRequest) -> list[Run]:
 def ask(request: HttpRequest, runs: list[Run]) -> HttpResponse:
     """The page that names what would go, and what stays and why."""
     if not runs or len(runs) > MOST_AT_ONCE:
-        messages.error(request, f"Tick the runs first: between 1 and {MOST_AT_ONCE} at once.")
+        messages.error(request, f"Select runs first: between 1 and {MOST_AT_ONCE} at once.")
         return redirect("runs")
     judged = [(run, obstacle(run)) for run in runs]
     context = {

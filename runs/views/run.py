@@ -122,7 +122,7 @@ def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.RUNNER)
 def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    """Leave the run out with a reason, or take it back in."""
+    """Exclude the run with a reason, or include it again."""
     found = owned_or_404(Run.objects.all(), request, pk)
     try:
         if "include" in request.POST:

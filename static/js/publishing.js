@@ -44,7 +44,7 @@
     const wanted = [...document.querySelectorAll("[data-picture][data-src]")];
     let drawn = 0, characters = 0;
     for (const one of wanted) {
-      say(`Drawing picture ${drawn + 1} of ${wanted.length} …`);
+      say(`Drawing figure ${drawn + 1} of ${wanted.length} …`);
       try {
         const png = await picture(Plotly, one.dataset.src);
         characters += png.length;
@@ -57,15 +57,15 @@
         console.info(`No picture of ${one.dataset.picture}: ${error.message}`);
       }
     }
-    return `${drawn} of ${wanted.length} pictures are ready.`;
+    return `${drawn} of ${wanted.length} figures are ready.`;
   }
 
   // The button waits for the pictures, but never longer than a person does.
   const say = (text) => said && (said.textContent = text);
   for (const button of buttons) button.disabled = true;
-  const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, "The pictures took too long: published without the rest."));
+  const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, "Drawing took too long: published without the other images."));
   Promise.race([drawAll(say), patience])
-    .catch(() => "No pictures could be drawn: the report is published without them.")
+    .catch(() => "No images could be drawn: the report is published without them.")
     .then(function (text) {
       say(text);
       for (const button of buttons) button.disabled = false;

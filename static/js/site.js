@@ -1,11 +1,11 @@
-// Small conveniences. Every page works without them.
+// Conveniences: every page works without them.
 (function () {
   "use strict";
   const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
   const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
   const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
-  // The server writes UTC; the reader sees his own zone, and the full instant on hover.
+  // The server writes UTC; readers see their own zone, the full instant on hover.
   function localTimes(root) {
     for (const element of root.querySelectorAll("time[datetime][data-local]")) {
       const when = new Date(element.dateTime);
@@ -25,6 +25,7 @@
     if (copy) {
       const source = document.querySelector(copy.dataset.copy);
       if (!source) return;
+      event.preventDefault();
       await navigator.clipboard.writeText(source.textContent);
       const word = copy.textContent;
       copy.textContent = "Copied";

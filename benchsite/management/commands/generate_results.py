@@ -11,7 +11,7 @@ from benchsite.generated import GenerationRefused, Wanted, generate
 
 
 class Command(BaseCommand):
-    help = "Fills an empty database with results that nobody measured, to see how fast the pages are."
+    help = "Fills an empty database with synthetic results, to see how fast the pages are."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         plain = Wanted()

@@ -17,4 +17,4 @@ class Command(BaseCommand):
         mark_storage()
         self.stdout.write("The database is migrated, and the artifact storage is this site's.")
         if not User.objects.filter(is_superuser=True, is_active=True).exists():
-            self.stdout.write("Nobody operates this site yet: `manage.py createsuperuser` makes the first person.")
+            self.stdout.write("This site has no operator yet: `manage.py createsuperuser` creates one.")

@@ -70,7 +70,7 @@ def _members(request: HttpRequest, form: InvitationForm, *, link: str = "", stat
 @role_required(Role.ADMIN)
 def withdraw(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     membership.withdraw(owned_or_404(Invitation.objects.all(), request, pk), user_of(request))
-    messages.success(request, "The invitation is withdrawn: its link lets nobody in.")
+    messages.success(request, "The invitation is withdrawn. Its link no longer works.")
     return redirect("members")
 
 

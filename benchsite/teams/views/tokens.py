@@ -49,7 +49,7 @@ def token_change(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return HttpResponse("Only its maker and the team's admins may do that.", status=403)
     if "revoke" in request.POST:
         tokens.revoke(token, me)
-        messages.success(request, f"“{token.name}” is revoked: whoever uses it is refused from now on.")
+        messages.success(request, f"“{token.name}” is revoked. Requests with it are refused.")
         return redirect("tokens")
     if token.maker != me:
         return HttpResponse("Only its maker may rotate a token: it would go on in their name.", status=403)

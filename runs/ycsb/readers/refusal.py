@@ -13,7 +13,7 @@ _SHOWN: Final = 3  # lines
 _LONGEST: Final = 160  # characters of one
 _LOOKED_AT: Final = 5_000  # lines of the beginning
 _UNPACK: Final = "It is packed in a way that is not read here: unpack it, or pack it with gzip, zstd or zip."
-_TEXT: Final = "Bring the text that the client printed, its exporter's file, or its histogram logs."
+_TEXT: Final = "Upload the text that the client printed, its exporter's file, or its histogram logs."
 
 # How files begin that are no text. Only what people mix up with results, or pack them in, is named.
 _BINARY: Final[tuple[tuple[bytes, str, str], ...]] = (
@@ -75,7 +75,7 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
     if not closest and name is None:
         return "The file is empty: the client was killed, or ended before it could write anything."
     if any(_SCRIPTED.search(entry.text) for entry in closest):
-        reason = "This is a table that was made of outputs of YCSB, and not an output itself: bring those."
+        reason = "This is a table made of outputs of YCSB, not an output: upload those."
     elif closest and all(_PROPERTY.match(entry.text) for entry in closest):
         reason = "These are properties for a client, and not what it printed."
     elif name is None:

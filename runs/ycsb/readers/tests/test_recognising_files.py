@@ -111,7 +111,7 @@ def test_a_table_made_of_outputs_is_told_from_an_output():
     error = file_of(
         b",[OVERALL] Throughput(ops/sec),[READ] Operations,[READ] AverageLatency(us)\n0,399.6,4955.0,1903.5\n"
     ).error
-    assert error and error.startswith("This is a table that was made of outputs")
+    assert error and error.startswith("This is a table made of outputs")
 
 
 def test_properties_are_told_from_an_output():
