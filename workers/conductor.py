@@ -210,6 +210,14 @@ class Conductor:
         self._evidence(**{when: answer.as_dict()})
         if not answer.in_force:
             raise RunFailed(Reason.MODE_NOT_IN_FORCE, " ".join(answer.differences))
+        before = self.run.evidence["before"].get("topology", answer.topology)
+        changes = [
+            f"{name.replace('_', ' ')} was {before.get(name)} and is {answer.topology.get(name)}"
+            for name in sorted(before | answer.topology)
+            if before.get(name) != answer.topology.get(name)
+        ]
+        if changes:
+            raise RunFailed(Reason.MODE_NOT_IN_FORCE, f"The cluster changed during the run: {'; '.join(changes)}.")
 
     def _prepare_data_set(self) -> None:
         remains = self.standing.prepare_data_set(self.run)

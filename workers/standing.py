@@ -153,7 +153,7 @@ class Standing:
         if not self.system.administered:
             return None
         with _told(Reason.SERVER_LOST):
-            found = read_back(self.system, self.mode, self.administration)
+            found = read_back(self.system, self.mode, self.administration, self.server.wanted.replication_factor)
         Deployment.objects.filter(pk=self.deployment.pk).update(verified=found.as_dict())
         return found
 

@@ -8,10 +8,14 @@ from workers.provision.administration import Administration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadBack:
-    """What the mode wants and what the server said. `differences` are sentences, empty when the mode is in force."""
+    """What the mode wants and what the server said. `differences` are sentences, empty when the mode is in force.
+
+    `topology` is what must stay the same during a run: version, nodes, replication.
+    """
 
     expected: dict[str, str]
     found: dict[str, str]
+    topology: dict[str, str]
     differences: tuple[str, ...]
 
     @property
@@ -23,8 +27,10 @@ class ReadBack:
         return {**asdict(self), "differences": list(self.differences), "in_force": self.in_force}
 
 
-def read_back(system: System, mode: Mode, administration: Administration) -> ReadBack:
-    """Asks the server for everything the mode relies on. Raises AdministrationError."""
+def read_back(system: System, mode: Mode, administration: Administration, copies: int | None = None) -> ReadBack:
+    """Asks the server for everything the mode relies on. `copies`: the replication factor that the database states,
+    which must be that of a system that keeps one. Raises AdministrationError.
+    """
     expected = {one.setting: one.expected for one in mode.readback}
     answer = administration.read_settings(expected)
     found = {name: answer[name] for name in expected if name in answer}
@@ -39,7 +45,13 @@ def read_back(system: System, mode: Mode, administration: Administration) -> Rea
         found["replicas"], expected["replicas"] = str(replicas), f"at least {mode.replicas_needed}"
         if replicas < mode.replicas_needed:
             differences.append(f"The mode needs {mode.replicas_needed} connected replicas; there are {replicas}.")
-    return ReadBack(expected=expected, found=found, differences=tuple(differences))
+    topology = administration.topology()
+    if copies is not None and topology.get("replication_factor", str(copies)) != str(copies):
+        differences.append(
+            f"The database states a replication factor of {copies}, and the server keeps "
+            f"{topology['replication_factor']}: correct the database, or its schema."
+        )
+    return ReadBack(expected=expected, found=found, topology=topology, differences=tuple(differences))
 
 
 def same_value(declared: Property, expected: str, found: str) -> bool:

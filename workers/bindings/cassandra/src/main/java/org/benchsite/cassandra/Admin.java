@@ -173,6 +173,7 @@ public final class Admin {
         topology.put("version", versions());
         topology.put("nodes", String.valueOf(session.getMetadata().getNodes().size()));
         topology.put("nodes_up", String.valueOf(nodesUp()));
+        topology.put("replication_factor", String.valueOf(copies()));
         topology.put("replication", replication().toString());
         return topology;
     }
