@@ -53,9 +53,10 @@ def test_measures_two_modes_and_compares_them(site: LiveSite, client: Client):
         assert run.evidence["rows"] == 10_000
         assert run.evidence["server_version"] == "5.0.2"
         assert not run.measurement_sets.get().measurements.filter(failed__gt=0).exists()
+    assert matrix.created_by is not None
     client.force_login(matrix.created_by)
     sweeps = Run.objects.filter(matrix=matrix, phase=Phase.MEASURE).values_list("sweep", flat=True).distinct()
-    page = client.get(reverse("compare"), {"sweep": list(sweeps)}, follow=True)
+    page = client.get(reverse("compare"), {"sweep": [str(pk) for pk in sweeps]}, follow=True)
     assert page.status_code == 200
     assert "Ring" in page.content.decode() and "not read back" not in page.content.decode()
     gone = Deployment.objects.filter(state=Deployment.State.GONE)
