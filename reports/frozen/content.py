@@ -5,11 +5,20 @@ The digest is over canonical JSON, so an exported report that is imported elsewh
 
 import hashlib
 import json
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Annotated, Any, Final, NotRequired
+
+from pydantic import ConfigDict, Field, StringConstraints, with_config
+from typing_extensions import TypedDict  # pydantic reads the standard library's from Python 3.12 on only
 
 FORMAT: Final = "benchsite-report"
 VERSION: Final = 1  # of this shape; readers take every version that there ever was
 NOT_STATED: Final = "not stated"
+
+
+# Slug, unique in the report: "ceilings", "latency-read".
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
+
+DrawingName = Annotated[str, StringConstraints(pattern=r"^(light|dark)(-narrow)?$")]
 
 
 class Cells(TypedDict):
@@ -19,18 +28,26 @@ class Cells(TypedDict):
     rows: list[list[str | int | float | None]]
 
 
+@with_config(ConfigDict(extra="allow"))
+class Drawing(TypedDict):
+    """What plotly.js draws, once it is harmless (`rendering`)."""
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+
+
 class FrozenFigure(TypedDict):
     """One picture, as it was drawn at publishing, with its numbers."""
 
-    name: str  # slug, unique in the report: "ceilings", "latency-read"
+    name: Name
     title: str
     says: str  # how to read it
     caption: str
     notes: list[str]
     empty: str  # what is said instead of a picture
-    height_px: int  # 0: the ordinary height
-    # Plotly figures {data, layout} by "light", "dark", "light-narrow", "dark-narrow"; empty where `empty` says why.
-    drawn: dict[str, dict[str, Any]]
+    height_px: Annotated[int, Field(ge=0, le=10_000)]  # 0: the ordinary height
+    # Empty where `empty` says why.
+    drawn: dict[DrawingName, Drawing]
     table: Cells
 
 
@@ -43,7 +60,7 @@ class Footnote(TypedDict):
 
 
 class FrozenTable(TypedDict):
-    name: str
+    name: Name
     title: str
     says: str
     table: Cells
@@ -76,12 +93,13 @@ class Source(TypedDict):
     sha256: str  # over its current measurement set and its artifacts' digests
 
 
+@with_config(ConfigDict(extra="forbid", strict=True))
 class Content(TypedDict):
-    """One revision. Plain text everywhere; `notes` is Markdown, sanitised when it is shown."""
+    """One revision, as `shape` checks it. Plain text everywhere; `notes` is Markdown, sanitised when it is shown."""
 
     format: str
     version: int
-    title: str
+    title: Annotated[str, StringConstraints(pattern=r"\S")]
     headline: str
     notes: str
     team: str
