@@ -382,6 +382,16 @@ class Curve:
         return tuple(point for point in self.counted if point.threads in found.plateau)
 
     @property
+    def ceiling_ops_s(self) -> float:
+        """0 where there is no ceiling."""
+        return self.ceiling.throughput_ops_s if self.ceiling else 0.0
+
+    @property
+    def ceiling_rung(self) -> Point | None:
+        """The counted point at the ceiling's own rung."""
+        return self.point_at(self.ceiling.threads, self.ceiling.target_ops_s) if self.ceiling else None
+
+    @property
     def within_ceiling(self) -> tuple[Point, ...]:
         """The counted points that the ceiling covers: of targets, the sustained ones up to it; of threads, all."""
         return tuple(point for point in self.counted if within_ceiling(point.as_rung(), self.ceiling))

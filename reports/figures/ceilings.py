@@ -105,14 +105,14 @@ COLUMNS: Final[Columns] = {
 def _row(curve: Curve, is_best: bool | None) -> tuple[Any, ...]:
     """The curve, its ceiling with the spread of its repeats, its knee where it is reached, and whether it is best."""
     found, knee = curve.ceiling, curve.knee
-    point = curve.point_at(found.threads, found.target_ops_s) if found else None
+    point = curve.ceiling_rung
     reached = knee if found and knee and knee.reached else None
     return curve, found, point.throughput_ops_s if point else None, reached, is_best
 
 
 def towering(curves: Sequence[Curve], published: Sequence[Published]) -> bool:
     """Whether what others printed would squeeze the own bars to slivers."""
-    own = max(map(ceiling_ops_s, curves), default=0.0)
+    own = max((curve.ceiling_ops_s for curve in curves), default=0.0)
     printed = max((one.throughput_ops_s or 0.0 for one in published if is_drawn(one.throughput_ops_s)), default=0.0)
     return 0 < own * TOWERING < printed
 
@@ -144,13 +144,13 @@ class Ranking:
         return cls(
             best=best_of(ranked),
             best_of_class={key: value for group in several for key, value in best_of(group).items()},
-            highest=max(ranked, key=ceiling_ops_s, default=None),
+            highest=max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None),
             too_short=frozenset(one.sweep_id for one in ranked if one.ceiling and one.ceiling.is_lower_bound),
         )
 
     def share(self, curve: Curve) -> float | None:
         """Of the highest ceiling."""
-        return ceiling_ops_s(curve) / ceiling_ops_s(self.highest) if curve.ceiling and self.highest else None
+        return curve.ceiling_ops_s / self.highest.ceiling_ops_s if curve.ceiling and self.highest else None
 
     def note(self, curve: Curve) -> str:
         """ "among the best", or by which factor it lies below the highest: of single runs a bare factor."""
@@ -244,10 +244,6 @@ def _named(curves: Sequence[Curve]) -> list[Curve]:
 
 def _repeats(curve: Curve) -> int:
     return len(curve.ceiling.repeats_ops_s) if curve.ceiling else 0
-
-
-def ceiling_ops_s(curve: Curve) -> float:
-    return curve.ceiling.throughput_ops_s if curve.ceiling else 0.0
 
 
 def _bar(curve: Curve, look: Look, ranking: Ranking) -> Bar:

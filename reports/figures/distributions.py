@@ -56,7 +56,7 @@ def choose(curves: Sequence[Curve], *, at: str = CEILING, load_ops_s: float | No
         found = {curve.sweep_id: curve.point_at(*rung) if rung else None for curve in ordered}
         said = f"All at the highest rung that every sweep measured: {_rung_said(rung)}" if rung else ""
     else:
-        found = {curve.sweep_id: _at_ceiling(curve) for curve in ordered}
+        found = {curve.sweep_id: curve.ceiling_rung for curve in ordered}
         said = "Each sweep at its own ceiling: the loads differ"
     chosen = tuple(Chosen(curve, point) for curve in ordered if (point := found[curve.sweep_id]))
     have = {one.curve.sweep_id for one in chosen}
@@ -77,11 +77,6 @@ def common_rung(curves: Sequence[Curve]) -> tuple[int, int | None] | None:
 def _rung_said(rung: tuple[int, int | None]) -> str:
     threads, target = rung
     return f"target {formatting.throughput(target)}" if target else f"{threads} threads"
-
-
-def _at_ceiling(curve: Curve) -> Point | None:
-    found = curve.ceiling
-    return curve.point_at(found.threads, found.target_ops_s) if found else None
 
 
 def _up_to(curve: Curve, load_ops_s: float) -> Point | None:

@@ -95,12 +95,12 @@ def _trade(label: str, curves: Sequence[Curve], places: Mapping[Key, int]) -> Tr
     for curve in curves:
         at.setdefault(places[durability_key(curve.durability)], []).append(curve)
     for same in at.values():
-        same.sort(key=_ops_s, reverse=True)
+        same.sort(key=lambda curve: curve.ceiling_ops_s, reverse=True)
     weakest = at[min(at)][0]
 
     def step(place: int, curve: Curve) -> Step:
-        change = _ops_s(curve) / _ops_s(weakest) - 1 if place > min(at) else None
-        return Step(place, curve, _ops_s(curve), change, bound_sign(_is_bound(curve), _is_bound(weakest)))
+        change = curve.ceiling_ops_s / weakest.ceiling_ops_s - 1 if place > min(at) else None
+        return Step(place, curve, curve.ceiling_ops_s, change, bound_sign(_is_bound(curve), _is_bound(weakest)))
 
     return Trade(
         label,
@@ -111,10 +111,6 @@ def _trade(label: str, curves: Sequence[Curve], places: Mapping[Key, int]) -> Tr
 
 def _is_bound(curve: Curve) -> bool:
     return curve.ceiling is not None and curve.ceiling.is_lower_bound
-
-
-def _ops_s(curve: Curve) -> float:
-    return curve.ceiling.throughput_ops_s if curve.ceiling else 0.0
 
 
 COLUMNS: Final[Columns] = {

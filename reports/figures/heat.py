@@ -59,7 +59,7 @@ class HeatSheet(Sheet):
                 escaped(title),
                 type="log",
                 tickformat="~g",
-                dtick=_step(heat),
+                dtick=1 if heat.edges_us[-1] > 500 * heat.edges_us[0] else "D2",
                 domain=_domain(number, len(self.heats)),
             )
             data.append(_map(heat, _axis_name("y", number), low, frame, bar=number == 1))
@@ -120,10 +120,6 @@ def _axis_name(stem: str, number: int) -> str:
 def _domain(number: int, of: int) -> list[float]:
     each = 1 / max(of, 1)
     return [round(1 - number * each + (0.06 if number < of else 0), 4), round(1 - (number - 1) * each, 4)]
-
-
-def _step(heat: Heat) -> str | int:
-    return 1 if heat.edges_us[-1] > 500 * heat.edges_us[0] else "D2"
 
 
 def _map(heat: Heat, yaxis: str, low: float, frame: Frame, *, bar: bool) -> Trace:

@@ -331,7 +331,10 @@ def _change_hover(said: Said) -> str:
 
 def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Trace]:
     """What else changed, and what people wrote, at the bottom."""
-    environment = [(place(one.index), "environment<br>" + _lines(one.texts)) for one in history.environment]
+    environment = [
+        (place(one.index), "<br>".join(["environment", *(shortened(text, 90) for text in one.texts[:6])]))
+        for one in history.environment
+    ]
     notes = []
     if history.points:
         instants = [point.at for point in history.points]
@@ -360,7 +363,3 @@ def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Tra
 
 def _open_marker(symbol: str, size: int, frame: Frame) -> dict[str, Any]:
     return {"symbol": symbol, "size": size, "color": frame.theme.muted, "line": {"width": 1.5}}
-
-
-def _lines(texts: Sequence[str]) -> str:
-    return "<br>".join(shortened(text, 90) for text in texts[:6])

@@ -137,12 +137,13 @@ class StabilitySheet(CurvesSheet):
         every = "each second" if interval_s == 1 else f"the mean of every {interval_s} s"
         drawn = [ridge.curve for ridge in self.ridges]
         have = {curve.sweep_id for curve in drawn}
+        tops = [replace(curve, points=(curve.ceiling_rung,) if curve.ceiling_rung else ()) for curve in drawn]
         return sentences(
             f"Each sweep's run at its ceiling, {every} of the measured window relative to the run's own median "
             "(dotted); slow is below 90 % of it",
             self._cut_said(),
             named("not drawn", [curve for curve in self.curves if curve.sweep_id not in have]),
-            captions.caption([_at_ceiling(curve) for curve in drawn]),
+            captions.caption(tops),
         )
 
     def _cut_said(self) -> str:
@@ -165,12 +166,6 @@ class StabilitySheet(CurvesSheet):
     @property
     def height_px(self) -> int:
         return max(LEAST_PX, 90 + 56 * len(self.ridges))
-
-
-def _at_ceiling(curve: Curve) -> Curve:
-    found = curve.ceiling
-    point = curve.point_at(found.threads, found.target_ops_s) if found else None
-    return replace(curve, points=(point,) if point else ())
 
 
 def _coloured(ridge: Ridge, look: Look) -> str:

@@ -45,23 +45,14 @@ def _sustains(curve: Curve) -> str:
     return f"{least}{formatting.throughput(found.throughput_ops_s)}"
 
 
-def _repeats(curve: Curve) -> int:
-    found = curve.ceiling
-    point = curve.point_at(found.threads, found.target_ops_s) if found else None
-    return point.throughput_ops_s.n if point else 0
-
-
 def _alone(curve: Curve, labels: Labels) -> str:
-    runs = _repeats(curve)
-    return f"{_name(curve, labels)} sustains {_sustains(curve)} ({_runs(runs)})."
-
-
-def _runs(number: int) -> str:
-    return "one run, so nothing is known of how much it varies" if number <= 1 else f"median of {number} runs"
+    runs = curve.ceiling_rung.throughput_ops_s.n if curve.ceiling_rung else 0
+    made = "one run, so nothing is known of how much it varies" if runs <= 1 else f"median of {runs} runs"
+    return f"{_name(curve, labels)} sustains {_sustains(curve)} ({made})."
 
 
 def _incomparable(curves: Sequence[Curve], labels: Labels) -> str:
-    best = max(curves, key=lambda curve: curve.ceiling.throughput_ops_s if curve.ceiling else 0.0)
+    best = max(curves, key=lambda curve: curve.ceiling_ops_s)
     return (
         f"{_name(best, labels)} measured the highest of these {len(curves)} sides, {_sustains(best)}; they differ in "
         "more than what is compared, so no ratio is claimed."
@@ -81,7 +72,7 @@ def _against(row: Row, ratio: Ratio, found: Comparison, against: Against, labels
         return (
             f"{runs} {side} reached {mine} and {base} {theirs} ({times} times): too few runs to tell a difference "
             "from chance."
-            if not _identical(found)
+            if min(found.n_a, found.n_b) <= 1
             else f"{side} reached {mine} and {base} {theirs} ({times} times); identical repeats bear no interval."
         )
     match found.outcome:
@@ -96,10 +87,6 @@ def _against(row: Row, ratio: Ratio, found: Comparison, against: Against, labels
         f"{side} sustains {mine} and {base} {theirs} ({times} times {interval_text(found)}): whether that is a "
         f"difference is open{_few(found)}."
     )
-
-
-def _identical(found: Comparison) -> bool:
-    return min(found.n_a, found.n_b) > 1
 
 
 def _at_common_load(side: str, base: str, ratio: Ratio, found: Comparison) -> str:

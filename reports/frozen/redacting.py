@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reports.curves import Curve, LeftOut, MachineFacts, Point, Setup
+from reports.curves import Curve, MachineFacts, Point, Setup
 from reports.frozen.redaction import Redactor, safe_value
 
 
@@ -58,12 +58,8 @@ def _point(point: Point, redactor: Redactor) -> Point:
         worst_finding=redactor.clean(point.worst_finding, where),
         excluded=tuple(redactor.clean(one, where) for one in point.excluded),
         overridden=tuple(redactor.clean(one, where) for one in point.overridden),
-        left_out=tuple(_left_out(one, redactor, where) for one in point.left_out),
+        left_out=tuple(replace(one, reason=redactor.clean(one.reason, where)) for one in point.left_out),
     )
-
-
-def _left_out(one: LeftOut, redactor: Redactor, where: str) -> LeftOut:
-    return replace(one, reason=redactor.clean(one.reason, where))
 
 
 def _setup(setup: Setup, redactor: Redactor, roles: Mapping[str, str]) -> Setup:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from benchsite import formatting
@@ -16,7 +16,6 @@ from reports.pages.against import Against, Ratio, Row
 from reports.pages.equal import EqualLoad, percentiles_of
 from reports.words import bracket_says, ladder_says, threads_text
 
-DIGITS: Final = 4  # of a ratio
 Labels = Mapping[UUID, str]
 
 
@@ -83,11 +82,11 @@ def _ratio(one: Ratio) -> tuple[Cell, Cell, Cell]:
         return None, None, one.why
     at = f"at {one.at}" if one.at else ""
     said = "; ".join(part for part in (one.outcome, at, one.counts, one.why, one.note) if part)
-    return _rounded(one.comparison.shown), one.interval, said
+    return _rounded(one.comparison.shown, 4), one.interval, said
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{DIGITS}g}")
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else float(f"{value:.{digits}g}")
 
 
 def _metric(one: Ratio, equal: EqualLoad | None) -> str:
@@ -155,16 +154,12 @@ def equal_table(equal: EqualLoad, labels: Labels) -> Table:
     rows = [
         (
             labels.get(side.curve.sweep_id, side.curve.label),
-            *(_whole(at.latency_us) for one in side.operations for at in one.at),
+            *(_rounded(at.latency_us, 5) for one in side.operations for at in one.at),
             side.how,
         )
         for side in equal.sides
     ]
     return Table(("side", *columns, "read off"), tuple(rows))
-
-
-def _whole(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.5g}")
 
 
 def differences_table(curves: Sequence[Curve], labels: Labels) -> Table:

@@ -24,7 +24,6 @@ def measured_of(curves: Sequence[Curve]) -> Iterator[Measured]:
 
 def _measured(curve: Curve, nodes: int, row: tuple[str, ...]) -> Measured:
     ceiling, knee = curve.ceiling, curve.knee
-    top = curve.point_at(ceiling.threads, ceiling.target_ops_s) if ceiling else None
     return Measured(
         row=row,
         nodes=nodes,
@@ -32,7 +31,7 @@ def _measured(curve: Curve, nodes: int, row: tuple[str, ...]) -> Measured:
         knee_us=knee.latency_s * 1e6 if knee else None,
         lower_bound=bool(ceiling and ceiling.is_lower_bound),
         knee_reached=bool(knee and knee.reached),
-        repeats_ops_s=top.throughput_ops_s.values if top else (),
+        repeats_ops_s=curve.ceiling_rung.throughput_ops_s.values if curve.ceiling_rung else (),
         records=curve.setup.records,
         key=curve.sweep_id,
         database=curve.database_name,

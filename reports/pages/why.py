@@ -12,11 +12,11 @@ from reports.analysis.looks import Look
 from reports.analysis.run_sides import Group, MachinePair, RunSide
 from reports.analysis.sessions import SessionSpread, largest_spread
 from reports.curves import Curve, Operation, Point
+from reports.figures.captions import KIND_SAYS
 from reports.pages.against import Ratio, extended, throughput_ratio
 from runs.validity import CheckResult, Profile, judge_pair
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
-KIND_SAYS: Final = {"service": "service time", "response": "response time"}
 
 
 @dataclass(frozen=True, slots=True)

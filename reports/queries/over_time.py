@@ -62,8 +62,7 @@ def events_of(run: Run, base_s: float, last_s: float) -> list[Event]:
 
 def runs_at_ceiling(curve: Curve) -> tuple[Point, list[uuid.UUID]] | None:
     """The point of a curve's ceiling and its repeats, that which lies nearest to their median first."""
-    found = curve.ceiling
-    point = curve.point_at(found.threads, found.target_ops_s) if found else None
+    point = curve.ceiling_rung
     if point is None:
         return None
     spread = point.throughput_ops_s

@@ -1,6 +1,5 @@
 """Which runs are judged with a run, and against which: by the name of a baseline, or by the rule."""
 
-import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from reports.verdicts.answers import SideAnswer, VerdictDocument
 from reports.verdicts.judging import side_of, verdict_of, why_not
 from runs.models import Run
 from runs.models.run import Status
+from runs.pages.filters import uuid_of
 from runs.spec import RunSpec
 
 RULE: Final = (
@@ -169,7 +169,7 @@ def named(team: Team, text: str) -> Named:
     """Run ids (commas between them) stand for exactly these; else a baseline's name, a commit, a commit's beginning."""
     text = text.strip()
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    ids = [_uuid(part) for part in parts]
+    ids = [uuid_of(part) for part in parts]
     if parts and None not in ids:
         runs = baselines.runs_named(team, [one for one in ids if one])
         if len(runs) < len(set(ids)):
@@ -184,13 +184,6 @@ def named(team: Team, text: str) -> Named:
     if not commits:
         raise NothingNamed(f"“{text[:64]}” is no run, no baseline and no commit of this team.")
     return Named(tuple(baselines.runs_of_commit(team, commits[0])), "", f"The runs of commit {commits[0][:12]}.")
-
-
-def _uuid(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None
 
 
 def by_test(runs: Sequence[Run]) -> dict[str, list[Run]]:

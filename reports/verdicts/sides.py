@@ -5,7 +5,7 @@ from typing import Final, cast
 
 from reports.analysis.gate import gate
 from reports.analysis.verdicts import Difference, Environment, Metric
-from reports.curves import Curve, Operation, Point, operations_of
+from reports.curves import Curve, Point, operations_of
 from reports.queries.curves import run_curve
 from runs.models import Run
 from runs.spec import RunSpec
@@ -80,16 +80,12 @@ def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic:
     operations = [one for point in session if (one := point.operation(name, kind))]
     if len(operations) < len(session):
         return (), f"not every run of the {who} side measured its {kind} times."
-    if statistic == "p99" and any(_too_few(one) for one in operations):
+    if statistic == "p99" and any(one.ok is not None and one.ok < LEAST_FOR_P99 for one in operations):
         return (), f"a run of the {who} side did it less than {LEAST_FOR_P99} times."
     values = [one.median_us(statistic) for one in operations]
     if None in values:
         return (), f"of a run of the {who} side it is only known to lie between two values."
     return tuple(value for value in values if value is not None), ""
-
-
-def _too_few(one: Operation) -> bool:
-    return one.ok is not None and one.ok < LEAST_FOR_P99
 
 
 def curve_of(run: Run, point: Point) -> Curve:

@@ -17,6 +17,7 @@ from reports.queries.baselines import RUNS, baselines_of, repeats_of, runs_of_sw
 from reports.verdicts.choosing import RULE, BaselineUnknown, verdict_of_run
 from reports.verdicts.judging import why_not
 from runs.models import Run
+from runs.pages.filters import uuid_of
 from runs.views.paging import page_of
 
 PER_PAGE = 50
@@ -57,23 +58,16 @@ def set_to(request: HttpRequest) -> HttpResponseBase:
 
 def _chosen(request: HttpRequest, team: Team) -> tuple[list[Run], str, tuple[str, uuid.UUID]]:
     """The runs that count, how they were chosen, and the page to go back to."""
-    if pk := _uuid(request.POST.get("sweep", "")):
+    if pk := uuid_of(request.POST.get("sweep", "")):
         sweep = owned_or_404(sweeps_of(team), request, pk)
         return runs_of_sweep(sweep.pk), f"The counted runs of the sweep “{sweep.name}”.", ("sweep", pk)
-    pk = _uuid(request.POST.get("run", ""))
+    pk = uuid_of(request.POST.get("run", ""))
     if pk is None:
         raise Http404
     run = owned_or_404(RUNS, request, pk)
     runs = [one for one in repeats_of(run) if not why_not(one)]
     same = f"The counted repeats of “{run.name}” at commit {run.commit[:12]}." if run.commit else f"“{run.name}”."
     return runs, same, ("run", pk)
-
-
-def _uuid(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None
 
 
 @require_POST
@@ -113,7 +107,7 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 @require_POST
 @role_required(Role.ADMIN)
 def badge_add(request: HttpRequest) -> HttpResponseBase:
-    pk = _uuid(request.POST.get("run", ""))
+    pk = uuid_of(request.POST.get("run", ""))
     if pk is None:
         raise Http404
     run = owned_or_404(RUNS, request, pk)

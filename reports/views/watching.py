@@ -26,6 +26,7 @@ from reports.selection import Selection, read
 from reports.views.compare import asked
 from reports.watching import WatchRefused
 from runs.models import Matrix
+from runs.pages.filters import uuid_of
 
 # However many people watch, a picture is worked out no more often.
 KEPT_S = 2
@@ -51,7 +52,10 @@ def add(request: HttpRequest) -> HttpResponse:
     """A link to what the form names: a matrix, or else the comparison whose address it holds."""
     team, matrix = team_of(request), None
     if chosen := request.POST.get("matrix"):
-        matrix = owned_or_404(Matrix.objects.filter(submitted_at__isnull=False), request, _key(chosen))
+        key = uuid_of(chosen)
+        if key is None:
+            raise Http404
+        matrix = owned_or_404(Matrix.objects.filter(submitted_at__isnull=False), request, key)
         selection, title = Selection(matrix=str(matrix.pk)), matrix.name
     else:
         selection = read(QueryDict(request.POST.get("query", "")[:20_000]))
@@ -61,13 +65,6 @@ def add(request: HttpRequest) -> HttpResponse:
     except WatchRefused as refused:
         return _links(request, refusal=str(refused), status=422)
     return _links(request, made=request.build_absolute_uri(reverse("watch", args=[token])))
-
-
-def _key(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise Http404 from None
 
 
 @require_POST

@@ -15,6 +15,7 @@ from reports.pages.why import WhyPage, why_page
 from reports.queries import curves, others_of, profile_of, run_at_ceiling, run_sides, session_spreads, sweeps_of
 from reports.queries.why import RUNS
 from runs.models import Run
+from runs.pages.filters import uuid_of
 
 HOW_TO_CHOOSE = (
     "Open a run and follow “Why different from …”, or compare sweeps and follow the link in a row of ratios."
@@ -75,7 +76,7 @@ def chosen_of(request: HttpRequest) -> Chosen:
     404 for an id that is not the team's; a sentence for what is no id, and for a side that has no run.
     """
     texts = [text for name in ("a", "b") if (text := request.GET.get(name, "").strip())]
-    ids = [_id(text) for text in texts]
+    ids = [uuid_of(text) for text in texts]
     if not texts:
         return Chosen(problem="No run is chosen.")
     if None in ids:
@@ -106,10 +107,3 @@ def _side(request: HttpRequest, pk: uuid.UUID) -> Side:
     run = run_at_ceiling(curve, team_of(request).pk)
     problem = "" if run else f"No run of the sweep “{curve.name}” counts, so that it has no ceiling."
     return Side(run, curve, problem)
-
-
-def _id(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None

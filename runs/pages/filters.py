@@ -38,7 +38,7 @@ class AddressFilter:
         for name in (field.name for field in fields(cls)):  # type: ignore[arg-type]
             text = "".join(c for c in query.get(name) or "" if c.isprintable()).strip()[:MAX_CHARACTERS]
             if name in cls.IDS:
-                text = _uuid(text)
+                text = str(uuid_of(text) or "")
             if text and (name not in choices or text in choices[name]):
                 values[name] = text
         return cls(**values)
@@ -70,8 +70,9 @@ class AddressFilter:
         return rows.filter(Q(**chosen))
 
 
-def _uuid(text: str) -> str:
+def uuid_of(text: str) -> UUID | None:
+    """None for what is no UUID."""
     try:
-        return str(UUID(text)) if text else ""
+        return UUID(text)
     except ValueError:
-        return ""
+        return None
