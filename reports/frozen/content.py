@@ -115,6 +115,21 @@ class Content(TypedDict):
     plan: NotRequired[str]  # the plan file (TOML) by which it can be run again; absent for uploaded results
 
 
+def in_order(content: Content) -> list[FrozenFigure | FrozenTable]:
+    """Figures and tables in the order that the author chose; what it forgets comes last."""
+    known: dict[str, FrozenFigure | FrozenTable] = {
+        **{figure["name"]: figure for figure in content["figures"]},
+        **{table["name"]: table for table in content["tables"]},
+    }
+    return [known[name] for name in dict.fromkeys([*content["order"], *known]) if name in known]
+
+
+def sources_table(content: Content) -> Cells:
+    """The runs that the numbers come from."""
+    rows: list[list[str | int | float | None]] = [[s["name"], s["run"], s["sha256"]] for s in content["sources"]]
+    return {"columns": ["source", "run", "SHA-256"], "rows": rows}
+
+
 def canonical(content: Content) -> bytes:
     """UTF-8 JSON with sorted keys and no blanks: the same content has the same bytes everywhere."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

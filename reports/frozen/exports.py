@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reports.figures.table import FORMULA_STARTS, Table
-from reports.frozen.content import NOT_STATED, Cells, Content, canonical
+from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, canonical, in_order, sources_table
 from reports.frozen.pages import DISCLOSED
 
 FORMS: Final = {
@@ -64,19 +64,13 @@ def as_csv(content: Content, digest: str) -> bytes:
 
 
 def _tables(content: Content) -> Iterator[tuple[str, Cells]]:
-    known = {one["name"]: one for one in (*content["figures"], *content["tables"])}
-    for name in dict.fromkeys([*(one for one in content["order"] if one in known), *known]):
-        yield known[name]["title"], known[name]["table"]
+    for part in in_order(content):
+        yield part["title"], part["table"]
     method = content["method"]
     yield "Environment", method["environment"]
     yield "Validity", method["validity"]
     yield "Left out", method["excluded"]
-    yield "Sources", _sources(content)
-
-
-def _sources(content: Content) -> Cells:
-    rows: list[list[str | int | float | None]] = [[s["name"], s["run"], s["sha256"]] for s in content["sources"]]
-    return {"columns": ["source", "run", "SHA-256"], "rows": rows}
+    yield "Sources", sources_table(content)
 
 
 def as_markdown(content: Content, digest: str, address: str) -> bytes:
@@ -85,23 +79,14 @@ def as_markdown(content: Content, digest: str, address: str) -> bytes:
     said.append(f"{_line(content['team'])}, published {content['published_at']}: <{address}>")
     said.append(f"> {_line(content['demonstration'])}" if content["demonstration"] else "")
     said.append(_TAG.sub("&lt;", content["notes"]))
-    figures = {one["name"]: one for one in content["figures"]}
-    tables = {one["name"]: one for one in content["tables"]}
-    for name in dict.fromkeys([*content["order"], *figures, *tables]):
-        if name in figures:
-            one = figures[name]
-            said += [f"## {_line(one['title'])}", _line(one["says"]), _line(one["empty"] or one["caption"])]
-            said += ["\n".join(f"- {_line(note)}" for note in one["notes"]), table_of(one["table"]).as_markdown()]
-        elif name in tables:
-            said += [f"## {_line(tables[name]['title'])}", _line(tables[name]["says"])]
-            said.append(table_of(tables[name]["table"]).as_markdown())
-            said.append(
-                "\n".join(
-                    f"- row {note['row'] + 1}, {_line(_column(tables[name]['table'], note['column']))}:"
-                    f" {_line(note['text'])}"
-                    for note in tables[name]["footnotes"]
-                )
-            )
+    for part in in_order(content):
+        said += [f"## {_line(part['title'])}", _line(part["says"])]
+        if "drawn" in part:
+            said.append(_line(part["empty"] or part["caption"]))
+            said.append("\n".join(f"- {_line(note)}" for note in part["notes"]))
+        said.append(table_of(part["table"]).as_markdown())
+        if "footnotes" in part:
+            said.append("\n".join(_footnote(part["table"], note) for note in part["footnotes"]))
     said += _appendix(content)
     said.append(f"SHA-256 of the report's canonical JSON: `{digest}`")
     return ("\n\n".join(one.strip("\n") for one in said if one.strip()) + "\n").encode()
@@ -116,14 +101,16 @@ def _appendix(content: Content) -> Iterator[str]:
     yield "\n".join(f"- {_line(sentence)}" for sentence in method["sentences"])
     yield "Algorithms: " + ", ".join(f"{_line(n)} {_line(v)}" for n, v in sorted(method["algorithms"].items()))
     parts = (("Environment", method["environment"]), ("Validity", method["validity"]), ("Left out", method["excluded"]))
-    for title, cells in (*parts, ("Sources", _sources(content))):
+    for title, cells in (*parts, ("Sources", sources_table(content))):
         if cells["rows"]:
             yield f"## {title}"
             yield table_of(cells).as_markdown()
 
 
-def _column(cells: Cells, index: int) -> str:
-    return cells["columns"][index] if 0 <= index < len(cells["columns"]) else str(index + 1)
+def _footnote(cells: Cells, note: Footnote) -> str:
+    columns, at = cells["columns"], note["column"]
+    column = columns[at] if 0 <= at < len(columns) else str(at + 1)
+    return f"- row {note['row'] + 1}, {_line(column)}: {_line(note['text'])}"
 
 
 def _line(text: str) -> str:

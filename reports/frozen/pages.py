@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from benchsite import formatting
 from reports.figures.table import Cell
-from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, FrozenFigure, FrozenTable
+from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, in_order, sources_table
 
 DIGITS: Final = 6
 SIDES_ABREAST: Final = 6  # of the environment: more stand below each other, for a page of paper has no more room
@@ -135,12 +135,7 @@ def page_of(content: Content) -> Page:
         environment=tuple(grid(one) for one in abreast(method["environment"])),
         validity=grid(method["validity"]),
         excluded=grid(method["excluded"]),
-        sources=grid(
-            {
-                "columns": ["source", "run", "SHA-256"],
-                "rows": [[one["name"], one["run"], one["sha256"]] for one in content["sources"]],
-            }
-        ),
+        sources=grid(sources_table(content)),
         can_be_run=bool(content.get("plan")),
     )
 
@@ -157,15 +152,11 @@ def _disclosed(content: Content) -> Iterator[tuple[str, str, bool]]:
 
 
 def _parts(content: Content) -> Iterator[Part]:
-    """In the chosen order; what the order forgets comes last."""
-    figures = {one["name"]: one for one in content["figures"]}
-    known: dict[str, FrozenFigure | FrozenTable] = {**{one["name"]: one for one in content["tables"]}, **figures}
-    order = dict.fromkeys([*(name for name in content["order"] if name in known), *known])
     numbers = {"figure": 0, "table": 0}
-    for name in order:
-        kind: Literal["figure", "table"] = "figure" if name in figures else "table"
+    for part in in_order(content):
+        kind: Literal["figure", "table"] = "figure" if "drawn" in part else "table"
         numbers[kind] += 1
-        yield _part(known[name], kind, numbers[kind])
+        yield _part(part, kind, numbers[kind])
 
 
 def _part(one: Any, kind: Literal["figure", "table"], number: int) -> Part:
