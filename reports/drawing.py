@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from benchsite.teams.models import Team
 from reports.curves import Curve
 from reports.figures.ceilings import CeilingsSheet
 from reports.figures.distributions import CEILING, RUNG, SweepsPercentilesSheet
@@ -15,7 +14,6 @@ from reports.figures.scalability import ScalabilitySheet
 from reports.figures.sheet import Sheet
 from reports.figures.stability import StabilitySheet
 from reports.published import overlays
-from reports.queries import compared
 from reports.queries.over_time import ridges
 from reports.selection import Selection
 
@@ -23,11 +21,6 @@ from reports.selection import Selection
 Told = Mapping[str, str]
 Maker = Callable[[Sequence[Curve], Selection, Told], Sheet]
 LONGEST_OPERATION: Final = 60
-
-
-def sheet_of(name: str, team: Team, selection: Selection, told: Told) -> Sheet:
-    """One of `PICTURES` of the team's sweeps that the selection means. At most ten queries, and those of its series."""
-    return PICTURES[name](compared(team, selection).curves, selection, told)
 
 
 def ceilings(found: Sequence[Curve], selection: Selection, told: Told) -> Sheet:

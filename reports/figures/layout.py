@@ -68,7 +68,7 @@ def base_layout(frame: Frame, *, characters: int | None = None) -> Layout:
     `characters` is how many of a note fit into a line where the drawing area begins further right than usual.
     """
     theme = frame.theme
-    lines = note_lines(frame, characters)
+    lines = textwrap.wrap(" · ".join(frame.notes), min(characters or frame.characters, frame.characters))
     return {
         "font": {"family": SANS, "size": frame.font_px, "color": theme.ink},
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -139,11 +139,6 @@ def straight(
         "line": {"color": colour, "width": width, "dash": dash},
         **more,
     }
-
-
-def note_lines(frame: Frame, characters: int | None = None) -> list[str]:
-    text = " · ".join(frame.notes)
-    return textwrap.wrap(text, min(characters or frame.characters, frame.characters)) if text else []
 
 
 def _notes(frame: Frame, lines: Sequence[str]) -> list[dict[str, Any]]:

@@ -136,7 +136,11 @@ class ScalabilitySheet(CurvesSheet):
             marks.fold_legend([(t, one.sizes[0].curve.system_name, appearance[one.label].faded) for one, t in traces])
         elif len(ordered) <= MOST_LABELS:
             ends = [
-                End(_end_label(one), one.sizes[-1].ceiling.throughput_ops_s, appearance[one.label].colour)
+                End(
+                    f"{one.label}, {one.score_text}" if one.score_text else one.label,
+                    one.sizes[-1].ceiling.throughput_ops_s,
+                    appearance[one.label].colour,
+                )
                 for one in ordered
             ]
             label_ends(layout, ends, longest=44, inside=frame.narrow)
@@ -168,10 +172,6 @@ class ScalabilitySheet(CurvesSheet):
             "Every sweep stands on a cluster of one size. Measure the same database and mode on clusters of several "
             "sizes, and choose all of their sweeps."
         )
-
-
-def _end_label(one: Scaling) -> str:
-    return f"{one.label}, {one.score_text}" if one.score_text else one.label
 
 
 def _line(one: Scaling, look: Look) -> Trace:

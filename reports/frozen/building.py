@@ -11,6 +11,7 @@ from benchsite import formatting
 from benchsite.teams.models import Team
 from reports.drawing import OF_SERIES, PICTURES
 from reports.figures.captions import DEMONSTRATION, machine_sentence
+from reports.figures.latency import points_table
 from reports.figures.table import Table
 from reports.frozen import method, tables
 from reports.frozen.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
@@ -143,7 +144,7 @@ def _table_of(name: str, material: Material) -> Table:
         return tables.equal_table(material.equal, labels)
     if name == "table-differences":
         return tables.differences_table(curves, labels)
-    return tables.all_points_table(curves, material.kind)
+    return points_table(curves, kind=material.kind)
 
 
 def _annotated(

@@ -160,10 +160,9 @@ FIELDS: Final[tuple[tuple[str, Callable[[Side], Cell]], ...]] = (
 
 def environment_table(sides: Sequence[Side], labels: Mapping[UUID, str]) -> Table:
     """A row for each field that at least one side knows anything of."""
-    rows = [(name, *(_said(value(side)) for side in sides)) for name, value in FIELDS]
+    rows = [
+        (name, *(UNKNOWN if cell is None or cell == "" else cell for cell in map(value, sides)))
+        for name, value in FIELDS
+    ]
     known = [row for row in rows if any(cell not in (None, "", UNKNOWN) for cell in row[1:])]
     return Table(("", *(labels.get(side.curve.sweep_id, side.curve.label) for side in sides)), tuple(known))
-
-
-def _said(value: Cell) -> Cell:
-    return UNKNOWN if value is None or value == "" else value

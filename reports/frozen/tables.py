@@ -10,7 +10,6 @@ from reports.analysis.comparing import ALGORITHM, Comparison, Outcome
 from reports.analysis.differences import differences
 from reports.curves import STATISTICS, Curve
 from reports.figures.ceilings import Ranking
-from reports.figures.latency import points_table
 from reports.figures.table import Cell, Table
 from reports.pages.against import Against, Ratio, Row
 from reports.pages.equal import EqualLoad, percentiles_of
@@ -170,8 +169,3 @@ def differences_table(curves: Sequence[Curve], labels: Labels) -> Table:
             (one.what, value, ", ".join(who)) for one in differences(curves, dict(labels)) for value, who in one.sides
         ),
     )
-
-
-def all_points_table(curves: Sequence[Curve], kind: str) -> Table:
-    """Every point of every side, by one kind of latency."""
-    return points_table(curves, kind=kind)

@@ -218,6 +218,7 @@ def against(
         rows.append(Row(curve, judged, ratios, href, pair))
     rows = _adjusted([_without_verdict(row) for row in rows])
     compared = [one.comparison for row in rows for one in row.ratios if one.comparison]
+    spread = spread_of(curves, judging.spreads)
     return Against(
         baseline=chosen,
         pinned=chosen.sweep_id == baseline,
@@ -228,7 +229,7 @@ def against(
         latency_operations=equal.operations if equal else (),
         rows=tuple(rows),
         tests=sum(one.adjusted_p is not None for one in compared),
-        noise_floor=_noise_floor(curves, judging.spreads),
+        noise_floor=spread.relative if spread else None,
     )
 
 
@@ -269,11 +270,6 @@ def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | 
 def spread_of(curves: Sequence[Curve], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
     """The largest of the clusters that the sides ran on; None where none of them is known."""
     return largest_spread((curve.setup.cluster_name for curve in curves), spreads)
-
-
-def _noise_floor(curves: Sequence[Curve], spreads: Mapping[str, SessionSpread]) -> float | None:
-    found = spread_of(curves, spreads)
-    return found.relative if found else None
 
 
 def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None) -> Ratio:

@@ -13,7 +13,6 @@ import numpy as np
 from django.db import connection
 from django.db.models import F, FloatField, Func, OuterRef, Q, QuerySet, Subquery
 
-from benchsite.teams.models import Team
 from reports.analysis.changes import ALGORITHM_VERSION, Course, Rule, course_of
 from reports.curves import Standing
 from reports.histories import (
@@ -56,11 +55,6 @@ class Followed:
     metrics: tuple[Metric, ...]
     branches: tuple[str, ...]
     environments_missing: int  # points of which it is not known yet on what they were measured
-
-
-def history_row(team: Team, config_key: str) -> HistoryRow | None:
-    """The team's own; another team's is no more there than one that does not exist."""
-    return HistoryRow.objects.filter(team=team, config_key=config_key).first()
 
 
 def runs_of(team_id: uuid.UUID, config_key: str | OuterRef) -> QuerySet[Run]:

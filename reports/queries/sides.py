@@ -68,7 +68,7 @@ def sides_by_sweep(
     }
 
 
-def profile_of(team: Team, curves: Sequence[Curve]) -> Profile:
+def profile_of(team: Team, sides: Sequence[Curve | Run]) -> Profile:
     """The thresholds of the sides' purpose, or of measured runs where they differ. One query."""
-    purposes = {curve.purpose for curve in curves}
+    purposes = {side.purpose for side in sides}
     return thresholds_of(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)

@@ -78,14 +78,11 @@ def _digests(cuts: Mapping[uuid.UUID, Mapping[str, Any]]) -> dict[uuid.UUID, str
     files: dict[uuid.UUID, list[str]] = defaultdict(list)
     for run_id, sha256 in Artifact.objects.filter(run__in=cuts).order_by("sha256").values_list("run_id", "sha256"):
         files[run_id].append(sha256)
-    return {
-        run_id: _sha([[cut[name] for name in _SET[2:]], measured[cut["id"]], files[run_id]])
-        for run_id, cut in cuts.items()
-    }
-
-
-def _sha(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()
+    digests = {}
+    for run_id, cut in cuts.items():
+        numbers = [[cut[name] for name in _SET[2:]], measured[cut["id"]], files[run_id]]
+        digests[run_id] = hashlib.sha256(json.dumps(numbers, separators=(",", ":")).encode()).hexdigest()
+    return digests
 
 
 def _findings(sets: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Finding]]:

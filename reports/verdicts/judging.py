@@ -13,6 +13,7 @@ from reports.analysis.verdicts import Environment, MetricVerdict, judge
 from reports.curves import Curve
 from reports.queries.curves import run_points
 from reports.queries.noise import session_key, session_spreads
+from reports.queries.sides import profile_of
 from reports.verdicts.answers import (
     DiffersAnswer,
     EnvironmentAnswer,
@@ -23,11 +24,8 @@ from reports.verdicts.answers import (
 )
 from reports.verdicts.sides import curve_of, environment_of, metrics_of
 from runs.models import Run
-from runs.models.plan import Purpose
 from runs.models.run import Status
 from runs.models.run import Verdict as Validity
-from runs.thresholds import thresholds_of
-from runs.validity import Profile
 
 # More runs say nothing more, and would make a verdict slow.
 MOST_RUNS = 50
@@ -56,9 +54,10 @@ def verdict_of(
     points = run_points([*new, *other, *history]) if new and other else {}
     sides = [{run: curve_of(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other, history)]
     theirs = base and replace(base, runs=side_of(other).runs)
+    lacking = [one.reason for one in left_out if one.side == "new"]
     blank = VerdictDocument(
         "error",
-        (_nothing_counts(left_out), *_of("new", left_out)),
+        ("Error: no new run counts." if lacking else "Error: there is no new run.", *lacking),
         new=side_of(new),
         base=theirs or side_of(other),
         left_out=tuple(left_out),
@@ -68,14 +67,14 @@ def verdict_of(
         return blank
     if not all(sides[:2]):
         return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
-    environment = environment_of(sides[0], sides[1], _profile(team, [*new, *other]))
+    environment = environment_of(sides[0], sides[1], profile_of(team, [*new, *other]))
     spread = _spread(team, [*sides[0].values(), *sides[1].values()])
     metrics, notes = metrics_of(*(by_session(side) for side in sides))
     found = judge(metrics, environment, thresholds=thresholds, spread=spread, extend=extend, tests=tests)
     return replace(
         blank,
         verdict=found.verdict.value,
-        reasons=(*found.reasons, *notes, *_of("new", left_out)),
+        reasons=(*found.reasons, *notes, *lacking),
         metrics=tuple(_metric(one) for one in found.metrics),
         environment=_environment(environment),
         needs_more_repeats=found.needs_more if environment.comparable else None,
@@ -121,19 +120,6 @@ def side_of(runs: Sequence[Run]) -> SideAnswer:
         commits.pop() if len(commits) == 1 else "",
         branches.pop() if len(branches) == 1 else "",
     )
-
-
-def _nothing_counts(left_out: Sequence[LeftOutAnswer]) -> str:
-    return "Error: no new run counts." if _of("new", left_out) else "Error: there is no new run."
-
-
-def _of(side: str, left_out: Sequence[LeftOutAnswer]) -> list[str]:
-    return [one.reason for one in left_out if one.side == side]
-
-
-def _profile(team: Team, runs: Sequence[Run]) -> Profile:
-    purposes = {run.purpose for run in runs}
-    return thresholds_of(team, purposes.pop() if len(purposes) == 1 else Purpose.MEASURED)
 
 
 def _spread(team: Team, curves: Sequence[Curve]) -> SessionSpread | None:

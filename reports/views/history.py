@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
@@ -19,7 +19,7 @@ from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sent
 from reports.models import ChangePoint, History
 from reports.pages.pictures import figure_link
 from reports.queries.histories import PER_PAGE, SORTS, HistoryFilter, history_choices, history_lines
-from reports.queries.history import Followed, follow, history_row
+from reports.queries.history import Followed, follow
 from reports.views.figures import respond
 from runs.models.run import Phase
 
@@ -78,10 +78,8 @@ def histories(request: HttpRequest) -> HttpResponseBase:
 
 
 def _row_or_404(request: HttpRequest, config_key: str) -> History:
-    found = history_row(team_of(request), config_key)
-    if found is None:
-        raise Http404
-    return found
+    """The team's own; another team's is no more there than one that does not exist."""
+    return get_object_or_404(History, team=team_of(request), config_key=config_key)
 
 
 @require_GET

@@ -18,10 +18,11 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from benchsite.teams.signin import digest
 from reports import watching
-from reports.drawing import PICTURES, sheet_of
+from reports.drawing import PICTURES
 from reports.figures.medium import medium_named
 from reports.models import WatchLink
 from reports.pages.watching import watch_page
+from reports.queries import compared
 from reports.selection import Selection, read
 from reports.views.compare import asked
 from reports.watching import WatchRefused
@@ -110,7 +111,8 @@ def figure(request: HttpRequest, link: WatchLink, token: str, *, picture: str) -
     key = f"watch:{link.pk}:{picture}:{sorted(told.items())!r}".replace(" ", "")
 
     def made() -> dict[str, Any]:
-        sheet = sheet_of(picture, link.team, _selection(request, link), told)
+        selection = _selection(request, link)
+        sheet = PICTURES[picture](compared(link.team, selection).curves, selection, told)
         return sheet.answer(
             theme=told.get("theme", "light"),
             narrow=told.get("narrow") == "1",
