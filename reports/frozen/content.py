@@ -5,7 +5,7 @@ The digest is over canonical JSON, so an exported report that is imported elsewh
 
 import hashlib
 import json
-from typing import Annotated, Any, Final, NotRequired
+from typing import Annotated, Any, Final, NotRequired, final
 
 from pydantic import ConfigDict, Field, StringConstraints, with_config
 from typing_extensions import TypedDict  # pydantic reads the standard library's from Python 3.12 on only
@@ -36,6 +36,7 @@ class Drawing(TypedDict):
     layout: dict[str, Any]
 
 
+@final
 class FrozenFigure(TypedDict):
     """One picture, as it was drawn at publishing, with its numbers."""
 
@@ -59,6 +60,7 @@ class Footnote(TypedDict):
     text: str
 
 
+@final
 class FrozenTable(TypedDict):
     name: Name
     title: str
