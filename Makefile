@@ -53,7 +53,7 @@ venv: $(VENV)/.installed ## the virtual environment in .venv
 test: $(VENV)/.installed-dev test-systems ## every test but the very long ones, with the servers they need
 	@exec $(PYTEST) -m "not long" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-fast: $(VENV)/.installed-dev ## within a minute: what is pure, and a share of every room's tests of rows and pages
+test-fast: $(VENV)/.installed-dev ## within a minute: pure code, and some tests of rows and pages of every package
 	@exec $(PYTEST) -m "not slow and not long" -n 2 --dist worksteal $(ARGS)
 
 test-long: $(VENV)/.installed-dev test-systems ## only the very long tests: one try of every fault, fuzzing

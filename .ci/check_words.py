@@ -25,7 +25,10 @@ LIMIT: Final = re.compile(
 )
 # Retired phrase, in lower case -> the one in its place.
 PHRASES: Final = {
+    "a restriction away": "a filter",
+    "as it fits": "auto",
     "bring outputs": "upload outputs",
+    "brought by": "uploaded by",
     "earlier page": "previous",
     "let anybody watch": "watch link",
     "let go of": "remove, clear",
@@ -33,6 +36,7 @@ PHRASES: Final = {
     "make it a baseline": "set as baseline",
     "more pictures": "more charts",
     "no such rung": "n/a",
+    "nobody stated": "not stated",
     "take back": "revoke",
     "take it back": "revoke",
     "taken back": "revoked",

@@ -1,4 +1,4 @@
-"""`make test-fast` looks into every room: however much is called slow, each keeps modules that are not."""
+"""`make test-fast` covers every package: each keeps modules that are not slow."""
 
 import re
 

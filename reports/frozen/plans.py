@@ -26,7 +26,7 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
     document = tomllib.loads(text)
     seen_here = _versions(matrix)
     for database in document.get("databases", {}).values():
-        # Whoever runs it again needs the version that was measured, where nobody stated one.
+        # A repetition needs the measured version if none is stated.
         database["version"] = database.get("version") or seen_here.get(database.get("name", ""), "")
     roles = {role for table in ROLES for role in document.get(table, {})}
     seen = _seen(document, redactor, roles)

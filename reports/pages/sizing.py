@@ -50,7 +50,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One result that meets the need. Prices are US$; None where nobody stated one."""
+    """One result that meets the need. Prices are US$; None where none is stated."""
 
     reached: Reached  # on the largest cluster measured
     sizing: Sizing

@@ -1,4 +1,4 @@
-"""A mode of which nobody stated what it promises is compared with none: no shared look, no class, said as unknown."""
+"""A mode without stated durability is compared with none: no shared look, no class, shown as unknown."""
 
 import itertools
 import uuid

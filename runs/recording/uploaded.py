@@ -75,7 +75,7 @@ def collect(run: Run) -> Collected:
 
 
 def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequence[Series]) -> list[CheckResult]:
-    """All validity checks over an uploaded run: what nobody stated is not assessed."""
+    """All validity checks over an uploaded run: what is not stated is not assessed."""
     known = Surroundings(
         client_on_database_host=shared_machine(spec),
         cluster=cluster_facts(spec),
