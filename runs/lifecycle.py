@@ -55,6 +55,7 @@ INFRASTRUCTURE = frozenset(
         Reason.INTERNAL_ERROR,
         Reason.INTERRUPTED,
         Reason.OUTPUT_NOT_STORED,
+        Reason.DATASET_MISSING,  # Its server was killed between two runs: the scheduler puts a load before the retry.
         Reason.OUTPUT_NOT_MERGED,  # Clients that the site could not reach begin apart.
     }
 )

@@ -51,8 +51,8 @@ REMEDIES: dict[str, str] = {
         "the folder that the detail above names, or use fewer records, then run this point again."
     ),
     Reason.DATASET_MISSING: (
-        "The matrix may only use existing data, and what the server holds is not the data set of the workload. Load "
-        "it, or let the matrix load (“load once per mode”)."
+        "The server lost the data set after it was loaded, or others replaced it. Benchsite loads it again and repeats "
+        "the run once. If that was in vain, see who else uses this server, then run this point again."
     ),
     Reason.DATA_NOT_OWNED: (
         "The external server was left as it is: nothing was written or deleted. Take one of the steps that the detail "

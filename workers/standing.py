@@ -117,7 +117,7 @@ class Standing:
         if self.deployment.fingerprint != spec["dataset"]["fingerprint"]:
             raise RunFailed(
                 Reason.DATASET_MISSING,
-                "The data set of this run is not loaded here any more: choose Run again, which loads it first.",
+                "The data set of this run is not loaded here any more.",
             )
         if not self.server.folder:
             # Nobody keeps other clusters and sites away from an external server.
@@ -138,7 +138,7 @@ class Standing:
             Deployment.objects.filter(pk=self.deployment.pk).update(fingerprint="", rows_loaded=None)
             raise RunFailed(
                 Reason.DATASET_MISSING,
-                f"{rows:,} of {expected:,} records survived the restart: choose Run again, which loads them first.",
+                f"{rows:,} of {expected:,} records survived the restart.",
             )
 
     def _probe_disk(self) -> None:

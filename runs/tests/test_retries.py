@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 BROKEN = sorted(lifecycle.INFRASTRUCTURE)
 ITS_OWN = [
     Reason.SERVER_DID_NOT_START, Reason.SERVER_LOST, Reason.MODE_NOT_IN_FORCE, Reason.LOAD_FAILED,
-    Reason.DATASET_MISSING, Reason.DATA_NOT_OWNED, Reason.BINDING_MISMATCH, Reason.CLIENT_FAILED, Reason.TIMEOUT,
+    Reason.DATA_NOT_OWNED, Reason.BINDING_MISMATCH, Reason.CLIENT_FAILED, Reason.TIMEOUT,
     Reason.NO_EVIDENCE, Reason.BAD_PLAN, Reason.NO_PROGRESS, Reason.TOO_MANY_ERRORS, Reason.DISK_FULL,
     Reason.WRONG_ROW_COUNT,
 ]  # fmt: skip

@@ -114,8 +114,7 @@ class DataTarget:
         marker = Marker.parse(self._read_marker())
         if not self._owns(marker) or marker.fingerprint != self.fingerprint:
             raise DataSetMissing(
-                f"{self.name} does not hold the data set of this run any more, or not as this cluster loaded it: "
-                "choose Run again, which loads it first."
+                f"{self.name} does not hold the data set of this run any more, or not as this cluster loaded it."
             )
 
     def prepare_writes(self, *, inserts: bool) -> None:
@@ -259,8 +258,7 @@ class StatedTarget:
         """Raises DataSetMissing where the run's data set was not the last one loaded since the confirmation."""
         if self.loaded != self.fingerprint:
             raise DataSetMissing(
-                f"The data set of this run was not loaded into {self.name} since its owner confirmed it: choose Run "
-                "again, which loads it first."
+                f"The data set of this run was not loaded into {self.name} since its owner confirmed it."
             )
 
     def prepare_writes(self, *, inserts: bool) -> None:
