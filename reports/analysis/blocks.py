@@ -16,11 +16,11 @@ import numpy as np
 from benchsite.formatting import significant
 from reports.analysis.best import bartlett_p
 from reports.analysis.plateau import MIN_SD
-from reports.analysis.ratios import CONFIDENCE, Floats, Noise, RatioInterval, interval_of
+from reports.analysis.ratios import CONFIDENCE, Floats, Noise, RatioInterval, interval_of, summed
 
 # Below this p of Bartlett's test residuals are not pooled.
 UNEQUAL: Final = 0.05
-# Of fewer cells the pooled residuals are those of the compared ones.
+# Of fewer cells there are no residuals within the sides.
 MIN_POOLED_CELLS: Final = 3
 
 
@@ -30,7 +30,8 @@ class Blocks:
 
     a: Mapping[int, float]
     b: Mapping[int, float]
-    cells: Sequence[Mapping[int, float]] = ()  # the rungs of both sides over which residuals are pooled
+    # The rungs of each side over which residuals are pooled.
+    cells: tuple[Sequence[Mapping[int, float]], Sequence[Mapping[int, float]]] = ((), ())
 
     @property
     def common(self) -> list[int]:
@@ -40,10 +41,11 @@ class Blocks:
 def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[RatioInterval, str] | None:
     """exp(d ± t·SE), d the mean over blocks of ln a - ln b; and a sentence that names the analysis.
 
-    SE² = max(2·s², v)/n: s² is the mean square of the residuals of c cells in n blocks with (c - 1)(n - 1) degrees of
-    freedom, v = var(ln a - ln b) has n - 1, as where a side varies from block to block by itself. What v exceeds 2·s²
-    by is a part with n - 1 degrees of freedom (Satterthwaite). Where the variances of the cells differ SE² = v/n. None
-    for fewer than two common blocks, and where nothing varies. Values are positive.
+    SE² = max(w + s²·(2 - 1/ka - 1/kb), v)/n. s² is the mean square of the residuals of ka and kb cells within the sides
+    with (ka + kb - 2)(n - 1) degrees of freedom; w is the variance over blocks of the difference of both sides' mean
+    cells, with n - 1: what a side varies by from block to block by itself is in it. What v = var(ln a - ln b) exceeds
+    this by is a part with n - 1 (Satterthwaite). Where the variances of the cells differ SE² = v/n. None for fewer than
+    two common blocks, and where nothing varies. Values are positive.
     """
     common = blocks.common
     n = len(common)
@@ -51,34 +53,39 @@ def blocked_interval(blocks: Blocks, confidence: float = CONFIDENCE) -> tuple[Ra
         return None
     differences = [math.log(blocks.a[block] / blocks.b[block]) for block in common]
     own = Noise(variance(differences), n - 1)
-    residuals = _residuals(blocks.cells, common)
-    cells = len(residuals)
-    pooled_df = (cells - 1) * (n - 1)
-    pooled = 2 * float((residuals**2).sum()) / max(pooled_df, 1)
     noise, analysis = own, f"Paired over {n} blocks"
-    if cells >= MIN_POOLED_CELLS and pooled > 2 * MIN_SD**2:
-        if why := _unequal(residuals, n):
-            analysis += f", residuals not pooled: {why}"
-        else:
-            noise = Noise(pooled, pooled_df).at_least(own)
-            analysis = f"{n} blocks, residuals of {cells} cells pooled"
+    a, b = (_logs(cells, common) for cells in blocks.cells)
+    if min(len(a), len(b)) and len(a) + len(b) >= MIN_POOLED_CELLS:
+        residuals = [
+            logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0, keepdims=True) + logs.mean() for logs in (a, b)
+        ]
+        df = (len(a) + len(b) - 2) * (n - 1)
+        run = sum(float((side**2).sum()) for side in residuals) / df
+        if run > MIN_SD**2:
+            if why := _unequal(residuals, n):
+                analysis += f", residuals not pooled: {why}"
+            else:
+                between = Noise(variance((a.mean(axis=0) - b.mean(axis=0)).tolist()), n - 1)
+                noise = summed(between, Noise(run * (2 - 1 / len(a) - 1 / len(b)), df)).at_least(own)
+                analysis = f"{n} blocks, residuals of {len(a) + len(b)} cells pooled"
     interval = interval_of(fmean(differences), math.sqrt(noise.variance / n), noise.df, confidence)
     return (interval, f"{analysis}.") if interval else None
 
 
-def _residuals(cells: Sequence[Mapping[int, float]], common: Sequence[int]) -> Floats:
-    """ln(throughput) by cell and block, less the means of its cell and its block; of cells that have every block."""
+def _logs(cells: Sequence[Mapping[int, float]], common: Sequence[int]) -> Floats:
+    """ln(throughput) by cell and block, of the cells that have every block."""
     whole = [[cell[block] for block in common] for cell in cells if all(cell.get(block, 0) > 0 for block in common)]
-    if not whole:
-        return np.empty((0, len(common)))
-    logs = np.log(np.asarray(whole, float))
-    residuals: Floats = logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0) + logs.mean()
-    return residuals
+    logs: Floats = np.log(np.asarray(whole, float).reshape(len(whole), len(common)))
+    return logs
 
 
-def _unequal(residuals: Floats, n: int) -> str:
+def _unequal(residuals: Sequence[Floats], n: int) -> str:
     """Why the residuals are not pooled, as the rest of a sentence; empty where they may be."""
-    cells = len(residuals)
-    variances = np.maximum((residuals**2).sum(axis=1) / ((n - 1) * (1 - 1 / cells)), MIN_SD**2)
-    p = bartlett_p(variances.tolist(), [n - 1] * cells)
+    variances = [
+        max(squares / ((n - 1) * (1 - 1 / len(side))), MIN_SD**2)
+        for side in residuals
+        if len(side) > 1
+        for squares in (side**2).sum(axis=1).tolist()
+    ]
+    p = bartlett_p(variances, [n - 1] * len(variances))
     return f"the variances of the cells differ (Bartlett's p {significant(p, 2)})" if p < UNEQUAL else ""

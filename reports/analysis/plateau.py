@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from reports.analysis.ratios import Noise
+from reports.analysis.ratios import Noise, summed
 
 ALPHA: Final = 0.05
 # Less noise than this is that of rounding: identical numbers do not show how much the next one would differ.
@@ -48,8 +48,8 @@ class TwoWay:
 
     def noise(self, rungs: float) -> Noise:
         """Of the mean of so many rungs in one pass; degrees of freedom after Satterthwaite."""
-        level, run = self.level / self.rungs, self.run * max(1 / rungs - 1 / self.rungs, 0.0)
-        return Noise(level + run, (level + run) ** 2 / (level**2 / self.level_df + run**2 / max(self.df, 1)))
+        run = self.run * max(1 / rungs - 1 / self.rungs, 0.0)
+        return summed(Noise(self.level / self.rungs, self.level_df), Noise(run, max(self.df, 1)))
 
     def reach(self, rungs: float, passes: int, alpha: float) -> float:
         """How far a one-sided limit of the mean of so many rungs over all passes lies from that mean.

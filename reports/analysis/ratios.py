@@ -52,9 +52,13 @@ class Noise:
 
         What it is larger by is a part with its own degrees of freedom (Satterthwaite).
         """
-        excess = max(own.variance - self.variance, 0.0)
-        total = self.variance + excess
-        return Noise(total, total**2 / (self.variance**2 / self.df + excess**2 / own.df))
+        return summed(self, Noise(max(own.variance - self.variance, 0.0), own.df))
+
+
+def summed(*parts: Noise) -> Noise:
+    """The variance of independent parts, degrees of freedom after Satterthwaite."""
+    total = math.fsum(part.variance for part in parts)
+    return Noise(total, total**2 / max(math.fsum(part.variance**2 / part.df for part in parts), TINY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +125,9 @@ def pooled_welch(
     SE² = Va/nA + Vb/nB + V(between), degrees of freedom after Satterthwaite.
     """
     distance = fmean(map(math.log, a)) - fmean(map(math.log, b))
-    parts = [(noise.variance / len(side), noise.df) for noise, side in zip(noises, (a, b), strict=True)]
-    parts += [(between.variance, between.df)] if between else []
-    total = math.fsum(part for part, _ in parts)
-    df = total**2 / max(math.fsum(part**2 / df for part, df in parts), TINY)
-    return interval_of(distance, math.sqrt(total), df, confidence)
+    parts = [Noise(noise.variance / len(side), noise.df) for noise, side in zip(noises, (a, b), strict=True)]
+    total = summed(*parts, *([between] if between else []))
+    return interval_of(distance, math.sqrt(total.variance), total.df, confidence)
 
 
 def interval_of(distance: float, error: float, df: float, confidence: float = CONFIDENCE) -> RatioInterval | None:

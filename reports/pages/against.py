@@ -337,12 +337,10 @@ def blocks_of(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, 
     if min(len(own), len(other)) < MIN_REPEATS:
         return None
     cells = [
-        rung.by_repeat
+        [rung.by_repeat for rung in curve.counted_rungs if rung.throughput_ops_s >= ALIKE * min(values.values())]
         for curve, values in ((a, own), (b, other))
-        for rung in curve.counted_rungs
-        if rung.throughput_ops_s >= ALIKE * min(values.values())
     ]
-    return Blocks(own, other, cells)
+    return Blocks(own, other, (cells[0], cells[1]))
 
 
 def _decides(found: Comparison) -> bool:
