@@ -88,6 +88,15 @@ class Counts:
     index: npt.NDArray[np.int32]
     count: Ints
 
+    @classmethod
+    def joined(cls, parts: Sequence["Counts"]) -> "Counts":
+        """One after the other."""
+        return cls(
+            np.concatenate([part.sizes for part in parts]),
+            np.concatenate([part.index for part in parts]),
+            np.concatenate([part.count for part in parts]),
+        )
+
 
 def inflate(encoded: bytes, line_number: int) -> Payload:
     """Undo base64 and zlib and check the header. Raises HistogramError; never inflates more than a histogram needs."""
@@ -121,12 +130,7 @@ def decode(payloads: Sequence[Payload]) -> Counts:
     """The sparse counts of some histograms, in order."""
     if all(payload.word_size == 0 and payload.layout is OURS for payload in payloads):
         return _decode_v2(payloads, MAX_INDEX)
-    parts = [_decode_one(payload) for payload in payloads]
-    return Counts(
-        np.concatenate([part.sizes for part in parts]),
-        np.concatenate([part.index for part in parts]),
-        np.concatenate([part.count for part in parts]),
-    )
+    return Counts.joined([_decode_one(payload) for payload in payloads])
 
 
 def _layout(digits: int, lowest: int, line_number: int) -> Layout:

@@ -179,15 +179,15 @@ def read_log(lines: Iterable[str], *, operation: str | None = None) -> IntervalL
 
 
 def _log(name: str, batches: list[Batch], *, truncated: bool) -> IntervalLog:
-    sizes = np.concatenate([batch.counts.sizes for batch in batches])
+    counts = Counts.joined([batch.counts for batch in batches])
     return IntervalLog(
         operation=name,
         start_time_s=batches[0].start_time_s,
         start_s=np.concatenate([batch.start_s for batch in batches]),
         length_s=np.concatenate([batch.length_s for batch in batches]),
         max_us=np.concatenate([batch.max_us for batch in batches]),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        index=np.concatenate([batch.counts.index for batch in batches]),
-        count=np.concatenate([batch.counts.count for batch in batches]),
+        offsets=np.concatenate([[0], np.cumsum(counts.sizes)]).astype(np.int64),
+        index=counts.index,
+        count=counts.count,
         truncated=truncated,
     )

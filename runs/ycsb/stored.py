@@ -95,12 +95,7 @@ class _Segment:
         self.intervals += first.size
 
     def joined(self) -> tuple[Ints, Ints, Counts]:
-        counts = Counts(
-            np.concatenate([part.sizes for part in self.counts]),
-            np.concatenate([part.index for part in self.counts]),
-            np.concatenate([part.count for part in self.counts]),
-        )
-        return np.concatenate(self.first), np.concatenate(self.number), counts
+        return np.concatenate(self.first), np.concatenate(self.number), Counts.joined(self.counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,6 @@ from typing import Final, Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
-from runs.ycsb.contradictions import bucket_contradiction
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.merged import MissingClient, Phase, Window
 from runs.ycsb.names import LatencyKind
@@ -359,3 +358,16 @@ def _variance(values: Sequence[ReadOperation]) -> float | None:
     mean = _mean(values)
     square = weighted_mean(squares, [entry.count for entry in values]) if values else None
     return None if square is None or mean is None else max(square - mean**2, 0.0)
+
+
+def bucket_contradiction(operation: ReadOperation) -> str:
+    """What the buckets say against the count and the maximum, in words, or nothing."""
+    if not operation.buckets:
+        return ""
+    counted = sum(bucket.count for bucket in operation.buckets)
+    if operation.count is not None and counted != operation.count:
+        return f"its buckets hold {counted:,} values of {operation.count:,}"
+    last = max((bucket.from_us for bucket in operation.buckets if bucket.count), default=0.0)
+    if operation.max_us is not None and last > operation.max_us:
+        return "a bucket above its maximum is not empty"
+    return ""

@@ -8,10 +8,10 @@ import html
 import re
 from typing import Final
 
-from runs.ycsb.block import Block, Note
+from runs.ycsb.block import Note
 from runs.ycsb.numbers import finite, ungrouped, whole
 from runs.ycsb.operation import Bucket, OtherLine, ReadOperation
-from runs.ycsb.readers.chatter import Chatter
+from runs.ycsb.readers.chatter import LineReader
 from runs.ycsb.readers.results import ReadRun
 
 _LINE: Final = re.compile(r"\[([A-Za-z][\w-]{0,79})\],? +(.{1,200}?) *, *(\S+)", re.ASCII)
@@ -32,52 +32,30 @@ def latency_us(text: str) -> float | None:
     return float(found[1]) * _US[found[2]] if found else None
 
 
-class LoadGeneratorReader:
-    """Reads the blocks of one file."""
-
+class LoadGeneratorReader(LineReader):
     def __init__(self) -> None:
-        self._runs: list[ReadRun] = []
+        super().__init__()
         self._draft = _Draft(1)
-        self._chatter = Chatter()
-        self._last_line = 0
 
-    @property
-    def closest(self) -> tuple[OtherLine, ...]:
-        """The lines that looked most like a result."""
-        return self._chatter.closest
-
-    def feed(self, block: Block) -> None:
-        lines = block.data.split(b"\n")[:-1]
-        for number, line in enumerate(lines, block.first_line):
-            self._last_line = number
-            may_be_cut = block.unterminated and number == block.first_line + len(lines) - 1
-            if line and not (b"[" in line and self._take(line.decode(errors="replace"), number, may_be_cut=may_be_cut)):
-                self._chatter.keep(line, number)
-
-    def done(self) -> tuple[ReadRun, ...]:
-        self._close(self._last_line)
-        return tuple(self._runs)
-
-    def _take(self, line: str, number: int, *, may_be_cut: bool) -> bool:
-        text = _TAG.sub("", html.unescape(line)) if "&" in line or "<" in line else line
-        found = _LINE.fullmatch(text.strip())
+    def take(self, line: bytes, number: int, *, may_be_cut: bool) -> bool:
+        if b"[" not in line:
+            return False
+        text = line.decode(errors="replace")
+        found = _LINE.fullmatch((_TAG.sub("", html.unescape(text)) if "&" in text or "<" in text else text).strip())
         if found is None:
             return False
         metric, key, value = found.groups()
         if metric == "OVERALL" and key == _RUNTIME and self._draft.has_runtime:
-            self._close(number - 1)
+            self._end(number - 1)
             self._draft = _Draft(number)
         # Before a tag nothing is missing.
-        if may_be_cut and not line.rstrip().endswith(">"):
+        if may_be_cut and not text.rstrip().endswith(">"):
             self._draft.is_cut = True
             return True
         return self._draft.take(metric, key, value)
 
-    def _close(self, last_line: int) -> None:
-        run = self._draft.done(last_line, self._chatter.lines())
-        if run is not None:
-            self._runs.append(run)
-            self._chatter = Chatter()
+    def run(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
+        return self._draft.done(last_line, others)
 
 
 class _Draft:

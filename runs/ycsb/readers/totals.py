@@ -7,11 +7,10 @@ the totals states the latencies of every operation. YCSB-C prints how many recor
 import re
 from typing import Final
 
-from runs.ycsb.block import Block
 from runs.ycsb.merged import Phase
 from runs.ycsb.numbers import finite, whole
 from runs.ycsb.operation import OtherLine, ReadOperation
-from runs.ycsb.readers.chatter import Chatter
+from runs.ycsb.readers.chatter import LineReader
 from runs.ycsb.readers.reports import Reports
 from runs.ycsb.readers.results import Format, ReadRun
 from runs.ycsb.redact import redact
@@ -29,37 +28,16 @@ _ALL: Final = "TOTAL"
 _INSERT: Final = "INSERT"
 
 
-class TotalsReader:
-    """Reads the blocks of one file."""
-
+class TotalsReader(LineReader):
     def __init__(self, run_format: Format) -> None:
+        super().__init__()
         self._format = run_format
-        self._runs: list[ReadRun] = []
         self._draft = _Draft(run_format, 1)
-        self._chatter = Chatter()
         self._awaited: Phase | None = None  # the throughput that the next line states
-        self._last_line = 0
 
-    @property
-    def closest(self) -> tuple[OtherLine, ...]:
-        """The lines that looked most like a result."""
-        return self._chatter.closest
-
-    def feed(self, block: Block) -> None:
-        lines = block.data.split(b"\n")[:-1]
-        for number, line in enumerate(lines, block.first_line):
-            self._last_line = number
-            may_be_cut = block.unterminated and number == block.first_line + len(lines) - 1
-            if b"):" in line or b"# " in line or b" sec: " in line or self._awaited:
-                self._take(line, number, may_be_cut=may_be_cut)
-            elif line:
-                self._chatter.keep(line, number)
-
-    def done(self) -> tuple[ReadRun, ...]:
-        self._close(self._last_line)
-        return tuple(self._runs)
-
-    def _take(self, line: bytes, number: int, *, may_be_cut: bool) -> None:
+    def take(self, line: bytes, number: int, *, may_be_cut: bool) -> bool:
+        if not (b"):" in line or b"# " in line or b" sec: " in line or self._awaited):
+            return False
         text = line.decode(errors="replace")
         phase, self._awaited = self._awaited, None
         if found := _TOTAL.search(text):
@@ -79,21 +57,19 @@ class TotalsReader:
         elif phase is not None and len(columns := text.split("\t")) >= 2:
             self._of(phase, number).row(columns, is_whole=not may_be_cut)
         else:
-            self._chatter.keep(line, number)
+            return False
+        return True
+
+    def run(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
+        return self._draft.done(last_line, others)
 
     def _of(self, phase: Phase | None, number: int) -> "_Draft":
         """The run that a line of this phase belongs to; None is of whatever runs at the time."""
         if self._draft.is_ended or (phase is not None and self._draft.phase not in (None, phase)):
-            self._close(number - 1)
+            self._end(number - 1)
             self._draft = _Draft(self._format, number)
         self._draft.phase = self._draft.phase or phase
         return self._draft
-
-    def _close(self, last_line: int) -> None:
-        run = self._draft.done(last_line, self._chatter.lines())
-        if run is not None:
-            self._runs.append(run)
-            self._chatter = Chatter()
 
 
 class _Draft:
