@@ -29,7 +29,7 @@ from runs.models import Cluster, Matrix, Upload
 from runs.planning import PlanError, submit
 from runs.uploading import life
 from runs.uploading.arriving import ImportedFiles
-from runs.uploading.outputs import receive_outputs, work_at_once
+from runs.uploading.working import receive_files, work_at_once
 
 READ: Final = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
 RUN: Final = Needs(Scope.MATRICES_RUN)
@@ -234,7 +234,7 @@ def bring_outputs(request: HttpRequest, matrix_id: UUID, response: HttpResponse)
     filled, or none (422). More waits for a worker (202): ask the address in `Location`, and send it POST to fill.
     """
     found = _by_hand(request, matrix_id)
-    upload = receive_outputs(found, bearer_in(request).user, _files(request))
+    upload = receive_files(found.team, bearer_in(request).user, _files(request), found)
     if upload.state == Upload.State.RECOGNISED:
         return Status(201, _fill(upload))
     if upload.state == Upload.State.FAILED:

@@ -2,7 +2,6 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Final
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -15,9 +14,8 @@ from runs.kits.plan_text import as_text
 from runs.models import Matrix, Run
 from runs.planning import Plan, PlannedRun, expand, rows
 from runs.planning.preview import MOST_RUNS
-from runs.spec import GeneratorSpec, MachineSpec, RunSpec
-
-GIB: Final = 1024**3
+from runs.spec import GeneratorSpec, RunSpec
+from runs.uploading.stated import machine_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,12 @@ def _spec_of(plan: Plan, one: PlannedRun, place: Place, matrix: uuid.UUID, by: s
             "name": place.name,
             "provisioner": "",
             "machines": [
-                _machine(f"{matrix}/{one_id}", number, place) for number, one_id in _numbered(database.machine_ids)
+                {
+                    "id": f"{matrix}/{key}",
+                    "name": f"node {number}",
+                    "facts": machine_facts(place.cores, place.memory_gib),
+                }
+                for number, key in enumerate(database.machine_ids, 1)
             ],
         },
         generators=[_generator(matrix, generator.id) for generator in one.generators],
@@ -96,19 +99,6 @@ def _spec_of(plan: Plan, one: PlannedRun, place: Place, matrix: uuid.UUID, by: s
         "client_on_database_host": place.client_on_database_host,
     }
     return spec
-
-
-def _numbered(ids: tuple[str, ...]) -> list[tuple[int, str]]:
-    return list(enumerate(ids, 1))
-
-
-def _machine(key: str, number: int, place: Place) -> MachineSpec:
-    facts: dict[str, object] = {}
-    if place.cores:
-        facts["cores"] = {"value": place.cores, "how": "stated"}
-    if place.memory_gib:
-        facts["memory_bytes"] = {"value": round(place.memory_gib * GIB), "how": "stated"}
-    return {"id": key, "name": f"node {number}", "facts": facts}
 
 
 def _generator(matrix: uuid.UUID, role: str) -> GeneratorSpec:

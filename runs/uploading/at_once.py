@@ -8,8 +8,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from runs.uploading.life import ReadMember
-from runs.uploading.reading import MOST_MEMBERS, Reads, own_name, read_members, redacted
+from runs.uploading.life import ReadMember, own_name
+from runs.uploading.reading import MOST_MEMBERS, Reads, read_members, redacted
 from runs.ycsb.errors import LimitExceeded, UnreadableFile
 from runs.ycsb.files import Limits, open_members
 from runs.ycsb.ingest import reuse_memory

@@ -51,11 +51,6 @@ def drop(path: str) -> None:
     storage().delete(path)
 
 
-def drop_all(upload_id: uuid.UUID) -> None:
-    """Everything of one upload; harmless where there is nothing."""
-    drop_folder(str(upload_id))
-
-
 def folders() -> set[str]:
     """The ids of the uploads of which something is kept."""
     try:
@@ -65,7 +60,7 @@ def folders() -> set[str]:
 
 
 def drop_folder(folder: str) -> None:
-    """A folder with all its files; harmless where there is none."""
+    """The folder of one upload with all its files; harmless where there is none."""
     try:
         names = storage().listdir(folder)[1]
     except FileNotFoundError:

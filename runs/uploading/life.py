@@ -9,8 +9,9 @@ fenced. A claim that falls silent is taken away: the upload waits for a worker a
 is stored in halves: what was read is written in one transaction, and so are the runs. Time is PostgreSQL's own.
 """
 
+import itertools
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -32,6 +33,7 @@ KEPT_FOR = timedelta(days=1)
 # A claim that was silent for so long is taken for dead.
 SILENT_AFTER = timedelta(seconds=60)
 MOST_ATTEMPTS = 2
+MAX_NAME_CHARACTERS = 280
 WORK = {State.RECEIVED: State.READING, State.COMPLETED: State.SAVING}
 GAVE_UP = (
     "The reader was lost twice (killed, perhaps for want of memory), and nothing was stored. Import fewer files at a "
@@ -76,9 +78,19 @@ def file_row(upload_id: uuid.UUID, position: int, read: ReadMember) -> UploadedF
     )  # fmt: skip
 
 
+def own_name(name: str, taken: Container[str]) -> str:
+    """The name, shown as it is, or with a number where another file has it; the end of it tells most."""
+    plain = "".join(c for c in name if c.isprintable()).strip()[-MAX_NAME_CHARACTERS:] or "unnamed"
+    numbered = (f"{plain} ({number})" for number in itertools.count(2))
+    return plain if plain not in taken else next(other for other in numbered if other not in taken)
+
+
 def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) -> tuple[Upload, uuid.UUID]:
     """Keep the files of a request, which holds the claim until it lets go of what is complete."""
     mine = uuid.uuid4()
+    named: dict[str, File[bytes]] = {}
+    for name, file in files:
+        named[own_name(name, named)] = file
     # The row comes first: a folder without one is a stray, and is dropped.
     size = sum(file.size for _, file in files)
     upload = Upload.objects.create(team=team, user=user, claim=mine, heartbeat_at=Now(), size=size)
@@ -87,7 +99,7 @@ def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) 
             upload=upload, position=place, name=name, size=file.size,
             path=incoming.keep_original(upload.pk, place, file),
         )
-        for place, (name, file) in enumerate(files)
+        for place, (name, file) in enumerate(named.items())
     ]  # fmt: skip
     UploadedFile.objects.bulk_create(kept)
     return upload, mine
@@ -159,7 +171,7 @@ def saved(upload_id: uuid.UUID, claim: uuid.UUID) -> None:
     """SAVING -> SAVED, in the transaction that inserts the runs. Raises UploadGone."""
     _move(upload_id, claim, State.SAVING, State.SAVED, saved_at=Now())
     UploadedFile.objects.filter(upload=upload_id).update(path="")
-    transaction.on_commit(lambda: incoming.drop_all(upload_id))
+    transaction.on_commit(lambda: incoming.drop_folder(str(upload_id)))
 
 
 def fail(upload_id: uuid.UUID, claim: uuid.UUID, why: str) -> None:
@@ -187,7 +199,7 @@ def discard(upload: Upload) -> bool:
             return False
         keys.free(found)
         found.delete()
-    incoming.drop_all(upload.pk)
+    incoming.drop_folder(str(upload.pk))
     return True
 
 
@@ -232,4 +244,4 @@ def _move(upload_id: uuid.UUID, claim: uuid.UUID, old: State, new: State, **fiel
 
 def _forget_files(upload_id: uuid.UUID) -> None:
     UploadedFile.objects.filter(upload=upload_id).update(path="")
-    incoming.drop_all(upload_id)
+    incoming.drop_folder(str(upload_id))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.files.base import File
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
@@ -25,7 +24,7 @@ from runs.uploading import keys, life
 from runs.uploading.at_once import TooMuchAtOnce, read_at_once
 from runs.uploading.form_data import Arrived
 from runs.uploading.manifest import Manifest
-from runs.uploading.reading import Reads, own_name, runs_in
+from runs.uploading.reading import Reads, runs_in
 from runs.uploading.refusing import ResultRefused, check_files, refused_run
 from runs.uploading.stated import Stated
 from runs.uploading.stating import stated_by, told_by
@@ -147,10 +146,7 @@ def _later(asked: Asked) -> Stored:
     fingerprint = asked.fingerprint()
     if known := keys.find(asked.team, asked.kind, asked.key, fingerprint):
         return Stored(known, replayed=True)
-    named: dict[str, File[bytes]] = {}
-    for file in asked.files:
-        named[own_name(file.name, named)] = file.content()
-    row, claim = life.receive(asked.team, asked.user, list(named.items()))
+    row, claim = life.receive(asked.team, asked.user, [(file.name, file.content()) for file in asked.files])
     known = None
     try:
         with transaction.atomic():

@@ -6,11 +6,10 @@ runs are saved. So nothing secret can get any further, and whatever is shown can
 
 import hashlib
 import io
-import itertools
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -21,7 +20,7 @@ import zstandard
 from runs import artifacts
 from runs.models import Upload, UploadedFile
 from runs.uploading import arriving, incoming, life
-from runs.uploading.life import ReadMember, member_of
+from runs.uploading.life import ReadMember, member_of, own_name
 from runs.uploading.recognised import MOST_RUNS, Recognised, file_of, run_of, shortened
 from runs.uploading.redacting import without_secrets
 from runs.ycsb.clients import RunFiles, group, merge_run
@@ -39,7 +38,6 @@ MOST_MEMBERS = 300
 REPORT_EVERY_S = 1.0
 # What a damaged file did to the runs in it.
 ALL_DOUBTFUL, END_MISSING = "doubtful", "cut"
-LONGEST_NAME = 280
 
 
 class Progress:
@@ -273,10 +271,3 @@ def redacted(
         damage = ALL_DOUBTFUL if member.damage.is_doubtful else END_MISSING
     notes = tuple({"text": note.text, "line": note.line} for note in member.notes)
     return ReadMember(name, size, "", digest.hexdigest(), hidden, notes=notes, damage=damage)
-
-
-def own_name(name: str, taken: Container[str]) -> str:
-    """The name, shown as it is, or with a number where another file has it; the end of it tells most."""
-    plain = "".join(c for c in name if c.isprintable()).strip()[-LONGEST_NAME:] or "unnamed"
-    numbered = (f"{plain} ({number})" for number in itertools.count(2))
-    return plain if plain not in taken else next(other for other in numbered if other not in taken)

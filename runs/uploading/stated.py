@@ -148,12 +148,18 @@ def _dataset(workload: WorkloadSpec) -> DatasetSpec:
     return {"records": found.records, "record_bytes": found.record_bytes, "fingerprint": found.fingerprint}
 
 
-def _cluster(stated: Stated, upload_id: str) -> ClusterSpec:
+def machine_facts(cores: int | None, memory_gib: float | None) -> dict[str, object]:
+    """What somebody states of a machine, as `Machine.facts` has it."""
     facts: dict[str, object] = {}
-    if stated["cores"]:
-        facts["cores"] = {"value": stated["cores"], "how": "stated"}
-    if stated["memory_gib"]:
-        facts["memory_bytes"] = {"value": round(stated["memory_gib"] * GIB), "how": "stated"}
+    if cores:
+        facts["cores"] = {"value": cores, "how": "stated"}
+    if memory_gib:
+        facts["memory_bytes"] = {"value": round(memory_gib * GIB), "how": "stated"}
+    return facts
+
+
+def _cluster(stated: Stated, upload_id: str) -> ClusterSpec:
+    facts = machine_facts(stated["cores"], stated["memory_gib"])
     nodes = stated["nodes"] or (1 if facts else 0)
     machines: list[MachineSpec] = [
         # No machine of this site: the id only tells the nodes of this upload apart.

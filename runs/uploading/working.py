@@ -2,10 +2,13 @@
 
 import logging
 import uuid
+from collections.abc import Sequence
 
+from django.core.files.base import File
 from django.db import DataError, IntegrityError
 
-from runs.models import Upload
+from benchsite.teams.models import Team, User
+from runs.models import Matrix, Upload
 from runs.recording.by_hand import read_outputs, record_outputs
 from runs.recording.uploaded import record_upload
 from runs.uploading import life
@@ -15,6 +18,26 @@ from runs.uploading.reading import read
 from runs.ycsb.errors import YcsbError
 
 log = logging.getLogger(__name__)
+
+
+def receive_files(
+    team: Team, user: User, files: "Sequence[tuple[str, File[bytes]]]", matrix: Matrix | None = None
+) -> Upload:
+    """Keep what people bring, and read it at once where it is small; a worker does it where not.
+
+    With a `matrix` the files are outputs of its kit, on their way into its planned cells.
+    """
+    upload, claim = life.receive(team, user, files)
+    life.let_go(upload.pk, claim, matrix=matrix)
+    work_at_once(upload)
+    upload.refresh_from_db()
+    return upload
+
+
+def work_at_once(upload: Upload) -> None:
+    """What is small is done in the request; the rest waits for a worker."""
+    if upload.size <= life.MOST_IN_REQUEST and (claim := life.begin(upload.pk)):
+        work_on(upload.pk, claim)
 
 
 def work_on(upload_id: uuid.UUID, claim: uuid.UUID) -> None:

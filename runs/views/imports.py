@@ -17,8 +17,7 @@ from runs.forms.imports import ImportForm
 from runs.models import Upload
 from runs.uploading import life
 from runs.uploading.arriving import MOST_BYTES, MOST_FILES, ImportedFiles
-from runs.uploading.reading import own_name
-from runs.uploading.working import work_on
+from runs.uploading.working import receive_files, work_at_once
 from runs.views.paging import page_of
 
 State = Upload.State
@@ -57,19 +56,8 @@ def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpRes
 
 def _received(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> HttpResponseBase:
     """A few files are read at once, many by a worker."""
-    named: dict[str, UploadedFile[bytes]] = {}
-    for file in files:
-        named[own_name(file.name or "", named)] = file
-    upload, claim = life.receive(team_of(request), user_of(request), list(named.items()))
-    life.let_go(upload.pk, claim)
-    _work_at_once(upload)
+    upload = receive_files(team_of(request), user_of(request), [(file.name or "", file) for file in files])
     return redirect("import", pk=upload.pk)
-
-
-def _work_at_once(upload: Upload) -> None:
-    """What is small is done in the request; the rest waits for a worker."""
-    if upload.size <= life.MOST_IN_REQUEST and (claim := life.begin(upload.pk)):
-        work_on(upload.pk, claim)
 
 
 @require_http_methods(["GET", "POST"])
@@ -99,7 +87,7 @@ def completable(upload: Upload) -> bool:
 
 def _save(request: HttpRequest, found: Upload, form: ImportForm) -> HttpResponseBase:
     if life.complete(found, form.stated()):
-        _work_at_once(found)
+        work_at_once(found)
     runs = list(found.runs.order_by("position").only("pk", "name", "sweep"))
     if not runs:
         return redirect("import", pk=found.pk)  # A worker saves it, or it could not be saved: that page says so.
@@ -140,7 +128,7 @@ def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     found = owned_or_404(Upload.objects.all(), request, pk)
     grouping = request.POST.get("grouping", "")
     if grouping in Upload.Grouping.values and life.regroup(found, grouping):
-        _work_at_once(found)
+        work_at_once(found)
     return redirect("import", pk=pk)
 
 

@@ -15,7 +15,7 @@ from runs.models import Matrix, Upload
 from runs.models.run import Status
 from runs.uploading import life
 from runs.uploading.arriving import MOST_BYTES, MOST_FILES, ImportedFiles
-from runs.uploading.outputs import receive_outputs, work_at_once
+from runs.uploading.working import receive_files, work_at_once
 from runs.views.imports import BUSY
 
 
@@ -39,7 +39,7 @@ def _outputs(request: HttpRequest, matrix: Matrix, handler: ImportedFiles) -> Ht
         files: list[UploadedFile[bytes]] = request.FILES.getlist("files")
         problem = handler.refused or ("" if files else "Choose the outputs, or a zip of them.")
         if not problem:
-            upload = receive_outputs(matrix, user_of(request), [(file.name or "", file) for file in files])
+            upload = receive_files(matrix.team, user_of(request), [(file.name or "", file) for file in files], matrix)
             return redirect("matrix-outputs-brought", pk=matrix.pk, upload=upload.pk)
     runs = matrix.runs.order_by("position").only("name", "status", "position", "spec", "phase", "verdict")
     context = {
