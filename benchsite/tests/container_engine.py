@@ -64,11 +64,18 @@ class TestEngine:
     def client(self) -> contextlib.AbstractContextManager[Any]:
         return connected(self.address)
 
-    def stop(self) -> None:
-        """Ends it with all its containers; what it had mounted is given back."""
-        with contextlib.suppress(EngineError), self.client() as client:
+    def clear(self) -> None:
+        """Removes all containers and volumes. Raises EngineError."""
+        with self.client() as client:
             for container in client.containers.list(all=True):
                 container.remove(force=True, v=True)
+            for volume in client.volumes.list():
+                volume.remove(force=True)
+
+    def stop(self) -> None:
+        """Ends it with all its containers; what it had mounted is given back."""
+        with contextlib.suppress(EngineError):
+            self.clear()
         self.guarded.stop()
         for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
             if (place := line.split(" ")[1]).startswith(f"{self.folder}/"):
