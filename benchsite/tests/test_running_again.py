@@ -145,6 +145,8 @@ def test_a_kit_run_without_benchsite_comes_back_as_a_complete_sweep(kit, server)
     for run in measured:
         kept = run.measurement_sets.get()
         assert (kept.clients_merged, kept.clients_expected) == (2, 2)
+        rejecting = kept.findings.filter(severity="reject").values_list("check_id", "measured", "message")
+        assert list(rejecting) == []
         assert run.verdict in (Verdict.PASS, Verdict.WARN) and run.throughput_ops_s > 0
         assert kept.findings.exists()
         assert set(kept.measurements.values_list("operation", flat=True)) == {"READ", "UPDATE"}
