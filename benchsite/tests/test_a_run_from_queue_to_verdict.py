@@ -5,15 +5,20 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import uuid
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
 from django.conf import settings
 from django.db.models import Sum
 
+from benchsite.tests.databases import database_url
 from benchsite.tests.live_site import GENERATORS, clients_of, servers_of
 from benchsite.tests.live_site import shared_site as site
 from runs import artifacts, lifecycle
@@ -27,9 +32,10 @@ from runs.models import (
     Matrix,
     Measurement,
     Run,
+    RunEvent,
     Series,
 )
-from runs.models.run import Phase, Reason, Status, Verdict
+from runs.models.run import Phase, Reason, Stage, Status, Verdict
 from runs.recording.surroundings import hosts_of
 from runs.tests.factories import make_user
 from runs.ycsb.redact import HIDDEN
@@ -43,6 +49,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.
 OTHER = {"redis": "0" * 64, "postgresql": "0" * 64}  # digests that no build has
 # Ends by itself, whatever becomes of the test.
 BURN = "import time; end = time.process_time() + 60\nwhile time.process_time() < end: pass"
+TERMINATE = """
+    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = ANY(%s)
+"""
 
 
 @pytest.fixture
@@ -50,6 +60,27 @@ def burner():
     with subprocess.Popen([sys.executable, "-c", BURN]) as process:
         yield process
         process.kill()
+
+
+@contextmanager
+def connections_terminated(*parts: str, every_s: float) -> Iterator[list[int]]:
+    """All connections of these parts of the site, again and again; yields how many there were each time."""
+    over, counts = threading.Event(), []
+
+    def terminate() -> None:
+        with psycopg.connect(database_url(), autocommit=True) as connection:
+            while not over.wait(every_s):
+                row = connection.execute(TERMINATE, [list(parts)]).fetchone()
+                assert row is not None
+                counts.append(row[0])
+
+    thread = threading.Thread(target=terminate)
+    thread.start()
+    try:
+        yield counts
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_it_measures_merges_and_judges_a_small_matrix(site):
@@ -217,3 +248,22 @@ def test_tells_a_foreign_process_from_its_own(site, burner):
     finding = Finding.objects.get(measurement_set__run=measured, check_id="V25")
     assert finding.severity == Finding.Severity.WARN  # Purpose demo never rejects for it.
     assert re.fullmatch(r"[\d.]+ of \d+ cores during \d+\s% of the window", finding.measured)
+
+
+def test_connections_terminated_in_every_stage(site):
+    """Nothing is lost and nothing is doubled."""
+    with connections_terminated("conductor", "scheduler", "generator-1", "generator-2", every_s=0.5) as counts:
+        matrix = site.submit(("redis", "everysec"), rungs=[2], measure_s=3)
+        runs = site.until_ended(matrix)
+    assert [(run.status, run.reason_detail) for run in runs] == [(Status.SUCCEEDED, "")] * 2
+    assert sum(counts) >= 10
+    for run in runs:
+        assert run.measurement_sets.get().clients_merged == 2
+        assert ClientRun.objects.filter(run=run).count() == 2
+        stages = [Stage.LOADING] if run.phase == Phase.LOAD else [Stage.PREPARING, Stage.MEASURING]
+        assert Counter(RunEvent.objects.filter(run=run, kind="stage").values_list("new", flat=True)) == Counter(
+            [Stage.PROVISIONING, *stages, Stage.COLLECTING, Stage.JUDGING]
+        )
+        statuses = RunEvent.objects.filter(run=run, kind="status").order_by("pk").values_list("new", flat=True)
+        assert list(statuses)[-3:] == [Status.DISPATCHED, Status.RUNNING, Status.SUCCEEDED]
+        assert len(statuses) in (3, 4)  # Queued, where submission says so.

@@ -2,12 +2,14 @@
 
 import os
 import signal
+import time
 
+import psutil
 import pytest
 from django.conf import settings
 
 from benchsite.tests.live_site import processes_of, servers_and_clients, site
-from runs.models import Run
+from runs.models import ClientRun, Run
 from runs.models.run import Phase, Reason, Status
 from workers.models import Lease
 
@@ -16,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.
 
 
 def test_it_gives_up_a_run_whose_load_generator_is_killed_and_goes_on(site):
-    matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=10)
+    matrix = site.submit(("redis", "off"), rungs=[2, 4], measure_s=4)
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
     site.until_stage(run, "measuring")
     assert len(processes_of(str(settings.WORK_DIR))) >= 2
@@ -74,3 +76,22 @@ def test_conductor_that_is_stopped_interrupts_its_run(site):
     again = run.reruns.get()
     assert (again.is_retry, again.created_at) == (True, run.created_at)
     assert again.status in (Status.QUEUED, Status.DISPATCHED)
+
+
+def test_web_server_is_killed_while_a_run_measures(site):
+    """Load generators reach the site by it alone, and try again until it is back."""
+    matrix = site.submit(("redis", "off"), rungs=[2], measure_s=3)
+    run = Run.objects.get(matrix=matrix, phase=Phase.MEASURE)
+    measuring = ClientRun.objects.filter(run=run, state=ClientRun.State.RUNNING)
+    site.until(lambda: measuring.count() == 2, 60, "both clients to measure")
+    web = psutil.Process(site.pid("web"))
+    for process in (web, *web.children(recursive=True)):
+        process.kill()
+    site.until(lambda: site.parts["web"].died, 20, "the web server to be gone")
+    site.until(lambda: processes_of(str(settings.WORK_DIR)) == [], 30, "the clients to end")
+    time.sleep(2)  # They try to store their output.
+    assert ClientRun.objects.filter(run=run).exclude(output_stored_at=None).count() == 0
+    site.start("web")
+    runs = site.until_ended(matrix)
+    assert [(run.status, run.reason_detail) for run in runs] == [(Status.SUCCEEDED, "")] * 2
+    assert runs[1].measurement_sets.get().clients_merged == 2
