@@ -42,7 +42,7 @@ SHARED = "shared.toml"  # what is no system: the properties that all bindings ha
 PROGRAMS = frozenset({"program", "bin", "lib"})
 ADDRESS_PROPERTIES = ("host", "port", "user", "password", "database", "url")
 PLACEHOLDERS = PROGRAMS | {
-    "folder", "config", "data", "host", "port", "cluster_port", "seeds", "user", "password", "password_file"
+    "folder", "config", "data", "host", "port", "cluster_port", "seeds", "token", "user", "password", "password_file"
 }  # fmt: skip
 # Names of images have small letters, as those of their registries do.
 _REPOSITORY = re.compile(r"[a-z0-9]+([._/-][a-z0-9]+)*")

@@ -123,7 +123,8 @@ class ProcessRecipe:
     """How to run one server of a system as a plain process of this machine.
 
     Words in braces stand for what is known only at the start: {program} {bin} {lib} {folder} {config} {data} {host}
-    {port} {cluster_port} {seeds} {user} {password} {password_file}, and the settings in `not_in_config`.
+    {port} {cluster_port} {seeds} {token} {user} {password} {password_file}, and the settings in `not_in_config`. A
+    system with the setting `nodes` may have several, on 127.0.0.1, 127.0.0.2 and so on.
     """
 
     program: str  # "redis-server", or "java" for a server that `make servers` fetched; found when it is needed

@@ -48,6 +48,11 @@ def server_settings(system: System, mode: Mode, settings: Mapping[str, object]) 
     return {**recipe, **system.check_settings(settings), **mode.server_settings}
 
 
+def node_count(system: System, mode: Mode, settings: Mapping[str, object]) -> int:
+    """The nodes of a cluster that Benchsite starts. Raises PropertyError."""
+    return int(server_settings(system, mode, settings).get("nodes", 1))
+
+
 def render_server(
     system: System,
     mode: Mode,
@@ -60,11 +65,13 @@ def render_server(
     password: str = "",
     cluster_port: int = 0,
     seeds: str = "",
+    token: int = 0,
     recipe: ProcessRecipe | None = None,
 ) -> RenderedServer:
     """What one server of `system` in `mode` is started with, its data below `folder`.
 
-    `cluster_port`: where nodes of its cluster talk to each other; `seeds`: the addresses that a new node asks first.
+    `cluster_port`: where nodes of its cluster talk to each other; `seeds`: the addresses that a new node asks first;
+    `token`: its place among the keys.
     `recipe`: another than the system's own for plain processes. Raises PropertyError for settings nobody declared and
     for values a configuration file cannot hold.
     """
@@ -82,6 +89,7 @@ def render_server(
         "config": str(folder / recipe.config_name),
         "cluster_port": str(cluster_port),
         "seeds": seeds,
+        "token": str(token),
         **{name: chosen.get(name, "") for name in recipe.not_in_config},
     }
     fixed = {name: _fill(text, values) for name, text in recipe.fixed.items()}

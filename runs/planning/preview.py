@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchsite.formatting import counted, duration
-from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, server_settings
+from runs.catalog import BadTag, Mode, PropertyError, System, UnknownMode, UnknownSystem, load_catalog, node_count
 from runs.generators import how_to_align
 from runs.planning.expansion import Expansion, PlannedRun, duration_s, expand
 from runs.planning.generator_capacity import capacity_warnings
@@ -207,19 +207,16 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
     if problem:
         yield Problem("entries", f"{database.name} {mode.slug}: {problem}")
         return
+    nodes = 1
     try:
-        server_settings(system, mode, database.settings)
+        nodes = node_count(system, mode, database.settings)
         system.check_binding_properties(database.binding_properties)
     except PropertyError as error:
         yield Problem("entries", f"{database.name}: {error}")
     if database.provisioner == "docker":
         yield from _container_problems(database, system)
-    if mode.replicas_needed and database.provisioner != "external":
-        yield Problem(
-            "entries",
-            f"{database.name} {mode.slug}: the mode waits for {mode.replicas_needed} replica, "
-            f"and a {database.provisioner} cluster starts a single node. Choose another mode, or an external cluster.",
-        )
+    if database.provisioner != "external":
+        yield from _node_problems(database, system, mode, nodes if database.provisioner == "process" else 1)
     if not database.machine_ids:
         yield Problem("entries", f"{database.name}: its cluster {database.cluster_name} has no node. Add one.")
     binding = database.binding
@@ -231,6 +228,18 @@ def _entry_problems(plan: Plan, entry: Entry) -> Iterator[Problem]:
         yield Problem(
             "load_generators",
             f"The load generators hold different builds of the {binding} binding: {how_to_align(binding)}",
+        )
+
+
+def _node_problems(database: PlannedDatabase, system: System, mode: Mode, nodes: int) -> Iterator[Problem]:
+    several = "nodes" in system.settings and database.provisioner == "process"
+    if mode.replicas_needed >= nodes:
+        remedy = "Raise its setting nodes, choose" if several else "Choose"
+        yield Problem(
+            "entries",
+            f"{database.name} {mode.slug}: the mode waits for {mode.replicas_needed} replica, and a "
+            f"{database.provisioner} cluster starts {'a single node' if nodes == 1 else f'{nodes} nodes'}. {remedy} "
+            "another mode, or an external cluster.",
         )
 
 

@@ -194,6 +194,16 @@ def test_a_docker_cluster_starts_one_server_of_a_tag(study):
     assert "tag" not in " ".join(problem.message for problem in preview(stored_plan(matrix)).problems)
 
 
+def test_modes_with_replicas_need_the_nodes_that_their_database_starts(study):
+    cluster = make_cluster(team=make_team(), machines=[make_machine()])
+    ring = make_database(team=cluster.team, cluster=cluster, system="cassandra")
+    matrix = study(entries=[(ring, "quorum-batch")])
+    (message,) = [problem.message for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
+    assert "a process cluster starts a single node. Raise its setting nodes" in message
+    Database.objects.update(settings={"nodes": "3"})
+    assert not [problem for problem in preview(stored_plan(matrix)).problems if "replica" in problem.message]
+
+
 def test_warns_of_two_modes_on_one_external_server(study):
     """By its address: two clusters may stand for one server."""
     matrix = study(modes=("always", "everysec"))

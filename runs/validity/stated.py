@@ -8,8 +8,10 @@ from runs.validity.pairs import SideFacts
 def cluster_facts(spec: RunSpec) -> ClusterFacts:
     """The nodes that the database stood on; of an uploaded run as far as somebody stated them."""
     machines = spec["cluster"]["machines"]
+    # Of nodes that Benchsite starts, several share a machine.
+    started = int(spec["database"]["settings"].get("nodes", 0))
     return ClusterFacts(
-        nodes=len(machines) or None,
+        nodes=max(len(machines), started) or None,
         replication_factor=spec["database"]["replication_factor"],
         machines=tuple(machine["facts"] for machine in machines),
     )

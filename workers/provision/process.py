@@ -1,4 +1,7 @@
-"""Servers under test as plain processes, each under a guardian, on a free port of 127.0.0.1. No Django."""
+"""Servers under test as plain processes, each under a guardian, on a free port of 127.0.0.1. No Django.
+
+The further nodes of a cluster are on 127.0.0.2 and so on, with the same ports.
+"""
 
 import contextlib
 import os
@@ -6,12 +9,14 @@ import secrets
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchsite.formatting import grouped
 from benchsite.places import Account
-from runs.catalog import RenderedServer, client_properties
+from runs.catalog import RenderedServer, client_properties, node_count
+from runs.declared import PropertyError
 from workers.executables import ExecutableNotFound, choose_java_server, choose_postgresql, choose_redis
 from workers.process import Guarded, StartError, run_process, start_guarded
 from workers.provision.administration import Administration, AdministrationError, administration_for
@@ -40,6 +45,7 @@ from workers.provision.started import (
 
 # After this long without its owner, or after a stop that was not planned, a server is killed.
 GRACE_S = 5.0
+LOG = "server.log"
 # The site's own variables (its secret key, its database) are none of the servers' business.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
 
@@ -68,8 +74,10 @@ class ProcessProvisioner:
         self._port = port
         self._lib: Path | None = None  # jars of the server, where it is a Java program
         self._guarded: Guarded | None = None
+        self._others: list[Guarded] = []  # the further nodes
+        self._nodes = 1
         self._administration: Administration | None = None
-        self._log = self.folder / "server.log"
+        self._log = self.folder / LOG
         self._log_start = 0
 
     # --- the protocol
@@ -77,7 +85,11 @@ class ProcessProvisioner:
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
-        refuse_replicas(self.wanted, "plain processes")
+        try:
+            self._nodes = node_count(self.wanted.system, self.wanted.mode, self.wanted.settings)
+        except PropertyError as error:
+            raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
+        refuse_replicas(self.wanted, "plain processes", self._nodes)
         program = self._program()
         make_folder(self.folder, self.site.account)
         password = self._password()
@@ -93,13 +105,13 @@ class ProcessProvisioner:
         raise AssertionError("unreachable")
 
     def alive(self) -> bool:
-        return self._guarded is not None and self._guarded.alive()
+        return self._guarded is not None and all(node.alive() for node in (self._guarded, *self._others))
 
     def stop(self, *, planned: bool = True) -> None:
         if self._guarded is None:
             return
         if planned and self._guarded.alive():
-            self._stop_as_planned(self._guarded)
+            self._stop_as_planned([self._guarded, *self._others])
         self._kill()
 
     def remove(self) -> None:
@@ -136,10 +148,22 @@ class ProcessProvisioner:
             write_private(path, password, self.site.account)
         return password
 
-    def _render(self, port: int, password: str) -> RenderedServer:
+    def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
+        cluster_port = self._cluster_port()
         return render(
-            self.wanted, host=HOST, port=port, folder=self.folder, password=password, cluster_port=self._cluster_port()
+            self.wanted,
+            host=_host(node),
+            port=port,
+            folder=self._node_folder(node),
+            password=password,
+            cluster_port=cluster_port,
+            seeds=f"{HOST}:{cluster_port}",
+            # In the middle of its share of all tokens, which are 64 bits with a sign.
+            token=-(2**63) + (2 * node + 1) * 2**63 // self._nodes,
         )
+
+    def _node_folder(self, node: int) -> Path:
+        return self.folder / f"node-{node + 1}" if node else self.folder
 
     def _cluster_port(self) -> int:
         """The port of the nodes among themselves. It is part of a node's identity, so it stays with the data."""
@@ -180,18 +204,22 @@ class ProcessProvisioner:
     # --- the start
 
     def _start(self, program: Path, rendered: RenderedServer, password: str) -> Server:
+        self._log_start = self._log.stat().st_size if self._log.exists() else 0
+        self._guarded = self._start_node(program, rendered, self.folder)
+        return self._answering(program, rendered, password, self._guarded)
+
+    def _start_node(self, program: Path, rendered: RenderedServer, folder: Path) -> Guarded:
         for name, text in rendered.files.items():
-            write_private(self.folder / name, text, self.site.account)
-        descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+            write_private(folder / name, text, self.site.account)
+        descriptor = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "ab") as log:
-            self._log_start = log.tell()
             try:
-                self._guarded = start_guarded(
+                return start_guarded(
                     rendered.command(program, self._lib),
                     registry=self.site.registry,
                     label=f"{self.wanted.system.slug} {self.wanted.deployment}",
                     env=_environment(),
-                    cwd=self.folder,
+                    cwd=folder,
                     account=self.site.account,
                     cpus=self.wanted.cpus,
                     stdout=log,
@@ -202,11 +230,11 @@ class ProcessProvisioner:
                 )
             except StartError as error:
                 raise ServerDidNotStart(f"{self.wanted.system.name} could not be started: {error}") from error
-        return self._answering(rendered, password, self._guarded)
 
-    def _answering(self, rendered: RenderedServer, password: str, guarded: Guarded) -> Server:
+    def _answering(self, program: Path, rendered: RenderedServer, password: str, guarded: Guarded) -> Server:
         """The server once it answers, is the one that was started, and has what clients need."""
         wanted = self.wanted
+        nodes = tuple((_host(node), rendered.port) for node in range(self._nodes)) if self._nodes > 1 else ()
         properties = client_properties(
             wanted.system,
             wanted.mode,
@@ -214,12 +242,14 @@ class ProcessProvisioner:
             host=rendered.host,
             port=rendered.port,
             password=password,
+            nodes=nodes,
         )
         administration = self._administration = administration_for(wanted.system, properties)
         self._wait_until_ready(administration, guarded)
         try:
             if Path(administration.data_folder()).resolve() != (self.folder / "data").resolve():
                 raise self._did_not_start(f"another server answers on port {rendered.port}")
+            self._start_others(program, rendered.port, password, administration)
             administration.prepare(schema_settings(wanted, rendered))
             version = administration.server_version()
         except AdministrationError as error:
@@ -234,7 +264,23 @@ class ProcessProvisioner:
             process={"pid": guarded.pid, "started": guarded.started, "token": guarded.token},
             files={name: text.replace(password, HIDDEN) for name, text in rendered.files.items()},
             password=password,
+            nodes=nodes,
         )
+
+    def _start_others(self, program: Path, port: int, password: str, administration: Administration) -> None:
+        """The further nodes, and waits until the first knows all of them as up."""
+        for node in range(1, self._nodes):
+            make_folder(self._node_folder(node), self.site.account)
+            self._others.append(self._start_node(program, self._render(port, password, node), self._node_folder(node)))
+        end = time.monotonic() + START_DEADLINE_S * self._nodes
+        while self._others and administration.topology().get("nodes_up") != str(self._nodes):
+            for node, guarded in enumerate(self._others, 1):
+                if not guarded.alive() or time.monotonic() > end:
+                    why = f"ended with exit code {guarded.exit_code}" if not guarded.alive() else "did not join in time"
+                    raise ServerDidNotStart(
+                        f"Node {node + 1} of {self.wanted.system.name} {why}.", tail(self._node_folder(node) / LOG, 30)
+                    )
+            time.sleep(0.5)
 
     def _wait_until_ready(self, administration: Administration, guarded: Guarded) -> None:
         end = time.monotonic() + START_DEADLINE_S
@@ -261,7 +307,7 @@ class ProcessProvisioner:
 
     # --- the end
 
-    def _stop_as_planned(self, guarded: Guarded) -> None:
+    def _stop_as_planned(self, nodes: Sequence[Guarded]) -> None:
         """Asks the server to end with its data on disk, and waits for it. Raises ServerDidNotStop."""
         try:
             told = self._administration is not None and self._administration.shut_down()
@@ -269,10 +315,13 @@ class ProcessProvisioner:
             problem = f"it could not be told to end: {error}"
         else:
             if not told:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(guarded.pid, self._stop_signal)
-            guarded.wait(PLANNED_STOP_S)
-            if guarded.ended:
+                for guarded in nodes:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(guarded.pid, self._stop_signal)
+            end = time.monotonic() + PLANNED_STOP_S
+            for guarded in nodes:
+                guarded.wait(max(end - time.monotonic(), 0))
+            if all(guarded.ended for guarded in nodes):
                 return
             problem = f"it did not end within {grouped(PLANNED_STOP_S)} s"
         log_tail = self.log_tail()
@@ -285,17 +334,24 @@ class ProcessProvisioner:
             return
         if self._administration is not None:
             self._administration.close()
-        self._guarded.kill()
-        if not self._guarded.ended:
-            raise ServerDidNotStop(
-                f"{self.wanted.system.name} (process {self._guarded.pid}) does not end: it hangs in the kernel. "
-                "See the machine's own log; its disk may be the cause."
-            )
+        for guarded in (self._guarded, *self._others):
+            guarded.kill()
+            if not guarded.ended:
+                raise ServerDidNotStop(
+                    f"{self.wanted.system.name} (process {guarded.pid}) does not end: it hangs in the kernel. "
+                    "See the machine's own log; its disk may be the cause."
+                )
         self._guarded = self._administration = None
+        self._others = []
 
     @property
     def _stop_signal(self) -> signal.Signals:
         return signal.Signals[f"SIG{self.recipe.stop_signal}"]
+
+
+def _host(node: int) -> str:
+    """127.0.0.1 for the first node, 127.0.0.2 for the second."""
+    return f"127.0.0.{node + 1}"
 
 
 def _environment() -> dict[str, str]:

@@ -64,7 +64,7 @@ class Server:
     process: dict[str, object]
     files: dict[str, str] = field(default_factory=dict, repr=False)  # its configuration files, without the password
     password: str = field(default="", repr=False)
-    nodes: tuple[tuple[str, int], ...] = ()  # host and port of every node of an external one
+    nodes: tuple[tuple[str, int], ...] = ()  # host and port of every node, where it has several or is an external one
     container: dict[str, object] = field(default_factory=dict)  # plain JSON: image, digest, limits; empty without one
 
     def client_properties(self, workload: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -18,13 +18,14 @@ PLANNED_STOP_S: Final = 300.0
 PORT_ATTEMPTS: Final = 3
 
 
-def refuse_replicas(wanted: Wanted, what: str) -> None:
-    """Raises ServerDidNotStart for a mode that one server cannot have; `what` is what the cluster is made of."""
+def refuse_replicas(wanted: Wanted, what: str, nodes: int = 1) -> None:
+    """Raises ServerDidNotStart for a mode that so few nodes cannot have; `what` is what the cluster is made of."""
     mode = wanted.mode
-    if mode.replicas_needed:
+    if mode.replicas_needed >= nodes:
+        runs = "one server" if nodes == 1 else f"{nodes} nodes"
         raise ServerDidNotStart(
-            f"Mode {mode.slug} needs {mode.replicas_needed} connected replica, and a cluster of {what} runs one "
-            "server: choose a mode without replicas, or an external cluster."
+            f"Mode {mode.slug} needs {mode.replicas_needed} connected replica, and a cluster of {what} runs {runs}: "
+            "choose a mode without replicas, or an external cluster."
         )
 
 
@@ -41,6 +42,8 @@ def render(
     folder: Path,
     password: str,
     cluster_port: int = 0,
+    seeds: str = "",
+    token: int = 0,
     recipe: ProcessRecipe | None = None,
 ) -> RenderedServer:
     """Its configuration and commands. Raises ServerDidNotStart for settings that are wrong."""
@@ -56,7 +59,8 @@ def render(
             user=address_of(wanted.system, properties).user,
             password=password,
             cluster_port=cluster_port,
-            seeds=f"{host}:{cluster_port}",
+            seeds=seeds,
+            token=token,
             recipe=recipe,
         )
     except PropertyError as error:

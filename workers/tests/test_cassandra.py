@@ -156,3 +156,24 @@ def test_planned_stop_keeps_the_data_without_commit_log(manifest: Manifest, serv
     provisioner.stop()
     assert not provisioner.alive()
     assert target(provisioner.start(), records=1000).count() == 1000
+
+
+@pytest.mark.long
+@pytest.mark.timeout(500)
+def test_three_nodes_keep_three_copies(manifest: Manifest, servers: Servers, tmp_path: Path):
+    provisioner = servers("cassandra", "quorum-periodic", settings={"nodes": "3"}, replication_factor=3)
+    server = provisioner.start()
+    assert [host for host, _ in server.nodes] == ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
+    state = read_back(SYSTEM, server.wanted.mode, server.administration, copies=3)
+    assert state.in_force, state.differences
+    assert state.found["replicas"] == "2"
+    assert (state.topology["nodes"], state.topology["nodes_up"]) == ("3", "3")
+    (stated,) = read_back(SYSTEM, server.wanted.mode, server.administration, copies=1).differences
+    assert "states a replication factor of 1, and the server keeps 3" in stated
+    ours = target(server, records=1000)
+    ours.prepare_load()
+    assert run_client(manifest, server, tmp_path / "load", "-load").returns == {"INSERT": {"OK": 1000}}
+    ended = run_client(manifest, server, tmp_path / "run", "-t", operationcount="300")
+    assert all(set(codes) == {"OK"} for codes in ended.returns.values())
+    provisioner.stop()
+    assert target(provisioner.start(), records=1000).count() == 1000

@@ -44,7 +44,9 @@ import org.benchsite.ycsb.Failure;
 public final class Admin {
     private static final String MARKERS = "benchsite_markers";
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
-    private static final int REQUESTS_IN_FLIGHT = 256;
+    private static final int REQUESTS_IN_FLIGHT = 64;
+    /** A cluster that has just started answers its first requests late. */
+    private static final int ATTEMPTS = 5;
 
     private final JsonNode address;
     private final String keyspace;
@@ -94,7 +96,7 @@ public final class Admin {
             case "server_version":
                 return versions();
             case "data_folder":
-                return Path.of(nodeSetting("commitlog_directory").iterator().next()).getParent().toString();
+                return dataFolder();
             case "read_settings":
                 return readSettings(call.get("names"));
             case "replicas":
@@ -173,14 +175,20 @@ public final class Admin {
         topology.put("version", versions());
         topology.put("nodes", String.valueOf(session.getMetadata().getNodes().size()));
         topology.put("nodes_up", String.valueOf(nodesUp()));
-        topology.put("replication_factor", String.valueOf(copies()));
-        topology.put("replication", replication().toString());
+        if (keyspaceRow() != null) {
+            topology.put("replication_factor", String.valueOf(copies()));
+            topology.put("replication", replication().toString());
+        }
         return topology;
     }
 
     private Row keyspaceRow() {
-        Row row = session.execute(SimpleStatement.newInstance(
+        return session.execute(SimpleStatement.newInstance(
             "SELECT durable_writes, replication FROM system_schema.keyspaces WHERE keyspace_name = ?", keyspace)).one();
+    }
+
+    private Row requireKeyspace() {
+        Row row = keyspaceRow();
         if (row == null) {
             throw new IllegalArgumentException("the cluster has no keyspace " + keyspace + ". Create it there: CREATE "
                 + "KEYSPACE " + keyspace + " WITH replication = {'class': 'NetworkTopologyStrategy', "
@@ -191,7 +199,7 @@ public final class Admin {
 
     private Map<String, String> replication() {
         Map<String, String> replication = new LinkedHashMap<>(
-            keyspaceRow().getMap("replication", String.class, String.class));
+            requireKeyspace().getMap("replication", String.class, String.class));
         replication.computeIfPresent("class", (key, name) -> name.substring(name.lastIndexOf('.') + 1));
         return replication;
     }
@@ -211,7 +219,7 @@ public final class Admin {
         for (JsonNode each : names) {
             String name = each.asText();
             if (name.equals("durable_writes")) {
-                settings.put(name, String.valueOf(keyspaceRow().getBoolean("durable_writes")));
+                settings.put(name, String.valueOf(requireKeyspace().getBoolean("durable_writes")));
             } else if (name.equals("replication_factor")) {
                 settings.put(name, String.valueOf(copies()));
             } else {
@@ -242,11 +250,19 @@ public final class Admin {
         return values;
     }
 
+    /** Of the node that answers: while a cluster starts, others may be known and not there yet. */
+    private String dataFolder() {
+        Row row = session.execute(SimpleStatement
+            .newInstance("SELECT value FROM system_views.settings WHERE name = 'commitlog_directory'")
+            .setConsistencyLevel(ConsistencyLevel.ONE)).one();
+        return Path.of(row.getString(0)).getParent().toString();
+    }
+
     private UUID tableId(String table) {
         Row row = session.execute(SimpleStatement.newInstance(
             "SELECT id FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?", keyspace, table)).one();
         if (row == null) {
-            keyspaceRow();
+            requireKeyspace();
         }
         return row == null ? null : row.getUuid(0);
     }
@@ -360,6 +376,18 @@ public final class Admin {
 
     /** Executes the statement for each key, many at a time. Answers how many rows came back. */
     private AtomicInteger forKeys(JsonNode keys, String cql) {
+        for (int attempt = 1;; attempt++) {
+            try {
+                return forKeysOnce(keys, cql);
+            } catch (IllegalStateException e) {
+                if (attempt == ATTEMPTS) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private AtomicInteger forKeysOnce(JsonNode keys, String cql) {
         PreparedStatement statement = session.prepare(cql);
         Semaphore room = new Semaphore(REQUESTS_IN_FLIGHT);
         AtomicInteger rows = new AtomicInteger();
