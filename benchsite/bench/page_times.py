@@ -9,8 +9,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import django
@@ -47,31 +46,21 @@ JOINED: Final = (
 COMPARE_MS, CACHED_MS, LIST_MS, HISTORY_MS, FIGURE_MS = 300.0, 50.0, 100.0, 200.0, 50.0
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+Row = dict[str, Any]  # one page or figure, as `measured` has it
+
+
+def measured(
+    what: str, wanted_ms: float, times: Mapping[str, float], queries: int, other: str = "", other_ms: float = 0.0
+) -> Row:
     """One page or figure, beside the same with the cache emptied or asked in the plain way."""
-
-    what: str
-    wanted_ms: float | None
-    median_ms: float
-    most_ms: float
-    cpu_ms: float  # of this process alone, without PostgreSQL: what a busy machine does not change
-    queries: int
-    other: str = ""
-    other_ms: float | None = None
+    return {"what": what, "wanted_ms": wanted_ms, **times, "queries": queries, "other": other, "other_ms": other_ms}
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Medians and the slowest of some rounds, in milliseconds."""
+def timed(what: Callable[[], object], rounds: int = 0, before: Callable[[], object] = lambda: None) -> dict[str, float]:
+    """Median and slowest of all rounds (ROUNDS where it is 0) but a first one, which imports and compiles, in ms.
 
-    median_ms: float
-    most_ms: float
-    cpu_ms: float
-
-
-def timed(what: Callable[[], object], rounds: int = 0, before: Callable[[], object] = lambda: None) -> Times:
-    """All rounds (ROUNDS where it is 0) but a first one, which imports and compiles."""
+    `cpu_ms` is of this process alone, without PostgreSQL: what a busy machine does not change.
+    """
     clock, cpu = [], []
     for _ in range((rounds or ROUNDS) + 1):
         before()
@@ -79,7 +68,9 @@ def timed(what: Callable[[], object], rounds: int = 0, before: Callable[[], obje
         what()
         clock.append((time.perf_counter() - began) * 1000)
         cpu.append((time.process_time() - busy) * 1000)
-    return Times(statistics.median(clock[1:]), max(clock[1:]), statistics.median(cpu[1:]))
+    return {
+        "median_ms": statistics.median(clock[1:]), "most_ms": max(clock[1:]), "cpu_ms": statistics.median(cpu[1:]),
+    }  # fmt: skip
 
 
 class Pages:
@@ -95,32 +86,25 @@ class Pages:
         response = self.client.get(url)
         assert response.status_code == 200, f"{url} answers {response.status_code}"
 
-    def cold_and_cached(self, what: str, url: str, cold_ms: float, cached_ms: float) -> Iterator[Measured]:
+    def cold_and_cached(self, what: str, url: str, cold_ms: float, cached_ms: float) -> Iterator[Row]:
         cold = timed(lambda: self.get(url), before=cache.clear)
         cache.clear()
         cold_queries = self.queries(url)
         cached = timed(lambda: self.get(url))
         queries = self.queries(url)
-        yield Measured(f"{what}, cold", cold_ms, queries=cold_queries, **asdict(cold))
-        yield Measured(
-            f"{what}, again",
-            cached_ms,
-            queries=queries,
-            other="cache emptied",
-            other_ms=cold.median_ms,
-            **asdict(cached),
-        )
+        yield measured(f"{what}, cold", cold_ms, cold, cold_queries)
+        yield measured(f"{what}, again", cached_ms, cached, queries, "cache emptied", cold["median_ms"])
 
-    def page(self, what: str, url: str, wanted_ms: float = LIST_MS) -> Measured:
+    def page(self, what: str, url: str, wanted_ms: float = LIST_MS) -> Row:
         times = timed(lambda: self.get(url))
-        return Measured(what, wanted_ms, queries=self.queries(url), **asdict(times))
+        return measured(what, wanted_ms, times, self.queries(url))
 
     def queries(self, url: str) -> int:
         with CaptureQueriesContext(connection) as captured:
             self.get(url)
         return len(captured)
 
-    def everything(self) -> Iterator[Measured]:
+    def everything(self) -> Iterator[Row]:
         selection = Selection(matrix=str(self.grid.pk)).query()
         yield from self.cold_and_cached("compare 200 runs", reverse("compare") + selection, COMPARE_MS, CACHED_MS)
         for name in ("ceilings", "latency"):
@@ -131,23 +115,21 @@ class Pages:
         yield from self.history()
         yield self.figures()
 
-    def facets(self) -> Measured:
+    def facets(self) -> Row:
         """All sweeps of the team, beside the same through the rows that the columns are copies of, each with each."""
         times = timed(lambda: facets(self.team, None))
         crossed = Sweep.objects.filter(team=self.team).order_by().values_list(*JOINED).distinct()
-        plain = timed(lambda: list(crossed.all()), SLOW_ROUNDS).median_ms
+        plain = timed(lambda: list(crossed.all()), SLOW_ROUNDS)["median_ms"]
         with CaptureQueriesContext(connection) as captured:
             facets(self.team, None)
-        return Measured(
-            "facets", LIST_MS, queries=len(captured), other="joined and crossed", other_ms=plain, **asdict(times)
-        )
+        return measured("facets", LIST_MS, times, len(captured), "joined and crossed", plain)
 
-    def lists(self) -> Iterator[Measured]:
+    def lists(self) -> Iterator[Row]:
         runs, sweeps = reverse("runs"), reverse("sweeps")
         rows = RunFilter().apply(self.team)
-        counted = timed(lambda: Paginator(rows, 50).count, SLOW_ROUNDS).median_ms
+        counted = timed(lambda: Paginator(rows, 50).count, SLOW_ROUNDS)["median_ms"]
         first = self.page("runs", runs)
-        yield Measured(**{**asdict(first), "other": "counting all", "other_ms": first.median_ms + counted})
+        yield {**first, "other": "counting all", "other_ms": first["median_ms"] + counted}
         for what, query in (
             ("page 40", "?page=40"),
             ("a system's warnings", "?system=redis&verdict=warn"),
@@ -163,13 +145,13 @@ class Pages:
         yield self.page("matrices", reverse("matrices"))
         yield self.page("compare all, again", f"{reverse('compare')}?v=1&matrix=all")
 
-    def history(self) -> Iterator[Measured]:
+    def history(self) -> Iterator[Row]:
         key = Run.objects.filter(team=self.team, sweep__tags__contains=["nightly"]).values_list("config_key", flat=True)
         number = Run.objects.filter(team=self.team, config_key=key[0], status="succeeded").count()
         yield self.page(f"history of {number:,} points", reverse("history-series", args=[key[0]]), HISTORY_MS)
         yield self.page("its figure", reverse("figure-history", args=[key[0]]), HISTORY_MS)
 
-    def figures(self) -> Measured:
+    def figures(self) -> Row:
         """Both pictures of forty sweeps with twenty rungs, from curves to what is sent."""
         rungs = Sweep.objects.filter(team=self.team, ladder="threads", matrix__repeats=3).exclude(tags=["nightly"])
         drawn = [curve for curve in curves(rungs.order_by("pk")[:60]) if len(curve.points) >= 20][:40]
@@ -181,7 +163,7 @@ class Pages:
 
         times = timed(build)
         what = f"building both pictures of {len(drawn)} curves of 20 rungs"
-        return Measured(what, 2 * FIGURE_MS, queries=0, **asdict(times))
+        return measured(what, 2 * FIGURE_MS, times, 0)
 
 
 def filled(runs: int) -> None:
@@ -207,9 +189,9 @@ def main(runs: int) -> None:
         settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
         settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
         filled(runs)
-        found: list[dict[str, Any]] = [asdict(one) for one in Pages().everything()]
+        rows = list(Pages().everything())
         connection.close()
-    print(json.dumps(found))
+    print(json.dumps(rows))
 
 
 if __name__ == "__main__":

@@ -23,22 +23,8 @@ def measure(runs: int | None = None) -> list[Report]:
 
 
 def _report(runs: int, found: list[dict[str, Any]]) -> Report:
-    rows: list[list[str | int | float]] = []
-    for one in found:
-        ratio = one["other_ms"] / one["median_ms"] if one["other_ms"] else 0.0
-        rows.append(
-            [
-                one["what"],
-                one["wanted_ms"] or "-",
-                one["median_ms"],
-                one["most_ms"],
-                one["cpu_ms"],
-                one["queries"],
-                one["other"] or "-",
-                one["other_ms"] or "-",
-                ratio or "-",
-            ]
-        )
+    names = ("what", "wanted_ms", "median_ms", "most_ms", "cpu_ms", "queries", "other", "other_ms")
+    rows = [[*(one[name] or "-" for name in names), one["other_ms"] / one["median_ms"] or "-"] for one in found]
     judged = [one for one in found if one["wanted_ms"]]
     figure = max(one["median_ms"] / one["wanted_ms"] for one in judged)
     late = [one["what"] for one in judged if one["median_ms"] > one["wanted_ms"]]

@@ -93,7 +93,7 @@ def test_pages_are_measured_beside_another_way(generated, monkeypatch):
 
     monkeypatch.setattr(page_times, "ROUNDS", 1)
     monkeypatch.setattr(page_times.cache, "clear", lambda: None)  # other tests share the Redis
-    found = [page_times.asdict(one) for one in page_times.Pages().everything()]
+    found = list(page_times.Pages().everything())
     report = pages._report(2_500, found)
     assert len(report.rows) == len(found) > 15
     assert {"compare 200 runs, cold", "compare 200 runs, again", "facets", "runs"} <= {one["what"] for one in found}

@@ -48,14 +48,6 @@ def study_asked(says: Mapping[str, Any]) -> tuple[StudyAsk | None, str]:
     return StudyAsk(template, found.slug, scale), ""
 
 
-@dataclass(frozen=True, slots=True)
-class Unplayed:
-    """A part of the study that cannot run here, and why."""
-
-    part: Part
-    reason: str
-
-
 class Following:
     """A study's scenario at a scale, met with what a team has."""
 
@@ -74,7 +66,8 @@ class Following:
         self.generators = generators
         self.found, self.proposed = self._workloads(workloads)
         played = [(part, *who_plays(part, databases)) for part in self.study.study.parts]
-        self.unplayed = [Unplayed(part, reason) for part, players, reason in played if not players]
+        # The parts of the study that cannot run here, and why.
+        self.unplayed = [(part, reason) for part, players, reason in played if not players]
         self.entries = [f"{d.pk}:{part.mode}" for part, players, _ in played for d in players]
         self.stand_ins = [] if self.entries else stand_ins(databases, self.study.study.guarantee)
 
@@ -147,7 +140,7 @@ class Following:
             "scenario": self.study.study.slug,
             "scale": self.study.scale,
             "deviations": list(self.deviations(form)),
-            "not_run": [f"{one.part.name} ({one.part.mode}): {one.reason}" for one in self.unplayed],
+            "not_run": [f"{part.name} ({part.mode}): {reason}" for part, reason in self.unplayed],
         }
 
     def stored(self, workloads: Sequence[Workload], matrix: Matrix) -> list[Workload]:

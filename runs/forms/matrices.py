@@ -1,6 +1,6 @@
 """The matrix builder's form: what is crossed, the ladder, how each rung is measured, and what is left out and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,15 +53,6 @@ class ModeChoice:
     value: str
     mode: Mode
     chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ScalingSet:
-    """A system that stands on clusters of several sizes."""
-
-    system: str
-    name: str
-    nodes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +221,18 @@ class MatrixForm(GeneratorsForm):
         return {str(w.pk) for w in self.follows.proposed} if self.follows else set()
 
     @property
-    def scaling_sets(self) -> list[ScalingSet]:
-        return scaling_sets(self.databases)
+    def scaling_sets(self) -> list[dict[str, object]]:
+        """The systems of which databases on clusters of several sizes are described."""
+        sizes_of: dict[str, set[int]] = {}
+        for database in self.databases:
+            if count := len(database.cluster.nodes.all()):
+                sizes_of.setdefault(database.system, set()).add(count)
+        systems = load_catalog().systems
+        return [
+            {"system": system, "name": systems[system].name, "nodes": sorted(nodes)}
+            for system, nodes in sizes_of.items()
+            if len(nodes) > 1 and system in systems
+        ]
 
     def _posted_exclusions(self) -> list[Exclusion]:
         columns = [self.data.getlist(f"exclude_{name}") for name in ("entry", "workload", "rung", "reason")]  # type: ignore[attr-defined]
@@ -397,20 +398,6 @@ def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:
         return DatabaseChoice(database, None, ())
     modes = ((f"{database.pk}:{slug}", mode) for slug, mode in system.modes.items())
     return DatabaseChoice(database, system, tuple(ModeChoice(value, mode, value in chosen) for value, mode in modes))
-
-
-def scaling_sets(databases: Sequence[Database]) -> list[ScalingSet]:
-    """The systems of which databases on several sizes are described."""
-    sizes_of: dict[str, set[int]] = {}
-    for database in databases:
-        if count := len(database.cluster.nodes.all()):
-            sizes_of.setdefault(database.system, set()).add(count)
-    systems = load_catalog().systems
-    return [
-        ScalingSet(system, systems[system].name, tuple(sorted(nodes)))
-        for system, nodes in sizes_of.items()
-        if len(nodes) > 1 and system in systems
-    ]
 
 
 def _search_initial(search: SearchSpec | None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The runs list: a filter that lives in the URL, and the query it means."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import F, Func, QuerySet, TextField
 from django.db.models.expressions import OrderBy
@@ -91,32 +92,20 @@ def _nulls_last(name: str) -> str | OrderBy:
     return column.desc(nulls_last=True) if name.startswith("-") else column.asc(nulls_last=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What the filter's menus offer: only what the team's runs hold."""
+def choices(team: Team) -> dict[str, list[Any]]:
+    """What the filter's menus offer: only what the team's runs hold.
 
-    systems: tuple[str, ...]
-    modes: tuple[str, ...]
-    workloads: tuple[str, ...]
-    tags: tuple[str, ...]  # of the runs that were tagged last
-    matrices: tuple[tuple[str, str], ...]
-
-
-def choices(team: Team) -> Choices:
-    """Three queries, whatever the number of runs: every run is of a sweep, and of those there are few."""
+    Three queries, whatever the number of runs: every run is of a sweep, and of those there are few.
+    """
     held = list(Sweep.objects.filter(team=team).order_by().values_list("system", "mode", "workload_name").distinct())
     matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-created_at")
-    return Choices(
-        systems=tuple(sorted({system for system, _, _ in held})),
-        modes=tuple(sorted({mode for _, mode, _ in held})),
-        workloads=tuple(sorted({workload for _, _, workload in held if workload})),
-        tags=_tags(team),
-        matrices=tuple((str(key), name) for key, name in matrices.values_list("pk", "name")[:MOST_CHOICES]),
-    )
-
-
-def _tags(team: Team) -> tuple[str, ...]:
     tagged = Run.objects.filter(team=team).exclude(tags=[]).order_by("-created_at").values("pk")[:MOST_TAGGED]
     each = Func("tags", function="unnest", output_field=TextField())
     tags = Run.objects.filter(pk__in=tagged).order_by().annotate(tag=each).values_list("tag", flat=True).distinct()
-    return tuple(sorted(tags[:MOST_CHOICES]))
+    return {
+        "systems": sorted({system for system, _, _ in held}),
+        "modes": sorted({mode for _, mode, _ in held}),
+        "workloads": sorted({workload for _, _, workload in held if workload}),
+        "tags": sorted(tags[:MOST_CHOICES]),  # of the runs that were tagged last
+        "matrices": [(str(key), name) for key, name in matrices.values_list("pk", "name")[:MOST_CHOICES]],
+    }

@@ -33,18 +33,6 @@ BAD_FIRST = (
 
 
 @dataclass(frozen=True, slots=True)
-class HostUse:
-    """What one machine did within the window, on average; CPU in cores."""
-
-    machine: str
-    cores: int
-    cpu: tuple[float, ...]  # in all, then by HOST_COLUMNS
-    other_cores: list[float]  # over time
-    cpu_pressure: float | None  # share of the time that some process waited for a core
-    memory_available_bytes: float | None  # the least
-
-
-@dataclass(frozen=True, slots=True)
 class Readback:
     """One server setting as it was expected and as the server answered."""
 
@@ -53,15 +41,6 @@ class Readback:
     before: str | None  # None: nobody asked; empty is an answer
     after: str | None
     ok: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """The last lines of one artifact."""
-
-    artifact: Artifact
-    text: str
-    cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +135,7 @@ def clients_of(run: Run, cut: MeasurementSet | None = None) -> list[ClientRun]:
     return clients
 
 
-def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) -> tuple[HostUse, ...]:
+def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) -> tuple[dict[str, object], ...]:
     if cut is None or cut.window_from is None or cut.window_to is None:
         return ()
     try:
@@ -167,17 +146,21 @@ def _hosts(run: Run, cut: MeasurementSet | None, artifacts: Iterable[Artifact]) 
     return tuple(_host_use(host) for host in (host.within(begin_s, end_s) for host in hosts) if len(host))
 
 
-def _host_use(host: HostSamples) -> HostUse:
-    return HostUse(
-        machine=host.machine,
-        cores=host.cores,
-        cpu=tuple(host.mean(*names) for names in (HOST_COLUMNS[:-2], *((name,) for name in HOST_COLUMNS))),
-        other_cores=[float(part.max()) for part in np.array_split(host.columns["other_cores"], min(len(host), 90))],
-        cpu_pressure=host.mean("cpu_pressure") if "cpu_pressure" in host.columns else None,
-        memory_available_bytes=(
-            float(host.columns["memory_available_bytes"].min()) if "memory_available_bytes" in host.columns else None
+def _host_use(host: HostSamples) -> dict[str, object]:
+    """What one machine did within the window, on average; CPU in cores."""
+    columns = host.columns
+    return {
+        "machine": host.machine,
+        "cores": host.cores,
+        # In all, then by HOST_COLUMNS.
+        "cpu": [host.mean(*names) for names in (HOST_COLUMNS[:-2], *((name,) for name in HOST_COLUMNS))],
+        "other_cores": [float(part.max()) for part in np.array_split(columns["other_cores"], min(len(host), 90))],
+        # The share of the time that some process waited for a core.
+        "cpu_pressure": host.mean("cpu_pressure") if "cpu_pressure" in columns else None,
+        "memory_available_bytes": (
+            float(columns["memory_available_bytes"].min()) if "memory_available_bytes" in columns else None
         ),
-    )
+    }
 
 
 def moments_of(run: Run) -> QuerySet[RunEvent]:
@@ -219,20 +202,21 @@ def _answer(answers: Mapping[str, Any], setting: str) -> str | None:
     return str(answers[setting]) if setting in answers else None
 
 
-def _tails(run: Run, artifacts: Sequence[Artifact]) -> tuple[Tail, ...]:
+def _tails(run: Run, artifacts: Sequence[Artifact]) -> list[dict[str, object]]:
     """The last lines of what is likeliest to say why: the server's log, or the log of the client that failed."""
     kinds = ("server_log",) if run.reason in SERVER_REASONS else ("stderr", "stdout", "server_log")
     wanted = sorted(
         (a for a in artifacts if a.kind in kinds and a.size), key=lambda a: (_blameless(a), kinds.index(a.kind))
     )
-    tails = []
+    tails: list[dict[str, object]] = []
     for artifact in wanted[:2]:
         try:
             lines = open_artifact(artifact).decode("utf-8", errors="replace").splitlines()
         except OSError:
             continue  # The page still has the reason and the detail; the list of artifacts names the file.
-        tails.append(Tail(artifact, "\n".join(lines[-LAST_LINES:]), len(lines) > LAST_LINES))
-    return tuple(tails)
+        text, is_cut = "\n".join(lines[-LAST_LINES:]), len(lines) > LAST_LINES
+        tails.append({"artifact": artifact, "text": text, "cut": is_cut})
+    return tails
 
 
 def _blameless(artifact: Artifact) -> bool:

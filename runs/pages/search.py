@@ -17,17 +17,6 @@ class PathStep:
     outcome: str  # empty: the run has not ended, or there is none
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRow:
-    """One search of a matrix: its newest decision, and how many trials it has ordered."""
-
-    sweep: Sweep
-    last: SearchDecision
-    trials: int
-    low: str
-    high: str
-
-
 def search_path(sweep: Sweep) -> list[PathStep]:
     """The decisions in their order; none for fixed rungs. Six queries."""
     decisions = list(sweep.decisions.select_related("run"))
@@ -46,8 +35,11 @@ def search_path(sweep: Sweep) -> list[PathStep]:
     ]  # fmt: skip
 
 
-def search_rows(matrix: Matrix) -> list[SearchRow]:
-    """The searches of a matrix. One query; none for fixed rungs."""
+def search_rows(matrix: Matrix) -> list[dict[str, object]]:
+    """The searches of a matrix: the newest decision of each, and how many trials it has ordered.
+
+    One query; none for fixed rungs.
+    """
     if matrix.search is None:
         return []
     decisions = SearchDecision.objects.filter(sweep__matrix=matrix).select_related("sweep").order_by("sweep", "number")
@@ -55,12 +47,12 @@ def search_rows(matrix: Matrix) -> list[SearchRow]:
     for decision in decisions:
         by_sweep.setdefault(decision.sweep, []).append(decision)
     return [
-        SearchRow(
-            sweep,
-            steps[-1],
-            sum(step.run_id is not None for step in steps),
-            named_load(sweep, steps[-1].low),
-            named_load(sweep, steps[-1].high),
-        )
+        {
+            "sweep": sweep,
+            "last": steps[-1],
+            "trials": sum(step.run_id is not None for step in steps),
+            "low": named_load(sweep, steps[-1].low),
+            "high": named_load(sweep, steps[-1].high),
+        }
         for sweep, steps in by_sweep.items()
     ]

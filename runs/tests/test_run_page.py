@@ -303,8 +303,8 @@ def test_a_failure_shows_the_last_lines_of_the_client_that_failed(client_in, swe
     artifacts.store(run, "stderr", "good.stderr", b"all is well\n", good)
     artifacts.store(run, "stderr", "bad.stderr", b"".join(b"line %d\n" % n for n in range(100)), bad)
     first = client_in.get(url(run)).context["page"]["tails"][0]
-    assert first.artifact.name == "bad.stderr"
-    lines = first.text.splitlines()
+    assert first["artifact"].name == "bad.stderr"
+    lines = first["text"].splitlines()
     assert lines[-1] == "line 99"
     assert len(lines) == LAST_LINES
 

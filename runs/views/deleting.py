@@ -1,7 +1,6 @@
 """The one page that asks before something is deleted, naming it, and explains why something cannot be."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from django.contrib import messages
 from django.db import router, transaction
@@ -18,21 +17,11 @@ from runs.models import MatrixEntry
 SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Blocker:
-    """What keeps a thing from being deleted: how many of which kind, and the first names."""
+def blockers(thing: Model, also: Iterable[Model] = ()) -> list[dict[str, object]]:
+    """Everything that protects `thing`, by kind, with how many there are and the first names.
 
-    kind: str
-    count: int
-    names: tuple[str, ...]
-
-    @property
-    def more(self) -> int:
-        return self.count - len(self.names)
-
-
-def blockers(thing: Model, also: Iterable[Model] = ()) -> list[Blocker]:
-    """Everything that protects `thing`; `also` are rows that need it without the database's knowing."""
+    `also` are rows that need it without the database's knowing.
+    """
     found = list(also)
     try:
         # Collecting is the first half of deleting: it finds what is protected and changes nothing.
@@ -46,7 +35,12 @@ def blockers(thing: Model, also: Iterable[Model] = ()) -> list[Blocker]:
         words = (str(shown._meta.verbose_name), str(shown._meta.verbose_name_plural))
         by_kind.setdefault(words, set()).add(str(shown))
     return [
-        Blocker(one if len(names) == 1 else many, len(names), tuple(sorted(names)[:SHOWN]))
+        {
+            "kind": one if len(names) == 1 else many,
+            "count": len(names),
+            "names": sorted(names)[:SHOWN],
+            "more": max(len(names) - SHOWN, 0),
+        }
         for (one, many), names in sorted(by_kind.items())
     ]
 
