@@ -1,7 +1,8 @@
 """Runs that programs bring along: POST /runs, PUT /runs/by-key/{key}, POST /runs:batch, and how far a large one is."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
@@ -121,10 +122,7 @@ def read_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     """`state` is received, reading, completed or saving while a worker is with it; then saved, or failed, and `detail`
     says why.
     """
-    found = Upload.objects.filter(pk=upload_id, team=team_in(request)).first()
-    if found is None:
-        raise Problem("not-found", "Your team has no such upload, or it was dropped.")
-    return JsonResponse(found_answer(request, found))
+    return JsonResponse(found_answer(request, _upload(request, upload_id)))
 
 
 @routers.runs.delete(
@@ -137,9 +135,7 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     """The upload goes with its key, which is free then for other files. Only one that failed: of another its runs are
     stored, or a worker is with it.
     """
-    found = Upload.objects.filter(pk=upload_id, team=team_in(request)).first()
-    if found is None:
-        raise Problem("not-found", "Your team has no such upload, or it was dropped.")
+    found = _upload(request, upload_id)
     if found.state != State.FAILED:
         what = "The runs are stored: delete those." if found.state == State.SAVED else "It is being worked on: wait."
         raise Problem("conflict", f"Only an upload that failed can be forgotten; this one is {found.state}. {what}")
@@ -174,27 +170,25 @@ def upload_batch(request: HttpRequest, query: Annotated[DryRun, Query()]) -> Htt
     return batch.answered(request, one, count)
 
 
-class _body:
+@contextmanager
+def _body(request: HttpRequest) -> Iterator[Body]:
     """The body of a request for as long as it is needed; what went to disk goes with it."""
-
-    def __init__(self, request: HttpRequest) -> None:
-        began = time.monotonic()
-        try:
-            self.body = read_body(request)
-        except BodyRefused as error:
-            raise Problem(error.slug, str(error)) from error
+    began = time.monotonic()
+    try:
+        body = read_body(request)
+    except BodyRefused as error:
+        raise Problem(error.slug, str(error)) from error
+    with closing(body):
         if time.monotonic() - began > LONG_S:
-            try:
-                ask_again(request)
-            except Problem:
-                self.body.close()
-                raise
+            ask_again(request)
+        yield body
 
-    def __enter__(self) -> Body:
-        return self.body
 
-    def __exit__(self, *_: object) -> None:
-        self.body.close()
+def _upload(request: HttpRequest, upload_id: UUID) -> Upload:
+    upload = Upload.objects.filter(pk=upload_id, team=team_in(request)).first()
+    if upload is None:
+        raise Problem("not-found", "Your team has no such upload, or it was dropped.")
+    return upload
 
 
 class Said(JsonResponse):
