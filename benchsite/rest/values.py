@@ -22,6 +22,7 @@ def _moment(moment: datetime) -> datetime:
 
 Word = Annotated[str, StringConstraints(max_length=200), AfterValidator(plain)]
 Text = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(plain)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(plain)]
 Moment = Annotated[
     datetime, AfterValidator(_moment), Field(description="RFC 3339, such as 2026-03-01T12:00:00Z; without a zone: UTC.")
 ]

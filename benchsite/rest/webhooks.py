@@ -14,16 +14,13 @@ from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import Username, plain
+from benchsite.rest.values import Name, Username, plain
 from benchsite.teams import delivering
 from benchsite.teams import webhooks as verbs
 from benchsite.teams.models import Delivery, NoticeKind, Scope, Webhook
 
 ROOT = "/api/v1"
 MANAGE = Needs(Scope.WEBHOOKS_WRITE)
-Name = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(plain)
-]  # fmt: skip
 Url = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=500),

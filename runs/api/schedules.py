@@ -8,14 +8,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema, Status
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import Field
 
 from benchsite.rest.authentication import Needs, bearer_in, team_in
 from benchsite.rest.owned import owned
 from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
-from benchsite.rest.values import Username, plain
+from benchsite.rest.values import Name, Username
 from benchsite.teams.models import Scope
 from runs.api.plans import faults_of
 from runs.api.routers import schedules
@@ -28,9 +28,6 @@ from runs.schedules.times import DAYS, Rule, in_words
 
 READ = Needs(Scope.SCHEDULES_WRITE, Scope.RUNS_READ)
 WRITE = Needs(Scope.SCHEDULES_WRITE)
-Name = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(plain)
-]  # fmt: skip
 Every = Annotated[
     Literal["hours", "day", "week"],
     Field(description="`hours`: some hours apart, counted from `at`; `day`: daily; `week`: on `days`."),
