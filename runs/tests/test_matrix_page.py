@@ -191,7 +191,7 @@ def test_what_is_missing_can_be_run_and_only_once(client_in, team):
     matrix, _ = busy_matrix(team)
     client_in.post(url(matrix, "cancel/"))
     assert "Resume (3 left)" in text_of(client_in.get(url(matrix)))
-    assert "3 runs that were missing" in text_of(client_in.post(url(matrix, "resume/"), follow=True))
+    assert "Resumed: 3 runs are queued" in text_of(client_in.post(url(matrix, "resume/"), follow=True))
     assert matrix.runs.count() == 7
     assert "Nothing is missing" in text_of(client_in.post(url(matrix, "resume/"), follow=True))
 
