@@ -182,7 +182,7 @@ def test_the_live_address_opened_by_hand_leads_to_the_page(client_in, sweep):
 def test_cancelling_keeps_what_is_done(client_in, team):
     matrix, _ = busy_matrix(team)
     page = text_of(client_in.post(url(matrix, "cancel/"), follow=True))
-    assert "2 runs of" in page
+    assert "2 runs of" in page and "1 of 4 runs succeeded" in page
     assert sorted(matrix.runs.values_list("status", flat=True)) == ["cancelled", "cancelled", "failed", "succeeded"]
     assert "Nothing was left" in text_of(client_in.post(url(matrix, "cancel/"), follow=True))
 
