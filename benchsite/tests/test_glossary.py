@@ -11,7 +11,7 @@ from django.utils.html import escape
 from benchsite.glossary import SOURCE, definitions, sections
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOLTIP = re.compile(r'{% term "([^"]+)"')
+TOOLTIP = re.compile(r'(?:{% term |field.html" with .*\bterm=)"([^"]+)"')
 PRODUCT_NOUNS = (
     "matrix", "sweep", "rung", "ladder", "ceiling", "knee", "durability mode", "window", "verdict", "probe", "block",
     "session", "warm-up", "guard", "search", "bound",
