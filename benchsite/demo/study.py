@@ -18,11 +18,11 @@ from runs.ycsb.properties import CORE_WORKLOADS
 
 RECORDS = 10_000
 THREADS = 16  # serve every load
-PRESTART_S = 2  # each client uses the database before the agreed instant, unmeasured
+PRESTART_S = 1  # each client uses the database before the agreed instant, unmeasured
 WARMUP_S = 1
 MEASURE_S = 5
 REPEATS = 2
-SEARCH = {"width": 0.1, "max_trials": 5, "max_error_rate": 0.001, "slo": None, "curve_percent": [25, 50, 75, 90, 100]}
+SEARCH = {"width": 0.1, "max_trials": 4, "max_error_rate": 0.001, "slo": None, "curve_percent": [25, 50, 75, 90, 100]}
 ENTRIES = (("redis", "Redis", ("off", "always")), ("postgresql", "PostgreSQL", ("on",)))
 ALL_ENTRIES = (("redis", "Redis", ("off", "everysec", "always")), ("postgresql", "PostgreSQL", ("off", "on")))
 NAME = "Quick study"
