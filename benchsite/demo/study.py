@@ -17,7 +17,7 @@ from runs.planning import submit
 from runs.ycsb.properties import CORE_WORKLOADS
 
 RECORDS = 10_000
-THREADS = 32  # serve every load, and show at the ceiling that the server waits and not they
+THREADS = 16  # serve every load
 PRESTART_S = 2  # each client uses the database before the agreed instant, unmeasured
 WARMUP_S = 1
 MEASURE_S = 5

@@ -29,14 +29,23 @@ class _Side:
 
 
 def best_set(sides: Sequence[Sequence[float]], alpha: float = ALPHA) -> list[bool | None]:
-    """For each side, by its repeats, whether it belongs to the set; None: it has no two repeats that differ.
+    """For each side, by its repeats, whether it belongs to the set.
+
+    None: it has no two repeats that differ, or a side without such repeats lies above it.
 
     Higher is better. The true best is in the set with 1 - alpha. Raises ValueError for a value that is not positive.
     """
     judged = _moderated([_side(values) for values in sides])
     order = sorted((side for side in judged if side.df), key=lambda side: -side.mean)
     others = len(order) - 1
-    return [not any(_exceeds(other, side, others, alpha) for other in order) if side.df else None for side in judged]
+    unknown = max((side.mean for side in judged if not side.df), default=-math.inf)
+    memberships: list[bool | None] = []
+    for side in judged:
+        if side.df and any(_exceeds(other, side, others, alpha) for other in order):
+            memberships.append(False)
+        else:
+            memberships.append(True if side.df and side.mean >= unknown else None)
+    return memberships
 
 
 def _side(values: Sequence[float]) -> _Side:

@@ -73,7 +73,8 @@ def test_true_best_stays_in_the_set_at_every_look(sides):
 
 
 def test_single_and_identical_runs_are_not_judged():
-    assert best_set([[100.0], [90.0, 90.0], [80.0, 81.0, 80.5], [70.0, 70.5, 70.2]]) == [None, None, True, False]
+    assert best_set([[100.0], [90.0, 90.0], [80.0, 81.0, 80.5], [70.0, 70.5, 70.2]]) == [None, None, None, False]
+    assert best_set([[60.0], [80.0, 81.0, 80.5], [70.0, 70.5, 70.2]]) == [None, True, False]
 
 
 def test_the_docs_quote_the_tables():
