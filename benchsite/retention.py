@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
-from benchsite.teams.models import Invitation, Notice, SignedIn, SignInLink
+from benchsite.teams.models import Invitation, SignedIn, SignInLink
 from reports.frozen.drafts import draft_of
 from reports.models import Report, WatchLink
 from runs.deleting import forget_content
@@ -25,7 +25,6 @@ from runs.models.run import Status
 from runs.uploading import keys
 
 LINKS_KEPT = timedelta(days=30)  # after they have run out
-NOTICES_KEPT = timedelta(days=90)
 EVENT = "files_removed"
 
 
@@ -98,7 +97,6 @@ def forget_expired() -> dict[str, int]:
         "sign-in links": SignInLink.objects.filter(expires_at__lt=Now()),
         "invitations": Invitation.objects.filter(expires_at__lt=before),
         "watch links": WatchLink.objects.filter(expires_at__lt=before),
-        "notices": Notice.objects.filter(at__lt=Now() - NOTICES_KEPT).exclude(deliveries__state="waiting"),
     }
     gone = {name: rows.delete()[0] for name, rows in expired.items()}
     alive = Session.objects.values("session_key")

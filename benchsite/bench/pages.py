@@ -22,12 +22,12 @@ def measure(runs: int | None = None) -> list[Report]:
     return [_report(wanted, times)]
 
 
-def _report(runs: int, found: list[dict[str, Any]]) -> Report:
+def _report(runs: int, pages: list[dict[str, Any]]) -> Report:
     names = ("what", "wanted_ms", "median_ms", "most_ms", "cpu_ms", "queries", "other", "other_ms")
-    rows = [[*(one[name] or "-" for name in names), one["other_ms"] / one["median_ms"] or "-"] for one in found]
-    judged = [one for one in found if one["wanted_ms"]]
-    figure = max(one["median_ms"] / one["wanted_ms"] for one in judged)
-    late = [one["what"] for one in judged if one["median_ms"] > one["wanted_ms"]]
+    rows = [[*(page[name] or "-" for name in names), page["other_ms"] / page["median_ms"] or "-"] for page in pages]
+    judged = [page for page in pages if page["wanted_ms"]]
+    figure = max(page["median_ms"] / page["wanted_ms"] for page in judged)
+    late = [page["what"] for page in judged if page["median_ms"] > page["wanted_ms"]]
     return Report(
         name="pages",
         title=f"Pages and figures with {runs:,} runs, in milliseconds within one process, beside another way",
@@ -48,5 +48,5 @@ def _report(runs: int, found: list[dict[str, Any]]) -> Report:
         wanted="every median within its time (1 or less of it)",
         met=not late,
         notes=f"Not met: {', '.join(late)}." if late else "",
-        raw={"measured": found},
+        raw={"measured": pages},
     )

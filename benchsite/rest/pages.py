@@ -68,7 +68,9 @@ def page_of(request: HttpRequest, rows: QuerySet[M], order: Sequence[str], asked
         return Slice(found, None, None)
     found = found[: asked.limit]
     values = (getattr(found[-1], name) for name in columns)
-    cursor = signing.dumps([one.isoformat() if isinstance(one, datetime) else str(one) for one in values], salt=salt)
+    cursor = signing.dumps(
+        [value.isoformat() if isinstance(value, datetime) else str(value) for value in values], salt=salt
+    )
     query = request.GET.copy()
     query["cursor"] = cursor
     return Slice(found, cursor, f"{request.path}?{urlencode(list(query.lists()), doseq=True)}")

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 # Under way at a time: to webhooks, and beside them by e-mail, so that neither keeps the other waiting.
 WEBHOOKS_AT_ONCE: Final = 12
 MAILS_AT_ONCE: Final = 4
-MOST_OF_A_TEAM: Final = 2  # of each, so that the slow receivers of one team leave room for the others
+MAX_PER_TEAM: Final = 2  # of each, so that the slow receivers of one team leave room for the others
 # Tests of webhooks in one process: whoever asks waits for the receiver, in a thread that serves pages.
 TESTS_AT_ONCE: Final = 2
 RETRY_TEST_AFTER_S: Final = 5  # A receiver has no longer to answer.
@@ -51,8 +51,8 @@ class TryLater(Exception):
 def due(*, under_way: Collection[Delivery] = ()) -> list[Delivery]:
     """The deliveries to be tried now beside those under way, taken so that nobody else tries them."""
     wanted = [
-        *_next("webhook_id", [one for one in under_way if one.webhook_id], WEBHOOKS_AT_ONCE),
-        *_next("member_id", [one for one in under_way if one.member_id], MAILS_AT_ONCE),
+        *_next("webhook_id", [delivery for delivery in under_way if delivery.webhook_id], WEBHOOKS_AT_ONCE),
+        *_next("member_id", [delivery for delivery in under_way if delivery.member_id], MAILS_AT_ONCE),
     ]
     if not wanted:
         return []
@@ -64,8 +64,8 @@ def due(*, under_way: Collection[Delivery] = ()) -> list[Delivery]:
             .order_by("next_at")
             .select_for_update(skip_locked=True, of=("self",))
         )
-        for one in taken:
-            claim(one)
+        for delivery in taken:
+            claim(delivery)
     return taken
 
 
@@ -73,12 +73,12 @@ def _next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
     """What is due the longest: one at a time to each receiver, and few of a team, however slow its receivers are."""
     if len(under_way) >= at_once:
         return []
-    of_team = Counter(one.notice.team_id for one in under_way)
-    full = [team for team, count in of_team.items() if count >= MOST_OF_A_TEAM]
+    of_team = Counter(delivery.notice.team_id for delivery in under_way)
+    full = [team for team, count in of_team.items() if count >= MAX_PER_TEAM]
     # The first of each receiver: no more rows than there are receivers, whatever waits for them.
     first = (
         Delivery.objects.filter(Q((f"{receiver}__isnull", False)), state=Delivery.State.WAITING, next_at__lte=Now())
-        .exclude(Q((f"{receiver}__in", [getattr(one, receiver) for one in under_way])))
+        .exclude(Q((f"{receiver}__in", [getattr(delivery, receiver) for delivery in under_way])))
         .exclude(notice__team__in=full)
         .order_by(receiver, "next_at")
         .distinct(receiver)
@@ -86,7 +86,7 @@ def _next(receiver: str, under_way: list[Delivery], at_once: int) -> list[UUID]:
     )
     chosen = []
     for _, key, team in sorted(first):
-        if of_team[team] < MOST_OF_A_TEAM and of_team.total() < at_once:
+        if of_team[team] < MAX_PER_TEAM and of_team.total() < at_once:
             of_team[team] += 1
             chosen.append(key)
     return chosen

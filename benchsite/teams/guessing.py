@@ -21,8 +21,8 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 WINDOW_S: Final = 15 * 60
-MOST_OF_A_NAME: Final = 10
-MOST_OF_AN_ADDRESS: Final = 100
+MAX_PER_NAME: Final = 10
+MAX_PER_ADDRESS: Final = 100
 TOO_MANY: Final = "too-many"  # the code of the form's error
 SAID: Final = f"Too many wrong passwords came from here. Wait {WINDOW_S // 60} minutes, then try again."
 
@@ -61,7 +61,7 @@ class GuardedSignIn(forms.Form):
             return super().clean() or {}
         keys = _keys(request, name)
         try:
-            may_try = counted(list(zip(keys, (MOST_OF_A_NAME, MOST_OF_AN_ADDRESS), strict=True)), WINDOW_S)
+            may_try = counted(list(zip(keys, (MAX_PER_NAME, MAX_PER_ADDRESS), strict=True)), WINDOW_S)
         except (RedisError, ValueError):  # gone, or its time ended at this very moment
             may_try = True  # Nobody is locked out because nobody can count.
         if not may_try:

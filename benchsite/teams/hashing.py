@@ -8,8 +8,8 @@ from typing import Final
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-MOST_AT_ONCE: Final = 3  # of the eight threads of a process
-_places = threading.BoundedSemaphore(MOST_AT_ONCE)
+MAX_AT_ONCE: Final = 3  # of the eight threads of a process
+_places = threading.BoundedSemaphore(MAX_AT_ONCE)
 
 
 class Busy(Exception):

@@ -133,8 +133,11 @@ class LiveSite:
         """Until a client has written what it measured in its first second."""
         self.until_stage(run, Stage.MEASURING)
         logs = [settings.WORK_DIR / str(client.pk) / "hdr" / "READ.hdr" for client in run.client_runs.all()]
-        measured = lambda: any(log.exists() and "HISTFA" in log.read_text() for log in logs)  # noqa: E731
-        self.until(measured, 20, "the first second to be measured")
+
+        def is_measured() -> bool:
+            return any(log.exists() and "HISTFA" in log.read_text() for log in logs)
+
+        self.until(is_measured, 20, "the first second to be measured")
 
 
 def processes_of(*texts: str) -> list[psutil.Process]:

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from benchsite.mail import mail_server
 from benchsite.teams import webhooks
-from benchsite.teams.delivering import MOST_OF_A_TEAM, WEBHOOKS_AT_ONCE
+from benchsite.teams.delivering import MAX_PER_TEAM, WEBHOOKS_AT_ONCE
 from benchsite.teams.models import Delivery, Membership, Preference, User, Webhook
 from benchsite.teams.notices import note
 from benchsite.teams.posting import post
@@ -103,11 +103,11 @@ def test_many_slow_receivers_of_one_team_keep_no_other_team_waiting(team, user, 
             hook(f"{slow.url}/{number}")
         webhooks.make(other, make_user(team=other), name="chat", url=quick.url, kinds=[FINISHED])
         note(FINISHED, team, subject="Slow")
-        assert loop.tick() == MOST_OF_A_TEAM
+        assert loop.tick() == MAX_PER_TEAM
         note(FINISHED, other, subject="Quick")
         assert loop.tick() == 1
         until(lambda: quick.got)
-        until(lambda: len(loop.under_way) == MOST_OF_A_TEAM)
+        until(lambda: len(loop.under_way) == MAX_PER_TEAM)
         assert loop.tick() == 0
         slow.let_go.set()
         until(lambda: not loop.under_way and loop.tick() == 0)
@@ -218,10 +218,10 @@ def test_killed_in_the_middle_it_loses_nothing(team, user, hook):
 def test_a_slow_receiver_does_not_delay_the_scheduler(team, user, hook):
     """While every receiver hangs, a run that has just been queued is looked at as soon as ever."""
     with receiving(delay_s=30) as slow:
-        for _ in range(WEBHOOKS_AT_ONCE // MOST_OF_A_TEAM):
+        for _ in range(WEBHOOKS_AT_ONCE // MAX_PER_TEAM):
             some = make_team()
             admin = make_user(team=some)
-            for number in range(MOST_OF_A_TEAM):
+            for number in range(MAX_PER_TEAM):
                 webhooks.make(some, admin, name="chat", url=f"{slow.url}/{number}", kinds=[FINISHED])
             note(FINISHED, some, subject="Done")
         with scheduler():

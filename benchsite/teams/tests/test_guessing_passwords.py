@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from benchsite.teams.guessing import MOST_OF_A_NAME, MOST_OF_AN_ADDRESS
+from benchsite.teams.guessing import MAX_PER_ADDRESS, MAX_PER_NAME
 from runs.tests.factories import make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -29,32 +29,32 @@ def tried(password, address, *, name="ada", page="/sign-in/"):
 
 
 def test_the_right_password_waits_after_too_many_wrong_ones(person, here):
-    assert {tried("wrong", here).status_code for _ in range(MOST_OF_A_NAME)} == {422}
+    assert {tried("wrong", here).status_code for _ in range(MAX_PER_NAME)} == {422}
     refused = tried("correct horse", here)
     assert refused.status_code == 429 and int(refused["Retry-After"]) > 0
     assert b"Wait 15 minutes" in refused.content
 
 
 def test_nobody_is_kept_out_from_elsewhere(person, here):
-    for _ in range(MOST_OF_A_NAME):
+    for _ in range(MAX_PER_NAME):
         tried("wrong", here)
     assert tried("correct horse", "192.0.2.1").status_code == 302
 
 
 def test_one_password_is_not_tried_with_all_names(person, here):
-    cache.set(f"guess:{here}", MOST_OF_AN_ADDRESS - 1, 60)
+    cache.set(f"guess:{here}", MAX_PER_ADDRESS - 1, 60)
     assert tried("wrong", here, name="somebody").status_code == 422
     assert tried("correct horse", here).status_code == 429
 
 
 def test_who_knows_the_password_may_mistype_it_again(person, here):
     for _ in range(2):
-        assert {tried("wrong", here).status_code for _ in range(MOST_OF_A_NAME - 1)} == {422}
+        assert {tried("wrong", here).status_code for _ in range(MAX_PER_NAME - 1)} == {422}
         assert tried("correct horse", here).status_code == 302
 
 
 def test_the_admin_page_counts_too(person, here):
-    for _ in range(MOST_OF_A_NAME):
+    for _ in range(MAX_PER_NAME):
         tried("wrong", here, page="/admin/login/")
     refused = tried("correct horse", here, page="/admin/login/?next=/admin/")
     assert b"Wait 15 minutes" in refused.content
@@ -63,7 +63,7 @@ def test_the_admin_page_counts_too(person, here):
 
 def test_all_addresses_of_a_network_are_one(person):
     network = f"2001:db8:{randrange(2**16):x}"
-    for number in range(MOST_OF_A_NAME):
+    for number in range(MAX_PER_NAME):
         tried("wrong", f"{network}:2::{number + 1:x}")
     assert tried("correct horse", f"{network}:2:ffff::1").status_code == 429
     assert tried("correct horse", f"{network}:3::1").status_code == 302

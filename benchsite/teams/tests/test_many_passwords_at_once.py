@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from benchsite.teams import hashing
-from benchsite.teams.guessing import MOST_OF_A_NAME
+from benchsite.teams.guessing import MAX_PER_NAME
 from runs.tests.factories import make_team, make_user
 
 HASHER = "benchsite.teams.hashing.BoundedHasher"
@@ -36,8 +36,8 @@ def tried(password, address):
 def test_forty_at_once_are_ten_looked_at(race, here):
     make_user(team=make_team(), username="ada")
     answers = [one.status_code for one in race(lambda: tried("wrong", here), times=40)]
-    assert (answers.count(422), answers.count(429)) == (MOST_OF_A_NAME, 40 - MOST_OF_A_NAME)
-    assert cache.get(f"guess:{here}") == MOST_OF_A_NAME
+    assert (answers.count(422), answers.count(429)) == (MAX_PER_NAME, 40 - MAX_PER_NAME)
+    assert cache.get(f"guess:{here}") == MAX_PER_NAME
     assert tried("correct horse", here).status_code == 429
 
 
@@ -74,12 +74,12 @@ def test_a_process_hashes_few_at_once(quick, monkeypatch):
             may_end.set()
 
     monkeypatch.setattr(hashing.PBKDF2PasswordHasher, "encode", slow)
-    threads = [threading.Thread(target=encode) for _ in range(hashing.MOST_AT_ONCE + 1)]
+    threads = [threading.Thread(target=encode) for _ in range(hashing.MAX_AT_ONCE + 1)]
     for one in threads:
         one.start()
     for one in threads:
         one.join()
-    assert (len(going), len(refused)) == (hashing.MOST_AT_ONCE, 1)
+    assert (len(going), len(refused)) == (hashing.MAX_AT_ONCE, 1)
 
 
 def test_hashes_made_before_are_still_good(settings):

@@ -1,5 +1,6 @@
 """The lines of a file that are no measurement: the first of them are kept, so that a person can see what was there."""
 
+from abc import ABC, abstractmethod
 from typing import Final
 
 from runs.ycsb.block import Block
@@ -31,7 +32,7 @@ class Chatter:
         return tuple(self._lines)
 
 
-class LineReader:
+class LineReader(ABC):
     """Reads the blocks of one file line by line, for formats in which each line says by itself what it is."""
 
     def __init__(self) -> None:
@@ -56,13 +57,13 @@ class LineReader:
         self._end(self._last_line)
         return tuple(self._runs)
 
+    @abstractmethod
     def take(self, line: bytes, number: int, *, may_be_cut: bool) -> bool:
         """Whether the line tells anything. Of the last line of a file the end `may_be_cut`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:
         """The run at hand, which ends here; None where there is none."""
-        raise NotImplementedError
 
     def _end(self, last_line: int) -> None:
         run = self.run(last_line, self._chatter.lines())
