@@ -47,10 +47,10 @@ log = logging.getLogger(__name__)
 # How often the conductor looks at its rows: quickly while clients get ready, once a second while they measure.
 READY_POLL_S = 0.1
 MEASURE_POLL_S = 1.0
-FINISH_POLL_S = 0.25
+FINISH_POLL_S = 0.1
 MAX_NAMED_CLIENTS = 8
 # The instant at which all clients begin lies so far ahead that each has time to ask the site for it.
-START_LEAD = timedelta(seconds=1)
+START_LEAD = timedelta(seconds=0.6)
 # A message to a load generator may be lost with Redis: it is sent again while its client is not claimed.
 HINT_INTERVAL_S = 3.0
 # After an end that was not planned, the clients get this long to stop before the machines are given back.

@@ -18,7 +18,7 @@ from runs.ycsb.properties import CORE_WORKLOADS
 
 RECORDS = 10_000
 THREADS = 16  # serve every load
-PRESTART_S = 2  # each client uses the database before the agreed instant, unmeasured
+PRESTART_S = 1  # each client uses the database before the agreed instant, unmeasured
 WARMUP_S = 1
 MEASURE_S = 5
 REPEATS = 2
