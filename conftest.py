@@ -17,7 +17,7 @@ import django
 import pytest
 
 from benchsite.embedded import AlreadyRunning, EmbeddedServers
-from benchsite.places import make_folders, places
+from benchsite.paths import make_folders, places
 from benchsite.tests.threads import left_since
 
 if TYPE_CHECKING:

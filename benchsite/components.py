@@ -12,10 +12,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchsite.counting import FOLDER_VARIABLE
 from benchsite.embedded import log_tail
 from benchsite.env import env_int
-from workers.guarded import Guarded, start_guarded
+from benchsite.request_metrics import FOLDER_VARIABLE
+from workers.guarded_process import Guarded, start_guarded
 from workers.presence import GENERATOR_VARIABLE, SLOTS_VARIABLE
 
 HOST = "127.0.0.1"

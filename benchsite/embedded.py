@@ -20,10 +20,10 @@ import psycopg
 import redis
 
 from benchsite.formatting import grouped
-from benchsite.places import Account, Places, make_folders, make_log_folder, reachable
+from benchsite.paths import Account, Places, make_folders, make_log_folder, reachable
 from workers.executables import ExecutableNotFound, PostgreSQLBinaries, choose_postgresql, choose_redis
-from workers.guarded import Guarded, StartError, start_guarded
-from workers.registry import end_earlier_lives
+from workers.guarded_process import Guarded, StartError, start_guarded
+from workers.process_registry import end_earlier_lives
 
 READY_PATIENCE_S = 60.0
 READY_CHECK_TIMEOUT_S = 5.0
@@ -32,7 +32,7 @@ BACKENDS_PATIENCE_S = 10.0
 LOG_LINES = 15
 LOG_BYTES = 16 * 1024
 DATABASE = "benchsite"
-OUTSIDE = Path("/var/tmp")  # where `benchsite.places` puts what root cannot hand over inside `var/`
+OUTSIDE = Path("/var/tmp")  # where `benchsite.paths` puts what root cannot hand over inside `var/`
 # What the servers of a test session do without: they hold nothing that a crash may not take.
 POSTGRESQL_CARELESS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_wal_size=4GB")
 

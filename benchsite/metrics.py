@@ -19,9 +19,9 @@ from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
 from benchsite import __version__
-from benchsite.counting import requests
 from benchsite.health import redis_answers
 from benchsite.production import is_loopback
+from benchsite.request_metrics import requests
 from runs.generators import SILENT_AFTER
 from runs.models import Conductor
 from runs.models.run import Status
@@ -29,7 +29,7 @@ from runs.models.run import Status
 # Counting the runs that have ended means reading an index of them all, so it is not done at every scrape.
 ENDED_KEPT_S: Final = 300
 ENDED_KEY: Final = "metrics:ended"
-MOST_GENERATORS: Final = 5000
+MAX_GENERATORS: Final = 5000
 FORWARDED: Final = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "Via")
 PASSED_ON: Final = "benchsite_"
 
@@ -132,7 +132,7 @@ def _generators() -> Iterator[Metric]:
     for name, on, age_s in _rows(
         "SELECT name, enabled, extract(epoch FROM now() - last_seen_at) FROM runs_loadgenerator"
         " ORDER BY last_seen_at DESC NULLS LAST LIMIT %s",
-        [MOST_GENERATORS],
+        [MAX_GENERATORS],
     ):
         enabled += on
         if age_s is not None:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-from benchsite.openable import openable
+from benchsite.url_checks import openable
 
 
 class ContentSecurityPolicy:

@@ -13,9 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-LEAST_PYTHON = (3, 11)
-LEAST_JAVA, MOST_JAVA = 11, 21
-LEAST_MAVEN = (3, 6, 3)
+MIN_PYTHON = (3, 11)
+MIN_JAVA, MAX_JAVA = 11, 21
+MIN_MAVEN = (3, 6, 3)
 # The embedded Redis comes as a wheel up to this Python; later ones need the server itself.
 LAST_PYTHON_WITH_REDIS = (3, 12)
 DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -34,8 +34,8 @@ class Problem:
 def python_problems(needs_venv: bool = True) -> "list[Problem]":
     """Whether this very Python will do, and can make a virtual environment."""
     found = "{}.{}".format(*sys.version_info[:2])
-    if sys.version_info[:2] < LEAST_PYTHON:
-        least = "{}.{}".format(*LEAST_PYTHON)
+    if sys.version_info[:2] < MIN_PYTHON:
+        least = "{}.{}".format(*MIN_PYTHON)
         what = f"Python {least} or newer is needed; {sys.executable} is {found}."
         return [Problem(what, f"python{least} python{least}-venv", "python@3.12")]
     if needs_venv:
@@ -96,16 +96,16 @@ def java_problems() -> "list[Problem]":
     """Whether `java` and `javac` are there and of a release that YCSB and the bindings run on."""
     home = os.environ.get("JAVA_HOME")
     where = f"JAVA_HOME ({home})" if home else "the PATH"
-    needed = f"A JDK {LEAST_JAVA} to {MOST_JAVA} is needed"
+    needed = f"A JDK {MIN_JAVA} to {MAX_JAVA} is needed"
     for tool in ("java", "javac"):
         path = java_tool(tool)
         found = java_version(path)
-        if LEAST_JAVA <= found <= MOST_JAVA:
+        if MIN_JAVA <= found <= MAX_JAVA:
             continue
         if not found:
             what = f"{needed}; {where} has no working {tool}."
         else:
-            what = f"{needed}; {path} is Java {found}, which is too {'new' if found > MOST_JAVA else 'old'}."
+            what = f"{needed}; {path} is Java {found}, which is too {'new' if found > MAX_JAVA else 'old'}."
         # Where nothing of Java is set up, the distribution's own default is found without JAVA_HOME.
         fresh = not found and not home
         package = "default-jdk-headless" if fresh else f"openjdk-{debian_java()}-jdk-headless"
@@ -127,8 +127,8 @@ def maven_problems() -> "list[Problem]":
         return [Problem("Maven is needed; there is no mvn on the PATH.", "maven", "maven")]
     match = re.search(r"Apache Maven (\d+)\.(\d+)\.(\d+)", output_of(["mvn", "-version"]))
     # Without a working Java mvn says nothing of itself; that problem is named already.
-    if match and tuple(int(part) for part in match.groups()) < LEAST_MAVEN:
-        least = ".".join(str(part) for part in LEAST_MAVEN)
+    if match and tuple(int(part) for part in match.groups()) < MIN_MAVEN:
+        least = ".".join(str(part) for part in MIN_MAVEN)
         found = ".".join(match.groups())
         return [Problem(f"Maven {least} or newer is needed; mvn is {found}.", "maven", "maven")]
     return []

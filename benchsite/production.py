@@ -8,8 +8,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 # What `.env.example` has in the place of a key. Whoever copies the file must put their own there.
 SAMPLE_KEY: Final = "replace-this-by-the-answer-of-openssl-rand-hex-32-or-the-site-does-not-start"
-SHORTEST_KEY: Final = 50
-FEWEST_CHARACTERS: Final = 8  # different ones: "aaaa..." is long and no secret
+MIN_KEY_LENGTH: Final = 50
+MIN_CHARACTERS: Final = 8  # different ones: "aaaa..." is long and no secret
 MAKE_ONE: Final = 'python -c "import secrets; print(secrets.token_urlsafe(50))"'
 A_YEAR_S: Final = 365 * 24 * 3600
 
@@ -27,9 +27,9 @@ def refuse_unsafe(*, debug: bool, embedded: bool, secret_key: str, url: str) -> 
         )
     if SAMPLE_KEY in secret_key:
         raise ImproperlyConfigured(f"BENCHSITE_SECRET_KEY is the sample of .env.example. Make a key: {MAKE_ONE}")
-    if len(secret_key) < SHORTEST_KEY or len(set(secret_key)) < FEWEST_CHARACTERS:
+    if len(secret_key) < MIN_KEY_LENGTH or len(set(secret_key)) < MIN_CHARACTERS:
         raise ImproperlyConfigured(
-            f"BENCHSITE_SECRET_KEY is too easy to guess: it needs {SHORTEST_KEY} random characters. {MAKE_ONE}"
+            f"BENCHSITE_SECRET_KEY is too easy to guess: it needs {MIN_KEY_LENGTH} random characters. {MAKE_ONE}"
         )
     if not url:
         raise ImproperlyConfigured(

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from benchsite.teams.models import Invitation, SignedIn, SignInLink
 from reports.frozen.drafts import draft_of
 from reports.models import Report, WatchLink
-from runs.deleting import forget_content
+from runs.deletion import forget_content
 from runs.models import Artifact, Run, RunEvent, Series, Upload, UploadedFile
 from runs.models.run import Status
 from runs.uploading import keys

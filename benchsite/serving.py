@@ -1,8 +1,8 @@
 """gunicorn's settings that are code: each of its workers counts requests in a place that outlives it.
 
 The workers write what they count into files of one folder, from which whichever of them is asked adds up the counts of
-all (`benchsite.counting`). A file belongs to a place among the workers, not to a process: a worker that takes the place
-of one that died goes on where that one stopped. So counters never fall, and there are never more files than places.
+all (`benchsite.request_metrics`). A file belongs to a place among the workers, not to a process: a worker in the place
+of a dead worker goes on where that one stopped. So counters never fall, and there are never more files than places.
 """
 
 import os
@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchsite.counting import FOLDER_VARIABLE, PLACE_VARIABLE
+from benchsite.request_metrics import FOLDER_VARIABLE, PLACE_VARIABLE
 
 
 def on_starting(arbiter: Any) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from benchsite import mail, places, production
+from benchsite import mail, paths, production
 from benchsite.artifact_storage import artifact_storage
 from benchsite.env import env_bool, env_choice, env_float, env_int, env_list, env_networks, env_path, env_str
 
@@ -21,7 +21,7 @@ DEBUG = env_bool("BENCHSITE_DEBUG", False)
 # --- Where the data is -------------------------------------------------------------------------------------------
 # Without a URL the site uses its own private servers, which `manage.py up` starts; their places follow from VAR_DIR
 # alone, so that every command finds them without asking.
-PLACES = places.places(VAR_DIR)
+PLACES = paths.places(VAR_DIR)
 EMBEDDED_POSTGRESQL = not env_str("DATABASE_URL", "")
 EMBEDDED_REDIS = not env_str("REDIS_URL", "")
 EMBEDDED = EMBEDDED_POSTGRESQL and EMBEDDED_REDIS
@@ -29,7 +29,7 @@ DATABASE_URL = env_str("DATABASE_URL", PLACES.database_url)
 REDIS_URL = env_str("REDIS_URL", PLACES.redis_url)
 # The pool belongs in the web process only: workers hold one connection each for a long time.
 DATABASE_POOL = env_bool("BENCHSITE_DATABASE_POOL", False)
-DATABASES = {"default": places.django_database(DATABASE_URL, pool=DATABASE_POOL)}
+DATABASES = {"default": paths.django_database(DATABASE_URL, pool=DATABASE_POOL)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {
@@ -63,10 +63,10 @@ STORAGES = {
 
 # What one upload by a program may ask for. Up to so many bytes, as they come, are judged in the request.
 UPLOAD_AT_ONCE_BYTES = env_int("BENCHSITE_UPLOAD_AT_ONCE_BYTES", 1024**2, least=1024, most=16 * 1024**2)
-UPLOAD_MOST_BYTES = env_int("BENCHSITE_UPLOAD_MOST_BYTES", 1024**3, least=1024, most=64 * 1024**3)
+MAX_UPLOAD_BYTES = env_int("MAX_BENCHSITE_UPLOAD_BYTES", 1024**3, least=1024, most=64 * 1024**3)
 UPLOAD_EXPANDED_BYTES = env_int("BENCHSITE_UPLOAD_EXPANDED_BYTES", 32 * 1024**2, least=1024, most=1024**3)
 # Only the import page and the API take files, with handlers of their own.
-FILE_UPLOAD_HANDLERS = ["runs.uploading.arriving.NoFiles"]
+FILE_UPLOAD_HANDLERS = ["runs.uploading.upload_handlers.NoFiles"]
 
 # --- Security ----------------------------------------------------------------------------------------------------
 # A site that others reach: it refuses to start with what is fine on one's own machine (`benchsite.production`).
@@ -85,7 +85,7 @@ if not SECRET_KEY:
         raise ImproperlyConfigured(
             "BENCHSITE_SECRET_KEY is not set: give the site a random text of 50 characters or more."
         )
-    SECRET_KEY = places.secret_key(VAR_DIR)
+    SECRET_KEY = paths.secret_key(VAR_DIR)
 # Keys of before, while what was signed and sealed with them still counts (docs/deployment.md).
 SECRET_KEY_FALLBACKS = env_list("BENCHSITE_SECRET_KEY_FALLBACKS", [])
 # A load generator serves nobody.
@@ -151,7 +151,7 @@ INSTALLED_APPS = [
     "reports",
 ]
 MIDDLEWARE = [
-    "benchsite.counting.CountRequests",
+    "benchsite.request_metrics.CountRequests",
     *(["benchsite.proxy.ClientAddress"] if BEHIND_PROXY else []),
     "django.middleware.security.SecurityMiddleware",
     "benchsite.middleware.ContentSecurityPolicy",
@@ -207,7 +207,7 @@ SOCIALACCOUNT_PROVIDERS = {
         else [],
     }
 }
-PASSWORD_HASHERS = ["benchsite.teams.hashing.BoundedHasher"]
+PASSWORD_HASHERS = ["benchsite.teams.password_hashing.BoundedHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -226,7 +226,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = DEBUG or "pytest" in sys.modules
 
 # --- Celery ------------------------------------------------------------------------------------------------------
-CELERY_BROKER_URL = places.broker_url(REDIS_URL)
+CELERY_BROKER_URL = paths.broker_url(REDIS_URL)
 # A Redis that accepts connections but does not answer fails a message after some seconds; its sender is not blocked.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 3.0, "socket_connect_timeout": 3.0, "socket_keepalive": True}
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.0, "interval_step": 0.2, "interval_max": 0.2}
@@ -284,8 +284,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "mask_sign_in_links": {"()": "benchsite.teams.masking.MaskSignInLinks"},
-        "without_traceback": {"()": "benchsite.quiet_refusals.WithoutTraceback"},
+        "mask_sign_in_links": {"()": "benchsite.teams.log_masking.MaskSignInLinks"},
+        "without_traceback": {"()": "benchsite.log_filter.WithoutTraceback"},
     },
     "formatters": {
         "plain": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"},

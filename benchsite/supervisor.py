@@ -23,12 +23,12 @@ from django.db import connection, connections
 from benchsite import components, formatting
 from benchsite.components import HOST, Component
 from benchsite.embedded import EmbeddedError, EmbeddedServers, log_tail
-from benchsite.places import make_folders, make_log_folder
+from benchsite.paths import make_folders, make_log_folder
 from benchsite.teams.bootstrap import ensure_demo_team
 from runs.artifacts import mark_storage
-from workers.guarded import StartError
+from workers.guarded_process import StartError
 from workers.guardian import start_time
-from workers.registry import end_earlier_lives
+from workers.process_registry import end_earlier_lives
 
 GENERATORS = ("generator-1", "generator-2")
 READY_PATIENCE_S = 90.0

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite import glossary as terms
-from benchsite import handing_over
+from benchsite import team_transfer
 from benchsite.teams.models import Membership, Role, Team
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
 from reports.models import Report
@@ -24,7 +24,7 @@ from workers.queries import queue_lines
 
 LATEST = 6
 FIRST_IN_QUEUE = 8
-MOST_GENERATORS = 8  # those that need somebody first; the rest is a number
+MAX_GENERATORS = 8  # those that need somebody first; the rest is a number
 # Enough for the sparkline of a minute and a half of some clients.
 NEWEST_ENTRIES = 600
 
@@ -41,7 +41,7 @@ def home_of(team: Team) -> dict[str, object]:
     ]
     waiting = mine.count()
     fleet = fleet_of(team)
-    generators = shown(team, troubled_first(fleet)[:MOST_GENERATORS])
+    generators = shown(team, troubled_first(fleet)[:MAX_GENERATORS])
     matrices = latest_matrices(team)
     return {
         "going": going,
@@ -103,8 +103,8 @@ def hand_over(request: HttpRequest) -> HttpResponse:
             refusal = "Choose a team, and say that you are sure."
         else:
             try:
-                handing_over.hand_over(team, chosen, me)
-            except handing_over.HandOverRefused as refused:
+                team_transfer.hand_over(team, chosen, me)
+            except team_transfer.HandOverRefused as refused:
                 refusal = str(refused)
             else:
                 messages.success(request, f"Everything of {team} is {chosen}'s now.")

@@ -12,7 +12,7 @@ class ReportsConfig(AppConfig):
     def ready(self) -> None:
         """What others ask of whoever builds upon them: what a baseline pins stays, changes and losses are told."""
         from benchsite.teams.notices import find_with
-        from runs.deleting import refuse_when
+        from runs.deletion import refuse_when
 
         find_with(tell_changes)
         find_with(tell_losses)
@@ -23,13 +23,13 @@ class ReportsConfig(AppConfig):
 
 
 def tell_changes() -> int:
-    from reports.noticing import look
+    from reports.change_point_alerts import look
 
     return look()
 
 
 def tell_losses() -> int:
-    from reports.noticing_losses import look
+    from reports.upload_alerts import look
 
     return look()
 

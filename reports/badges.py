@@ -15,12 +15,12 @@ from benchsite.teams import audit
 from benchsite.teams.models import Team, User
 from reports.models import BadgeLink
 from reports.queries.baselines import newest_run, points_to_draw
-from reports.verdicts.choosing import BaselineUnknown, verdict_of_run
+from reports.verdicts.baseline_selection import BaselineUnknown, verdict_of_run
 from runs.models import Run
 
 TOKEN_BYTES: Final = 16  # 128 bits, 22 characters
-LONGEST_LABEL: Final = 40
-MOST_LINKS: Final = 200  # of one team that work
+MAX_LABEL_LENGTH: Final = 40
+MAX_LINKS: Final = 200  # of one team that work
 # A badge is asked for by every reader of a page: it is worked out once a minute.
 KEPT_S: Final = 60
 
@@ -33,12 +33,12 @@ class BadgeRefused(Exception):
 def make_badge(team: Team, by: User, run: Run, *, label: str, branch: str = "", baseline: str = "") -> BadgeLink:
     """An address for the test that a run is a measurement of. Raises BadgeRefused."""
     label = " ".join(label.split())
-    if not label or len(label) > LONGEST_LABEL or not label.isprintable():
-        raise BadgeRefused(f"A label has 1 to {LONGEST_LABEL} printable characters: everybody will read it.")
+    if not label or len(label) > MAX_LABEL_LENGTH or not label.isprintable():
+        raise BadgeRefused(f"A label has 1 to {MAX_LABEL_LENGTH} printable characters: everybody will read it.")
     if not run.config_key:
         raise BadgeRefused("This run belongs to no test that could be followed.")
-    if BadgeLink.objects.filter(team=team, revoked_at__isnull=True).count() >= MOST_LINKS:
-        raise BadgeRefused(f"A team has at most {MOST_LINKS} badges: revoke some.")
+    if BadgeLink.objects.filter(team=team, revoked_at__isnull=True).count() >= MAX_LINKS:
+        raise BadgeRefused(f"A team has at most {MAX_LINKS} badges: revoke some.")
     found = BadgeLink.objects.create(
         token=secrets.token_urlsafe(TOKEN_BYTES),
         team=team,

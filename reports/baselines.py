@@ -12,7 +12,7 @@ from benchsite.formatting import exact
 from benchsite.teams import audit
 from benchsite.teams.models import Team, User
 from reports.models import Baseline, BaselineRun
-from reports.verdicts.judging import why_not
+from reports.verdicts.verdict import why_not
 from runs.models import Run
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -20,11 +20,11 @@ NAME_SAYS: Final = (
     "A baseline's name begins with a letter or a digit, and has letters, digits, dots, dashes and underscores, "
     "at most 80 of them."
 )
-MOST_RUNS: Final = 500
-MOST_THRESHOLDS: Final = 40
+MAX_RUNS: Final = 500
+MAX_THRESHOLDS: Final = 40
 # A threshold is a share: below a thousandth nothing is measured, and ten times is no threshold any more.
-LEAST_THRESHOLD: Final = 0.001
-LARGEST_THRESHOLD: Final = 10.0
+MIN_THRESHOLD: Final = 0.001
+MAX_THRESHOLD: Final = 10.0
 METRIC: Final = re.compile(r"throughput|mean|p99|[A-Z0-9][A-Z0-9_-]{0,59} (mean|p99)")
 
 
@@ -73,7 +73,7 @@ def unset_baseline(baseline: Baseline, by: User) -> None:
 
 
 def pinned(run: Run) -> str:
-    """Why a run cannot be deleted, as `runs.deleting` asks; empty: no baseline pins it."""
+    """Why a run cannot be deleted, as `runs.deletion` asks; empty: no baseline pins it."""
     names = list(Baseline.objects.filter(pins__run=run).order_by("name").values_list("name", flat=True)[:3])
     if not names:
         return ""
@@ -86,17 +86,17 @@ def _check(name: str, runs: Sequence[Run], thresholds: Mapping[str, float] | Non
         raise BaselineRefused("name", NAME_SAYS)
     if not runs:
         raise BaselineRefused("runs", "A baseline pins at least one run.")
-    if len(runs) > MOST_RUNS:
-        raise BaselineRefused("runs", f"A baseline pins at most {MOST_RUNS} runs, and these are {len(runs)}.")
+    if len(runs) > MAX_RUNS:
+        raise BaselineRefused("runs", f"A baseline pins at most {MAX_RUNS} runs, and these are {len(runs)}.")
     if why := next((why for run in runs if (why := why_not(run))), ""):
         raise BaselineRefused("runs", f"{why} Only runs that count can be a baseline.")
-    if len(thresholds or {}) > MOST_THRESHOLDS:
-        raise BaselineRefused("thresholds", f"At most {MOST_THRESHOLDS} thresholds can be given.")
+    if len(thresholds or {}) > MAX_THRESHOLDS:
+        raise BaselineRefused("thresholds", f"At most {MAX_THRESHOLDS} thresholds can be given.")
     for metric, share in (thresholds or {}).items():
         if not METRIC.fullmatch(metric):
             message = f"“{metric[:70]}” is no metric: use throughput, mean, p99, or an operation's, as in READ p99."
             raise BaselineRefused("thresholds", message)
-        if not (math.isfinite(share) and LEAST_THRESHOLD <= share <= LARGEST_THRESHOLD):
-            ends = f"{LEAST_THRESHOLD} to {exact(LARGEST_THRESHOLD)}"
+        if not (math.isfinite(share) and MIN_THRESHOLD <= share <= MAX_THRESHOLD):
+            ends = f"{MIN_THRESHOLD} to {exact(MAX_THRESHOLD)}"
             message = f"The threshold of {metric} is a share from {ends}, as in 0.05."
             raise BaselineRefused("thresholds", message)

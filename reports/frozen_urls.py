@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, register_converter
 
-from reports.views import frozen, importing, public
+from reports.views import frozen, public, report_import
 
 
 class ReportToken:
@@ -60,6 +60,6 @@ urlpatterns: list[URLPattern] = [
     *_both("/<partkind:kind>/<slug:name>.<dataform:form>", frozen.data, "frozen-data"),
     *_both("/kit.zip", frozen.again, "frozen-kit", form="zip"),
     *_both("/plan.toml", frozen.again, "frozen-plan", form="toml"),
-    path("reports/import/", importing.import_page, name="report-import"),
+    path("reports/import/", report_import.import_page, name="report-import"),
     path("public/<slug:slug>/", public.index, name="public-reports"),
 ]

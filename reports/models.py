@@ -44,7 +44,7 @@ class History(models.Model):
 
 
 class HistoryLook(models.Model):
-    """How far a history was looked at for changes that somebody asked to be told of (`reports.noticing`)."""
+    """How far a history was looked at for changes that somebody asked to be told of (`reports.change_point_alerts`)."""
 
     # Without a constraint, for triggers delete histories and know nothing of looks.
     history = models.OneToOneField(
@@ -60,7 +60,7 @@ class HistoryLook(models.Model):
 
 
 class CommitLook(models.Model):
-    """Up to which upload the runs of a test and a commit were judged unasked (`reports.noticing_losses`); for a day."""
+    """Up to which upload the runs of a test and a commit were judged unasked (`reports.upload_alerts`); for a day."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     config_key = models.CharField(max_length=32)

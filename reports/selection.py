@@ -18,8 +18,8 @@ from reports.figures.latency_points import Choice
 
 VERSION = "1"
 ALL = "all"
-MOST_VALUES = 60  # of one name in an address
-LONGEST_VALUE = 200
+MAX_VALUES = 60  # of one name in an address
+MAX_VALUE_LENGTH = 200
 KINDS = ("service", "response")
 LOAD = "load"
 SOURCES = ("scheduled", "uploaded", "by_hand")
@@ -44,8 +44,8 @@ NAMES = (
 # What only the drawing of a figure needs; no part of the state.
 DRAWING_NAMES = ("theme", "narrow", "with", "zoom")
 # No system does more operations in a second, and no latency is longer in milliseconds than three years.
-MOST_OPS_S = 1e12
-MOST_MS = 1e11
+MAX_OPS_S = 1e12
+MAX_MS = 1e11
 YEARS = range(1990, 2200)
 
 
@@ -163,7 +163,7 @@ def read(parameters: Parameters) -> Selection:
     if unknown:
         problems.append(f"The address says {_quoted(unknown[0])}, which means nothing here; it is ignored.")
     since, until = _days(parameters, problems)
-    limit_ms = _number(parameters, "within", "ms", MOST_MS, problems)
+    limit_ms = _number(parameters, "within", "ms", MAX_MS, problems)
     facets = {column: _texts(parameters, name, problems) for name, column in FACETS.items()}
     facets["sources"] = _known(facets["sources"], "source", SOURCES, problems)
     return Selection(
@@ -180,7 +180,7 @@ def read(parameters: Parameters) -> Selection:
         highlight=_clean(_last(parameters, "highlight")),
         baseline=_baseline(_last(parameters, "baseline"), problems),
         vary=_known(_texts(parameters, "vary", problems), "vary", AXES, problems),
-        load_ops_s=_number(parameters, "load", "ops/s", MOST_OPS_S, problems),
+        load_ops_s=_number(parameters, "load", "ops/s", MAX_OPS_S, problems),
         limit_us=None if limit_ms is None else limit_ms * 1e3,
         anyway=_one_of(parameters, "anyway", ("1",), "", problems) == "1",
         published=_texts(parameters, "published", problems),
@@ -195,7 +195,7 @@ def _last(parameters: Parameters, name: str) -> str:
 
 def _clean(text: str) -> str:
     """Without control characters (PostgreSQL takes no NUL) and not longer than any name here."""
-    return "".join(c for c in text if c.isprintable()).strip()[:LONGEST_VALUE]
+    return "".join(c for c in text if c.isprintable()).strip()[:MAX_VALUE_LENGTH]
 
 
 def _quoted(text: str) -> str:
@@ -222,16 +222,16 @@ def _sweeps(parameters: Parameters, problems: list[str]) -> tuple[uuid.UUID, ...
             bad += bool(text.strip())
     if bad:
         problems.append(f"{bad} of the sweeps in the address {'are none' if bad > 1 else 'is none'}; left out.")
-    if len(found) > MOST_VALUES:
-        problems.append(f"The address names {len(found)} sweeps; the first {MOST_VALUES} are shown. Choose fewer.")
-    return tuple(sorted(list(found)[:MOST_VALUES], key=str))
+    if len(found) > MAX_VALUES:
+        problems.append(f"The address names {len(found)} sweeps; the first {MAX_VALUES} are shown. Choose fewer.")
+    return tuple(sorted(list(found)[:MAX_VALUES], key=str))
 
 
 def _texts(parameters: Parameters, name: str, problems: list[str]) -> tuple[str, ...]:
     found = sorted({text for raw in parameters.getlist(name) if (text := _clean(raw))})
-    if len(found) > MOST_VALUES:
-        problems.append(f"The address gives {len(found)} values of {name}; the first {MOST_VALUES} count.")
-    return tuple(found[:MOST_VALUES])
+    if len(found) > MAX_VALUES:
+        problems.append(f"The address gives {len(found)} values of {name}; the first {MAX_VALUES} count.")
+    return tuple(found[:MAX_VALUES])
 
 
 def _operation(text: str, problems: list[str]) -> str:

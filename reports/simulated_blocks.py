@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 
 from benchsite.formatting import exact, grouped
-from reports.analysis.comparing import Comparison, Outcome
 from reports.analysis.ladder_rates import FLAT, LOOKS
 from reports.analysis.ratios import Floats
+from reports.analysis.repeat_comparison import Comparison, Outcome
 from reports.curves import Curve
-from reports.pages.against import throughput_ratio
+from reports.pages.baseline_ratios import throughput_ratio
 from reports.simulated_ladders import made_curve, made_point
 
 PAIRS: Final = 300

@@ -12,11 +12,11 @@ from typing import Final, Literal
 import numpy as np
 
 from benchsite.formatting import exact, grouped
-from reports.analysis.comparing import Outcome
 from reports.analysis.points import spread
+from reports.analysis.repeat_comparison import Outcome
 from reports.curves import Curve, Operation, Point, Standing
-from reports.pages.against import Ratio, latency_ratio, throughput_ratio
-from reports.pages.equal import equal_load
+from reports.pages.baseline_ratios import Ratio, latency_ratio, throughput_ratio
+from reports.pages.equal_load import equal_load
 
 PAIRS: Final = 400
 SEED: Final = 20261122

@@ -14,8 +14,8 @@ from reports.histories import Metric
 from reports.models import ChangePoint, History, HistoryNote
 from reports.queries.history import runs_of
 
-LONGEST_NOTE = 200
-LONGEST_REASON = 2_000
+MAX_NOTE_LENGTH = 200
+MAX_REASON_LENGTH = 2_000
 EARLIEST = dt.date(1990, 1, 1)
 
 
@@ -31,7 +31,7 @@ def decide(
         raise TriageRefused("Choose what the change is: new, confirmed, a false alarm, or accepted.")
     if not runs_of(history.team_id, history.config_key).filter(pk=run_id).exists():
         raise TriageRefused("That change is not part of this history any more. Look at the changes as they are now.")
-    text = _plain(note, LONGEST_REASON)
+    text = _plain(note, MAX_REASON_LENGTH)
     this: dict[str, Any] = {"config_key": history.config_key, "metric": str(metric), "run_id": run_id}
     chosen = ChangePoint.State(state)
     if chosen is ChangePoint.State.NEW and not text:
@@ -44,7 +44,7 @@ def decide(
 
 def remark(team: Team, user: User, *, config_key: str, day: str, text: str) -> HistoryNote:
     """Add a note at a day (UTC); with an empty `config_key` on all histories of the team. Raises TriageRefused."""
-    written = _plain(text, LONGEST_NOTE)
+    written = _plain(text, MAX_NOTE_LENGTH)
     if not written:
         raise TriageRefused("Write what happened, as in “new kernel”.")
     return HistoryNote.objects.create(team=team, config_key=config_key, at=_instant(day), text=written, created_by=user)

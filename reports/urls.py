@@ -6,22 +6,22 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.views.decorators.gzip import gzip_page
 
-from reports.drawing import PICTURES
+from reports.figure_registry import PICTURES
 from reports.views import (
     compare,
     figures,
     history,
+    list_exports,
     live,
     published,
     reports,
+    run_diff,
     scaling,
     sizing,
     sweeps,
-    twins,
-    watching,
-    why,
+    watch_links,
 )
-from runs.views.twins import twin_urls
+from runs.views.table_exports import twin_urls
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -39,7 +39,7 @@ class DataForm:
 
 
 class ConfigKey:
-    """Which test a history is of: `runs.copies.config_key`."""
+    """Which test a history is of: `runs.denormalised_columns.config_key`."""
 
     regex = "[0-9a-f]{32}"
 
@@ -98,12 +98,12 @@ history_urls: Patterns = [
 ]
 
 watch_urls: Patterns = [
-    path("", watching.links, name="watch-links"),
-    path("new/", watching.add, name="watch-add"),
-    path("links/<uuid:pk>/end/", watching.end, name="watch-end"),
-    path("<str:token>/", watching.page, name="watch"),
-    path("<str:token>/now/", watching.now, name="watch-now"),
-    path("<str:token>/figures/<slug:picture>/", watching.figure, name="watch-figure"),
+    path("", watch_links.links, name="watch-links"),
+    path("new/", watch_links.add, name="watch-add"),
+    path("links/<uuid:pk>/end/", watch_links.end, name="watch-end"),
+    path("<str:token>/", watch_links.page, name="watch"),
+    path("<str:token>/now/", watch_links.now, name="watch-now"),
+    path("<str:token>/figures/<slug:picture>/", watch_links.figure, name="watch-figure"),
 ]
 
 report_urls: Patterns = [
@@ -126,14 +126,14 @@ urlpatterns: Patterns = [
     path("compare/pictures/", gzip_page(compare.pictures), name="compare-pictures"),
     path("compare/points/", gzip_page(compare.points), name="compare-points"),
     path("sizing/", sizing.sizing, name="sizing"),
-    path("why/", why.why, name="why"),
+    path("why/", run_diff.why, name="why"),
     path("scaling/", scaling.scaling, name="scaling"),
     path("history/", include(history_urls)),
     path("sweeps/", include(sweep_urls)),
     path("published/", include(published_urls)),
     path("figures/", include(figure_urls)),
-    *twin_urls(twins.sweeps_twin, "sweeps"),
-    *twin_urls(twins.histories_twin, "histories"),
+    *twin_urls(list_exports.sweeps_twin, "sweeps"),
+    *twin_urls(list_exports.histories_twin, "histories"),
     path("", include("reports.frozen_urls")),
     path("", include("reports.baseline_urls")),
 ]

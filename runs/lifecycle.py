@@ -27,7 +27,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchsite.teams.models import User
-from runs.copies import config_key
+from runs.denormalised_columns import config_key
 from runs.measures.search import Rule, State
 from runs.models import ClientRun, Conductor, Ending, Matrix, Run, RunEvent, SearchDecision, Sweep
 from runs.models.run import Phase, Reason, Stage, Status
@@ -124,7 +124,7 @@ def _after_the_end(run_ids: list[uuid.UUID], matrix_ids: set[uuid.UUID], to: Sta
             reason=Reason.CANCELLED_BY_USER if to == Status.CANCELLED else Reason.LOAD_FAILED,
             reason_detail="The load it needs did not succeed.",
         )
-    # For `runs.finishing`, which looks whether these were the last runs of their matrices.
+    # For `runs.run_completion`, which looks whether these were the last runs of their matrices.
     Ending.objects.bulk_create(Ending(matrix_id=matrix_id) for matrix_id in matrix_ids)
     wake_scheduler()
 

@@ -25,7 +25,7 @@ from redis.retry import Retry
 
 log = logging.getLogger(__name__)
 
-MOST_ENTRIES = 5_000
+MAX_ENTRIES = 5_000
 KEPT_S = 3_600
 # A Redis that hangs costs the caller one timeout, and then nothing for a while.
 TIMEOUT_S = 1.0
@@ -33,7 +33,7 @@ PAUSE_AFTER_FAILURE_S = 10.0
 # A second that some client has not reported yet is left out while it may still come.
 LATE_S = 3
 # One status line speaks for the seconds since the line before it, but not for a long silence.
-LONGEST_HOLD_S = 15
+MAX_HOLD_S = 15
 
 
 class OperationStatus(TypedDict, total=False):
@@ -178,7 +178,7 @@ def publish(
     }
     try:
         pipeline = connection().pipeline(transaction=False)
-        pipeline.xadd(key_of(run_id), fields, maxlen=MOST_ENTRIES, approximate=True)  # type: ignore[arg-type]
+        pipeline.xadd(key_of(run_id), fields, maxlen=MAX_ENTRIES, approximate=True)  # type: ignore[arg-type]
         pipeline.expire(key_of(run_id), KEPT_S)
         pipeline.execute()
     except RedisError as error:
@@ -248,7 +248,7 @@ def _slots(lines: Sequence[Said], offset_s: float) -> dict[int, Said]:
     previous: int | None = None
     for one in lines:
         slot = round(offset_s + one.elapsed_s)
-        begin = slot if previous is None else max(previous + 1, slot - LONGEST_HOLD_S + 1)
+        begin = slot if previous is None else max(previous + 1, slot - MAX_HOLD_S + 1)
         for second in range(begin, slot + 1):
             slots.setdefault(second, one)
         previous = slot if previous is None else max(previous, slot)

@@ -11,7 +11,7 @@ from runs.models.plan import Purpose
 from runs.validity import THRESHOLDS, Profile, profile
 from runs.validity.profile import refusal
 
-LONGEST_REASON = 2_000
+MAX_REASON_LENGTH = 2_000
 PURPOSES = tuple(Purpose.values)
 
 
@@ -39,8 +39,8 @@ def replace_threshold(team: Team, user: User, name: str, *, purpose: str, value:
     reason = " ".join(reason.split())
     if not reason:
         raise ThresholdRefused("Write why: the reason is shown to everybody who wonders about a verdict.")
-    if len(reason) > LONGEST_REASON:
-        raise ThresholdRefused(f"A reason has at most {LONGEST_REASON:,} characters.")
+    if len(reason) > MAX_REASON_LENGTH:
+        raise ThresholdRefused(f"A reason has at most {MAX_REASON_LENGTH:,} characters.")
     # Two at once could together do what neither may do alone.
     Team.objects.select_for_update().get(pk=team.pk)
     for one in [purpose] if purpose else PURPOSES:

@@ -6,20 +6,20 @@ from runs.views import (
     clusters,
     databases,
     imports,
-    listing,
     machines,
     matrices,
     matrix,
     outputs,
     plans,
-    removing,
     run,
+    run_deletion,
+    run_list,
     schedules,
     systems,
     thresholds,
     workloads,
 )
-from runs.views.twins import twin_urls
+from runs.views.table_exports import twin_urls
 
 Patterns = list[URLPattern | URLResolver]
 
@@ -95,9 +95,9 @@ schedule_urls: Patterns = [
 ]
 
 run_urls: Patterns = [
-    path("", listing.runs_list, name="runs"),
-    path("bulk/", listing.runs_bulk, name="runs-bulk"),
-    path("delete/", removing.runs_delete, name="runs-delete"),
+    path("", run_list.runs_list, name="runs"),
+    path("bulk/", run_list.runs_bulk, name="runs-bulk"),
+    path("delete/", run_deletion.runs_delete, name="runs-delete"),
     path("<uuid:pk>/", run.run, name="run"),
     path("<uuid:pk>/live/", run.run_live, name="run-live"),
     path("<uuid:pk>/cancel/", run.run_cancel, name="run-cancel"),
@@ -106,7 +106,7 @@ run_urls: Patterns = [
     path("<uuid:pk>/exclude/", run.run_exclude, name="run-exclude"),
     path("<uuid:pk>/override/", run.run_override, name="run-override"),
     path("<uuid:pk>/cut/", run.run_cut, name="run-cut"),
-    path("<uuid:pk>/delete/", removing.run_delete, name="run-delete"),
+    path("<uuid:pk>/delete/", run_deletion.run_delete, name="run-delete"),
 ]
 
 import_urls: Patterns = [
@@ -128,7 +128,7 @@ urlpatterns: Patterns = [
     path("schedules/", include(schedule_urls)),
     path("runs/", include(run_urls)),
     path("import/", include(import_urls)),
-    *twin_urls(listing.runs_twin, "runs"),
+    *twin_urls(run_list.runs_twin, "runs"),
     *twin_urls(matrices.matrices_twin, "matrices"),
     path("artifacts/<uuid:pk>/", run.artifact, name="artifact"),
 ]

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from runs.generators import Capacity
 from runs.ycsb.command import JVM_OPTIONS, WORKLOAD_CLASS, java_command
-from runs.ycsb.properties import LARGEST_INT, render_properties
+from runs.ycsb.properties import MAX_INT, render_properties
 from runs.ycsb.status import parse_status
 from workers.facts import usable_cores
 from workers.manifests import Manifest, ManifestError, installed_bindings, java_executable
@@ -27,7 +27,7 @@ NO_DATABASE: Final = "site.ycsb.BasicDB"
 PROPERTIES: Final = {
     "workload": WORKLOAD_CLASS,
     "recordcount": "1000",
-    "operationcount": str(LARGEST_INT),
+    "operationcount": str(MAX_INT),
     "readproportion": "1",
     "updateproportion": "0",
     "requestdistribution": "uniform",

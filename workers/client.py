@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 # A message that cannot be claimed within this time is left: its run has another generator or another attempt by then.
 CLAIM_TIMEOUT_S = 15.0
 TICK_S = 0.1
-MOST_SYMPTOMS = 3
+MAX_SYMPTOMS = 3
 # Words of `benchsite.Start` on standard error.
 READY, STARTED = "BENCHSITE READY", "BENCHSITE STARTED"
 
@@ -295,7 +295,7 @@ class Client:
             path = self.folder.path / name
             if path.exists():
                 lines += path.read_text(errors="replace").splitlines()
-        return redact(describe(find_symptoms(lines)[:MOST_SYMPTOMS]))
+        return redact(describe(find_symptoms(lines)[:MAX_SYMPTOMS]))
 
 
 def _by_operation(status: StatusLine) -> dict[str, live.OperationStatus]:

@@ -28,19 +28,19 @@ from runs.measures.host import KIND
 from runs.models import ClientRun, Ending, Run
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.planning.submission import wake_scheduler
-from runs.recording import scheduled as recording
-from runs.recording.merging import Collected
+from runs.recording import scheduled_runs as recording
+from runs.recording.client_merge import Collected
 from runs.retry import STORAGE_ERRORS, is_transient, retry
-from runs.schedules.keeping import database_now
+from runs.schedules.schedule_changes import database_now
 from runs.spec import RunSpec
 from runs.ycsb.errors import YcsbError
 from workers import scheduling
+from workers.client_commands import check_slots, client_orders, ready_deadline_s
+from workers.deployment import Standing, stand
+from workers.errors import RunFailed
 from workers.heartbeat import Heartbeat, OutageGrace, RunCancelled, RunInterrupted
 from workers.host_sampler import FILE_NAME, HostSampler
-from workers.orders import check_slots, client_orders, ready_deadline_s
 from workers.provision.administration import AdministrationError
-from workers.standing import Standing, stand
-from workers.trouble import RunFailed
 from workers.uploads import measuring_here
 
 log = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from runs.models import Conductor, Run
 from runs.models.run import Status
 from runs.planning.submission import CONDUCTOR_CHANNEL
 from runs.retry import DATABASE_ERRORS
-from runs.uploading import life
-from workers import conductors, pulse, standing
+from runs.uploading import upload_lifecycle
+from workers import conductors, deployment, liveness
 from workers.conductor import complete_run, conduct_claimed_run
 from workers.heartbeat import stopping
 from workers.uploads import measuring_here, read_upload
@@ -53,7 +53,7 @@ class ConductorService:
         for kind, key in self._jobs:
             if kind == "run":  # What else goes on is done again by the next conductor.
                 self._jobs[kind, key].join(max(0.0, end - time.monotonic()))
-        standing.stop_all()
+        deployment.stop_all()
 
     def _listen(self) -> None:
         with connection.cursor() as cursor:
@@ -81,16 +81,16 @@ class ConductorService:
     def _look_after(self) -> None:
         """Everything beside dispatched runs: signs of life, dead neighbours, late output, servers and uploads."""
         Conductor.objects.filter(pk=self.conductor.pk).update(last_seen_at=Now())
-        pulse.touch()
+        liveness.touch()
         conductors.end_lives_of_others()
         for deployment_id in conductors.deployments_to_tidy(self.conductor):
-            self._start(("deployment", deployment_id), partial(standing.tidy_deployment, deployment_id))
+            self._start(("deployment", deployment_id), partial(deployment.tidy_deployment, deployment_id))
         if measuring_here():
             return  # Merging and reading would disturb the measurement.
         late = Run.objects.filter(late_output_at__isnull=False, status__in=Status.terminal()).order_by("late_output_at")
         if not self._count("late output") and (run_id := late.values_list("pk", flat=True).first()):
             self._start(("late output", run_id), partial(complete_run, run_id))
-        if not self._count("upload") and (upload := life.waiting()):
+        if not self._count("upload") and (upload := upload_lifecycle.waiting()):
             self._start(("upload", upload.pk), partial(read_upload, upload.pk))
 
     def _count(self, kind: str) -> int:

@@ -23,9 +23,9 @@ from runs.conductor_slots import LOCAL, conductors_of
 from runs.models import Cluster, Conductor, Deployment, Run
 from runs.models.plan import Provisioner
 from runs.models.run import Status
-from workers import scheduling, standing
+from workers import deployment, scheduling
 from workers.presence import host_key
-from workers.registry import end_earlier_lives
+from workers.process_registry import end_earlier_lives
 
 log = logging.getLogger(__name__)
 MAX_CONDUCTORS = 64  # processes on one host
@@ -84,7 +84,7 @@ def end_lives_of_others() -> None:
 def end_life(conductor_id: uuid.UUID) -> None:
     """End the processes, forget the servers and end the claims of a conductor whose process is gone."""
     end_earlier_lives(settings.GUARDED_DIR)
-    standing.forget_servers_of(conductor_id)
+    deployment.forget_servers_of(conductor_id)
     for run_id in scheduling.end_claims_of(conductor_id):
         log.warning("Run %s was going on when its conductor ended; it is ended now.", run_id)
 

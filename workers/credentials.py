@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams import audit
 from benchsite.teams.models import User
-from benchsite.teams.signin import digest
+from benchsite.teams.sign_in_link import digest
 from workers.models import GeneratorCredential
 
 PREFIX: Final = "bsg"

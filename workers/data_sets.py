@@ -12,8 +12,8 @@ from runs.models.run import Phase
 from runs.spec import RunSpec
 from runs.ycsb.keys import loaded_keys
 from runs.ycsb.properties import WORKLOAD_PROPERTIES
-from workers.provision.choosing import site_marks
 from workers.provision.ownership import DataTarget, StatedTarget
+from workers.provision.provisioner_factory import site_marks
 from workers.provision.servers import Server
 
 

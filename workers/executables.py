@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchsite.places import Account, make_folders, reachable
+from benchsite.paths import Account, make_folders, reachable
 from benchsite.prerequisites import java_version
 from workers.manifests import ManifestError, java_executable, verify
 

@@ -40,7 +40,7 @@ TONES: Final = {
 }
 STATES: Final = tuple(TONES)
 ALIVE: Final = ("busy", "up")
-MOST_BINDINGS: Final = 60  # of the menu
+MAX_BINDINGS: Final = 60  # of the menu
 DIGEST_SHOWN: Final = 12
 WHOSE: Final = {"everybody": "everybody", "some": "some teams only"}
 Rows = QuerySet[Any]  # load generators, with what `fleet_of` adds
@@ -193,5 +193,5 @@ def bindings_of(rows: Rows) -> list[tuple[str, str]]:
         " GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2 LIMIT %s"
     )
     with connection.cursor() as cursor:
-        cursor.execute(sql, [DIGEST_SHOWN, *parameters, MOST_BINDINGS])
+        cursor.execute(sql, [DIGEST_SHOWN, *parameters, MAX_BINDINGS])
         return [(f"{name}:{digest}", f"{name} {digest} ({number:,})") for name, digest, number in cursor.fetchall()]

@@ -25,7 +25,7 @@ from typing import Any, NoReturn, TypedDict
 LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-LONGEST_ORDER = 1 << 20  # bytes
+MAX_ORDER = 1 << 20  # bytes
 OWNER_CHECK_S = 0.5
 GROUP_CHECK_S = 0.02
 # What this program or Python itself handles or ignores; the child gets the system's defaults back.
@@ -133,7 +133,7 @@ class Guardian:
     def read_order(self) -> Order:
         while b"\n" not in self.inbox:
             piece = os.read(self.fd, 65536)
-            if not piece or len(self.inbox) > LONGEST_ORDER:
+            if not piece or len(self.inbox) > MAX_ORDER:
                 sys.exit("guardian: no order came")
             self.inbox += piece
         line, _, self.inbox = self.inbox.partition(b"\n")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from workers import guardian
-from workers.registry import read_records
+from workers.process_registry import read_records
 
 INTERVAL_S: Final = 1.0
 # A long run keeps fewer rows, as the histograms of its clients do.

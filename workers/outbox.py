@@ -15,7 +15,7 @@ from django.conf import settings
 from benchsite.formatting import grouped
 from runs.models.run import Reason
 from runs.retry import retry
-from workers.registry import end_earlier_lives
+from workers.process_registry import end_earlier_lives
 from workers.site_client import RUN_DELETED, FileTooLarge, SiteClient, SiteRefused, SiteUnreachable, site_client
 from workers.work_folder import ClientResult, WorkFolder, opened_work_folder
 

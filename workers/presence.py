@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from runs.retry import retry
-from workers import pulse
+from workers import liveness
 from workers.calibration import CalibrationFailed, measure_capacities
 from workers.facts import machine_facts
 from workers.manifests import (
@@ -125,7 +125,7 @@ def _beat(name: str, slots: int) -> None:
                     target=calibrate, args=[slots, stop_calibration], name="calibration", daemon=True
                 )
                 calibration.start()
-            pulse.touch()
+            liveness.touch()
         except (SiteUnreachable, SiteRefused) as error:
             log.warning("%s: no sign of life (%s).", name, error)
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import IO, Literal
 
-from benchsite.places import Account
-from workers.guarded import END_PATIENCE_S, LOST, Guarded, StartError, start_guarded
+from benchsite.paths import Account
+from workers.guarded_process import END_PATIENCE_S, LOST, Guarded, StartError, start_guarded
 
 __all__ = ["Guarded", "ProcessResult", "Running", "StartError", "run_process", "start_guarded"]
 
-LONGEST_LINE = 16 * 1024  # bytes handed to a callback; the file gets every byte
+MAX_LINE_LENGTH = 16 * 1024  # bytes handed to a callback; the file gets every byte
 LINES_WAITING = 2_000
 LINE_PATIENCE_S = 2.0
 POLL_MS = 250
@@ -120,10 +120,10 @@ class _Reader:
 
     def split(self, piece: bytes) -> None:
         first, *rest = piece.split(b"\n")
-        self.partial += first[: LONGEST_LINE - len(self.partial)]
+        self.partial += first[: MAX_LINE_LENGTH - len(self.partial)]
         for part in rest:
             self.hand_over(bytes(self.partial))
-            self.partial = bytearray(part[:LONGEST_LINE])
+            self.partial = bytearray(part[:MAX_LINE_LENGTH])
 
     def hand_over(self, line: bytes) -> None:
         """Waits a little for callbacks that are slow; beyond that drops the line rather than holding up the child."""
@@ -163,7 +163,7 @@ def run_process(
 ) -> ProcessResult:
     """Runs `argv` to its end. Every callback is called in this thread; one that raises ends the process.
 
-    Lines come without their end, at most `LONGEST_LINE` bytes of each; the files get the raw bytes. About every
+    Lines come without their end, at most `MAX_LINE_LENGTH` bytes of each; the files get the raw bytes. About every
     `tick_s` seconds `on_tick`, then `should_stop` are called: True means cancelled, a word is the reason itself.
     `deadline_s` counts from the start. Raises StartError, and OSError when an output file could not be written.
     """

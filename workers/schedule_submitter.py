@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db import DatabaseError, InterfaceError, connection
 
-from runs.schedules import submitting
+from runs.schedules import due_schedules
 
 log = logging.getLogger(__name__)
 TICK_INTERVAL_S: Final = 5.0
@@ -29,7 +29,7 @@ class ScheduleSubmitter:
     def _serve(self) -> None:
         while not self._stopping.wait(TICK_INTERVAL_S):
             try:
-                for occasion in submitting.tick():
+                for occasion in due_schedules.tick():
                     log.info("%s. %s", occasion, occasion.reason)
             except (DatabaseError, InterfaceError) as error:
                 log.warning("No schedule is submitted (%s); trying again.", str(error).partition("\n")[0])

@@ -21,8 +21,8 @@ from runs.conductor_slots import conductors_of, free_times
 from runs.models import Deployment, Ending, LoadGenerator, Node, Run
 from runs.models.run import Reason, Status
 from runs.retry import DATABASE_ERRORS
-from workers.choice import Candidate, choose, take_slot
 from workers.models import Lease
+from workers.run_selection import Candidate, choose, take_slot
 
 log = logging.getLogger(__name__)
 CALIBRATION_S: Final = 20  # that a calibration is expected to take

@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from runs.retry import retry
 from workers import outbox, presence
 from workers.orphans import exit_when_parent_is_gone
-from workers.registry import end_earlier_lives
+from workers.process_registry import end_earlier_lives
 from workers.site_client import SiteRefused, SiteUnreachable, site_client
 
 log = logging.getLogger(__name__)

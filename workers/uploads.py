@@ -15,10 +15,10 @@ import uuid
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from benchsite.places import make_log_folder
+from benchsite.paths import make_log_folder
 from runs.models import Upload
-from runs.uploading import life
-from workers.guarded import Guarded, StartError, start_guarded
+from runs.uploading import upload_lifecycle
+from workers.guarded_process import Guarded, StartError, start_guarded
 from workers.models import Lease
 from workers.presence import host_key
 
@@ -37,18 +37,20 @@ def read_upload(upload_id: uuid.UUID) -> None:
     """Read or save one upload from end to end; nothing is done where it is claimed, or a run measures here."""
     if measuring_here():
         return
-    claim = life.begin(upload_id)
+    claim = upload_lifecycle.begin(upload_id)
     if claim is None:
         return
     attempts = Upload.objects.values_list("attempts", flat=True).get(pk=upload_id)
     try:
         child = start_child(upload_id, claim)
     except StartError as error:
-        life.fail(upload_id, claim, f"The reader could not be started: {error}. Tell an operator of this site.")
+        upload_lifecycle.fail(
+            upload_id, claim, f"The reader could not be started: {error}. Tell an operator of this site."
+        )
         return
     if _watch(child, upload_id, claim) != 0:
         log.warning("The reader of upload %s ended with %s.", upload_id, child.exit_code)
-        life.give_back(upload_id, claim, attempts)
+        upload_lifecycle.give_back(upload_id, claim, attempts)
 
 
 def start_child(upload_id: uuid.UUID, claim: uuid.UUID) -> Guarded:
@@ -73,9 +75,9 @@ def _watch(child: Guarded, upload_id: uuid.UUID, claim: uuid.UUID) -> int | None
                 held = not held
                 _signal(child, signal.SIGSTOP if held else signal.SIGCONT)
             if time.monotonic() - beaten >= BEAT_S:
-                life.beat(upload_id, claim, **({"step": "held while a run measures"} if held else {}))
+                upload_lifecycle.beat(upload_id, claim, **({"step": "held while a run measures"} if held else {}))
                 beaten = time.monotonic()
-        except life.UploadGone:
+        except upload_lifecycle.UploadGone:
             _signal(child, signal.SIGCONT)  # What stands still does not hear that it is to stop.
             child.stop()
         except DatabaseError as error:

@@ -16,7 +16,7 @@ from runs import generators
 from runs.models import LoadGenerator
 from runs.pages.queue import queue as read_queue
 from runs.pages.queue import waiting_runs
-from runs.views.paging import page_of
+from runs.views.pagination import page_of
 from workers import credentials
 from workers.fleet import WHOSE, FleetFilter, bindings_of, fleet_of, health, shown
 from workers.queries import queue_lines

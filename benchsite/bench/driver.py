@@ -14,9 +14,9 @@ from pathlib import Path
 from django.conf import settings
 
 from benchsite.bench.report import Report
-from benchsite.places import unprivileged_account
+from benchsite.paths import unprivileged_account
 from workers.executables import choose_redis
-from workers.guarded import start_guarded
+from workers.guarded_process import start_guarded
 from workers.manifests import java_executable, verify
 from workers.provision.ports import free_port
 

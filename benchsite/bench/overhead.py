@@ -25,7 +25,7 @@ from runs.models import ClientRun, Run
 from runs.ycsb.properties import render_properties
 from runs.ycsb.summary import Summary, parse_summary
 from workers import scheduling
-from workers.orders import READY_DEADLINE_S
+from workers.client_commands import READY_DEADLINE_S
 
 # With fewer pairs the width itself is too uncertain to stop by.
 MIN_PAIRS, MAX_PAIRS = 10, 60

@@ -30,12 +30,12 @@ from benchsite.embedded import EmbeddedServers  # noqa: E402
 from benchsite.generated import Wanted, generate  # noqa: E402
 from benchsite.generated.equipment import TEAMS  # noqa: E402
 from benchsite.teams.models import Team, User  # noqa: E402
-from reports.figures.ceilings import CeilingsSheet  # noqa: E402
-from reports.figures.latency import LatencySheet  # noqa: E402
+from reports.figures.ceilings import CeilingsFigure  # noqa: E402
+from reports.figures.latency import LatencyFigure  # noqa: E402
 from reports.queries import curves, facets  # noqa: E402
 from reports.selection import Selection  # noqa: E402
 from runs.models import Matrix, Run, Sweep  # noqa: E402
-from runs.pages.listing import RunFilter  # noqa: E402
+from runs.pages.run_list import RunFilter  # noqa: E402
 
 ROUNDS: Final = 21
 SLOW_ROUNDS: Final = 3  # of what is only there to be compared with
@@ -158,8 +158,8 @@ class Pages:
         choice = Selection().choice("READ", drawn)
 
         def build() -> None:
-            CeilingsSheet(drawn).answer(theme="light", narrow=False)
-            LatencySheet(drawn, choice).answer(theme="light", narrow=False)
+            CeilingsFigure(drawn).answer(theme="light", narrow=False)
+            LatencyFigure(drawn, choice).answer(theme="light", narrow=False)
 
         times = timed(build)
         what = f"building both pictures of {len(drawn)} curves of 20 rungs"
@@ -181,7 +181,7 @@ def say(text: str) -> None:
 
 
 def main(runs: int) -> None:
-    from benchsite.places import places
+    from benchsite.paths import places
 
     logs = settings.VAR_DIR / "log"
     with EmbeddedServers(places(settings.VAR_DIR), logs=logs, careless=True):

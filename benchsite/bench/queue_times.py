@@ -29,7 +29,7 @@ from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from benchsite.embedded import EmbeddedServers  # noqa: E402
-from benchsite.places import places  # noqa: E402
+from benchsite.paths import places  # noqa: E402
 from benchsite.teams.models import Membership, Role, Team, User  # noqa: E402
 from runs import lifecycle  # noqa: E402
 from runs.generators import generator_key  # noqa: E402

@@ -13,7 +13,7 @@ from benchsite.generated import Wanted, generate
 from benchsite.generated.equipment import TEAMS
 from benchsite.supervisor import Site
 from benchsite.teams.models import Team
-from reports.frozen import publishing
+from reports.frozen import publication
 from reports.frozen.links import make_link, rotate
 from reports.models import Report as PublishedReport
 from reports.selection import Selection
@@ -61,9 +61,9 @@ def _published() -> PublishedReport:
     report = PublishedReport.objects.filter(team=team, title=TITLE).first()
     if report is None:
         matrix = Matrix.objects.filter(team=team, name__startswith="Forty sweeps").earliest("created_at")
-        report = publishing.begin(team, None, Selection(matrix=str(matrix.pk)).query(), TITLE)
-        publishing.publish(report, None, {})
-        publishing.set_access(report, PublishedReport.Access.PUBLIC, None, None)
+        report = publication.begin(team, None, Selection(matrix=str(matrix.pk)).query(), TITLE)
+        publication.publish(report, None, {})
+        publication.set_access(report, PublishedReport.Access.PUBLIC, None, None)
     return report
 
 

@@ -22,10 +22,10 @@ from benchsite.teams import tokens
 from benchsite.teams.bootstrap import ensure_demo_team
 from benchsite.teams.models import Team, User
 from runs.models import MeasurementSet, Run, UploadKey
-from runs.uploading import life, programs
+from runs.uploading import api_upload, upload_lifecycle
+from runs.uploading.api_upload import Asked
 from runs.uploading.manifest import manifest_of
-from runs.uploading.programs import Asked
-from runs.uploading.working import work_on
+from runs.uploading.processing import work_on
 
 SUSTAINED: Final = 1_500
 IN_ONE_GO: Final = 2_000  # `make test-long` has the ten thousand
@@ -103,9 +103,9 @@ def _alone(team: Team, user: User, prefix: str) -> tuple[float, float]:
     once, twice = [], []
     for number in range(ALONE):
         files = typical(10_000_000 + number).files
-        arrived = [programs.brought(*one) for one in files]
+        arrived = [api_upload.brought(*one) for one in files]
         asked = Asked(team, user, "request", f"{prefix}-alone-{number}", manifest, arrived)
-        once.append(_timed(partial(programs.upload, asked, lambda *rows: {})))
+        once.append(_timed(partial(api_upload.upload, asked, lambda *rows: {})))
         others = typical(20_000_000 + number).files
         twice.append(_timed(partial(_as_the_page, team, user, others, manifest.model_dump())))
     return median(once), median(twice)
@@ -113,9 +113,9 @@ def _alone(team: Team, user: User, prefix: str) -> tuple[float, float]:
 
 def _as_the_page(team: Team, user: User, files: tuple[tuple[str, bytes], ...], manifest: dict[str, object]) -> None:
     """Kept, read, shown, completed, read again and saved."""
-    row, claim = life.receive(team, user, [(name, ContentFile(content)) for name, content in files])
-    life.let_go(row.pk, claim, manifest=manifest)
-    while working := life.begin(row.pk):
+    row, claim = upload_lifecycle.receive(team, user, [(name, ContentFile(content)) for name, content in files])
+    upload_lifecycle.let_go(row.pk, claim, manifest=manifest)
+    while working := upload_lifecycle.begin(row.pk):
         work_on(row.pk, working)
 
 

@@ -13,7 +13,7 @@ from benchsite.embedded import EmbeddedServers
 from benchsite.faults.fault import MEASURING, Moment, fault
 from benchsite.faults.site import FaultSite
 from runs.models.run import Phase, Stage
-from workers.guarded import Guarded
+from workers.guarded_process import Guarded
 
 RESTART_S = 5.0
 HANG_S = 40.0

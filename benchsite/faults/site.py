@@ -20,16 +20,16 @@ from django.db import InterfaceError, connection
 
 from benchsite.demo.study import plan_study
 from benchsite.embedded import EmbeddedServers, log_tail
-from benchsite.places import places
+from benchsite.paths import places
 from benchsite.supervisor import GENERATORS, running_site, stop_running_site
 from benchsite.teams.bootstrap import ensure_demo_team
 from runs.lifecycle import request_cancel_matrix
 from runs.models import Deployment, LoadGenerator, Matrix, Run
 from runs.models.run import Status
 from runs.planning import submit
-from workers.guarded import Guarded, start_guarded
+from workers.guarded_process import Guarded, start_guarded
 from workers.guardian import start_time
-from workers.registry import Record, read_records
+from workers.process_registry import Record, read_records
 
 PARTS = ("web", "scheduler", "conductor", *GENERATORS)
 ENTRIES = [("redis", "Redis", ["everysec"])]

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db import connection
 
 from benchsite.faults.fault import Fault, Moment
-from benchsite.faults.moments import StageWatch
 from benchsite.faults.outcome import Outcome, doubled_work, lost_results, unfinished_work, user_message
 from benchsite.faults.site import FaultSite, SiteTimeout
+from benchsite.faults.stages import StageWatch
 from runs.models import Deployment, Matrix
 from workers.models import Lease
 

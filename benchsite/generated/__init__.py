@@ -4,6 +4,6 @@ They have the shapes of real ones - ladders that saturate, repeats that scatter,
 out - and are the same for the same seed. They are for measuring Benchsite, and say so in their teams' names.
 """
 
-from benchsite.generated.filling import GenerationRefused, Wanted, generate
+from benchsite.generated.plan_rows import GenerationRefused, Wanted, generate
 
 __all__ = ["GenerationRefused", "Wanted", "generate"]

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from runs.ycsb.pyramid import COLUMNS, LEVELS
+from runs.ycsb.rollups import COLUMNS, LEVELS
 from runs.ycsb.series import POINT, Points, Series, coarser, pack
 
 

@@ -25,7 +25,7 @@ NIGHTLY_RUNG: Final = 64
 GRIDS: Final = 4
 GRID_SWEEPS: Final = 40
 NIGHTLY_RUNS: Final = 5_001
-SMALLEST_STUDY: Final = 60  # runs
+MIN_STUDY: Final = 60  # runs
 TAGS: Final = ("kernel 6.12", "new disks", "after the upgrade", "hugepages", "for the paper", "baseline", "numa")
 PURPOSES: Final = ("measured", "measured", "measured", "measured", "soak", "tuning", "smoke", "demo")
 

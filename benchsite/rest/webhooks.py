@@ -15,7 +15,7 @@ from benchsite.rest.pages import PageAnswer, PageQuery, Slice, page_of
 from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import Name, Username, plain
-from benchsite.teams import delivering
+from benchsite.teams import deliveries
 from benchsite.teams import webhooks as verbs
 from benchsite.teams.models import Delivery, NoticeKind, Scope, Webhook
 
@@ -182,9 +182,9 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
     """
     found = _found(request, webhook_id)
     try:
-        return delivering.try_webhook(found)
-    except delivering.TryLater as busy:
-        wait = str(delivering.RETRY_TEST_AFTER_S)
+        return deliveries.try_webhook(found)
+    except deliveries.TryLater as busy:
+        wait = str(deliveries.RETRY_TEST_AFTER_S)
         raise Problem("in-flight", str(busy), headers={"Retry-After": wait}) from None
 
 

@@ -8,7 +8,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest
 
-from benchsite.teams.guessing import GuardedSignIn
+from benchsite.teams.login_throttling import GuardedSignIn
 from benchsite.teams.models import AuditEntry, Membership, SignInLink, Team, User
 
 if TYPE_CHECKING:

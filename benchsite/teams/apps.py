@@ -6,4 +6,4 @@ class TeamsConfig(AppConfig):
     label = "teams"
 
     def ready(self) -> None:
-        from benchsite.teams import guessing, sessions  # noqa: F401  (their receivers)
+        from benchsite.teams import login_throttling, sessions  # noqa: F401  (their receivers)

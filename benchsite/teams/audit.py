@@ -66,7 +66,7 @@ KINDS: Final = {
     "generator_credential_revoked": "revoked the credential of a load generator",
     "generator_may_move": "let another host register a load generator",
 }
-LONGEST_SUBJECT: Final = 200
+MAX_SUBJECT: Final = 200
 REFUSED: Final = "sign_in_refused"
 # So long one entry counts the refused sign-ins of one account: nobody fills the log by trying.
 WINDOW: Final = timedelta(hours=1)
@@ -81,7 +81,7 @@ def note(kind: str, *, team: Team | None, actor: User | None, subject: str = "",
         actor=actor,
         actor_name=actor.get_username() if actor else "",
         kind=kind,
-        subject=subject[:LONGEST_SUBJECT],
+        subject=subject[:MAX_SUBJECT],
         text=text,
     )
 
@@ -92,7 +92,7 @@ def note_refused(account: User | None, address: str) -> None:
 
     The account's entry of this hour counts it, else there is a new one; names that no account has share one entry.
     """
-    subject = account.get_username()[:LONGEST_SUBJECT] if account else ""
+    subject = account.get_username()[:MAX_SUBJECT] if account else ""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{REFUSED}:{subject}"])
     whose = "" if account else "A name that no account has. "

@@ -7,7 +7,7 @@ from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
 from benchsite.teams.models import Role, Scope, User
-from benchsite.teams.tokens import DEFAULT_LIFE, LONGEST_LIFE, allowed_scopes
+from benchsite.teams.tokens import DEFAULT_LIFE, MAX_LIFE, allowed_scopes
 
 if TYPE_CHECKING:
     UserForm = BaseUserCreationForm[User]
@@ -36,7 +36,7 @@ class TokenForm(forms.Form):
     name = forms.CharField(max_length=80, help_text="Where it will be used, such as “nightly on GitHub”.")
     scopes = forms.MultipleChoiceField(label="It may", widget=forms.CheckboxSelectMultiple)
     days = forms.IntegerField(
-        label="Days until it ends", min_value=1, max_value=LONGEST_LIFE.days, initial=DEFAULT_LIFE.days
+        label="Days until it ends", min_value=1, max_value=MAX_LIFE.days, initial=DEFAULT_LIFE.days
     )
 
     def __init__(self, *args: Any, role: str, **kwargs: Any) -> None:

@@ -12,10 +12,10 @@ from django.utils.text import slugify
 
 from benchsite.teams import audit
 from benchsite.teams.models import Invitation, Membership, Role, Team, User
-from benchsite.teams.signin import TOKEN_BYTES, digest
+from benchsite.teams.sign_in_link import TOKEN_BYTES, digest
 
 INVITATION_LIFE: Final = timedelta(days=7)
-MOST_OPEN_INVITATIONS: Final = 100
+MAX_OPEN_INVITATIONS: Final = 100
 
 
 class MembershipRefused(Exception):
@@ -37,8 +37,8 @@ def make_team(name: str, user: User) -> Team:
 @transaction.atomic
 def invite(team: Team, by: User, *, role: str, note: str = "") -> str:
     """The token of a new invitation, which is nowhere but in the answer. Raises MembershipRefused."""
-    if open_invitations(team).count() >= MOST_OPEN_INVITATIONS:
-        raise MembershipRefused(f"{MOST_OPEN_INVITATIONS} invitations are open already: withdraw some first.")
+    if open_invitations(team).count() >= MAX_OPEN_INVITATIONS:
+        raise MembershipRefused(f"{MAX_OPEN_INVITATIONS} invitations are open already: withdraw some first.")
     token = secrets.token_urlsafe(TOKEN_BYTES)
     Invitation.objects.create(
         team=team,

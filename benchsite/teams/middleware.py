@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
 
-from benchsite.teams.hashing import Busy
+from benchsite.teams.password_hashing import Busy
 from benchsite.teams.permissions import current_team
 
 RETRY_AFTER_S: Final = 5

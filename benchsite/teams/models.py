@@ -240,7 +240,7 @@ class Preference(models.Model):
 class Webhook(models.Model):
     """An address that is told of notices by a signed POST. The secret signs, so it is kept; no page shows it again.
 
-    It is kept sealed (`benchsite.teams.sealing`). `secret` and `old_secret` are what the previous release wrote
+    It is kept sealed (`benchsite.teams.encryption`). `secret` and `old_secret` are what the previous release wrote
     plainly; where they say something they are the newer ones, until the deliverer seals them.
     """
 

@@ -1,7 +1,7 @@
 """The outbox: what happened that somebody may want to be told of, written in the transaction in which it happened.
 
 Quiet by default: a notice goes to the webhooks that take its kind and to the members who asked for e-mail of it, and
-where nobody did it stays a row. Whoever sends (`workers.delivering`) reads the deliveries, never what happened.
+where nobody did it stays a row. Whoever sends (`workers.delivery_loop`) reads the deliveries, never what happened.
 """
 
 import logging
@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 KINDS: Final[dict[str, str]] = dict(NoticeKind.choices)
 # A test of one webhook or of one's own e-mail; nobody subscribes to it.
 TEST: Final = "test"
-LONGEST_SUBJECT: Final = 200
-LONGEST_TEXT: Final = 5000
+MAX_SUBJECT: Final = 200
+MAX_TEXT_LENGTH: Final = 5000
 # Looks for something to tell and notes it; answers how often. For what no single act brings about.
 Finder = Callable[[], int]
 _finders: list[Finder] = []
@@ -90,8 +90,8 @@ def _insert(
         team=team,
         kind=kind,
         key=key,
-        subject=one_line(subject)[:LONGEST_SUBJECT],
-        text=text.replace("\0", "")[:LONGEST_TEXT],
+        subject=one_line(subject)[:MAX_SUBJECT],
+        text=text.replace("\0", "")[:MAX_TEXT_LENGTH],
         path=path,
         data=dict(data or {}),
     )

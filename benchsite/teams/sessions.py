@@ -13,7 +13,7 @@ from django.utils import timezone
 from benchsite.teams import audit
 from benchsite.teams.models import SignedIn, User
 
-LONGEST_BROWSER = 200
+MAX_BROWSER = 200
 
 
 @receiver(user_logged_in, dispatch_uid="remember_session")
@@ -25,7 +25,7 @@ def remember(sender: type[User], request: HttpRequest, user: User, **signal: Any
         session_key=request.session.session_key,
         defaults={
             "user": user,
-            "browser": request.headers.get("User-Agent", "")[:LONGEST_BROWSER].replace("\0", ""),
+            "browser": request.headers.get("User-Agent", "")[:MAX_BROWSER].replace("\0", ""),
             "address": request.META.get("REMOTE_ADDR") or None,
         },
     )

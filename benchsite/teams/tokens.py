@@ -21,7 +21,7 @@ from django.utils import timezone
 from benchsite.teams import audit
 from benchsite.teams.models import ApiToken, Membership, Role, Scope, Team, User
 from benchsite.teams.permissions import ORDER
-from benchsite.teams.signin import digest
+from benchsite.teams.sign_in_link import digest
 
 PREFIX: Final = "bs"
 _ALPHABET: Final = string.ascii_letters + string.digits
@@ -29,11 +29,11 @@ _KEY: Final = 8
 _SECRET: Final = 32  # of 62 characters: 190 bits
 _CHECKSUM: Final = 6
 DEFAULT_LIFE: Final = timedelta(days=90)
-LONGEST_LIFE: Final = timedelta(days=365)
+MAX_LIFE: Final = timedelta(days=365)
 OVERLAP: Final = timedelta(days=1)  # a rotated token serves on while its successor is brought everywhere
 SEEN_EVERY: Final = timedelta(minutes=1)  # the last use is not written more often
 # The least role whose members may hold each scope.
-LEAST_ROLE: Final = {
+MIN_ROLE: Final = {
     Scope.RUNS_READ: Role.VIEWER,
     Scope.RUNS_WRITE: Role.RUNNER,
     Scope.RUNS_DELETE: Role.ADMIN,
@@ -66,7 +66,7 @@ class Bearer:
 
 def allowed_scopes(role: str) -> list[Scope]:
     """What a member of this role may give to a token."""
-    return [scope for scope, least in LEAST_ROLE.items() if ORDER[Role(role)] >= ORDER[least]]
+    return [scope for scope, least in MIN_ROLE.items() if ORDER[Role(role)] >= ORDER[least]]
 
 
 @transaction.atomic
@@ -79,8 +79,8 @@ def make(team: Team, maker: User, *, name: str, scopes: Collection[str], life: t
         raise TokenRefused("Choose at least one thing that the token may do.")
     if beyond := set(scopes) - set(allowed_scopes(membership.role)):
         raise TokenRefused(f"A {membership.role} cannot give {', '.join(sorted(beyond))} to a token.")
-    if not timedelta(0) < life <= LONGEST_LIFE:
-        raise TokenRefused(f"A token lives at most {LONGEST_LIFE.days} days.")
+    if not timedelta(0) < life <= MAX_LIFE:
+        raise TokenRefused(f"A token lives at most {MAX_LIFE.days} days.")
     text, _ = _insert(team, maker, name=name, scopes=sorted(scopes), life=life)
     audit.note("token_made", team=team, actor=maker, subject=name, text=", ".join(sorted(scopes)))
     return text
@@ -94,7 +94,7 @@ def rotate(token: ApiToken, by: User) -> str:
         raise TokenRefused(f"“{old.name}” has ended: make a new token.")
     if ApiToken.objects.filter(rotated_from=old).exists():
         raise TokenRefused(f"“{old.name}” was rotated already: use its successor.")
-    life = min(old.expires_at - old.created_at, LONGEST_LIFE)
+    life = min(old.expires_at - old.created_at, MAX_LIFE)
     text, successor = _insert(old.team, old.maker, name=old.name, scopes=old.scopes, life=life)
     ApiToken.objects.filter(pk=successor.pk).update(rotated_from=old)
     ApiToken.objects.filter(pk=old.pk).update(expires_at=min(old.expires_at, timezone.now() + OVERLAP))

@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from benchsite.addresses import AddressRefused, refuse_webhook_address, servers_of
 from benchsite.teams import audit
+from benchsite.teams.encryption import CannotOpen, is_current, seal, unseal
+from benchsite.teams.http_client import Target, target_of
 from benchsite.teams.models import Delivery, Team, User, Webhook
-from benchsite.teams.posting import Target, target_of
-from benchsite.teams.sealing import CannotOpen, is_current, seal, unseal
 
 PREFIX: Final = "bshook_"
 OVERLAP: Final = timedelta(days=1)  # the secret before a rotation signs on while receivers change over
-MOST_WEBHOOKS: Final = 20
+MAX_WEBHOOKS: Final = 20
 
 
 class WebhookRefused(Exception):
@@ -58,8 +58,8 @@ def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -
     target, _ = check_url(url)
     # Two at once would each find room for one more. What only names the team goes on.
     Team.objects.select_for_update(no_key=True).get(pk=team.pk)
-    if team.webhooks.count() >= MOST_WEBHOOKS:
-        raise WebhookRefused(f"A team has at most {MOST_WEBHOOKS} webhooks: delete one that is not needed.")
+    if team.webhooks.count() >= MAX_WEBHOOKS:
+        raise WebhookRefused(f"A team has at most {MAX_WEBHOOKS} webhooks: delete one that is not needed.")
     secret = PREFIX + secrets.token_urlsafe(32)
     made = Webhook.objects.create(
         team=team, name=name, url=url, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by

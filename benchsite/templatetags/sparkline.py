@@ -9,12 +9,12 @@ from django.utils.safestring import SafeString
 register = template.Library()
 
 WIDTH, HEIGHT, EDGE = 160, 32, 2
-MOST_POINTS = 90
+MAX_POINTS = 90
 
 
 def points_of(values: Sequence[float]) -> str:
     """The newest values as SVG coordinates, on a scale from 0 to their highest."""
-    shown = list(values)[-MOST_POINTS:]
+    shown = list(values)[-MAX_POINTS:]
     highest = max(shown, default=0.0) or 1.0
     step = WIDTH / max(len(shown) - 1, 1)
     return " ".join(

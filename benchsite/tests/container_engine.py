@@ -22,7 +22,7 @@ from docker.errors import DockerException
 
 from runs.catalog import load_catalog
 from workers.executables import find_postgresql, find_redis
-from workers.guarded import start_guarded
+from workers.guarded_process import start_guarded
 from workers.provision.engine import EngineError, connected
 
 START_S = 30.0

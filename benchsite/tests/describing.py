@@ -25,7 +25,7 @@ HELD_TO = [
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 ]
-MOST_TURNS = 20
+MAX_TURNS = 20
 ATTEMPTS_TO_BREAK = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 
 
@@ -123,12 +123,12 @@ def walk(schema: Any, token: str, *, examples: int, steps: int, seed: int) -> No
     Schemathesis draws from what it was answered too, and Hypothesis stops where the same draw gives another kind of
     value the second time. That is no fault of the site: the walk goes on from another seed.
     """
-    for turn in range(MOST_TURNS):
+    for turn in range(MAX_TURNS):
         try:
             return _walk(schema, token, examples=examples, steps=steps, seed=seed + 1_000 * turn)
         except FlakyStrategyDefinition:
             continue
-    raise AssertionError(f"No walk came to its end in {MOST_TURNS} turns.")
+    raise AssertionError(f"No walk came to its end in {MAX_TURNS} turns.")
 
 
 def _walk(schema: Any, token: str, *, examples: int, steps: int, seed: int) -> None:

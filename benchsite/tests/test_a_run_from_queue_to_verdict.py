@@ -36,7 +36,7 @@ from runs.models import (
     Series,
 )
 from runs.models.run import Phase, Reason, Stage, Status, Verdict
-from runs.recording.surroundings import hosts_of
+from runs.recording.run_context import hosts_of
 from runs.tests.factories import make_user
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.summary import parse_summary

@@ -60,7 +60,7 @@ def test_what_pages_refuse_it_refuses(program, change, pointer):
 
 
 def test_a_team_has_no_more_than_it_may(program, monkeypatch):
-    monkeypatch.setattr(webhooks, "MOST_WEBHOOKS", 1)
+    monkeypatch.setattr(webhooks, "MAX_WEBHOOKS", 1)
     made(program)
     assert "at most 1" in problem(program.ask("POST", "/webhooks", PLAN), 409, "conflict")["detail"]
 

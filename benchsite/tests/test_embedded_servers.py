@@ -16,9 +16,9 @@ import psycopg
 import pytest
 import redis
 
-from benchsite import embedded, places
+from benchsite import embedded, paths
 from benchsite.embedded import AlreadyRunning, EmbeddedError, EmbeddedServers, own_folder
-from benchsite.places import Places
+from benchsite.paths import Places
 from workers import executables
 from workers.executables import ExecutableNotFound, find_postgresql
 from workers.tests.trees import ROOT, all_gone, until
@@ -28,7 +28,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root hands its serv
 
 
 def servers_of(var: Path, **more: bool) -> EmbeddedServers:
-    return EmbeddedServers(places.places(var), logs=var / "log", careless=True, **more)
+    return EmbeddedServers(paths.places(var), logs=var / "log", careless=True, **more)
 
 
 def connect(there: Places) -> "psycopg.Connection[tuple[object, ...]]":
@@ -157,7 +157,7 @@ def owner(var: Path) -> Iterator["subprocess.Popen[str]"]:
 
 def test_nothing_stays_when_their_owner_is_killed_and_the_next_start_works(var, owner):
     assert owner.stdout.readline()
-    people = processes_of(places.places(var))
+    people = processes_of(paths.places(var))
     assert len(people) > 4
     owner.kill()
     owner.wait()
@@ -174,7 +174,7 @@ def test_a_start_after_everything_was_killed_believes_no_stale_pid(var, owner):
     for pid in (guardian, postgresql):
         os.kill(pid, signal.SIGKILL)
     owner.kill()
-    there = places.places(var)
+    there = paths.places(var)
     until(lambda: not processes_of(there), "backends stay")
     pid_file = there.postgresql / "postmaster.pid"
     stranger = subprocess.Popen(["/bin/sleep", "300"], user=there.account.uid if there.account else None)
@@ -265,7 +265,7 @@ def test_nothing_found_names_the_line_that_installs_it(var, monkeypatch):
 def make_open(folder: Path) -> None:
     folder.mkdir()
     folder.chmod(0o755)
-    account = places.unprivileged_account()
+    account = paths.unprivileged_account()
     if account is not None:
         os.chown(folder, account.uid, account.gid)
 
@@ -289,7 +289,7 @@ def make_foreign(folder: Path) -> None:
     ],
 )
 def test_a_socket_folder_that_others_could_have_prepared_is_refused(var, make, complaint):
-    there = places.places(var)
+    there = paths.places(var)
     var.mkdir()
     make(there.sockets)
     before = there.sockets.lstat()

@@ -15,7 +15,7 @@ from django.urls.converters import IntConverter, UUIDConverter
 
 from benchsite.teams import membership, tokens
 from benchsite.teams.models import Role
-from reports import watching
+from reports import watch_links
 from reports.selection import Selection
 from reports.tests.frozen import published
 from runs.models import Machine
@@ -68,7 +68,7 @@ def everything_of_a_team():
     make_run(world.sweep, threads=64, status="queued")
     membership.invite(team, admin, role=Role.VIEWER)
     tokens.make(team, admin, name="theirs", scopes=["runs:read"])
-    watching.make(team, admin, title="theirs", selection=Selection())
+    watch_links.make(team, admin, title="theirs", selection=Selection())
     published(team)
     return team
 

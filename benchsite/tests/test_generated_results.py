@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 from django.db.models import Count
 
 from benchsite.generated import Wanted, generate
-from benchsite.generated.copying import Copier
+from benchsite.generated.bulk_copy import Copier
 from benchsite.teams.models import Team
 from reports.queries import curves, stored_series
-from runs.copies import config_key, sweep_columns
+from runs.denormalised_columns import config_key, sweep_columns
 from runs.models import Finding, Matrix, Measurement, Run, Series, Sweep, Upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

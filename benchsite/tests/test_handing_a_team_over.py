@@ -4,7 +4,7 @@ import pytest
 from django.apps import apps
 from django.test import Client
 
-from benchsite.handing_over import WAYS, HandOverRefused, hand_over, stays
+from benchsite.team_transfer import WAYS, HandOverRefused, hand_over, stays
 from benchsite.teams import tokens
 from benchsite.teams.models import AuditEntry, Membership, Role, Team
 from reports.models import History

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from benchsite.teams.models import SignInLink
-from benchsite.teams.signin import LinksNotAllowed, make_link, use_link
+from benchsite.teams.sign_in_link import LinksNotAllowed, make_link, use_link
 
 pytestmark = pytest.mark.slow
 

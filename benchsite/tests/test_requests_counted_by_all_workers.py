@@ -12,7 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchsite import components
-from benchsite.counting import FOLDER_VARIABLE
+from benchsite.request_metrics import FOLDER_VARIABLE
 from benchsite.tests.databases import database_url
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]

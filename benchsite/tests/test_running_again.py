@@ -21,8 +21,8 @@ from runs.models import Matrix, Run, Sweep, Upload
 from runs.models.run import Phase, Status, Verdict
 from runs.recording.recompute import apply, rebuild
 from runs.tests.factories import make_database, make_load_generator, make_matrix, make_team, make_user, make_workload
-from runs.uploading import life
-from runs.uploading.working import work_on
+from runs.uploading import upload_lifecycle
+from runs.uploading.processing import work_on
 from runs.ycsb.properties import check_workload
 from workers.bindings.build import build
 from workers.executables import choose_redis
@@ -89,16 +89,16 @@ def zip_of(folder: Path, *patterns: str) -> bytes:
 
 def bring(matrix: Matrix, user, content: bytes) -> Upload:
     """As a worker does it, from the files to the rows."""
-    upload, claim = life.receive(matrix.team, user, [("outputs.zip", ContentFile(content))])
+    upload, claim = upload_lifecycle.receive(matrix.team, user, [("outputs.zip", ContentFile(content))])
     Upload.objects.filter(pk=upload.pk).update(matrix=matrix)
-    life.let_go(upload.pk, claim)
+    upload_lifecycle.let_go(upload.pk, claim)
     step(upload)
     upload.refresh_from_db()
     return upload
 
 
 def step(upload: Upload) -> None:
-    claim = life.begin(upload.pk)
+    claim = upload_lifecycle.begin(upload.pk)
     assert claim is not None
     work_on(upload.pk, claim)
 
@@ -133,7 +133,7 @@ def test_a_kit_run_without_benchsite_comes_back_as_a_complete_sweep(kit, server)
     upload = bring(matrix, user, zip_of(outputs))
     found = upload.recognised["outputs"]
     assert (found["problems"], found["left_out"], found["remarks"]) == ([], [], [])
-    assert life.complete(upload, {})
+    assert upload_lifecycle.complete(upload, {})
     step(upload)
     upload.refresh_from_db()
     assert (upload.state, upload.error) == (Upload.State.SAVED, "")

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchsite import places
+from benchsite import paths
 from benchsite.tests.ports import free_port
 from workers.tests.trees import ROOT, all_gone, until
 
@@ -63,7 +63,7 @@ class Place:
         return found
 
     def records(self, name: str) -> list[dict[str, object]]:
-        folders = (self.var / "supervised", places.places(self.var).base / "embedded")
+        folders = (self.var / "supervised", paths.places(self.var).base / "embedded")
         found = []
         for path in (path for folder in folders for path in folder.glob("*.json")):
             with contextlib.suppress(FileNotFoundError):

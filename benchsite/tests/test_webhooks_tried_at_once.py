@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from benchsite.teams import delivering, webhooks
+from benchsite.teams import deliveries, webhooks
+from benchsite.teams.http_client import post
 from benchsite.teams.models import Delivery, Role, Webhook
-from benchsite.teams.posting import post
 from benchsite.teams.tests.receivers import receiving
 from benchsite.tests.asking import problem, program_of
 from conftest import signed_in
@@ -67,7 +67,7 @@ def trying_meanwhile(slow, *teams):
 
 def test_a_process_has_only_so_many_under_way(team):
     admin, other = signed_in(make_user(team=team, role=Role.ADMIN)), make_team()
-    slow_ones = [make_team() for _ in range(delivering.TESTS_AT_ONCE)]
+    slow_ones = [make_team() for _ in range(deliveries.TESTS_AT_ONCE)]
     with receiving(delay_s=60) as slow, receiving() as quick:
         made = hook(team, quick.url)
         for one in (*slow_ones, other):
@@ -75,8 +75,8 @@ def test_a_process_has_only_so_many_under_way(team):
         with trying_meanwhile(slow, *slow_ones):
             refused = tried(other)
             assert "Other tests of webhooks are under way" in problem(refused, 409, "in-flight")["detail"]
-            assert refused["Retry-After"] == str(delivering.RETRY_TEST_AFTER_S)
+            assert refused["Retry-After"] == str(deliveries.RETRY_TEST_AFTER_S)
             page = admin.post(reverse("webhook-test", args=[made.pk]), follow=True)
             assert "The test was not sent. Other tests of webhooks are under way" in page.content.decode()
         assert tried(other).json()["state"] == "delivered"
-    assert Delivery.objects.count() == delivering.TESTS_AT_ONCE + 1  # Nothing is kept of what was refused.
+    assert Delivery.objects.count() == deliveries.TESTS_AT_ONCE + 1  # Nothing is kept of what was refused.

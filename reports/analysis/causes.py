@@ -19,8 +19,8 @@ from runs.validity.pairs import memory_ratio, waits_for
 
 BUSY: Final = 0.80  # of a load generator's CPU, as V03 has it
 FAILED: Final = 0.001  # of the operations, as V07 has it
-LONGEST_NAMED: Final = 80  # characters of a value in a sentence
-MOST_NAMED: Final = 4  # settings that a sentence names; the tables below it name all
+MAX_VALUE_LENGTH: Final = 80  # characters of a value in a sentence
+MAX_NAMED: Final = 4  # settings that a sentence names; the tables below it name all
 # Facts of a machine of which more is faster.
 MORE_IS_FASTER: Final = ("cores", "memory", "nic bits per s")
 HARDWARE: Final = frozenset(
@@ -288,11 +288,11 @@ RULES: Final[tuple[Callable[[Both], Iterator[Cause]], ...]] = (
 def _named(lines: Sequence[Line]) -> str:
     """ "threads is 8 in A and 16 in B; ..."."""
     shown = []
-    for line in lines[:MOST_NAMED]:
-        a, b = line.shown(LONGEST_NAMED)
-        shown.append(f"{line.what[:LONGEST_NAMED]} is {a} in A and {b} in B")
-    if len(lines) > MOST_NAMED:
-        shown.append(f"and {len(lines) - MOST_NAMED} more")
+    for line in lines[:MAX_NAMED]:
+        a, b = line.shown(MAX_VALUE_LENGTH)
+        shown.append(f"{line.what[:MAX_VALUE_LENGTH]} is {a} in A and {b} in B")
+    if len(lines) > MAX_NAMED:
+        shown.append(f"and {len(lines) - MAX_NAMED} more")
     text = "; ".join(shown)
     return text[:1].upper() + text[1:]
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from reports.analysis.plateau import Top, top_of
 from reports.analysis.ratios import Noise
-from runs.measures.sustained import ERRORS_MOST, SUSTAINED, TargetReached, judge_target
+from runs.measures.sustained_load import MAX_ERRORS, SUSTAINED, TargetReached, judge_target
 
 # A rung this close to the highest one counts as having reached it.
 NEAR_CEILING = 0.95
@@ -291,7 +291,7 @@ def thread_limited(rung: Rung, lowest: Rung) -> bool:
         return False
     busy = rung.throughput_ops_s * rung.latency_s / rung.threads
     reached = rung.throughput_ops_s / _target(rung) >= SUSTAINED_SHARE
-    errors = (rung.error_ratio or 0.0) > ERRORS_MOST
+    errors = (rung.error_ratio or 0.0) > MAX_ERRORS
     return not reached and not errors and busy >= BUSY and rung.latency_s <= LATENCY_RISEN * lowest.latency_s
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from reports.analysis.edivisive import MAX_P, WINDOW, Floats, Split, change_points, compared
 
 ALGORITHM_VERSION: Final = 1  # of everything in here and in `edivisive`; what was kept of another is forgotten
-LEAST_HISTORY: Final = 10  # points, before anything is said
-LEAST_AFTER: Final = 2  # points of the new level, the first one included
+MIN_HISTORY: Final = 10  # points, before anything is said
+MIN_AFTER: Final = 2  # points of the new level, the first one included
 NOISE_TIMES: Final = 2.0  # a change is at least so many times the variation of the series
 STEP_TIMES: Final = 4.0  # robust standard deviations; outside them a single point is measured again
 MAD_TO_SD: Final = 1.4826  # of a normal distribution
@@ -30,8 +30,8 @@ class Rule:
     logarithms: bool = False  # levels are compared as ratios
     max_p: float = MAX_P
     window: int = WINDOW
-    least_history: int = LEAST_HISTORY
-    least_after: int = LEAST_AFTER
+    least_history: int = MIN_HISTORY
+    least_after: int = MIN_AFTER
     noise_times: float = NOISE_TIMES
 
 

@@ -10,8 +10,8 @@ from typing import Final, Literal
 import numpy as np
 
 from benchsite.formatting import THIN, grouped, percent
-from reports.analysis.comparing import THRESHOLD
 from reports.analysis.ratios import CONFIDENCE, Floats, welch
+from reports.analysis.repeat_comparison import THRESHOLD
 
 PAIRS: Final = 20_000
 SEED: Final = 20261121

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-MOST_POINTS = 2_000
+MAX_POINTS = 2_000
 
 
 def m4(values: npt.ArrayLike, columns: int) -> npt.NDArray[np.int64]:
@@ -64,6 +64,6 @@ def _areas(
     return areas
 
 
-def thinned(values: npt.NDArray[Any], most: int = MOST_POINTS) -> npt.NDArray[np.int64]:
+def thinned(values: npt.NDArray[Any], most: int = MAX_POINTS) -> npt.NDArray[np.int64]:
     """Indices of at most `most` points, by `m4`; all where there are no more."""
     return np.arange(values.size) if values.size <= most else m4(values, most // 4)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from benchsite.formatting import significant
 
-LEAST_FOR_RANKS: Final = 4  # of each side: three of each can never have a p below 0.1
-MOST_EXACT: Final = 60  # values on both sides together; beyond, the normal approximation is as good
+MIN_FOR_RANKS: Final = 4  # of each side: three of each can never have a p below 0.1
+MAX_EXACT: Final = 60  # values on both sides together; beyond, the normal approximation is as good
 IDENTICAL: Final = 1e-9
 
 
@@ -54,14 +54,14 @@ def smallest_p(n_a: int, n_b: int) -> float:
 
 def ranks_sentence(n_a: int, n_b: int) -> str:
     """Why the test of ranks does not speak; empty where it does."""
-    if min(n_a, n_b) >= LEAST_FOR_RANKS:
+    if min(n_a, n_b) >= MIN_FOR_RANKS:
         return ""
     if not n_a or not n_b:
         return "A test of ranks needs runs on both sides."
     smallest = smallest_p(n_a, n_b)
     return (
         f"A test of ranks cannot speak with {n_a} and {n_b} runs: the smallest possible p is {significant(smallest)}. "
-        f"Measure at least {LEAST_FOR_RANKS} runs of each side."
+        f"Measure at least {MIN_FOR_RANKS} runs of each side."
     )
 
 
@@ -74,7 +74,7 @@ def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float | None:
         return None
     doubled = _doubled_midranks([*a, *b])
     own, mean = sum(doubled[: len(a)]), len(a) * (len(a) + len(b) + 1)  # of doubled ranks
-    if len(doubled) > MOST_EXACT:
+    if len(doubled) > MAX_EXACT:
         return _normal_p(doubled, len(a), abs(own - mean))
     ways = _ways(tuple(sorted(doubled)), len(a))
     away = abs(np.arange(ways.size) - mean) >= abs(own - mean)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from runs.ycsb.encoded import Counts
 from runs.ycsb.histogram import median_values
 
-MOST_CELLS = 2_000
-MOST_COLUMNS = 80
-ROWS = MOST_CELLS // MOST_COLUMNS
+MAX_CELLS = 2_000
+MAX_COLUMNS = 80
+ROWS = MAX_CELLS // MAX_COLUMNS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -48,7 +48,7 @@ class Gathering:
 
     def __init__(self, length_s: float) -> None:
         self.length_s = length_s
-        self.width_s = float(max(1, math.ceil(length_s / MOST_COLUMNS)))
+        self.width_s = float(max(1, math.ceil(length_s / MAX_COLUMNS)))
         self._counts: Ints = np.zeros((max(1, math.ceil(length_s / self.width_s)), 0), dtype=np.int64)
 
     def add(self, seconds: Floats, counts: Counts) -> None:

@@ -9,11 +9,11 @@ from reports.analysis.plateau import quantile
 
 # A rung this close to the highest power still counts as the peak: leans to throughput, tolerates noise.
 NEAR_PEAK = 0.95
-FEWEST_RUNGS = 4
+MIN_RUNGS = 4
 # Single runs are taken to vary by up to this standard deviation of ln(throughput) (a judgement).
 MAX_SINGLE_SD = 0.05
 # Less throughput than this share more than the rung before is none: its price in latency has no bound.
-LEAST_GAIN = 0.005
+MIN_GAIN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Knee:
     reached: bool
     reason: str = ""  # why it is not reached
     target_ops_s: float | None = None
-    confidence: str = ""  # high, medium or low; empty: not graded (`opinions.opinions` does), or not reached
+    confidence: str = ""  # high, medium or low; empty: not graded (`alternative_knees.opinions` does), or not reached
 
     @property
     def load(self) -> float:
@@ -73,7 +73,7 @@ def elasticity(before: Rung, after: Rung) -> float:
     low, high = latency(before), latency(after)
     if low <= 0 or high <= 0 or before.throughput_ops_s <= 0:
         return math.nan
-    if after.throughput_ops_s <= before.throughput_ops_s * (1 + LEAST_GAIN):
+    if after.throughput_ops_s <= before.throughput_ops_s * (1 + MIN_GAIN):
         return math.inf
     return math.log(high / low) / math.log(after.throughput_ops_s / before.throughput_ops_s)
 
@@ -102,8 +102,8 @@ def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None
     top, last, most = electable[-1], len(ladder) - 1, stated.throughput_ops_s
     powers = [power(rung, alpha) for rung in ladder]
     peak = max(electable, key=lambda index: (powers[index], index))
-    if len(ladder) < FEWEST_RUNGS:
-        return _knee(ladder, top, most, reason=f"{len(ladder)} of at least {FEWEST_RUNGS} rungs")
+    if len(ladder) < MIN_RUNGS:
+        return _knee(ladder, top, most, reason=f"{len(ladder)} of at least {MIN_RUNGS} rungs")
     if peak == 0:
         return _knee(ladder, 0, most, reason="throughput over latency is highest on the first rung; add lower rungs")
     if peak == last or powers[last] >= powers[peak]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 SENSITIVITY = 1.0
-FEWEST_RUNGS = 3
+MIN_RUNGS = 3
 
 
 def chord_knee(xs: Sequence[float], ys: Sequence[float]) -> int | None:
@@ -43,7 +43,7 @@ def _distances(
     xs: Sequence[float], ys: Sequence[float]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None:
     x, y = np.asarray(xs, dtype=np.float64), np.asarray(ys, dtype=np.float64)
-    if x.size < FEWEST_RUNGS or not (np.isfinite(x).all() and np.isfinite(y).all()):
+    if x.size < MIN_RUNGS or not (np.isfinite(x).all() and np.isfinite(y).all()):
         return None
     if np.ptp(x) <= 0 or np.ptp(y) <= 0:
         return None

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reports.analysis.comparing import Comparison, Outcome, judged
+from reports.analysis.repeat_comparison import Comparison, Outcome, judged
 
 
 def holm(ps: Sequence[float]) -> list[float]:

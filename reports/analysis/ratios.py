@@ -18,12 +18,12 @@ CONFIDENCE: Final = 0.95
 # Below this the spread of repeats is that of rounding: identical values, which tell nothing of their noise.
 IDENTICAL: Final = 1e-9
 # A percentile bootstrap of fewer values covers too rarely: 74 % for 3, 82 % for 5, 90 % for 10 (analysis 5).
-LEAST_FOR_BOOTSTRAP: Final = 10
+MIN_FOR_BOOTSTRAP: Final = 10
 # More repeats than this nobody makes; then the answer is that no number of repeats is sensible.
-MOST_REPEATS: Final = 1000
-LEAST_REPEATS: Final = 3  # of a comparison with an interval (analysis 5: "3 minimum")
+MAX_REPEATS: Final = 1000
+MIN_REPEATS: Final = 3  # of a comparison with an interval (analysis 5: "3 minimum")
 POWER: Final = 0.80
-LARGEST_LOG: Final = 700.0  # of a ratio that is still a number
+MAX_LOG: Final = 700.0  # of a ratio that is still a number
 TINY: Final = 1e-300  # in place of a zero that something is divided by
 
 Floats = NDArray[np.float64]
@@ -132,7 +132,7 @@ def pooled_welch(
 
 def interval_of(distance: float, error: float, df: float, confidence: float = CONFIDENCE) -> RatioInterval | None:
     """exp(distance ± t·error) with Student's t; None where nothing varies, or the ratio is no number any more."""
-    if error < IDENTICAL or abs(distance) > LARGEST_LOG or df <= 0:
+    if error < IDENTICAL or abs(distance) > MAX_LOG or df <= 0:
         return None
     from scipy.special import stdtr, stdtrit
 
@@ -152,7 +152,7 @@ def welch(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _exp(value: float) -> float:
     """Two very noisy runs reach beyond any number: then the end is infinite, which is what it says."""
-    return math.exp(value) if value < LARGEST_LOG else math.inf
+    return math.exp(value) if value < MAX_LOG else math.inf
 
 
 def half_width_in_cv(n: int, confidence: float = CONFIDENCE) -> float | None:
@@ -178,7 +178,7 @@ def bootstrap_interval(
 ) -> tuple[float, float] | None:
     """The percentile bootstrap of the mean; None below ten values, where it covers too rarely (analysis 5)."""
     kept = np.asarray([value for value in values if math.isfinite(value)], float)
-    if kept.size < LEAST_FOR_BOOTSTRAP or kept.size != len(values):
+    if kept.size < MIN_FOR_BOOTSTRAP or kept.size != len(values):
         return None
     random = np.random.default_rng(seed)
     means: Floats = random.choice(kept, (draws, kept.size)).mean(axis=1)
@@ -196,7 +196,7 @@ def repeats_needed(cv: float, delta: float, *, alpha: float = 1 - CONFIDENCE, po
     if not (math.isfinite(cv) and math.isfinite(delta)) or cv < 0 or delta <= 0:
         return None
     effect = delta / cv if cv else math.inf
-    low, high = LEAST_REPEATS, MOST_REPEATS
+    low, high = MIN_REPEATS, MAX_REPEATS
     if _power(effect, high, alpha) < power:
         return None
     while low < high:

@@ -20,7 +20,7 @@ NOT_KNOWN: Final = "not known"
 LONGEST: Final = 200  # characters of a value in a table
 # Facts that are never the same twice, and say nothing of what a machine is.
 PASSING: Final = frozenset({"disk_free_bytes", "host", "uptime_s"})
-MOST_MACHINES: Final = 16  # of one role that are shown beside each other
+MAX_MACHINES: Final = 16  # of one role that are shown beside each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +335,7 @@ def machine_pairs(a: RunSide, b: RunSide) -> list[MachinePair]:
     found = []
     for role, of in (("node", _nodes), ("load generator", _generators)):
         left, right = of(a), of(b)
-        for i in range(min(max(len(left), len(right)), MOST_MACHINES)):
+        for i in range(min(max(len(left), len(right)), MAX_MACHINES)):
             x, y = (side[i] if i < len(side) else None for side in (left, right))
             lines = _facts(x["facts"] if x else {}, y["facts"] if y else {})
             found.append(MachinePair(role, x["name"] if x else None, y["name"] if y else None, Group(role, lines)))

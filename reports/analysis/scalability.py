@@ -9,7 +9,7 @@ from reports.analysis.ratios import bound_sign
 
 # More than this share of the ideal gain is no scaling: something else changed with the number of nodes.
 SUPER_LINEAR = 1.05
-FEWEST_REPEATS = 10
+MIN_REPEATS = 10
 RESAMPLES = 2000
 SEED = 2014
 
@@ -83,7 +83,7 @@ def score_interval(
     if point is None:
         return None
     used = [point.base, *point.gains]
-    if any(len(repeats[nodes]) < FEWEST_REPEATS for nodes in used):
+    if any(len(repeats[nodes]) < MIN_REPEATS for nodes in used):
         return None
     random = np.random.default_rng(SEED)
     drawn = {nodes: _medians(repeats[nodes], random) for nodes in used}

@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from reports.analysis.ratios import LARGEST_LOG, RatioInterval, interval_of, log_welch, unusable, welch
-from runs.measures.repeats import LIMIT
+from reports.analysis.ratios import MAX_LOG, RatioInterval, interval_of, log_welch, unusable, welch
+from runs.measures.repeatability import LIMIT
 
 Session = Sequence[float]  # the runs of one session: throughput in ops/s, or a latency in µs
 
@@ -110,7 +110,7 @@ def session_interval(
         squares, degrees = squares + spread.variance * spread.degrees, degrees + spread.degrees
     distance = fmean(new) - fmean(level.means)
     sd = math.sqrt(squares / degrees) if degrees else 0.0
-    if abs(distance) > LARGEST_LOG:
+    if abs(distance) > MAX_LOG:
         return None, sd
     return interval_of(distance, sd * math.sqrt(1 / len(new) + 1 / len(level.means)), degrees), sd
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FEWEST_RUNGS = 6
-LEAST_R2 = 0.98
+MIN_RUNGS = 6
+MIN_R2 = 0.98
 # A peak at more than this many times the most threads measured is a guess.
 REACH = 2.0
 
@@ -44,7 +44,7 @@ class Usl:
     @property
     def accepted(self) -> bool:
         """R² >= 0.98 and N* <= 2 · the most threads measured; otherwise its peak is extrapolated."""
-        return self.r2 >= LEAST_R2 and self.peak_threads <= REACH * self.most_threads
+        return self.r2 >= MIN_R2 and self.peak_threads <= REACH * self.most_threads
 
     def throughput_at(self, threads: float) -> float:
         """X(N) in ops/s."""
@@ -68,7 +68,7 @@ class Usl:
 def fit_usl(threads: Sequence[float], throughputs_ops_s: Sequence[float]) -> Usl | None:
     """Bounded least squares: lam > 0, 0 <= sigma <= 1, kappa >= 0; None for fewer than six rungs with throughput."""
     pairs = sorted((n, x) for n, x in zip(threads, throughputs_ops_s, strict=True) if n > 0 and 0 < x < math.inf)
-    if len({n for n, _ in pairs}) < FEWEST_RUNGS:
+    if len({n for n, _ in pairs}) < MIN_RUNGS:
         return None
     n = np.array([pair[0] for pair in pairs], dtype=np.float64)
     x = np.array([pair[1] for pair in pairs], dtype=np.float64)

@@ -18,9 +18,9 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from benchsite.formatting import THIN, percent, significant
-from reports.analysis import comparing
-from reports.analysis.comparing import Comparison, Outcome, compare_sessions, interval_text, not_comparable
+from reports.analysis import repeat_comparison
 from reports.analysis.multiple import adjusted
+from reports.analysis.repeat_comparison import Comparison, Outcome, compare_sessions, interval_text, not_comparable
 from reports.analysis.sessions import Session, SessionSpread, look
 
 ALGORITHM: Final = "three keys, session means 1, Holm"
@@ -109,7 +109,7 @@ class Judgement:
 
 def threshold_of(metric: Metric, thresholds: Mapping[str, float]) -> float:
     """By the metric's own name, else by its statistic, else the usual one."""
-    usual = comparing.LATENCY_THRESHOLD if metric.statistic == "p99" else comparing.THRESHOLD
+    usual = repeat_comparison.LATENCY_THRESHOLD if metric.statistic == "p99" else repeat_comparison.THRESHOLD
     return thresholds.get(metric.name, thresholds.get(metric.statistic, usual))
 
 

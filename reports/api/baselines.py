@@ -21,7 +21,7 @@ from reports.queries.baselines import (
     runs_named,
     runs_of_commit,
 )
-from reports.verdicts.choosing import RULE
+from reports.verdicts.baseline_selection import RULE
 from runs.models import Run
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]

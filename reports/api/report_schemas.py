@@ -10,10 +10,10 @@ from pydantic import ConfigDict, Field, StringConstraints
 from benchsite.rest.pages import PageAnswer
 from benchsite.rest.schemas import RequestSchema
 from benchsite.rest.values import Moment, Text, Word
-from reports.frozen.drafts import LONGEST_HEADLINE, LONGEST_QUERY, MOST_FOOTNOTES, MOST_ITEMS, MOST_KEPT
+from reports.frozen.drafts import MAX_FOOTNOTES, MAX_HEADLINE, MAX_ITEMS, MAX_KEPT, MAX_QUERY_LENGTH
 
 Access = Literal["private", "unlisted", "public"]
-Query = Annotated[Text, StringConstraints(max_length=LONGEST_QUERY)]
+Query = Annotated[Text, StringConstraints(max_length=MAX_QUERY_LENGTH)]
 
 
 class FootnoteEntry(RequestSchema):
@@ -38,16 +38,16 @@ class ReportChange(RequestSchema):
 
     title: Annotated[Word, StringConstraints(min_length=1)] | None = None
     query: Query | None = Field(None, description="The query string of the compare page: `v=1&matrix=…&mode=always`.")
-    items: Annotated[list[Word], Field(max_length=MOST_ITEMS)] | None = Field(
+    items: Annotated[list[Word], Field(max_length=MAX_ITEMS)] | None = Field(
         None, description="Names of figures and tables in their order; empty: the usual ones."
     )
-    headline: Annotated[Text, StringConstraints(max_length=LONGEST_HEADLINE)] | None = Field(
+    headline: Annotated[Text, StringConstraints(max_length=MAX_HEADLINE)] | None = Field(
         None, description="Empty: the sentence that the numbers propose."
     )
     notes: Text | None = Field(None, description="Markdown.")
     disclosures: DisclosureFields | None = None
-    footnotes: Annotated[list[FootnoteEntry], Field(max_length=MOST_FOOTNOTES)] | None = None
-    may_be_seen: Annotated[list[Word], Field(max_length=MOST_KEPT)] | None = Field(
+    footnotes: Annotated[list[FootnoteEntry], Field(max_length=MAX_FOOTNOTES)] | None = None
+    may_be_seen: Annotated[list[Word], Field(max_length=MAX_KEPT)] | None = Field(
         None, description="Of what was `found`, that which readers shall see nevertheless."
     )
 

@@ -33,11 +33,11 @@ from reports.api.report_schemas import (
     RevisionAnswer,
 )
 from reports.api.routers import reports
-from reports.frozen import links, publishing, rights
-from reports.frozen.building import Built, build
+from reports.frozen import links, publication, rights
+from reports.frozen.builder import Built, build
 from reports.frozen.content import canonical
 from reports.frozen.drafts import Draft, DraftFootnote, draft_of
-from reports.frozen.publishing import PublishRefused
+from reports.frozen.publication import PublishRefused
 from reports.frozen.revisions import ContentRefused
 from reports.frozen.rights import NotAllowed
 from reports.models import Report
@@ -68,11 +68,11 @@ def publish_report(request: HttpRequest, asked: Query[DryRun], new: NewReport) -
     """
     team, user = team_in(request), bearer_in(request).user
     draft = _changed(Draft(query=new.query.removeprefix("?")), new)
-    report = Report(team=team, title=publishing.title_of(new.title), draft=draft.as_json(), created_by=user)
+    report = Report(team=team, title=publication.title_of(new.title), draft=draft.as_json(), created_by=user)
     report.access, report.expires_at = Report.Access(new.access), new.expires_at
     if asked.dry_run:
         with _allowed():
-            publishing.refuse_public(report, user)
+            publication.refuse_public(report, user)
         return Status(200, _preview(build(team, draft, new.title)))
     return Status(201, _published(request, report))
 
@@ -97,7 +97,7 @@ def revise_report(request: HttpRequest, report_id: UUID, asked: Query[DryRun], c
     title = change.title or report.title
     if asked.dry_run:
         return Status(200, _preview(build(report.team, draft, title)))
-    report.draft, report.title = draft.as_json(), publishing.title_of(title)
+    report.draft, report.title = draft.as_json(), publication.title_of(title)
     return Status(201, _published(request, report))
 
 
@@ -110,7 +110,7 @@ def change_report_access(request: HttpRequest, report_id: UUID, change: AccessCh
     said = change.dict(exclude_unset=True)
     until = said.get("expires_at", report.expires_at)
     with _allowed():
-        publishing.set_access(report, change.access or report.access, until, bearer_in(request).user)
+        publication.set_access(report, change.access or report.access, until, bearer_in(request).user)
     return ReportAnswer(**_answer(request, report))
 
 
@@ -125,7 +125,7 @@ def delete_report(request: HttpRequest, report_id: UUID) -> Status[None]:
     report, user = _mine(request, report_id), bearer_in(request).user
     if not rights.may_delete(report, user):
         raise Problem("insufficient-scope", "Only who began this report, and the team's admins, may delete it.")
-    publishing.delete(report, user)
+    publication.delete(report, user)
     return Status(204, None)
 
 
@@ -183,7 +183,7 @@ def _changed(draft: Draft, change: ReportChange) -> Draft:
 def _published(request: HttpRequest, report: Report) -> PublishedAnswer:
     try:
         with _allowed():
-            made = publishing.publish_once(report, bearer_in(request).user)
+            made = publication.publish_once(report, bearer_in(request).user)
     except (PublishRefused, ContentRefused) as refused:
         raise Problem("report-refused", str(refused)) from refused
     return PublishedAnswer(**_answer(request, report), found=_found(made), problems=list(made.problems))

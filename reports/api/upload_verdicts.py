@@ -8,14 +8,14 @@ from pydantic import TypeAdapter
 
 from reports.analysis.verdicts import Verdict, combined
 from reports.queries.baselines import runs_named
-from reports.verdicts.answers import SideAnswer, VerdictDocument
-from reports.verdicts.choosing import BaselineUnknown, verdict_of_run
-from reports.verdicts.telling import tell
-from runs.api.answers import extend
+from reports.verdicts.baseline_selection import BaselineUnknown, verdict_of_run
+from reports.verdicts.regression_alerts import tell
+from reports.verdicts.serialization import SideAnswer, VerdictDocument
+from runs.api.upload_extensions import extend
 from runs.models import Run
 
 DOCUMENTS: Final = TypeAdapter(list[VerdictDocument])
-MOST_JUDGED: Final = 20  # runs of one upload
+MAX_JUDGED: Final = 20  # runs of one upload
 
 
 @extend
@@ -24,7 +24,7 @@ def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str
     name = request.GET.get("baseline", "").replace("\0", "")[:200]
     if not name and request.GET.get("judge", "") not in ("1", "true"):
         return {}
-    measured = [run.pk for run in runs if run.phase == "measure"][:MOST_JUDGED]
+    measured = [run.pk for run in runs if run.phase == "measure"][:MAX_JUDGED]
     found = [_judged(run, name) for run in runs_named(runs[0].team, measured)]
     return {
         "against": {

@@ -15,11 +15,11 @@ from benchsite.teams.models import Scope
 from reports.api import upload_verdicts
 from reports.api.routers import verdicts
 from reports.queries.baselines import RUNS
-from reports.verdicts.answers import CompareAnswer, VerdictDocument
-from reports.verdicts.choosing import Ambiguous, BaselineUnknown, NothingNamed, verdict_of_run
-from reports.verdicts.comparing import Incomparable, TooManyTests, compared
-from reports.verdicts.telling import tell
-from reports.verdicts.waiting import LONGEST_S, RETRY_AFTER_S, TooManyWaiting, wait_for_end
+from reports.verdicts.baseline_selection import Ambiguous, BaselineUnknown, NothingNamed, verdict_of_run
+from reports.verdicts.comparison import Incomparable, TooManyTests, compared
+from reports.verdicts.regression_alerts import tell
+from reports.verdicts.run_wait import MAX_S, RETRY_AFTER_S, TooManyWaiting, wait_for_end
+from reports.verdicts.serialization import CompareAnswer, VerdictDocument
 from runs.models import Run
 
 # It has put itself into the answers about uploads by being imported.
@@ -43,7 +43,7 @@ class VerdictQuery(Thresholds):
 
     baseline: Word = Field("", description="A baseline's name; empty: what the rule finds.")
     branch: Word = Field("", description="Where the rule looks; empty: main, else master, else trunk, else its own.")
-    wait: float = Field(0, ge=0, le=LONGEST_S, description="Seconds to wait for the end of a run that is going.")
+    wait: float = Field(0, ge=0, le=MAX_S, description="Seconds to wait for the end of a run that is going.")
 
 
 class CompareQuery(Thresholds):

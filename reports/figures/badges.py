@@ -24,7 +24,7 @@ COLOURS: Final = {
 SIGNS: Final = {"pass": "✓", "improvement": "▲", "regression": "▼", "mixed": "◆", "inconclusive": "?", "error": "!"}
 SPARK_WIDTH: Final = 120
 SPARK_HEIGHT: Final = 24
-MOST_POINTS: Final = 60
+MAX_POINTS: Final = 60
 
 
 def width_of(text: str) -> float:
@@ -58,7 +58,7 @@ def verdict_badge(label: str, verdict: str) -> str:
 
 def sparkline(label: str, values: Sequence[float]) -> str:
     """The course of a number from its lowest to its highest value, without saying either."""
-    shown = [value for value in values if value == value][-MOST_POINTS:]
+    shown = [value for value in values if value == value][-MAX_POINTS:]
     said = f"{_shown(label)}: the last {len(shown)} points" if len(shown) > 1 else f"{_shown(label)}: no line yet"
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SPARK_WIDTH}" height="{SPARK_HEIGHT}" role="img" '

@@ -7,8 +7,8 @@ from typing import Any
 
 from reports.figures.layout import (
     HOVER,
-    Figure,
     Frame,
+    PlotlyFigure,
     Trace,
     annotation,
     axis,
@@ -20,8 +20,8 @@ from reports.figures.layout import (
 from reports.figures.theme import Look
 
 # More bars than this are drawn lying, where their names have room.
-MOST_STANDING = 9
-LEAST_ACROSS = 2.0  # bars that have room, however few there are
+MAX_STANDING = 9
+MIN_ACROSS = 2.0  # bars that have room, however few there are
 GROUP_GAP = 0.7  # between two databases, in bars
 LYING_GAP = 0.95  # where the database's name stands between its bars and those before
 ORDINARY_PX = 760.0  # what a drawing area has at least where the figure is not narrow
@@ -62,9 +62,9 @@ def placed(bars: Sequence[Bar], gap: float) -> list[Bar]:
     return found
 
 
-def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = False) -> Figure:
+def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = False) -> PlotlyFigure:
     """One bar each, with its value, its notes and, where there are repeats, their interval."""
-    lying = frame.narrow or len(bars) > MOST_STANDING or not _names_fit(placed(bars, GROUP_GAP))
+    lying = frame.narrow or len(bars) > MAX_STANDING or not _names_fit(placed(bars, GROUP_GAP))
     bars = placed(bars, LYING_GAP if lying else GROUP_GAP)
     layout = base_layout(frame)
     value = axis(frame, title, rangemode="tozero", tickformat="~s", nticks=5 if lying else 6)
@@ -78,7 +78,7 @@ def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = Fa
     )
     last = bars[-1].position if bars else 0.0
     # A bar alone does not become a wall.
-    room = max(0.0, LEAST_ACROSS - last) / 2
+    room = max(0.0, MIN_ACROSS - last) / 2
     span = [(-1.25 if lying else -0.9) - room, last + 0.7 + room]
     names["range"] = span[::-1] if lying else span
     value["range"] = [0, (max((bar.end for bar in bars), default=1.0) or 1.0) * _room(bars, frame, lying)]
@@ -106,7 +106,7 @@ def _room(bars: Sequence[Bar], frame: Frame, lying: bool) -> float:
 
 def height_px(bars: int, groups: int) -> int:
     """How high the figure has to be for its lying bars; 0 where the ordinary height will do."""
-    return 110 + 24 * bars + 24 * groups if bars > MOST_STANDING else 0
+    return 110 + 24 * bars + 24 * groups if bars > MAX_STANDING else 0
 
 
 def _names_fit(bars: Sequence[Bar]) -> bool:

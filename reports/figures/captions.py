@@ -6,7 +6,7 @@ from benchsite import formatting
 from reports.curves import Curve, MachineFacts, Point, operations_of
 
 KIND_SAYS = {"service": "service time", "response": "response time"}
-MOST_MACHINES = 3  # that are named
+MAX_MACHINES = 3  # that are named
 DEMONSTRATION = "Demonstration: too short to publish"
 
 
@@ -22,8 +22,8 @@ def machine_sentence(curves: Sequence[Curve]) -> str:
         cores = _cores(next(iter(clusters.values())), divided=all(curve.setup.separates_cpus for curve in curves))
         return f"Everything ran on one machine{cores}: compare the shapes, not the numbers"
     every = sorted(clusters[key].name for key in shared)
-    more = f" and {len(every) - MOST_MACHINES} more" if len(every) > MOST_MACHINES else ""
-    names = ", ".join(every[:MOST_MACHINES]) + more
+    more = f" and {len(every) - MAX_MACHINES} more" if len(every) > MAX_MACHINES else ""
+    names = ", ".join(every[:MAX_MACHINES]) + more
     return f"Load generators ran on the cluster's own machines ({names}): compare the shapes, not the numbers"
 
 
@@ -80,9 +80,7 @@ def _by_hand(curves: Sequence[Curve]) -> str:
     if not made:
         return ""
     named = (
-        ""
-        if len(made) == len(curves)
-        else f" ({', '.join(made[:MOST_MACHINES])}{', …' if made[MOST_MACHINES:] else ''})"
+        "" if len(made) == len(curves) else f" ({', '.join(made[:MAX_MACHINES])}{', …' if made[MAX_MACHINES:] else ''})"
     )
     return f"run by hand{named}"
 

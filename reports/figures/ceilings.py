@@ -14,13 +14,13 @@ from reports.analysis.plateau import ALPHA
 from reports.curves import Curve, in_order, look_of
 from reports.figures import bars, captions
 from reports.figures.bars import Bar, bars_figure
-from reports.figures.layout import Figure, Frame, escaped
+from reports.figures.figure import CurvesFigure, sentences
+from reports.figures.layout import Frame, PlotlyFigure, escaped
 from reports.figures.overlay import NAMED, Published, is_drawn, published_said
 from reports.figures.overlay import hover_of as published_hover
-from reports.figures.sheet import CurvesSheet, sentences
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, Theme, looks
-from reports.words import MEASURED_ONCE, ladder_says, notes_said, threads_text
+from reports.ladder_text import MEASURED_ONCE, ladder_says, notes_said, threads_text
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 BEST = "best"  # every other side is lower, beyond noise
@@ -30,7 +30,7 @@ AMONG_CLASS = "among the best of its class"
 TOWERING = 5.0
 
 
-class CeilingsSheet(CurvesSheet):
+class CeilingsFigure(CurvesFigure):
     """One bar per sweep, with its value and how it stands to the others; what others printed hollow."""
 
     name = "ceilings"
@@ -39,7 +39,7 @@ class CeilingsSheet(CurvesSheet):
         super().__init__(curves, highlight=highlight)
         self.published = published
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         loads = bool(self.curves) and all(curve.phase == "load" for curve in self.curves)
         title = "throughput while loading (ops/s)" if loads else "throughput ceiling (ops/s)"
         drawn = bars_of(self.curves, frame.theme, highlight=self.highlight)

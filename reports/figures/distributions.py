@@ -7,7 +7,9 @@ from benchsite import formatting
 from reports.curves import Curve, Point, in_order
 from reports.figures import captions
 from reports.figures import points as marks
-from reports.figures.layout import Figure, Frame, cut
+from reports.figures.figure import RUNG as RUNG_COLUMNS
+from reports.figures.figure import SIDE, CurvesFigure, named, sentences
+from reports.figures.layout import Frame, PlotlyFigure, cut
 from reports.figures.percentiles import (
     FROM_SUMMARIES,
     PERCENTILE_COLUMNS,
@@ -15,8 +17,6 @@ from reports.figures.percentiles import (
     distribution_of,
     drawn_percentiles,
 )
-from reports.figures.sheet import RUNG as RUNG_COLUMNS
-from reports.figures.sheet import SIDE, CurvesSheet, named, sentences
 from reports.figures.table import Cell, Table
 from reports.figures.theme import looks
 
@@ -84,7 +84,7 @@ def _up_to(curve: Curve, load_ops_s: float) -> Point | None:
     return max(below, key=lambda point: point.throughput_ops_s.median, default=None)
 
 
-class SweepsPercentilesSheet(CurvesSheet):
+class SweepsPercentilesFigure(CurvesFigure):
     """The percentiles of one operation, a line for each sweep."""
 
     def __init__(
@@ -103,12 +103,12 @@ class SweepsPercentilesSheet(CurvesSheet):
         self.choosing = choose(curves, at=at, load_ops_s=load_ops_s)
         self.drawn = [(one, held) for one in self.choosing.chosen if (held := one.point.operation(operation, kind))]
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         drawings = self.drawings(frame)
         what = "service time" if self.kind == "service" else "response time"
         title = f"{self.operation} (ms)" if frame.narrow else f"{self.operation} latency, {what} (ms)"
         figure = drawn_percentiles(drawings, frame, title)
-        if len(drawings) > marks.MOST_WITH_RINGS or any(one.faded for one in drawings):
+        if len(drawings) > marks.MAX_WITH_RINGS or any(one.faded for one in drawings):
             lines = figure["data"][: len(drawings)]
             marks.fold_legend([(t, one.group, one.faded) for t, one in zip(lines, drawings, strict=True)])
         return figure

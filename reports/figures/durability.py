@@ -11,11 +11,12 @@ from reports.analysis.ratios import bound_sign
 from reports.curves import Curve, durability_key, in_order, promise_of
 from reports.figures import captions
 from reports.figures import points as marks
-from reports.figures.ends import MOST_LABELS, End, label_ends
+from reports.figures.ends import MAX_LABELS, End, label_ends
+from reports.figures.figure import CurvesFigure, named, sentences
 from reports.figures.layout import (
-    Figure,
     Frame,
     Layout,
+    PlotlyFigure,
     Trace,
     annotation,
     axis,
@@ -24,14 +25,13 @@ from reports.figures.layout import (
     rounded,
     shortened,
 )
-from reports.figures.sheet import CurvesSheet, named, sentences
 from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import SYMBOLS, Look, looks
 
 Key = tuple[float, ...]
 LINE_CHARACTERS = 105  # below the whole axis
 NARROW_CHARACTERS = 40
-MOST_UPRIGHT = 5  # places, in a narrow figure
+MAX_UPRIGHT = 5  # places, in a narrow figure
 SLANTED_CHARACTERS = 28
 
 
@@ -124,7 +124,7 @@ COLUMNS: Final[Columns] = {
 }
 
 
-class DurabilitySheet(CurvesSheet):
+class DurabilityFigure(CurvesFigure):
     """One line per database over the ordered promises, with what each step costs beside its point."""
 
     name = "durability"
@@ -133,7 +133,7 @@ class DurabilitySheet(CurvesSheet):
     def promises(self) -> Promises:
         return promises_of(self.curves)
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         promises = self.promises
         appearance = looks(self.curves, frame.theme, highlight=self.highlight)
         layout = base_layout(frame)
@@ -155,12 +155,12 @@ class DurabilitySheet(CurvesSheet):
         ranked.sort(key=lambda pair: not appearance[pair[1].steps[0].curve.sweep_id].faded)
         traces = [(one, _look(one, appearance), _lines(one, _look(one, appearance), number)) for number, one in ranked]
         clear = [(one, look) for one, look, _ in traces if not look.faded]
-        if len(clear) < len(traces) or len(traces) > marks.MOST_WITH_RINGS:
+        if len(clear) < len(traces) or len(traces) > marks.MAX_WITH_RINGS:
             lines = [(some[0], one.steps[0].curve.database_name, look.faded) for one, look, some in traces]
             marks.fold_legend(lines)
-        if len(clear) <= MOST_LABELS:
+        if len(clear) <= MAX_LABELS:
             _annotate(layout, clear, frame)
-        layout["showlegend"] = frame.narrow or len(clear) < len(traces) or len(clear) > MOST_LABELS
+        layout["showlegend"] = frame.narrow or len(clear) < len(traces) or len(clear) > MAX_LABELS
         return {"data": [trace for _, _, some in traces for trace in some], "layout": layout}
 
     @property
@@ -213,7 +213,7 @@ def _tick(name: str, places: int, frame: Frame) -> str:
 
 
 def _slanted(places: int, frame: Frame) -> bool:
-    return frame.narrow and places > MOST_UPRIGHT
+    return frame.narrow and places > MAX_UPRIGHT
 
 
 def _lines(one: Trade, look: Look, number: int) -> list[Trace]:

@@ -8,8 +8,8 @@ from typing import Any
 from reports.figures.layout import Layout, annotation, rounded, shortened
 
 # More direct labels than this at the right edge would cover each other.
-MOST_LABELS = 8
-LEAST_APART = 0.055  # of the axis
+MAX_LABELS = 8
+MIN_APART = 0.055  # of the axis
 INSIDE_APART = 1.6  # times that, where the figure is low
 CHARACTER_PX = 6.4
 
@@ -26,7 +26,7 @@ class End:
 def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30, inside: bool = False) -> None:
     """Write the names at the right edge of a linear y axis and give them their margin, or above the ends, inside."""
     low, high = layout["yaxis"]["range"]
-    least = (high - low) * LEAST_APART * (INSIDE_APART if inside else 1)
+    least = (high - low) * MIN_APART * (INSIDE_APART if inside else 1)
     below = -math.inf
     for end in sorted(ends, key=lambda one: one.y):
         y = max(end.y, below + least)

@@ -10,9 +10,9 @@ import numpy as np
 from benchsite.formatting import duration, exact, latency_between
 from reports.analysis.heat import Heat
 from reports.figures.captions import KIND_SAYS
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded
+from reports.figures.figure import Figure, sentences
+from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded
 from reports.figures.run_series import Window, mark_window
-from reports.figures.sheet import Sheet, sentences
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import CIVIDIS
 
@@ -29,7 +29,7 @@ COLUMNS: Final[Columns] = {
 }
 
 
-class HeatSheet(Sheet):
+class HeatFigure(Figure):
     """One map below the other, on one time axis; the darkest is the rarest, and what did not occur is blank."""
 
     def __init__(self, name: str, heats: Sequence[Heat], window: Window, *, kind: str = "service") -> None:
@@ -38,7 +38,7 @@ class HeatSheet(Sheet):
         self.window = window
         self.kind = kind
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         layout = base_layout(frame)
         layout["xaxis"] = axis(
             frame,

@@ -9,11 +9,12 @@ import numpy as np
 
 from benchsite import formatting
 from reports.analysis.changes import Change
-from reports.analysis.downsample import MOST_POINTS, thinned
+from reports.analysis.downsample import MAX_POINTS, thinned
+from reports.figures.figure import Figure, sentences
 from reports.figures.layout import (
-    Figure,
     Frame,
     Layout,
+    PlotlyFigure,
     Trace,
     annotation,
     axis,
@@ -24,7 +25,6 @@ from reports.figures.layout import (
     shortened,
     straight,
 )
-from reports.figures.sheet import Sheet, sentences
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Theme, rgba
 from reports.histories import History, HistoryPoint, Said
@@ -32,9 +32,9 @@ from reports.histories import History, HistoryPoint, Said
 COMMITS: Final = "commits"
 DATES: Final = "dates"
 AXES: Final = (COMMITS, DATES)
-MOST_MARKERS: Final = 400  # of more points only the line is drawn
-MOST_NAMED: Final = 12  # changes with their per cent in the picture; the others say it where one points
-MOST_TICKS: Final = 10
+MAX_MARKERS: Final = 400  # of more points only the line is drawn
+MAX_NAMED: Final = 12  # changes with their per cent in the picture; the others say it where one points
+MAX_TICKS: Final = 10
 US_PER_MS: Final = 1e3
 TABLE_ROWS: Final = 300  # beside the picture; files have all
 NOTHING_FOLLOWED: Final = (
@@ -44,7 +44,7 @@ NOTHING_FOLLOWED: Final = (
 Place = Callable[[int], Any]  # index among all points -> coordinate
 
 
-class HistorySheet(Sheet):
+class HistoryFigure(Figure):
     """The points, the level they are at, and every change; along commits each point has the same room.
 
     The table beside the picture has the newest points, a file (`whole`) all.
@@ -56,7 +56,7 @@ class HistorySheet(Sheet):
         self.along = along
         self.whole = whole
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         history, along = self.history, self.along
         layout = base_layout(frame)
         layout["showlegend"] = True
@@ -156,7 +156,7 @@ def _ticks(history: History, frame: Frame, along: str) -> dict[str, Any]:
     if along != COMMITS:
         return {"type": "date"}
     count = len(history.points)
-    step = max(1, -(-count // (4 if frame.narrow else MOST_TICKS)))
+    step = max(1, -(-count // (4 if frame.narrow else MAX_TICKS)))
     at = list(range(0, count, step))
     names = [escaped(history.points[index].label) for index in at]
     return {"tickvals": at, "ticktext": names, "range": [-0.75, max(count - 0.25, 0.75)]}
@@ -176,7 +176,7 @@ def _line(history: History, place: Place, frame: Frame) -> Trace:
     values = np.asarray([history.points[index].value for index in seen], dtype=float)
     kept = [seen[at] for at in thinned(values).tolist()]
     points = [history.points[index] for index in kept]
-    crowded = len(seen) > MOST_MARKERS
+    crowded = len(seen) > MAX_MARKERS
     y = [_scaled(history, point.value or 0.0) for point in points]
     trace = scatter(
         [place(index) for index in kept],
@@ -232,7 +232,7 @@ def _left_out(history: History, place: Place, frame: Frame) -> list[Trace]:
         for index, point in enumerate(history.points)
         for run in point.left_out
         if run.value is not None and np.isfinite(run.value)
-    ][-MOST_POINTS:]
+    ][-MAX_POINTS:]
     if not out:
         return []
     text = [
@@ -277,14 +277,14 @@ KINDS: Final = ("better", "worse", "uncertain, small or false")
 def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> list[Trace]:
     found = []
     for name in KINDS:
-        some = [said for said in history.changes if kind_of(said.change) == name][-MOST_POINTS:]
+        some = [said for said in history.changes if kind_of(said.change) == name][-MAX_POINTS:]
         if some:
             found.append(_change_markers(history, some, name, place, frame))
     counted = [said for said in history.changes if said.change.counts]
     layout["shapes"] = [
         straight(change_colour(said.change, frame.theme), "dot", x=place(said.index), layer="below") for said in counted
     ]
-    for number, said in enumerate(counted[-(4 if frame.narrow else MOST_NAMED) :]):
+    for number, said in enumerate(counted[-(4 if frame.narrow else MAX_NAMED) :]):
         layout["annotations"].append(
             annotation(
                 f"<b>{change_text(said.change)}</b>",
@@ -346,10 +346,10 @@ def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Tra
             notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
     return [
         scatter(
-            [x for x, _ in some[-MOST_POINTS:]],
-            [height] * len(some[-MOST_POINTS:]),
+            [x for x, _ in some[-MAX_POINTS:]],
+            [height] * len(some[-MAX_POINTS:]),
             name,
-            hover=[text for _, text in some[-MOST_POINTS:]],
+            hover=[text for _, text in some[-MAX_POINTS:]],
             yaxis="y2",
             marker=_open_marker(symbol, 10, frame),
         )

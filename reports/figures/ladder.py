@@ -8,12 +8,12 @@ from typing import Final
 from reports.curves import Curve, Point, in_order
 from reports.figures import captions
 from reports.figures import points as marks
-from reports.figures.ends import MOST_LABELS, End, label_ends
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, rounded, scatter
-from reports.figures.sheet import RUNG, SIDE, STANDING, CurvesSheet
+from reports.figures.ends import MAX_LABELS, End, label_ends
+from reports.figures.figure import RUNG, SIDE, STANDING, CurvesFigure
+from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, rounded, scatter
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, looks
-from reports.words import ceiling_label
+from reports.ladder_text import ceiling_label
 
 COLUMNS: Final[Columns] = {
     **SIDE,
@@ -25,12 +25,12 @@ COLUMNS: Final[Columns] = {
 }
 
 
-class LadderSheet(CurvesSheet):
+class LadderFigure(CurvesFigure):
     """Throughput over client threads, or over the target where every curve has a ladder of targets."""
 
     name = "throughput"
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         appearance = looks(self.curves, frame.theme, highlight=self.highlight)
         drawn = [whole for curve in in_order(self.curves) if (whole := _finite(curve)).points]
         targets = bool(drawn) and all(curve.ladder == "target" for curve in drawn)
@@ -44,7 +44,7 @@ class LadderSheet(CurvesSheet):
         layout["showlegend"] = len(drawn) > 1 or any(
             not point.counts or point.overridden or point.left_out for curve in drawn for point in curve.points
         )
-        if 1 < len(drawn) <= MOST_LABELS and not frame.narrow:
+        if 1 < len(drawn) <= MAX_LABELS and not frame.narrow:
             label_ends(
                 layout,
                 [
@@ -54,7 +54,7 @@ class LadderSheet(CurvesSheet):
                 ],
             )
         traces = [(curve, _traces(curve, appearance[curve.sweep_id], targets)) for curve in drawn]
-        if len(drawn) > marks.MOST_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
+        if len(drawn) > marks.MAX_WITH_RINGS or any(appearance[curve.sweep_id].faded for curve in drawn):
             marks.fold_legend(
                 [
                     (t, c.database_name, appearance[c.sweep_id].faded)

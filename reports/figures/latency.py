@@ -9,15 +9,15 @@ from benchsite import formatting
 from reports.curves import STATISTICS, Curve, Point, in_order
 from reports.figures import captions
 from reports.figures import points as marks
+from reports.figures.figure import RUNG, SIDE, STANDING, CurvesFigure, sentences
 from reports.figures.latency_labels import direct_labels
 from reports.figures.latency_lines import TOO_FAR, lay_lines, lines_shown
 from reports.figures.latency_points import Choice, DrawnCurve, drawn_curves, hover_of
-from reports.figures.layout import Figure, Frame, Layout, Trace, axis, base_layout, escaped
+from reports.figures.layout import Frame, Layout, PlotlyFigure, Trace, axis, base_layout, escaped
 from reports.figures.overlay import Published, drawn_with_latency, published_points, published_said
-from reports.figures.sheet import RUNG, SIDE, STANDING, CurvesSheet, sentences
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import looks
-from reports.words import ceiling_label
+from reports.ladder_text import ceiling_label
 
 # Which axes are logarithmic, throughput and latency. "auto" decides about throughput by how far the ceilings lie apart.
 SCALES = {"auto": (False, True), "log": (False, True), "loglog": (True, True), "linear": (False, False)}
@@ -26,7 +26,7 @@ ZOOM_ROOM = 1.3  # of the highest knee's latency
 Values = Sequence[float]
 
 
-class LatencySheet(CurvesSheet):
+class LatencyFigure(CurvesFigure):
     """Latency of one operation, or of two, over the throughput of all of them."""
 
     def __init__(self, curves: Sequence[Curve], choice: Choice, published: Sequence[Published] = ()) -> None:
@@ -35,7 +35,7 @@ class LatencySheet(CurvesSheet):
         self.published = published
         self.name = f"latency-{choice.operation.lower()}-{choice.statistic}"
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         choice = self.choice
         drawn = drawn_curves(self.curves, looks(self.curves, frame.theme, highlight=choice.highlight), choice)
         layout = base_layout(frame)
@@ -44,15 +44,15 @@ class LatencySheet(CurvesSheet):
         layout["annotations"] += direct_labels(drawn, layout, frame)
         crossings = lay_lines(drawn, choice, layout, frame)
         solid = [one for one in drawn if not one.dashed]
-        most = marks.MOST_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MOST_WITH_RUNG_LABELS
+        most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
         traces = [(one, _traces(one, choice, rungs=len(solid) <= most and not one.dashed)) for one in drawn]
         # On a telephone the modes stand beside their curves; below them there is room for the databases only.
-        if frame.narrow or len(solid) > marks.MOST_WITH_RINGS or any(one.look.faded for one in drawn):
+        if frame.narrow or len(solid) > marks.MAX_WITH_RINGS or any(one.look.faded for one in drawn):
             lines = [
                 (t, one.curve.database_name, one.look.faded) for one, some in traces for t in some if t["showlegend"]
             ]
             marks.fold_legend(lines)
-        ringed = [one for one in solid if len(solid) <= marks.MOST_WITH_RINGS and not one.look.faded]
+        ringed = [one for one in solid if len(solid) <= marks.MAX_WITH_RINGS and not one.look.faded]
         data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
         data += [ring for one in ringed for ring in _rings(one)] + crossings
         if zoomed:

@@ -10,8 +10,8 @@ from reports.figures.labels import Box, Label, place
 from reports.figures.latency_points import Drawn, DrawnCurve
 from reports.figures.layout import Frame, Layout, annotation, cut, escaped, rounded
 
-MOST_ANCHORS = 8
-LONGEST_DIRECT = 28  # characters of a direct label
+MAX_ANCHORS = 8
+MAX_DIRECT = 28  # characters of a direct label
 # The drawing area that labels are placed for: smaller than the real one, so that they never touch.
 AREA_WIDE = (520.0, 300.0)
 AREA_NARROW = (290.0, 230.0)
@@ -22,7 +22,7 @@ def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> 
     width, height = AREA_NARROW if frame.narrow else AREA_WIDE
     across, up = layout["xaxis"], layout["yaxis"]
     clear = [one for one in drawn if not one.look.faded and not one.dashed]
-    if len(clear) > marks.MOST_WITH_RINGS:
+    if len(clear) > marks.MAX_WITH_RINGS:
         return []
     named = [one for one in clear if _anchors(one, across, up)]
     everything = [d for one in drawn for d in (*one.counted, *one.hollow)]
@@ -58,13 +58,13 @@ def _short_label(one: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> 
     solid = [other for other in drawn if not other.dashed]
     if frame.narrow and len({other.curve.label for other in solid}) == len(solid):
         return cut(one.curve.mode, 16)
-    return cut(one.look.label, LONGEST_DIRECT)
+    return cut(one.look.label, MAX_DIRECT)
 
 
 def _anchors(one: DrawnCurve, across: Mapping[str, Any], up: Mapping[str, Any]) -> list[Drawn]:
     """The points a label may stand at, from the last one backwards: those that are inside the axes."""
     inside = [d for d in one.counted if 0 <= _share(across, d.x) <= 1 and 0 <= _share(up, d.y) <= 1]
-    return inside[::-1][:MOST_ANCHORS]
+    return inside[::-1][:MAX_ANCHORS]
 
 
 def _along(path: Sequence[tuple[float, float]]) -> list[Box]:

@@ -11,11 +11,11 @@ Trace = dict[str, Any]
 Layout = dict[str, Any]
 
 # A label has room for this many characters; the whole name is in the hover.
-LONGEST_LABEL = 34
+MAX_LABEL_LENGTH = 34
 HOVER = "%{text}<extra></extra>"  # each point's own text, and no name of the trace beside it
 
 
-class Figure(TypedDict):
+class PlotlyFigure(TypedDict):
     """What plotly.js draws."""
 
     data: list[Trace]
@@ -57,7 +57,7 @@ def cut(text: str, most: int) -> str:
     return text[:head].rstrip() + "…" + text[len(text) - (most - 1 - head) :].lstrip()
 
 
-def shortened(text: str, most: int = LONGEST_LABEL) -> str:
+def shortened(text: str, most: int = MAX_LABEL_LENGTH) -> str:
     """Cut and escaped."""
     return escaped(cut(text, most))
 

@@ -7,8 +7,8 @@ from typing import Self
 
 from benchsite import formatting
 from reports.curves import Operation, Point
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded, scatter
-from reports.figures.sheet import Sheet, sentences
+from reports.figures.figure import Figure, sentences
+from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
 from reports.figures.table import Table
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
@@ -64,7 +64,7 @@ def distribution_of(one: Operation) -> Distribution:
     )
 
 
-class PercentilesSheet(Sheet):
+class PercentilesFigure(Figure):
     """The operations of one run: a colour each, response times dashed."""
 
     def __init__(self, name: str, distributions: Sequence[Distribution], merged: str = "") -> None:
@@ -81,7 +81,7 @@ class PercentilesSheet(Sheet):
         merged = f"{point.clients_merged} of {point.clients_expected} clients merged"
         return cls(name, [distribution_of(one) for one in point.operations], merged)
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         operations = sorted({one.operation for one in self.distributions})
         colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
         return drawn_percentiles(
@@ -119,7 +119,7 @@ class PercentilesSheet(Sheet):
         return "" if self.distributions else "No latency of this run is stored."
 
 
-def drawn_percentiles(drawings: Sequence[Drawing], frame: Frame, title: str = "latency (ms)") -> Figure:
+def drawn_percentiles(drawings: Sequence[Drawing], frame: Frame, title: str = "latency (ms)") -> PlotlyFigure:
     """Latency (ms, logarithmic) over the percentile; distances on the axis are decades of the slower share."""
     layout = base_layout(frame)
     layout["showlegend"] = True

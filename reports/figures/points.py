@@ -13,9 +13,9 @@ FADED_PX = 4  # of a curve that is there for context only
 RING_PX = 16
 CROSS = "x-thin-open"
 # From this many curves on, numbers at every point would hide the curves.
-MOST_WITH_RUNG_LABELS = 6
+MAX_WITH_RUNG_LABELS = 6
 # And from this many on rings would too, and the legend names databases instead of curves.
-MOST_WITH_RINGS = 12
+MAX_WITH_RINGS = 12
 
 OTHERS = "other databases"
 

@@ -10,8 +10,8 @@ from reports.curves import Curve, in_order
 from reports.figures import bars, captions
 from reports.figures.bars import Bar, bars_figure
 from reports.figures.ceilings import AMONG_BEST, best_of, ratio_label
-from reports.figures.layout import Figure, Frame, escaped
-from reports.figures.sheet import SIDE, CurvesSheet, named, sentences
+from reports.figures.figure import SIDE, CurvesFigure, named, sentences
+from reports.figures.layout import Frame, PlotlyFigure, escaped
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, Theme, looks
 
@@ -34,7 +34,7 @@ COLUMNS: Final[Columns] = {
 }
 
 
-class PriceSheet(CurvesSheet):
+class PriceFigure(CurvesFigure):
     """A bar for each sweep whose cluster has a price."""
 
     name = "price"
@@ -44,7 +44,7 @@ class PriceSheet(CurvesSheet):
         """Those of which both the ceiling and the price are known."""
         return [curve for curve in in_order(self.curves) if per_dollar(curve)]
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         return bars_figure(_bars(self.drawn, frame.theme, self.highlight), frame, "operations per US$ at the ceiling")
 
     @property

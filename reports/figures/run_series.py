@@ -10,10 +10,11 @@ import numpy.typing as npt
 from benchsite import formatting
 from reports.analysis.downsample import thinned
 from reports.curves import COMPOSITE
+from reports.figures.figure import Figure, sentences
 from reports.figures.layout import (
-    Figure,
     Frame,
     Layout,
+    PlotlyFigure,
     Trace,
     annotation,
     axis,
@@ -23,11 +24,10 @@ from reports.figures.layout import (
     shortened,
     straight,
 )
-from reports.figures.sheet import Sheet, sentences
 from reports.figures.table import Cell, Table
 
 Array = npt.NDArray[np.float64]
-MOST_EVENTS = 3  # that the caption tells
+MAX_EVENTS = 3  # that the caption tells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +102,7 @@ def band_of(finest: Sequence[OverTime], interval_s: int) -> Band | None:
     return Band(begins, np.fmin.reduceat(rate, first), np.fmax.reduceat(rate, first))
 
 
-class RunSeriesSheet(Sheet):
+class RunSeriesFigure(Figure):
     """Two panels on one time axis: throughput above, p99 of each interval below (never its mean)."""
 
     def __init__(
@@ -122,7 +122,7 @@ class RunSeriesSheet(Sheet):
         self.interval_s = max((one.interval_s for one in series), default=1)
         self.every = "second" if self.interval_s == 1 else f"{self.interval_s} s"
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         layout = base_layout(frame)
         layout["showlegend"] = True
         layout["hovermode"] = "x"
@@ -146,7 +146,7 @@ class RunSeriesSheet(Sheet):
     @property
     def caption(self) -> str:
         begin, end = (formatting.grouped(second) for second in (self.window.begin_s, self.window.end_s))
-        happened = "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in self.events[:MOST_EVENTS])
+        happened = "; ".join(f"second {formatting.grouped(e.second)}: {e.text}" for e in self.events[:MAX_EVENTS])
         return sentences(
             f"All clients merged, per {self.every}; what is shaded does not count",
             f"Measured from second {begin} to {end}" if self.window.end_s else "",

@@ -12,9 +12,9 @@ from reports.analysis.scalability import Scalability, score
 from reports.curves import Curve, in_order
 from reports.figures import captions
 from reports.figures import points as marks
-from reports.figures.ends import MOST_LABELS, End, label_ends
-from reports.figures.layout import Figure, Frame, Trace, axis, base_layout, escaped, rounded, scatter
-from reports.figures.sheet import CurvesSheet, named, sentences
+from reports.figures.ends import MAX_LABELS, End, label_ends
+from reports.figures.figure import CurvesFigure, named, sentences
+from reports.figures.layout import Frame, PlotlyFigure, Trace, axis, base_layout, escaped, rounded, scatter
 from reports.figures.table import Columns, Table, bounded_percent, tabulated
 from reports.figures.theme import Look, looks
 
@@ -108,7 +108,7 @@ COLUMNS: Final[Columns] = {
 }
 
 
-class ScalabilitySheet(CurvesSheet):
+class ScalabilityFigure(CurvesFigure):
     """Ceilings over nodes from zero, so that the ideal is a straight line through the smallest size."""
 
     name = "scalability"
@@ -117,7 +117,7 @@ class ScalabilitySheet(CurvesSheet):
     def scalings(self) -> list[Scaling]:
         return scalings_of(self.curves)
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         scalings = self.scalings
         appearance = looks_of(scalings, frame, self.highlight)
         nodes = sorted({size.nodes for one in scalings for size in one.sizes})
@@ -132,9 +132,9 @@ class ScalabilitySheet(CurvesSheet):
         layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, top])
         ordered = sorted(scalings, key=lambda one: not appearance[one.label].faded)
         traces = [(one, _line(one, appearance[one.label])) for one in ordered]
-        if any(appearance[one.label].faded for one in ordered) or len(ordered) > marks.MOST_WITH_RINGS:
+        if any(appearance[one.label].faded for one in ordered) or len(ordered) > marks.MAX_WITH_RINGS:
             marks.fold_legend([(t, one.sizes[0].curve.system_name, appearance[one.label].faded) for one, t in traces])
-        elif len(ordered) <= MOST_LABELS:
+        elif len(ordered) <= MAX_LABELS:
             ends = [
                 End(
                     f"{one.label}, {one.score_text}" if one.score_text else one.label,

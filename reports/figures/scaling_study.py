@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchsite import formatting
-from reports.figures.layout import HOVER, Figure, Frame, Trace, axis, base_layout, escaped, rounded, scatter, shortened
+from reports.figures.layout import (
+    HOVER,
+    Frame,
+    PlotlyFigure,
+    Trace,
+    axis,
+    base_layout,
+    escaped,
+    rounded,
+    scatter,
+    shortened,
+)
 from reports.figures.points import MARKER_PX
 from reports.figures.theme import DASHES, SYMBOLS
 
@@ -35,7 +46,9 @@ class PrintedBucket:
         return f"≤ {formatting.latency(self.high_us)}"
 
 
-def printed_lines_figure(lines: Sequence[PrintedLine], frame: Frame, title: str, *, ideal: bool = False) -> Figure:
+def printed_lines_figure(
+    lines: Sequence[PrintedLine], frame: Frame, title: str, *, ideal: bool = False
+) -> PlotlyFigure:
     """Values over nodes; with `ideal` the dotted lines say what as many nodes would bring at best."""
     layout = base_layout(frame)
     layout["showlegend"] = True
@@ -84,7 +97,7 @@ def _line(line: PrintedLine, frame: Frame, title: str, ideal: bool) -> list[Trac
     return [dotted, trace]
 
 
-def printed_histogram_figure(buckets: Sequence[PrintedBucket], frame: Frame) -> Figure:
+def printed_histogram_figure(buckets: Sequence[PrintedBucket], frame: Frame) -> PlotlyFigure:
     """Operations per bucket, logarithmic, so that a bucket of twelve is seen beside one of a million."""
     layout = base_layout(frame)
     labels = [bucket.label for bucket in buckets]

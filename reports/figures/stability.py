@@ -7,12 +7,13 @@ from typing import Any, Final
 import numpy as np
 
 from benchsite import formatting
-from reports.analysis.downsample import MOST_POINTS, thinned
+from reports.analysis.downsample import MAX_POINTS, thinned
 from reports.curves import Curve
 from reports.figures import captions
+from reports.figures.figure import CurvesFigure, named, sentences
 from reports.figures.layout import (
-    Figure,
     Frame,
+    PlotlyFigure,
     Trace,
     annotation,
     axis,
@@ -24,17 +25,16 @@ from reports.figures.layout import (
     straight,
 )
 from reports.figures.run_series import Array
-from reports.figures.sheet import CurvesSheet, named, sentences
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Look, looks
 from runs.measures.stability import SLOW, Stability, stability
 
 # Of all ridges together; a single one may have as many points as any trace.
-MOST_TOGETHER = 16_000
+MAX_TOGETHER = 16_000
 HIGHEST = 1.5  # times the median; what lies above is cut off
 RIDGE = 0.56  # of a row's height is the median
-LEAST_TO_GRADE_S = 60  # of the window; a shorter one is too short for a grade (analysis 4.2)
-LEAST_PX = 220  # of the figure
+MIN_TO_GRADE_S = 60  # of the window; a shorter one is too short for a grade (analysis 4.2)
+MIN_PX = 220  # of the figure
 MARGIN_PX = 168  # for what is said of each ridge
 NOTE_CHARACTERS = 60  # beside the names of the rows
 
@@ -60,7 +60,7 @@ class Ridge:
         one = self.stability
         if one is None:
             return "too little was done"
-        return one.grade if one.seconds * self.interval_s >= LEAST_TO_GRADE_S else "too short to grade"
+        return one.grade if one.seconds * self.interval_s >= MIN_TO_GRADE_S else "too short to grade"
 
     @property
     def cut_s(self) -> int:
@@ -90,7 +90,7 @@ COLUMNS: Final[Columns] = {
 }
 
 
-class StabilitySheet(CurvesSheet):
+class StabilityFigure(CurvesFigure):
     """Rows from top to bottom in the order given; the dotted line of each is its median."""
 
     name = "stability"
@@ -99,7 +99,7 @@ class StabilitySheet(CurvesSheet):
         super().__init__(curves, highlight=highlight)
         self.ridges = ridges
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         found = [(ridge, ridge.stability) for ridge in self.ridges]
         appearance = looks([ridge.curve for ridge in self.ridges], frame.theme, highlight=self.highlight)
         layout = base_layout(frame, characters=NOTE_CHARACTERS)
@@ -122,7 +122,7 @@ class StabilitySheet(CurvesSheet):
             straight(frame.theme.axis, "dot", y=-row + RIDGE, layer="below") for row in range(len(self.ridges))
         ]
         layout["annotations"] += [_said(row, ridge, one, frame) for row, (ridge, one) in enumerate(found)]
-        most = min(MOST_POINTS, max(200, MOST_TOGETHER // max(len(self.ridges), 1)))
+        most = min(MAX_POINTS, max(200, MAX_TOGETHER // max(len(self.ridges), 1)))
         if not frame.narrow:
             layout["margin"]["r"] = MARGIN_PX
         data: list[Trace] = []
@@ -165,7 +165,7 @@ class StabilitySheet(CurvesSheet):
 
     @property
     def height_px(self) -> int:
-        return max(LEAST_PX, 90 + 56 * len(self.ridges))
+        return max(MIN_PX, 90 + 56 * len(self.ridges))
 
 
 def _coloured(ridge: Ridge, look: Look) -> str:
@@ -235,8 +235,8 @@ def _slow(row: int, ridge: Ridge, x: Sequence[float], y: Sequence[float], frame:
     for second, value in zip(x, y, strict=True):
         points += [(second, -row + RIDGE), (second, value), (None, None)]
     # Each dip needs three points; where they are too many, the deepest are drawn.
-    if len(points) > MOST_POINTS:
-        depth = sorted(range(len(x)), key=lambda i: y[i])[: MOST_POINTS // 3]
+    if len(points) > MAX_POINTS:
+        depth = sorted(range(len(x)), key=lambda i: y[i])[: MAX_POINTS // 3]
         points = [p for i in sorted(depth) for p in points[3 * i : 3 * i + 3]]
     return scatter(
         [a for a, _ in points],

@@ -9,18 +9,18 @@ from django import forms
 from django.http import QueryDict
 from django.utils import timezone
 
-from reports.frozen.building import Built
+from reports.frozen.builder import Built
 from reports.frozen.drafts import (
-    LONGEST_DISCLOSURE,
-    LONGEST_FOOTNOTE,
-    LONGEST_HEADLINE,
-    LONGEST_NOTES,
-    LONGEST_QUERY,
-    MOST_FOOTNOTES,
+    MAX_DISCLOSURE,
+    MAX_FOOTNOTE,
+    MAX_FOOTNOTES,
+    MAX_HEADLINE,
+    MAX_NOTES_LENGTH,
+    MAX_QUERY_LENGTH,
     Draft,
     DraftFootnote,
 )
-from reports.frozen.publishing import LONGEST_LIFE, LONGEST_TITLE, with_proposal
+from reports.frozen.publication import MAX_LIFE, MAX_TITLE_LENGTH, with_proposal
 from reports.models import Report
 
 SPARE_FOOTNOTES: Final = 2  # empty lines for more
@@ -35,31 +35,29 @@ ACCESS_SAYS: Final = {
 class BeginForm(forms.Form):
     """A new draft."""
 
-    title = forms.CharField(max_length=LONGEST_TITLE)
-    query = forms.CharField(max_length=LONGEST_QUERY, required=False, widget=forms.HiddenInput)
+    title = forms.CharField(max_length=MAX_TITLE_LENGTH)
+    query = forms.CharField(max_length=MAX_QUERY_LENGTH, required=False, widget=forms.HiddenInput)
 
 
 class TextsForm(forms.Form):
     """What people write into a report."""
 
-    title = forms.CharField(max_length=LONGEST_TITLE)
+    title = forms.CharField(max_length=MAX_TITLE_LENGTH)
     headline = forms.CharField(
-        max_length=LONGEST_HEADLINE,
+        max_length=MAX_HEADLINE,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Proposed from the numbers. Left so, or empty, it follows them; rewritten, it stays.",
     )
     notes = forms.CharField(
-        max_length=LONGEST_NOTES,
+        max_length=MAX_NOTES_LENGTH,
         required=False,
         widget=forms.Textarea(attrs={"rows": 10}),
         help_text="Markdown: **bold**, lists, tables, links. HTML is shown as text, pictures as links.",
     )
-    paid_by = forms.CharField(label="Who paid for it", max_length=LONGEST_DISCLOSURE, required=False)
-    vendor_relations = forms.CharField(label="Relations to vendors", max_length=LONGEST_DISCLOSURE, required=False)
-    settings_reviewed_by = forms.CharField(
-        label="Who reviewed the settings", max_length=LONGEST_DISCLOSURE, required=False
-    )
+    paid_by = forms.CharField(label="Who paid for it", max_length=MAX_DISCLOSURE, required=False)
+    vendor_relations = forms.CharField(label="Relations to vendors", max_length=MAX_DISCLOSURE, required=False)
+    settings_reviewed_by = forms.CharField(label="Who reviewed the settings", max_length=MAX_DISCLOSURE, required=False)
 
     def clean_title(self) -> str:
         title = "".join(c if c.isprintable() else " " for c in self.cleaned_data["title"]).strip()
@@ -89,7 +87,7 @@ class AccessForm(forms.Form):
             raise forms.ValidationError(
                 f"{day} is over: choose today or later, or revoke the link to close it at once."
             )
-        if day and day > today + LONGEST_LIFE:
+        if day and day > today + MAX_LIFE:
             raise forms.ValidationError("Choose a day within ten years, or leave it empty.")
         return day
 
@@ -164,7 +162,7 @@ def footnote_lines(draft: Draft) -> list[FootnoteLine]:
         FootnoteLine(number, f"{one.table}{SEPARATOR}{one.column}", one.side, one.text)
         for number, one in enumerate(draft.footnotes, 1)
     ]
-    spare = min(SPARE_FOOTNOTES, MOST_FOOTNOTES - len(held))
+    spare = min(SPARE_FOOTNOTES, MAX_FOOTNOTES - len(held))
     return held + [FootnoteLine(len(held) + number, "", "", "") for number in range(1, spare + 1)]
 
 
@@ -188,8 +186,8 @@ def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:
     for cell, side, text in zip(cells, sides, texts, strict=False):
         table, separator, column = cell.partition(SEPARATOR)
         if separator and side and text.strip():
-            found.append(DraftFootnote(table, side, column, " ".join(text.split())[:LONGEST_FOOTNOTE]))
-    return tuple(found[:MOST_FOOTNOTES])
+            found.append(DraftFootnote(table, side, column, " ".join(text.split())[:MAX_FOOTNOTE]))
+    return tuple(found[:MAX_FOOTNOTES])
 
 
 def changed_draft(draft: Draft, texts: Mapping[str, str], posted: QueryDict, proposed: str) -> Draft:

@@ -10,16 +10,16 @@ from urllib.parse import parse_qs
 
 from reports.selection import Selection, read
 
-LONGEST_QUERY: Final = 8_000
-LONGEST_HEADLINE: Final = 600
-LONGEST_NOTES: Final = 40_000
-LONGEST_DISCLOSURE: Final = 500
-LONGEST_FOOTNOTE: Final = 500
-LONGEST_NAME: Final = 200  # of a part, a side or a column
-LONGEST_KEPT: Final = 600  # of what was found: a connection string may be long
-MOST_ITEMS: Final = 60
-MOST_FOOTNOTES: Final = 40
-MOST_KEPT: Final = 500
+MAX_QUERY_LENGTH: Final = 8_000
+MAX_HEADLINE: Final = 600
+MAX_NOTES_LENGTH: Final = 40_000
+MAX_DISCLOSURE: Final = 500
+MAX_FOOTNOTE: Final = 500
+MAX_NAME_LENGTH: Final = 200  # of a part, a side or a column
+MAX_KEPT_LENGTH: Final = 600  # of what was found: a connection string may be long
+MAX_ITEMS: Final = 60
+MAX_FOOTNOTES: Final = 40
+MAX_KEPT: Final = 500
 
 
 class Parameters(dict[str, list[str]]):
@@ -71,18 +71,18 @@ def draft_of(stored: Mapping[str, Any]) -> Draft:
     def texts(name: str, most: int) -> tuple[str, ...]:
         value = stored.get(name, ())
         found = [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
-        return tuple(_kept(one, LONGEST_KEPT) for one in found[:most])
+        return tuple(_kept(one, MAX_KEPT_LENGTH) for one in found[:most])
 
     return Draft(
-        query=text("query", LONGEST_QUERY),
-        items=texts("items", MOST_ITEMS),
-        headline=text("headline", LONGEST_HEADLINE),
-        notes=text("notes", LONGEST_NOTES),
-        paid_by=text("paid_by", LONGEST_DISCLOSURE),
-        vendor_relations=text("vendor_relations", LONGEST_DISCLOSURE),
-        settings_reviewed_by=text("settings_reviewed_by", LONGEST_DISCLOSURE),
+        query=text("query", MAX_QUERY_LENGTH),
+        items=texts("items", MAX_ITEMS),
+        headline=text("headline", MAX_HEADLINE),
+        notes=text("notes", MAX_NOTES_LENGTH),
+        paid_by=text("paid_by", MAX_DISCLOSURE),
+        vendor_relations=text("vendor_relations", MAX_DISCLOSURE),
+        settings_reviewed_by=text("settings_reviewed_by", MAX_DISCLOSURE),
         footnotes=_footnotes(stored.get("footnotes", ())),
-        kept=texts("kept", MOST_KEPT),
+        kept=texts("kept", MAX_KEPT),
     )
 
 
@@ -98,11 +98,11 @@ def _footnotes(stored: Any) -> tuple[DraftFootnote, ...]:
     whole = [one for one in stored if isinstance(one, dict) and all(isinstance(one.get(name), str) for name in names)]
     return tuple(
         DraftFootnote(
-            _kept(one["table"], LONGEST_NAME),
-            _kept(one["side"], LONGEST_NAME),
-            _kept(one["column"], LONGEST_NAME),
-            _kept(one["text"], LONGEST_FOOTNOTE),
+            _kept(one["table"], MAX_NAME_LENGTH),
+            _kept(one["side"], MAX_NAME_LENGTH),
+            _kept(one["column"], MAX_NAME_LENGTH),
+            _kept(one["text"], MAX_FOOTNOTE),
         )
-        for one in whole[:MOST_FOOTNOTES]
+        for one in whole[:MAX_FOOTNOTES]
         if one["text"].strip()
     )

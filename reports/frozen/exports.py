@@ -1,4 +1,4 @@
-"""A report as files: canonical JSON, one CSV, Markdown. The self-contained page is made in `alone`. Pure."""
+"""A report as files: canonical JSON, one CSV, Markdown. The self-contained page is made in `standalone_html`. Pure."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ FORMS: Final = {
     "md": "text/markdown; charset=utf-8",
     "html": "text/html; charset=utf-8",
 }
-LONGEST_STEM: Final = 60
+MAX_STEM: Final = 60
 SHORT_DIGEST: Final = 16  # characters of it in the name of a file, by which an import notices damage
 
 # In Markdown that others may show with HTML allowed, a tag stays a sign.
@@ -25,7 +25,7 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 def file_name(title: str, digest: str, form: str) -> str:
     """ASCII, without anything that a file system or a header minds: "durability-of-redis-0123456789abcdef.json"."""
-    stem = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:LONGEST_STEM].strip("-") or "report"
+    stem = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:MAX_STEM].strip("-") or "report"
     return f"{stem}-{digest[:SHORT_DIGEST]}.{form}"
 
 

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from reports.figures.layout import Figure, Frame
-from reports.figures.sheet import Sheet
+from reports.figures.figure import Figure
+from reports.figures.layout import Frame, PlotlyFigure
 from reports.figures.table import Table
 from reports.frozen.content import Cells, FrozenFigure
 from reports.frozen.exports import table_of
-from reports.frozen.rendering import harmless
+from reports.frozen.sanitizer import harmless
 
 # The drawings' names in a revision -> theme, and whether it is the arrangement for a telephone.
 DRAWINGS: Final = {
@@ -18,7 +18,7 @@ DRAWINGS: Final = {
 }
 
 
-def frozen_figure(name: str, title: str, says: str, sheet: Sheet) -> FrozenFigure:
+def frozen_figure(name: str, title: str, says: str, sheet: Figure) -> FrozenFigure:
     """The sheet in its four drawings with its numbers; without drawings where it has nothing to show."""
     return {
         "name": name,
@@ -35,14 +35,14 @@ def frozen_figure(name: str, title: str, says: str, sheet: Sheet) -> FrozenFigur
     }
 
 
-class FrozenSheet(Sheet):
+class ReportFigure(Figure):
     """A figure of a revision, as it was drawn at publishing."""
 
     def __init__(self, figure: FrozenFigure) -> None:
         self.name = figure["name"]
         self.figure = figure
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         drawn, theme = self.figure["drawn"], frame.theme.name
         narrow = drawn.get(f"{theme}-narrow") if frame.narrow else None
         return harmless(narrow or drawn.get(theme) or next(iter(drawn.values())))

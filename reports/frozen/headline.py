@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from benchsite import formatting
-from reports.analysis.comparing import Comparison, Outcome, interval_text, times_text
+from reports.analysis.repeat_comparison import Comparison, Outcome, interval_text, times_text
 from reports.curves import Curve
-from reports.pages.against import Against, Ratio, Row
+from reports.pages.baseline_ratios import Against, Ratio, Row
 
 Labels = Mapping[UUID, str]
 NOTHING = "No point counts here, so nothing can be said of how much any side sustains."

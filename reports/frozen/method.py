@@ -5,13 +5,13 @@ from typing import Final
 
 from benchsite import formatting
 from reports.analysis.ceiling import MIN_GAIN_PER_DOUBLING, SUSTAINED_SHARE
-from reports.analysis.comparing import ALGORITHM, LATENCY_THRESHOLD, THRESHOLD
+from reports.analysis.repeat_comparison import ALGORITHM, LATENCY_THRESHOLD, THRESHOLD
 from reports.curves import Curve
 from reports.figures.captions import caption, machine_sentence
 from reports.figures.table import Cell, Table
 from reports.frozen.content import Source
-from reports.pages.against import Against
-from reports.pages.equal import EqualLoad
+from reports.pages.baseline_ratios import Against
+from reports.pages.equal_load import EqualLoad
 from reports.queries.sources import SourceRun
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 

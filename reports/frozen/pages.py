@@ -11,7 +11,7 @@ from reports.frozen.content import NOT_STATED, Cells, Content, Footnote, in_orde
 
 DIGITS: Final = 6
 SIDES_ABREAST: Final = 6  # of the environment: more stand below each other, for a page of paper has no more room
-LONGEST_LINE: Final = 40  # characters of a cell that is no prose yet
+MAX_LINE_LENGTH: Final = 40  # characters of a cell that is no prose yet
 SHORT: Final = 12  # characters of a cell that stay together
 WIDE_FROM: Final = 10  # columns
 FOLDED_FROM: Final = 12  # rows from which an appendix is folded on a screen
@@ -36,7 +36,7 @@ class Shown:
     @property
     def is_prose(self) -> bool:
         """Whether it needs several lines."""
-        return len(self.text) > LONGEST_LINE
+        return len(self.text) > MAX_LINE_LENGTH
 
     @property
     def is_short(self) -> bool:

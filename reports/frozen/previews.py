@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from reports.frozen.building import Built
+from reports.frozen.builder import Built
 from reports.frozen.content import Content
-from reports.frozen.publishing import built, shown_digest
+from reports.frozen.publication import built, shown_digest
 from reports.models import Report
-from reports.queries.remembering import all_remembered, key_of, remember
+from reports.queries.computed_cache import all_remembered, key_of, remember
 
 LENGTH: Final = 64
 

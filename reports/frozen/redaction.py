@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from runs.ycsb.redact import HIDDEN, is_secret, redact
 
-LONGEST_VALUE: Final = 60
-LEAST_NAME: Final = 3  # characters of a name that is looked for
+MAX_VALUE_LENGTH: Final = 60
+MIN_NAME: Final = 3  # characters of a name that is looked for
 NOT_SHOWN: Final = "not shown"
 
 
@@ -99,7 +99,7 @@ class Redactor:
 
     def __init__(self, names: Mapping[str, str], kept: frozenset[str] = frozenset()) -> None:
         self._kept = kept
-        self._names = {name.casefold(): said for name, said in names.items() if len(name) >= LEAST_NAME}
+        self._names = {name.casefold(): said for name, said in names.items() if len(name) >= MIN_NAME}
         # A site has thousands of names and a text a few words: only names that begin with one of them are looked for.
         self._by_word: dict[str, list[str]] = {}
         for name in self._names:
@@ -177,7 +177,7 @@ class Redactor:
     def walk(self, value: Any, where: str) -> Any:
         """A whole structure with every text in it cleaned; names of entries are Benchsite's own and stay."""
         if isinstance(value, str):
-            return self.clean(value, where) if len(value) >= LEAST_NAME else value
+            return self.clean(value, where) if len(value) >= MIN_NAME else value
         if isinstance(value, dict):
             return {name: self.walk(one, where) for name, one in value.items()}
         if isinstance(value, list):
@@ -200,7 +200,7 @@ _SAFE_VALUE: Final = re.compile(
 def safe_value(name: str, value: object) -> str:
     """A setting's value where neither its name nor its shape speaks against showing it."""
     text = " ".join(str(value).split())
-    if not text or _UNSAFE_NAME.search(name) or is_secret(name) or len(text) > LONGEST_VALUE:
+    if not text or _UNSAFE_NAME.search(name) or is_secret(name) or len(text) > MAX_VALUE_LENGTH:
         return NOT_SHOWN if text else ""
     parts = re.split(r"[\s,;]+", text)
     return text if all(_SAFE_VALUE.fullmatch(part) for part in parts) else NOT_SHOWN

@@ -14,8 +14,8 @@ from reports.frozen.content import FORMAT, Content, canonical, digest
 from reports.models import Report, ReportRevision
 
 LEVEL: Final = 10  # The four drawings of a figure differ little: this finds it out, in a tenth of a second.
-LARGEST_BYTES: Final = 64 * 2**20  # canonical; what is larger is refused in words
-LONGEST_TITLE: Final = 200
+MAX_BYTES: Final = 64 * 2**20  # canonical; what is larger is refused in words
+MAX_TITLE_LENGTH: Final = 200
 
 
 class ContentRefused(Exception):
@@ -25,7 +25,7 @@ class ContentRefused(Exception):
 def content_of(revision: ReportRevision) -> Content:
     """What the revision says. No row of a run is asked for it."""
     packed = bytes(revision.content)
-    text = zstandard.ZstdDecompressor().decompress(packed, max_output_size=LARGEST_BYTES)
+    text = zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_BYTES)
     return cast(Content, json.loads(text))
 
 
@@ -34,9 +34,9 @@ def write_revision(report: Report, content: Content, user: User | None) -> Repor
     if content["format"] != FORMAT:
         raise ContentRefused(f"This says that it is “{content['format']}”, and not {FORMAT}.")
     raw = canonical(content)
-    if len(raw) > LARGEST_BYTES:
+    if len(raw) > MAX_BYTES:
         raise ContentRefused(
-            f"The report has {formatting.size(len(raw))}, and at most {LARGEST_BYTES // 2**20} MB can be published. "
+            f"The report has {formatting.size(len(raw))}, and at most {MAX_BYTES // 2**20} MB can be published. "
             "Leave figures or tables out, or compare fewer sweeps."
         )
     with transaction.atomic():
@@ -48,7 +48,7 @@ def write_revision(report: Report, content: Content, user: User | None) -> Repor
             number=last + 1,
             content=zstandard.ZstdCompressor(level=LEVEL).compress(raw),
             digest=digest(content),
-            title=content["title"][:LONGEST_TITLE],
+            title=content["title"][:MAX_TITLE_LENGTH],
             headline=content["headline"],
             published_by=user,
             published_at=dt.datetime.fromisoformat(content["published_at"]),

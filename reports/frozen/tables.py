@@ -6,14 +6,14 @@ from typing import Any
 from uuid import UUID
 
 from benchsite import formatting
-from reports.analysis.comparing import ALGORITHM, Comparison, Outcome
 from reports.analysis.differences import differences
+from reports.analysis.repeat_comparison import ALGORITHM, Comparison, Outcome
 from reports.curves import STATISTICS, Curve
 from reports.figures.ceilings import Ranking
 from reports.figures.table import Cell, Table
-from reports.pages.against import Against, Ratio, Row
-from reports.pages.equal import EqualLoad, percentiles_of
-from reports.words import bracket_says, ladder_says, threads_text
+from reports.ladder_text import bracket_says, ladder_says, threads_text
+from reports.pages.baseline_ratios import Against, Ratio, Row
+from reports.pages.equal_load import EqualLoad, percentiles_of
 
 Labels = Mapping[UUID, str]
 

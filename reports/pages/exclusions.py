@@ -7,7 +7,7 @@ from typing import Any
 from benchsite import formatting
 from reports.curves import Curve, Point, Standing
 
-MOST_REASONS = 3
+MAX_REASONS = 3
 
 
 def left_out(curves: Sequence[Curve]) -> list[dict[str, Any]]:
@@ -19,14 +19,14 @@ def left_out(curves: Sequence[Curve]) -> list[dict[str, Any]]:
         if not excluded and not rejected:
             continue
         reasons = Counter(reason for point in curve.points for reason in _reasons(point))
-        named = [f"{text} ({times} runs)" if times > 1 else text for text, times in reasons.most_common(MOST_REASONS)]
+        named = [f"{text} ({times} runs)" if times > 1 else text for text, times in reasons.most_common(MAX_REASONS)]
         rows.append(
             {
                 "curve": curve,
                 "excluded": excluded,
                 "rejected": rejected,
                 "reasons": named,
-                "more_reasons": max(len(reasons) - MOST_REASONS, 0),
+                "more_reasons": max(len(reasons) - MAX_REASONS, 0),
                 "effect": effect_sentence(curve),
             }
         )

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchsite import formatting
+from reports.analysis.alternative_knees import Opinions, Repeats, opinions
 from reports.analysis.ceiling import NOT_KNOWN, THREAD_LIMITED, Ceiling, Ladder, Rung
 from reports.analysis.knee import Knee, latency
-from reports.analysis.opinions import Opinions, Repeats, opinions
-from reports.analysis.usl import FEWEST_RUNGS, LEAST_R2, REACH, Usl
+from reports.analysis.usl import MIN_R2, MIN_RUNGS, REACH, Usl
 from reports.curves import COMPOSITE, Curve, Point
 from runs.measures.search import Goal, next_target
 
@@ -100,9 +100,9 @@ def _kneedle_row(found: Opinions) -> OpinionRow:
 def _usl_row(law: Usl | None) -> OpinionRow:
     rule = "Universal Scalability Law, its peak"
     if law is None:
-        return OpinionRow(rule, "", None, f"needs {FEWEST_RUNGS} rungs")
+        return OpinionRow(rule, "", None, f"needs {MIN_RUNGS} rungs")
     fit = f"R² {formatting.grouped(law.r2, 3)}, contention {formatting.percent(law.sigma)}"
-    if law.r2 < LEAST_R2:
+    if law.r2 < MIN_R2:
         return OpinionRow(rule, "", None, f"the ladder does not follow the law ({fit})")
     if law.kappa == 0 or law.peak_threads > 1e6:
         return OpinionRow(rule, "", None, f"no peak: nothing but contention is seen ({fit})")

@@ -20,9 +20,9 @@ from reports.analysis.sizing import (
     sizing_of,
 )
 from reports.curves import STATISTICS, Curve
-from reports.pages.equal import UNSUSTAINED, most_within, said_within
+from reports.pages.equal_load import UNSUSTAINED, most_within, said_within
 from reports.pages.ladder import load_text
-from reports.pages.question import EVENTS, Question
+from reports.pages.sizing_question import EVENTS, Question
 from runs.catalog import Durability
 
 HOURS_A_MONTH: Final = 730

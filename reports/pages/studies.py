@@ -8,13 +8,13 @@ from django.urls import NoReverseMatch, reverse
 from benchsite import formatting
 from benchsite.formatting import THIN
 from reports.figures.table import Cell
-from reports.pages.pictures import FigureLink, figure_link
+from reports.pages.charts import FigureLink, figure_link
 from reports.selection import Selection
 from reports.studied import pictures_of, tables_of
 from runs.studies import Fact, Kind, Study
 
 UNITS = {"us": "µs", "x": "\N{MULTIPLICATION SIGN}", "1/s": "per second", "ops": "operations"}
-LONGEST_DIGITS = 9  # "1,878,120" is shown whole, a number with fourteen decimals is not
+MAX_DIGITS = 9  # "1,878,120" is shown whole, a number with fourteen decimals is not
 KIND_SAYS = {
     Kind.THROUGHPUT: "throughput",
     Kind.LATENCY: "latency",
@@ -47,7 +47,7 @@ def value_of(fact: Fact) -> str:
     digits = fact.printed
     if fact.value == int(fact.value) and abs(fact.value) >= 1000:
         digits = formatting.grouped(fact.value)
-    elif len(digits) > LONGEST_DIGITS:
+    elif len(digits) > MAX_DIGITS:
         digits = formatting.significant(fact.value, 6)
     mark = f"{fact.qualifier.mark}{THIN}" if fact.qualifier.mark else ""
     return f"{mark}{digits}{THIN}{UNITS.get(fact.unit, fact.unit)}"

@@ -8,16 +8,16 @@ from django.db.models import Case, Count, IntegerField, Prefetch, Q, QuerySet, V
 
 from benchsite.teams.models import Team
 from reports.models import Baseline
-from reports.queries.why import COUNTS
+from reports.queries.run_pair import COUNTS
 from runs.models import Run
 from runs.models.run import Phase, Status
 
 # What the default branch is called, the likeliest first.
 DEFAULT_BRANCHES: Final = ("main", "master", "trunk")
-MOST_REPEATS: Final = 100  # of one commit that are looked at, the newest
-SHORTEST_COMMIT: Final = 7  # characters of a commit that stand for the whole of it
-MOST_DRAWN: Final = 60  # runs of a sparkline
-MOST_OF_A_COMMIT: Final = 500  # runs, of all its tests
+MAX_REPEATS: Final = 100  # of one commit that are looked at, the newest
+MIN_COMMIT: Final = 7  # characters of a commit that stand for the whole of it
+MAX_DRAWN: Final = 60  # runs of a sparkline
+MAX_OF_A_COMMIT: Final = 500  # runs, of all its tests
 MAX_HISTORY: Final = 100  # runs that say how sessions vary, the newest
 RUNS: Final = Run.objects.select_related("sweep__matrix")
 ENDED: Final = Q(status__in=Status.terminal(), is_bracket=False)
@@ -28,7 +28,7 @@ def repeats_of(run: Run) -> list[Run]:
     if not (run.commit and run.config_key):
         return [run]
     rows = RUNS.filter(ENDED, team=run.team_id, config_key=run.config_key, commit=run.commit)
-    return list(rows.order_by("-finished_at", "-pk")[:MOST_REPEATS]) or [run]
+    return list(rows.order_by("-finished_at", "-pk")[:MAX_REPEATS]) or [run]
 
 
 def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
@@ -50,7 +50,7 @@ def runs_before(runs: Sequence[Run], branches: Sequence[str]) -> list[Run]:
         return [newest] if newest else []
     same = RUNS.filter(COUNTS, team=first.team_id, config_key=first.config_key)
     same = same.filter(commit=newest.commit, branch=newest.branch)
-    return list(same.order_by("-finished_at", "-pk")[:MOST_REPEATS])
+    return list(same.order_by("-finished_at", "-pk")[:MAX_REPEATS])
 
 
 def history_before(run: Run, branches: Sequence[str], without: Sequence[Run]) -> list[Run]:
@@ -106,7 +106,7 @@ def commits_like(team: Team, text: str) -> list[str]:
     rows = Run.objects.filter(team=team).exclude(commit="")
     if rows.filter(commit=text).exists():
         return [text]
-    if len(text) < SHORTEST_COMMIT:
+    if len(text) < MIN_COMMIT:
         return []
     found = rows.filter(commit__startswith=text).order_by("commit").values_list("commit", flat=True).distinct()
     return list(found[:2])
@@ -115,12 +115,12 @@ def commits_like(team: Team, text: str) -> list[str]:
 def runs_of_commit(team: Team, commit: str, *, counted: bool = False) -> list[Run]:
     """Its ended runs of every test, newest first; those alone that count, where asked for. One query."""
     rows = RUNS.filter(COUNTS if counted else ENDED, team=team, commit=commit)
-    return list(rows.order_by("-finished_at", "-pk")[:MOST_OF_A_COMMIT])
+    return list(rows.order_by("-finished_at", "-pk")[:MAX_OF_A_COMMIT])
 
 
 def runs_of_sweep(sweep_id: uuid.UUID) -> list[Run]:
     """Those that count, newest first. One query."""
-    return list(RUNS.filter(COUNTS, sweep=sweep_id).order_by("-finished_at", "-pk")[: MOST_OF_A_COMMIT + 1])
+    return list(RUNS.filter(COUNTS, sweep=sweep_id).order_by("-finished_at", "-pk")[: MAX_OF_A_COMMIT + 1])
 
 
 def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | None:
@@ -136,5 +136,5 @@ def points_to_draw(team_id: uuid.UUID, config_key: str, branch: str = "") -> lis
     """The throughputs in ops/s of the newest runs that count, the oldest of them first. One query."""
     rows = Run.objects.filter(COUNTS, team=team_id, config_key=config_key)
     rows = rows.filter(branch=branch) if branch else rows
-    newest = rows.order_by("-finished_at", "-pk").values_list("throughput_ops_s", flat=True)[:MOST_DRAWN]
+    newest = rows.order_by("-finished_at", "-pk").values_list("throughput_ops_s", flat=True)[:MAX_DRAWN]
     return [float(value or 0.0) for value in reversed(list(newest))]

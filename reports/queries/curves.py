@@ -11,7 +11,7 @@ from django.db.models import BooleanField, Case, ExpressionWrapper, OuterRef, Q,
 
 from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
-from reports.queries.remembering import all_remembered, key_of, remember, sweep_digests
+from reports.queries.computed_cache import all_remembered, key_of, remember, sweep_digests
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Reason, Status
 from runs.spec import MachineSpec, RunSpec

@@ -8,13 +8,13 @@ from django.db import connection
 from django.db.models import Func, QuerySet, TextField
 
 from benchsite.teams.models import Team
-from reports.queries.choosing import sweeps_of
+from reports.queries.sweep_selection import sweeps_of
 from runs.models import Matrix, Run, Sweep
 from runs.models.plan import Purpose
 from runs.models.run import Phase
 
-MOST_MATRICES = 50
-MOST_LABELS = 100
+MAX_MATRICES = 50
+MAX_LABELS = 100
 # Facet -> what of a sweep it is, in the query below.
 COLUMNS = {
     "system": "system",
@@ -93,13 +93,13 @@ def _values(team: Team, matrix_id: uuid.UUID | None) -> list[tuple[str, str, str
         return found
 
 
-def matrices_of(team: Team, most: int = MOST_MATRICES) -> tuple[tuple[str, str], ...]:
+def matrices_of(team: Team, most: int = MAX_MATRICES) -> tuple[tuple[str, str], ...]:
     """The newest submitted ones; one query."""
     rows = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
     return tuple((str(pk), name) for pk, name in rows.values_list("pk", "name")[:most])
 
 
-def labels_of(rows: QuerySet[Sweep], most: int = MOST_LABELS) -> tuple[str, ...]:
+def labels_of(rows: QuerySet[Sweep], most: int = MAX_LABELS) -> tuple[str, ...]:
     """The tags of these sweeps; one query."""
     each = Func("tags", function="unnest", output_field=TextField())
     tags = rows.order_by().exclude(tags=[]).annotate(tag=each).values_list("tag", flat=True).distinct()

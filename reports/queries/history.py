@@ -28,17 +28,17 @@ from reports.histories import (
 )
 from reports.models import ChangePoint, HistoryNote
 from reports.models import History as HistoryRow
+from reports.queries.computed_cache import all_remembered, key_of, remember, remembered
 from reports.queries.curves import COLUMNS
-from reports.queries.remembering import all_remembered, key_of, remember, remembered
 from runs.models import Measurement, Run
 from runs.models.run import Status, Verdict
 from runs.validity.facts import fact
 
 NEWEST: Final = 20  # runs that say what can be followed
 LATELY: Final = 200  # runs in which changes are looked for that somebody is to be told of
-MOST_NOTES: Final = 200
+MAX_NOTES: Final = 200
 # Opening a spec costs more than all the rest of a run: so many at once, and the others when the page is asked again.
-MOST_SPECS: Final = 600
+MAX_SPECS: Final = 600
 # Thousands of instants are read as numbers five times as fast as in words.
 FINISHED_S: Final = Func(
     F("finished_at"), template="extract(epoch from %(expressions)s)::float8", output_field=FloatField()
@@ -131,7 +131,7 @@ def _triage(row: HistoryRow, metric: Metric) -> list[Triage]:
 def _notes(row: HistoryRow) -> list[Note]:
     """Those of this history and those of all of the team's, oldest first."""
     rows = HistoryNote.objects.filter(Q(config_key=row.config_key) | Q(config_key=""), team=row.team_id)
-    newest = rows.order_by("-at").values_list("pk", "at", "text", "created_by__username", "config_key")[:MOST_NOTES]
+    newest = rows.order_by("-at").values_list("pk", "at", "text", "created_by__username", "config_key")[:MAX_NOTES]
     return [Note(pk, at, text, by or "", everywhere=not key) for pk, at, text, by, key in reversed(list(newest))]
 
 
@@ -155,7 +155,7 @@ def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping
     known: dict[bytes, int]
     kinds: list[dict[str, str]]
     known, kinds = all_remembered({name: name}).get(name, ({}, []))
-    wanted = [run_id for run_id in reversed(run_ids) if run_id.bytes not in known][:MOST_SPECS]
+    wanted = [run_id for run_id in reversed(run_ids) if run_id.bytes not in known][:MAX_SPECS]
     if wanted:
         places = {tuple(kind.items()): place for place, kind in enumerate(kinds)}
         for run_id, environment in _read_environments(wanted):

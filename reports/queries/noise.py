@@ -11,7 +11,7 @@ from django.db.models.functions import RowNumber
 
 from benchsite.teams.models import Team
 from reports.analysis.sessions import SessionSpread, session_spread
-from reports.queries.why import COUNTS
+from reports.queries.run_pair import COUNTS
 from runs.models import Run, Sweep
 from runs.models.run import Phase
 

@@ -21,9 +21,9 @@ from runs.ycsb.series import unpack
 from runs.ycsb.stored import StoredIntervals
 
 # Rows of all series together that are unpacked for one picture: an hour of forty sweeps, second by second.
-MOST_ROWS = 400_000
-MOST_RIDGES = 24
-MOST_EVENTS = 40
+MAX_ROWS = 400_000
+MAX_RIDGES = 24
+MAX_EVENTS = 40
 # A stored segment's sum will do where the segment is this much shorter than a column.
 SEGMENT_SHARE = 0.5
 
@@ -56,7 +56,7 @@ def events_of(run: Run, base_s: float, last_s: float) -> list[Event]:
     )
     return [
         Event((at.timestamp() - base_s), text or f"{kind} {new}".strip())
-        for at, kind, new, text in rows.order_by("at").values_list("at", "kind", "new", "text")[:MOST_EVENTS]
+        for at, kind, new, text in rows.order_by("at").values_list("at", "kind", "new", "text")[:MAX_EVENTS]
     ]
 
 
@@ -92,7 +92,7 @@ def ridges(curves: Sequence[Curve]) -> list[Ridge]:
         for curve, point, run_ids in wanted
         if (stored := [run_id for run_id in run_ids if run_id in sizes])
     }
-    chosen = dict(list(chosen.items())[:MOST_RIDGES])
+    chosen = dict(list(chosen.items())[:MAX_RIDGES])
     level = _level(size for run_id in chosen for size in sizes[run_id])
     series: dict[uuid.UUID, list[UnpackedSeries]] = defaultdict(list)
     for run_id, data in rows.filter(run__in=chosen, interval_s=level).values_list("run_id", "data"):
@@ -109,7 +109,7 @@ def _level(rows: Iterable[tuple[int, int]]) -> int:
     sums: dict[int, int] = defaultdict(int)
     for interval_s, points in rows:
         sums[interval_s] += points
-    return next((level for level in sorted(sums) if sums[level] <= MOST_ROWS), max(sums, default=1))
+    return next((level for level in sorted(sums) if sums[level] <= MAX_ROWS), max(sums, default=1))
 
 
 def _ridge(

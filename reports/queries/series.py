@@ -8,7 +8,7 @@ from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import unpack
 
 # A figure has no more pixels: of a longer run, or a longer part of it, a coarser level is shown.
-MOST_ROWS = 2_000
+MAX_ROWS = 2_000
 Part = tuple[float, float]  # seconds on the figure's axis
 
 
@@ -24,7 +24,7 @@ class StoredSeries:
     window_s: float
 
 
-def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None = MOST_ROWS) -> StoredSeries:
+def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None = MAX_ROWS) -> StoredSeries:
     """The series of a run, or of a part of it, with the window of its current measurement set; three queries.
 
     Without `most_rows` it is the finest level.

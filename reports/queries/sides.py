@@ -16,7 +16,7 @@ from runs.models.run import Status
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
 from runs.validity import Profile, SideFacts
-from runs.validity.stated import side_facts
+from runs.validity.spec_facts import side_facts
 
 # A run that succeeded has asked its server for its version.
 SUCCEEDED_FIRST = Case(When(status=Status.SUCCEEDED, then=Value(0)), default=Value(1))

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from benchsite.teams.models import Team
 from reports.curves import PUBLISHABLE, Curve
-from reports.queries.choosing import phase_of
 from reports.queries.curves import curves
+from reports.queries.sweep_selection import phase_of
 
 # Sweeps looked at, the newest first: each brings all its points.
-MOST_SWEEPS = 200
+MAX_SWEEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ def candidates(team: Team, *, workload: str = "", every_purpose: bool = False) -
         left_out = rows.exclude(purpose__in=PUBLISHABLE).count()
         rows = rows.filter(purpose__in=PUBLISHABLE)
     newest = rows.select_related("matrix", "workload", "database").order_by("-created_at", "name")
-    found = list(newest[: MOST_SWEEPS + 1])
-    return Candidates(tuple(curves(found[:MOST_SWEEPS])), len(found) > MOST_SWEEPS, left_out)
+    found = list(newest[: MAX_SWEEPS + 1])
+    return Candidates(tuple(curves(found[:MAX_SWEEPS])), len(found) > MAX_SWEEPS, left_out)
 
 
 def measured_workloads(team: Team) -> list[str]:

@@ -1,6 +1,6 @@
 """In which version the rows of a figure are: a digest that changes with every row that it is drawn from.
 
-As in `remembering`, by what PostgreSQL says of each version of a row; nothing is worked out for it.
+As in `computed_cache`, by what PostgreSQL says of each version of a row; nothing is worked out for it.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from typing import Final
 
 from django.db import connection
 
-from reports.queries.remembering import OF_ROWS, sweep_digests
+from reports.queries.computed_cache import OF_ROWS, sweep_digests
 
 # What a figure of one run is drawn from beside its row, by the column that names the run.
 _OF_RUN: Final = ("runs_measurementset", "runs_series", "runs_artifact", "runs_runevent", "runs_clientrun")

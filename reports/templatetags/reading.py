@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from benchsite.templatetags.units import latency, latency_between
 from reports.analysis.ceiling import NON_MONOTONE, Ceiling
 from reports.curves import Curve, Operation
-from reports.words import bracket_says, ceiling_sentence, ladder_says
+from reports.ladder_text import bracket_says, ceiling_sentence, ladder_says
 
 register = template.Library()
 register.filter(ceiling_sentence)

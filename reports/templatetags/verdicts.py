@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from benchsite.formatting import NOTHING, TIMES, significant
-from reports.verdicts.answers import MetricAnswer
+from reports.verdicts.serialization import MetricAnswer
 
 register = template.Library()
 # The badges of the site whose shape says as much: a tick, a warning, a cross, a dash.

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchsite.teams.models import Team, User
 from reports.curves import operations_of
-from reports.drawing import PICTURES
+from reports.figure_registry import PICTURES
 from reports.figures.latency import points_table
 from reports.frozen.content import FORMAT, VERSION, Content, Source
 from reports.frozen.figures import cells, frozen_figure

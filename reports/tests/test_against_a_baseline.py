@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.comparing import Outcome
 from reports.analysis.points import Spread
+from reports.analysis.repeat_comparison import Outcome
 from reports.analysis.sessions import SessionSpread
 from reports.curves import Setup
-from reports.pages.against import Judging, against, baseline_of
-from reports.pages.equal import equal_load
+from reports.pages.baseline_ratios import Judging, against, baseline_of
+from reports.pages.equal_load import equal_load
 from reports.tests.curves import curve, point
 from runs.validity import profile
 

@@ -6,7 +6,14 @@ import pytest
 
 from reports.analysis.equal_load import How
 from reports.analysis.points import Spread
-from reports.pages.equal import default_load, equal_load, latencies_at, load_points, percentiles_of, repeated_points
+from reports.pages.equal_load import (
+    default_load,
+    equal_load,
+    latencies_at,
+    load_points,
+    percentiles_of,
+    repeated_points,
+)
 from reports.tests.curves import curve, operation, point
 
 

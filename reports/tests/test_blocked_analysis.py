@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from reports.analysis.blocks import Blocks, blocked_interval
-from reports.analysis.comparing import Outcome, compare_values
+from reports.analysis.repeat_comparison import Outcome, compare_values
 from reports.curves import Setup
-from reports.pages.against import Judging, against, throughput_ratio
+from reports.pages.baseline_ratios import Judging, against, throughput_ratio
 from reports.simulated_blocks import HEADER, Case, rates
 from reports.simulated_ladders import made_curve, made_point
 from runs.validity import profile

@@ -5,8 +5,8 @@ from reports.analysis.points import Spread
 from reports.curves import MachineFacts, Setup, Standing, promise_of
 from reports.figures.captions import caption, machine_sentence, notes_of
 from reports.figures.theme import labels_of
+from reports.ladder_text import ceiling_sentence, knee_sentence, progress_sentence
 from reports.tests.curves import DISK, MEMORY, ONE_MACHINE, curve, point
-from reports.words import ceiling_sentence, knee_sentence, progress_sentence
 
 SHARED = Setup(cluster_machines=(ONE_MACHINE,), generator_machines=(ONE_MACHINE,), generators=("a", "b"))
 

@@ -13,7 +13,7 @@ from reports.analysis.run_sides import Line, RunSide, groups, machine_pairs
 from reports.tests.curves import operation, point
 from runs.spec import RunSpec
 from runs.validity import CheckResult
-from runs.validity.stated import side_facts
+from runs.validity.spec_facts import side_facts
 
 DISK = {"ack": "disk", "replicas_acked": 0, "replica_ack": "none", "reads": "primary", "loss_window_s": 0.0}
 MEMORY = {**DISK, "ack": "memory", "loss_window_s": None}

@@ -7,9 +7,9 @@ import pytest
 from reports.analysis.ceiling import Ladder, Rung, thread_ceiling
 from reports.analysis.points import spread
 from reports.analysis.sessions import SessionSpread
+from reports.ladder_text import ceiling_sentence, ladder_says, variation_sentence
 from reports.tests.curves import curve, point
-from reports.words import ceiling_sentence, ladder_says, variation_sentence
-from runs.measures.repeats import LIMIT
+from runs.measures.repeatability import LIMIT
 
 NOISE = (0.99, 1.0, 1.01)
 

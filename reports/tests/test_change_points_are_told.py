@@ -6,12 +6,12 @@ import random
 import pytest
 
 from benchsite.formatting import MINUS
-from benchsite.teams import delivering, notices
+from benchsite.teams import deliveries, notices
 from benchsite.teams.models import Delivery, Membership, Notice, Preference
-from reports import noticing
+from reports import change_point_alerts
 from reports.models import ChangePoint, History, HistoryLook
 from reports.queries.history import metrics_of
-from runs.copies import config_key
+from runs.denormalised_columns import config_key
 from runs.models import Run
 from runs.tests.factories import make_run, make_spec, make_sweep
 
@@ -47,12 +47,12 @@ def nights(sweep, *levels):
 
 def test_it_is_told_once_however_much_is_measured_afterwards(sweep, asked):
     key = nights(sweep, *[1000] * 14)
-    assert noticing.look() == 0
+    assert change_point_alerts.look() == 0
     nights(sweep, *[900] * 8)
-    assert noticing.look() == 1
+    assert change_point_alerts.look() == 1
     for _ in range(3):
         nights(sweep, 900, 900)
-        assert noticing.look() == 0
+        assert change_point_alerts.look() == 0
     notice = Notice.objects.get()
     assert notice.kind == KIND
     assert notice.path == f"/history/{key}/"
@@ -63,52 +63,52 @@ def test_it_is_told_once_however_much_is_measured_afterwards(sweep, asked):
     assert change["relative"] == pytest.approx(-0.1, abs=0.02)
     assert f"throughput {MINUS}" in notice.subject and "worse" in notice.subject
     assert Delivery.objects.get().member == asked.membership
-    assert delivering.body_of(notice)
+    assert deliveries.body_of(notice)
 
 
 def test_the_next_change_is_told_too(sweep, asked):
     nights(sweep, *[1000] * 14)
-    noticing.look()
+    change_point_alerts.look()
     nights(sweep, *[900] * 10)
-    assert noticing.look() == 1
+    assert change_point_alerts.look() == 1
     nights(sweep, *[1200] * 10)
-    assert noticing.look() == 1
+    assert change_point_alerts.look() == 1
     assert Notice.objects.latest("at").data["changes"][0]["better"]
 
 
 def test_nobody_asked_nobody_is_told_and_nothing_is_worked_out(sweep, django_assert_num_queries):
     nights(sweep, *[1000] * 14, *[900] * 8)
     with django_assert_num_queries(3):
-        assert noticing.look() == 0
+        assert change_point_alerts.look() == 0
     assert not HistoryLook.objects.exists()
 
 
 def test_what_was_there_before_somebody_asked_is_not_told(sweep, asked):
     nights(sweep, *[1000] * 14, *[900] * 8)
-    assert noticing.look() == 0
+    assert change_point_alerts.look() == 0
     nights(sweep, 900)
-    assert noticing.look() == 0
+    assert change_point_alerts.look() == 0
     asked.delete()
-    noticing.look()
+    change_point_alerts.look()
     assert not HistoryLook.objects.exists()
 
 
 def test_nothing_has_grown_nothing_is_looked_at(sweep, asked, monkeypatch):
     nights(sweep, *[1000] * 5)
-    noticing.look()
-    monkeypatch.setattr(noticing, "_look_at", lambda row: 1 / 0)
-    assert noticing.look() == 0
+    change_point_alerts.look()
+    monkeypatch.setattr(change_point_alerts, "_look_at", lambda row: 1 / 0)
+    assert change_point_alerts.look() == 0
 
 
 def test_what_a_person_has_decided_on_is_not_told(sweep, asked, user):
     key = nights(sweep, *[1000] * 14)
-    noticing.look()
+    change_point_alerts.look()
     nights(sweep, *[900] * 8)
     first = Run.objects.get(commit="000ebeef")
     for metric in metrics_of(History.objects.get()):
         said = {"team": sweep.team, "config_key": key, "metric": str(metric), "run": first}
         ChangePoint.objects.create(**said, state="confirmed", changed_by=user)
-    assert noticing.look() == 0
+    assert change_point_alerts.look() == 0
 
 
 def test_another_teams_history_is_not_told(sweep, stranger, asked):
@@ -116,25 +116,25 @@ def test_another_teams_history_is_not_told(sweep, stranger, asked):
     other = Membership.objects.exclude(team=sweep.team).get()
     Preference.objects.create(membership=other, kind=KIND)
     nights(sweep, *[1000] * 14)
-    noticing.look()
+    change_point_alerts.look()
     nights(sweep, *[900] * 8)
-    assert noticing.look() == 0
+    assert change_point_alerts.look() == 0
 
 
 def test_a_history_whose_runs_are_deleted_goes_with_its_look(sweep, asked):
     nights(sweep, 1000, 1000)
-    noticing.look()
+    change_point_alerts.look()
     for run in Run.objects.all():
         run.delete()
     assert not History.objects.exists()
-    noticing.look()
+    change_point_alerts.look()
     assert not HistoryLook.objects.exists()
 
 
 def test_whoever_delivers_has_it_looked_for_and_a_finder_that_fails_stops_nothing(sweep, asked, monkeypatch):
     nights(sweep, *[1000] * 14)
-    noticing.look()
+    change_point_alerts.look()
     nights(sweep, *[900] * 8)
-    monkeypatch.setattr(notices, "_finders", [lambda: 1 // 0, noticing.look])
+    monkeypatch.setattr(notices, "_finders", [lambda: 1 // 0, change_point_alerts.look])
     assert notices.find() == 1
     assert Notice.objects.filter(kind=KIND).count() == 1

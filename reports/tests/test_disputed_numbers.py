@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reports.analysis import cost, scalability, sizing
-from reports.published import overlays
+from reports.published_overlay import overlays
 from reports.studied import bucket_of, buckets_of, checks_of
 from reports.studied.buckets import mean_bounds
 from reports.studied.checks import rounds_to, throughputs_by_nodes

@@ -5,8 +5,8 @@ import datetime as dt
 import pytest
 from django.utils import timezone
 
+from reports.frozen.figure_images import encoded_anew, keep_pictures
 from reports.frozen.links import link_of, revoke
-from reports.frozen.pictures import encoded_anew, keep_pictures
 from reports.models import Report
 from reports.tests.snapshots import published
 from reports.tests.test_report_pictures import png

@@ -7,12 +7,12 @@ import pytest
 
 from reports.analysis.points import Spread
 from reports.curves import LeftOut, Standing
-from reports.figures.ceilings import CeilingsSheet, bars_of, best_sentence
-from reports.figures.latency import LatencySheet
+from reports.figures.ceilings import CeilingsFigure, bars_of, best_sentence
+from reports.figures.export_size import scaled
+from reports.figures.latency import LatencyFigure
 from reports.figures.latency_labels import coordinate
 from reports.figures.latency_points import Choice
 from reports.figures.layout import Frame
-from reports.figures.medium import scaled
 from reports.figures.overlay import NAMED, Published
 from reports.figures.table import Table
 from reports.figures.theme import DARK, LIGHT, PAPER, looks
@@ -28,7 +28,7 @@ def crossings(figure):
 
 
 def test_a_load_is_a_line_on_which_every_curve_is_marked():
-    figure = LatencySheet([curve(), curve("Slow", points=[point(2, 100.0)])], Choice(load_ops_s=2500.0)).draw(FRAME)
+    figure = LatencyFigure([curve(), curve("Slow", points=[point(2, 100.0)])], Choice(load_ops_s=2500.0)).draw(FRAME)
     (cross,) = crossings(figure)
     assert cross["x"] == [2500.0]
     assert "interpolated between 4 threads and 8 threads" in cross["text"][0]
@@ -36,56 +36,56 @@ def test_a_load_is_a_line_on_which_every_curve_is_marked():
 
 
 def test_a_limit_is_a_line_and_a_ceiling_that_is_fast_enough_meets_none():
-    figure = LatencySheet([curve()], Choice(limit_us=8000.0)).draw(FRAME)
+    figure = LatencyFigure([curve()], Choice(limit_us=8000.0)).draw(FRAME)
     (cross,) = crossings(figure)
     assert cross["y"] == [8.0] and "up to" in cross["text"][0]
-    assert not crossings(LatencySheet([curve()], Choice(limit_us=100_000.0)).draw(FRAME))
+    assert not crossings(LatencyFigure([curve()], Choice(limit_us=100_000.0)).draw(FRAME))
 
 
 @pytest.mark.parametrize("scale", ["linear", "log", "loglog"])
 def test_the_marks_lie_on_the_drawn_curve(scale):
     """8 threads did less than 4: the line goes through that rung, and so does what is read off it."""
     dip = curve(points=[point(2, 1000.0), point(4, 1900.0), point(8, 1800.0), point(16, 3900.0)])
-    figure = LatencySheet([dip], Choice(scale=scale, load_ops_s=2500.0, limit_us=9000.0)).draw(FRAME)
+    figure = LatencyFigure([dip], Choice(scale=scale, load_ops_s=2500.0, limit_us=9000.0)).draw(FRAME)
     line = next(trace for trace in figure["data"] if trace["mode"] == "lines+markers")
     xs, ys = ([coordinate(figure["layout"][axis], v) for v in line[axis[0]]] for axis in ("xaxis", "yaxis"))
     for cross in crossings(figure):
         x, y = (coordinate(figure["layout"][axis], cross[axis[0]][0]) for axis in ("xaxis", "yaxis"))
         assert xs[2] < x < xs[3]
         assert (y - ys[2]) / (ys[3] - ys[2]) == pytest.approx((x - xs[2]) / (xs[3] - xs[2]), abs=1e-3)
-    (near,) = crossings(LatencySheet([dip], Choice(scale=scale, load_ops_s=1895.0)).draw(FRAME))
+    (near,) = crossings(LatencyFigure([dip], Choice(scale=scale, load_ops_s=1895.0)).draw(FRAME))
     assert (near["x"], near["y"]) == ([1900.0], [line["y"][1]])
 
 
 def test_a_load_far_beyond_everything_is_said_and_not_drawn():
     choice = Choice(load_ops_s=1e9)
-    figure = LatencySheet([curve()], choice).draw(FRAME)
+    figure = LatencyFigure([curve()], choice).draw(FRAME)
     assert not figure["layout"]["shapes"] and figure["layout"]["xaxis"]["range"][1] < 10_000
-    assert "lies far beyond every curve" in LatencySheet([curve()], choice).caption
+    assert "lies far beyond every curve" in LatencyFigure([curve()], choice).caption
 
 
 def test_a_second_operation_is_dashed_and_the_mode_then_is_the_marker():
     curves = [curve(mode="always", durability=DISK), curve(mode="off", durability=MEMORY)]
-    figure = LatencySheet(curves, Choice(second="UPDATE")).draw(FRAME)
+    figure = LatencyFigure(curves, Choice(second="UPDATE")).draw(FRAME)
     lines = [trace for trace in figure["data"] if trace["mode"] == "lines+markers"]
     assert [line["line"]["dash"] for line in lines] == ["solid", "dash", "solid", "dash"]
     assert len({line["marker"]["symbol"] for line in lines}) == 2
     assert figure["layout"]["yaxis"]["title"]["text"] == "READ and UPDATE p99, service time (ms)"
-    assert {row[7] for row in LatencySheet(curves, Choice(second="UPDATE")).table.rows} == {"READ", "UPDATE"}
+    assert {row[7] for row in LatencyFigure(curves, Choice(second="UPDATE")).table.rows} == {"READ", "UPDATE"}
 
 
 def test_a_zoom_goes_up_to_the_knees_and_says_so():
-    whole = LatencySheet([curve()], Choice()).draw(FRAME)
-    zoomed = LatencySheet([curve()], Choice(zoom=True)).draw(FRAME)
+    whole = LatencyFigure([curve()], Choice()).draw(FRAME)
+    zoomed = LatencyFigure([curve()], Choice(zoom=True)).draw(FRAME)
     assert zoomed["layout"]["yaxis"]["range"][1] < max(t["y"][-1] for t in whole["data"] if len(t["y"]) > 2)
     assert "zoomed" in zoomed["layout"]["yaxis"]["title"]["text"]
     short = [curve(points=[point(2, 100.0), point(4, 150.0)])]
-    assert "zoomed" not in LatencySheet(short, Choice(zoom=True)).draw(FRAME)["layout"]["yaxis"]["title"]["text"]
+    assert "zoomed" not in LatencyFigure(short, Choice(zoom=True)).draw(FRAME)["layout"]["yaxis"]["title"]["text"]
 
 
 def test_a_repeat_that_is_left_out_is_hollow_with_its_reason():
     out = LeftOut(point(2, 1.0).run_ids[0], Standing.EXCLUDED, HOSTILE, 950.0, (operation("READ", 2000.0),))
-    figure = LatencySheet([curve(points=[point(2, 1000.0, left_out=(out,)), point(4, 1900.0)])], Choice()).draw(FRAME)
+    figure = LatencyFigure([curve(points=[point(2, 1000.0, left_out=(out,)), point(4, 1900.0)])], Choice()).draw(FRAME)
     (hollow,) = [trace for trace in figure["data"] if trace["name"].endswith("always, not counted")]
     assert hollow["x"] == [950.0] and "left out by a person" in hollow["text"][0]
     assert "<b onclick" not in json.dumps(figure) and "&lt;b onclick" in hollow["text"][0]
@@ -93,11 +93,11 @@ def test_a_repeat_that_is_left_out_is_hollow_with_its_reason():
 
 def test_published_results_are_grey_hollow_and_named():
     hostile = Published(HOSTILE, HOSTILE, 2014, 5000.0, 2000.0, HOSTILE, "<", HOSTILE)
-    bars = CeilingsSheet([curve()], published=[PRINTED, hostile]).draw(FRAME)
+    bars = CeilingsFigure([curve()], published=[PRINTED, hostile]).draw(FRAME)
     assert bars["data"][-1]["marker"]["color"] == "rgba(0,0,0,0)" and bars["data"][-1]["name"] == NAMED
     texts = " ".join(note["text"] for note in bars["layout"]["annotations"])
     assert "&gt; 5.00k" in texts and "disputed" in texts
-    points = LatencySheet([curve()], Choice(), [PRINTED, hostile]).draw(FRAME)["data"][0]
+    points = LatencyFigure([curve()], Choice(), [PRINTED, hostile]).draw(FRAME)["data"][0]
     assert points["marker"]["symbol"].endswith("-open") and points["marker"]["color"] == LIGHT.grey
     assert "contradicts its score" in points["text"][0] and NAMED in points["text"][0]
     assert "<b onclick" not in json.dumps([bars, points])
@@ -106,8 +106,8 @@ def test_published_results_are_grey_hollow_and_named():
 @pytest.mark.parametrize("ops_s", [None, 0.0, -1.0, float("nan"), float("inf")])
 def test_what_was_not_printed_has_no_place(ops_s):
     odd = Published("odd", "study", 2014, ops_s, 2000.0)
-    assert len(CeilingsSheet([curve()], published=[odd]).draw(FRAME)["data"]) == 1
-    assert all(trace["name"] != NAMED for trace in LatencySheet([curve()], Choice(), [odd]).draw(FRAME)["data"])
+    assert len(CeilingsFigure([curve()], published=[odd]).draw(FRAME)["data"]) == 1
+    assert all(trace["name"] != NAMED for trace in LatencyFigure([curve()], Choice(), [odd]).draw(FRAME)["data"])
 
 
 def repeated(threads, ops_s, n=3, spread=0.01):
@@ -155,21 +155,21 @@ def test_a_ladder_that_is_too_short_is_never_excluded_by_its_value():
 
 def test_towering_published_bars_make_the_axis_logarithmic():
     printed = [Published("Theirs", "study", 2013, 500_000.0, None)]
-    figure = CeilingsSheet([curve(points=[point(2, 1000.0)])], published=printed).draw(FRAME)
+    figure = CeilingsFigure([curve(points=[point(2, 1000.0)])], published=printed).draw(FRAME)
     axis = figure["layout"]["yaxis"]
     assert axis["type"] == "log" and axis["title"]["text"] == "throughput ceiling in ops/s (logarithmic)"
     assert axis["range"][0] == 2 and axis["range"][1] > 5.69
     assert max(note["y"] for note in figure["layout"]["annotations"]) < 6
-    near = CeilingsSheet([curve(points=[point(2, 200_000.0)])], published=printed).draw(FRAME)
+    near = CeilingsFigure([curve(points=[point(2, 200_000.0)])], published=printed).draw(FRAME)
     assert "type" not in near["layout"]["yaxis"] or near["layout"]["yaxis"]["type"] != "log"
 
 
 def test_a_slide_has_larger_type_and_a_bar_keeps_its_width():
-    screen = CeilingsSheet([curve()]).draw(FRAME)
+    screen = CeilingsFigure([curve()]).draw(FRAME)
     slide = scaled(screen, "slide")
     assert slide["layout"]["font"]["size"] == 16 and slide["data"][0]["width"] == screen["data"][0]["width"]
     assert slide["layout"]["yaxis"]["range"] == screen["layout"]["yaxis"]["range"]
-    narrow = LatencySheet([curve()], Choice()).draw(Frame(PAPER, narrow=True))
+    narrow = LatencyFigure([curve()], Choice()).draw(Frame(PAPER, narrow=True))
     paper = scaled(narrow, "paper")
     assert paper["layout"]["font"]["size"] == 10.67  # 8 pt
     line, printed = (next(t for t in f["data"] if t["mode"] == "lines+markers") for f in (narrow, paper))

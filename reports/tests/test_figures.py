@@ -11,13 +11,13 @@ import pytest
 from reports.analysis.points import Spread, spread
 from reports.curves import Progress, Standing
 from reports.figures.bars import GROUP_GAP, placed
-from reports.figures.ceilings import CeilingsSheet, bars_of
-from reports.figures.ladder import LadderSheet
-from reports.figures.latency import LatencySheet
+from reports.figures.ceilings import CeilingsFigure, bars_of
+from reports.figures.ladder import LadderFigure
+from reports.figures.latency import LatencyFigure
 from reports.figures.latency_points import Choice
 from reports.figures.layout import Frame
-from reports.figures.percentiles import Distribution, PercentilesSheet
-from reports.figures.run_series import OverTime, RunSeriesSheet, Window, total_rate
+from reports.figures.percentiles import Distribution, PercentilesFigure
+from reports.figures.run_series import OverTime, RunSeriesFigure, Window, total_rate
 from reports.figures.theme import DARK, LIGHT, labels_of, looks
 from reports.tests.curves import DISK, MEMORY, curve, one, operation, point
 
@@ -53,9 +53,9 @@ def distribution(**changes):
 
 def every_figure(curves, frame):
     return {
-        "ceilings": CeilingsSheet(curves).draw(frame),
-        "latency": LatencySheet(curves, Choice()).draw(frame),
-        "ladder": LadderSheet(curves).draw(frame),
+        "ceilings": CeilingsFigure(curves).draw(frame),
+        "latency": LatencyFigure(curves, Choice()).draw(frame),
+        "ladder": LadderFigure(curves).draw(frame),
     }
 
 
@@ -100,14 +100,14 @@ def test_it_makes_valid_figures_in_every_state(state, frame):
 def test_it_makes_valid_figures_of_one_run(frame):
     series = [over_time(), over_time(operation="UPDATE", kind="response", p99_us=np.array([np.nan, 1, 2, 3, 4.0]))]
     figures = [
-        RunSeriesSheet("series", series, Window(1.0, 4.0, 500)).draw(frame),
-        RunSeriesSheet("series", [], Window()).draw(frame),
-        RunSeriesSheet("series", [over_time(1)], Window()).draw(frame),
-        PercentilesSheet("percentiles", [distribution(), distribution(operation="UPDATE", kind="response")]).draw(
+        RunSeriesFigure("series", series, Window(1.0, 4.0, 500)).draw(frame),
+        RunSeriesFigure("series", [], Window()).draw(frame),
+        RunSeriesFigure("series", [over_time(1)], Window()).draw(frame),
+        PercentilesFigure("percentiles", [distribution(), distribution(operation="UPDATE", kind="response")]).draw(
             frame
         ),
-        PercentilesSheet("percentiles", []).draw(frame),
-        PercentilesSheet("percentiles", [distribution(count=1, steps=((0.5, 10.0),), max_us=10.0)]).draw(frame),
+        PercentilesFigure("percentiles", []).draw(frame),
+        PercentilesFigure("percentiles", [distribution(count=1, steps=((0.5, 10.0),), max_us=10.0)]).draw(frame),
     ]
     for figure in figures:
         go.Figure(json.loads(json.dumps(figure, allow_nan=False)))
@@ -120,11 +120,11 @@ def test_axes_name_their_units():
     assert latency["layout"]["yaxis"]["title"]["text"] == "READ p99, service time (ms)"
     assert ladder["layout"]["yaxis"]["title"]["text"] == "throughput (ops/s)"
     assert "threads" in ladder["layout"]["xaxis"]["title"]["text"]
-    assert CeilingsSheet([curve()]).draw(FRAMES[1])["layout"]["xaxis"]["title"]["text"] == "throughput ceiling (ops/s)"
+    assert CeilingsFigure([curve()]).draw(FRAMES[1])["layout"]["xaxis"]["title"]["text"] == "throughput ceiling (ops/s)"
 
 
 def test_the_latency_figure_shows_the_chosen_statistic_in_milliseconds():
-    figure = LatencySheet([curve()], Choice("UPDATE", "p999")).draw(FRAMES[0])
+    figure = LatencyFigure([curve()], Choice("UPDATE", "p999")).draw(FRAMES[0])
     (line,) = lines_of(figure)
     assert line["x"] == [1000.0, 1900.0, 3300.0, 3900.0, 3800.0]
     assert line["y"][0] == pytest.approx(2 / 1000 * 1.2 * 7 * 1e3)
@@ -132,9 +132,9 @@ def test_the_latency_figure_shows_the_chosen_statistic_in_milliseconds():
 
 
 def test_a_curve_follows_its_ladder_even_when_throughput_falls():
-    (line,) = lines_of(LatencySheet([curve()], Choice()).draw(FRAMES[0]))
+    (line,) = lines_of(LatencyFigure([curve()], Choice()).draw(FRAMES[0]))
     assert line["x"][-1] < line["x"][-2]
-    rungs = next(t for t in LatencySheet([curve()], Choice()).draw(FRAMES[0])["data"] if "rungs" in t["name"])
+    rungs = next(t for t in LatencyFigure([curve()], Choice()).draw(FRAMES[0])["data"] if "rungs" in t["name"])
     assert rungs["text"] == ["2", "4", "8", "16", "32"]
 
 
@@ -142,8 +142,8 @@ def test_a_curve_follows_its_ladder_even_when_throughput_falls():
 def test_points_that_do_not_count_are_hollow_and_not_joined(standing):
     points = [point(2, 1000.0), point(4, 9000.0, standing=standing), point(8, 3000.0)]
     for figure in (
-        LatencySheet([curve(points=points)], Choice()).draw(FRAMES[0]),
-        LadderSheet([curve(points=points)]).draw(FRAMES[0]),
+        LatencyFigure([curve(points=points)], Choice()).draw(FRAMES[0]),
+        LadderFigure([curve(points=points)]).draw(FRAMES[0]),
     ):
         (line,), (hollow,) = lines_of(figure), hollow_of(figure)
         assert len(line["x"]) == 2 and len(hollow["x"]) == 1
@@ -154,7 +154,7 @@ def test_points_that_do_not_count_are_hollow_and_not_joined(standing):
 
 
 def test_the_ceiling_and_the_knee_are_marked():
-    figure = LatencySheet([curve()], Choice()).draw(FRAMES[0])
+    figure = LatencyFigure([curve()], Choice()).draw(FRAMES[0])
     rings = {trace["name"].split(", ")[-1]: trace["x"] for trace in figure["data"] if ", " in trace["name"]}
     assert rings["highest measured"] == [3900.0]  # No repeats confirm a ceiling.
     assert rings["knee"] == [3300.0]
@@ -162,7 +162,7 @@ def test_the_ceiling_and_the_knee_are_marked():
 
 def test_repeats_are_a_band():
     repeated = point(2, 900.0, throughput_ops_s=Spread(900.0, 800.0, 950.0, 3))
-    figure = LadderSheet([curve(points=[repeated, point(4, 1500.0)])]).draw(FRAMES[0])
+    figure = LadderFigure([curve(points=[repeated, point(4, 1500.0)])]).draw(FRAMES[0])
     band = next(trace for trace in figure["data"] if trace.get("fill") == "toself")
     assert band["y"] == [950.0, 1500.0, 1500.0, 800.0]
     assert "median of 3 repeats, 800 to 950" in lines_of(figure)[0]["text"][0]
@@ -194,7 +194,7 @@ def test_a_sweep_without_a_ceiling_is_no_bar_of_zero():
     failed = curve("Other", points=[], progress=Progress(runs=4, failed=4))
     bars = bars_of([going, failed], LIGHT)
     assert sorted(bar.value_label for bar in bars) == ["did not complete", "measuring"]
-    assert all(trace["y"] == [None] for trace in CeilingsSheet([going, failed]).draw(FRAMES[0])["data"])
+    assert all(trace["y"] == [None] for trace in CeilingsFigure([going, failed]).draw(FRAMES[0])["data"])
 
 
 def test_names_cannot_speak_html():
@@ -203,9 +203,9 @@ def test_names_cannot_speak_html():
         text = json.dumps(figure)
         assert "<b onclick" not in text and "onclick" in text
         assert "&lt;b onclick" in text and "A &amp; B" in text
-    series = RunSeriesSheet("series", [over_time(operation=HOSTILE)], Window()).draw(FRAMES[0])
+    series = RunSeriesFigure("series", [over_time(operation=HOSTILE)], Window()).draw(FRAMES[0])
     assert "<b onclick" not in json.dumps(
-        [series, PercentilesSheet("percentiles", [distribution(operation=HOSTILE)]).draw(FRAMES[0])]
+        [series, PercentilesFigure("percentiles", [distribution(operation=HOSTILE)]).draw(FRAMES[0])]
     )
 
 
@@ -243,9 +243,9 @@ def test_labels_say_what_tells_curves_apart():
 
 def test_axes_become_logarithmic_where_ceilings_lie_far_apart():
     slow, fast = curve("A"), curve("B", points=[point(2, 50_000.0), point(4, 60_000.0)])
-    assert LatencySheet([slow], Choice()).draw(FRAMES[0])["layout"]["xaxis"].get("type") is None
-    assert LatencySheet([slow, fast], Choice()).draw(FRAMES[0])["layout"]["xaxis"]["type"] == "log"
-    linear = LatencySheet([slow, fast], Choice(scale="linear")).draw(FRAMES[0])["layout"]
+    assert LatencyFigure([slow], Choice()).draw(FRAMES[0])["layout"]["xaxis"].get("type") is None
+    assert LatencyFigure([slow, fast], Choice()).draw(FRAMES[0])["layout"]["xaxis"]["type"] == "log"
+    linear = LatencyFigure([slow, fast], Choice(scale="linear")).draw(FRAMES[0])["layout"]
     assert linear["xaxis"]["range"][0] == linear["yaxis"]["range"][0] == 0
 
 
@@ -271,12 +271,12 @@ def test_a_second_that_no_client_covers_is_a_gap_and_not_a_zero():
     gappy = over_time(2, seconds=np.array([0.0, 3.0]))
     _, rate = total_rate([gappy])
     assert rate.tolist()[0] == 100.0 and np.isnan(rate[1:3]).all()
-    figure = RunSeriesSheet("series", [gappy], Window()).draw(FRAMES[0])
+    figure = RunSeriesFigure("series", [gappy], Window()).draw(FRAMES[0])
     assert figure["data"][0]["y"] == [100.0, None, None, 100.0]
 
 
 def test_the_warm_up_and_what_came_after_the_window_are_shaded():
-    figure = RunSeriesSheet("series", [over_time(12)], Window(2.0, 10.0, 300)).draw(FRAMES[0])
+    figure = RunSeriesFigure("series", [over_time(12)], Window(2.0, 10.0, 300)).draw(FRAMES[0])
     assert [(shape["x0"], shape["x1"]) for shape in figure["layout"]["shapes"]] == [(0.0, 2.0), (10.0, 12.0)]
     assert next(trace for trace in figure["data"] if trace["name"] == "target")["y"] == [300, 300]
 
@@ -285,13 +285,13 @@ def test_a_long_series_is_thinned_without_losing_its_dip():
     rate = np.full(40_000, 100.0)
     rate[12_345] = 0.0
     long = over_time(40_000, rate_ops_s=rate)
-    figure = RunSeriesSheet("series", [long], Window()).draw(FRAMES[0])
+    figure = RunSeriesFigure("series", [long], Window()).draw(FRAMES[0])
     assert all(len(trace["x"]) <= 2_000 for trace in figure["data"])
     assert 0.0 in figure["data"][0]["y"]
 
 
 def test_percentiles_beyond_what_was_counted_are_not_shown():
-    (trace,) = PercentilesSheet("percentiles", [distribution(count=200)]).draw(FRAMES[0])["data"]
+    (trace,) = PercentilesFigure("percentiles", [distribution(count=200)]).draw(FRAMES[0])["data"]
     assert trace["x"][-1] == pytest.approx(math.log10(201), abs=1e-4)
     assert len(trace["x"]) == 4  # p50, p90, p99 and the greatest: 200 operations have no p99.9
     assert trace["y"][-1] == 50.0
@@ -306,15 +306,15 @@ def test_equal_values_and_modes_without_a_record_are_drawn():
 
 def test_a_percentile_that_is_only_known_as_bounds_is_a_bar_and_no_line_leads_through_it():
     bounded = distribution(steps=((0.5, 800.0),), bounds=((0.99, 10_000.0, 100_000.0), (0.999, 100_000.0, None)))
-    points, bars = PercentilesSheet("percentiles", [bounded]).draw(FRAMES[0])["data"]
+    points, bars = PercentilesFigure("percentiles", [bounded]).draw(FRAMES[0])["data"]
     assert points["mode"] == "markers"
     assert bars["y"] == [10.0, 100.0, None, 100.0, 100.0, None]
     assert "10.0\N{EN DASH}100" in bars["text"][0]
     assert "bounds, histograms missing" in bars["text"][0]
-    rows = PercentilesSheet("percentiles", [bounded]).table.rows
+    rows = PercentilesFigure("percentiles", [bounded]).table.rows
     assert ("READ", "service", 100_000, 99.0, 10_000.0, 100_000.0) in rows
 
 
 def test_percentiles_of_operations_that_nobody_counted_are_shown_as_stated():
-    (trace,) = PercentilesSheet("percentiles", [distribution(count=None, max_us=None)]).draw(FRAMES[0])["data"]
+    (trace,) = PercentilesFigure("percentiles", [distribution(count=None, max_us=None)]).draw(FRAMES[0])["data"]
     assert len(trace["x"]) == 5

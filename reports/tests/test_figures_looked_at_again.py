@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from reports.tests.test_figure_endpoints import addresses
-from runs import annotating
+from runs import annotations
 from runs.models import Series
 from runs.tests.factories import make_run, make_sweep, make_team
 from runs.tests.pages import viewer_of
@@ -59,9 +59,9 @@ def test_what_changes_is_seen_at_once(client_in, sweep, user, change):
     if change == "new run":
         make_run(sweep, threads=32, throughput=20_000.0)
     elif change == "excluded":
-        annotating.exclude([sweep.runs.get(threads=8)], user, "another job ran on the host")
+        annotations.exclude([sweep.runs.get(threads=8)], user, "another job ran on the host")
     elif change == "overridden":
-        annotating.override(rejected, user, "the finding is about the clock alone")
+        annotations.override(rejected, user, "the finding is about the clock alone")
     elif change == "renamed":
         sweep.database_name = "Another"
         sweep.save()

@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from benchsite.tests.browser import chromium, playwright
 from benchsite.tests.test_accessibility import COLOURS, EVERYTHING, NARROW, grave
+from reports.frozen.figure_images import encoded_anew, keep_pictures
 from reports.frozen.links import link_of
-from reports.frozen.pictures import encoded_anew, keep_pictures
 from reports.tests.snapshots import published
 from reports.tests.test_report_pictures import png
 from reports.tests.test_sanitising_reports import spoilt_content

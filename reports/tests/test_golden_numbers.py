@@ -8,22 +8,22 @@ import pytest
 
 from benchsite import formatting
 from reports.analysis.ceiling import Ladder, Rung, end_as_measured, thread_ceiling
-from reports.analysis.comparing import compare_values
 from reports.analysis.edivisive import best_split, distance_sums, divergence
 from reports.analysis.knee import power, power_knee
+from reports.analysis.repeat_comparison import compare_values
 from reports.analysis.scalability import score
 from reports.analysis.sizing import binding_ratio, product_as_published
 from reports.analysis.usl import fit_usl
 from reports.tests.test_scalability import DISPUTED, PRINTED, computed
 from reports.tests.test_second_opinions import CISCO
+from runs.measures.coordinated_omission import throttled_thread
 from runs.measures.little import explained_share_of_operations
-from runs.measures.omission import throttled_thread
 from runs.measures.search import Goal, State, Trial, search_target
 from runs.measures.stability import stability
 from runs.measures.steady import mser5
 from runs.ycsb.bounds import percentile_bounds
 from runs.ycsb.operation import Bucket, ReadOperation
-from runs.ycsb.summarised import bucket_contradiction
+from runs.ycsb.summary_run import bucket_contradiction
 from runs.ycsb.tests.samples import GOLDEN, golden
 
 # The printed histogram of Vari 2013: reads by bucket, from and to microseconds, and the line for more than 128 s.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reports.curves import Standing
-from reports.figures.history import AXES, HistorySheet
+from reports.figures.history import AXES, HistoryFigure
 from reports.figures.layout import Frame
 from reports.figures.theme import DARK, LIGHT
 from reports.histories import (
@@ -46,14 +46,14 @@ def wave(size):
 @pytest.mark.parametrize("frame", [Frame(LIGHT), Frame(DARK, narrow=True)])
 def test_five_thousand_points_are_at_most_two_thousand_in_the_picture(along, frame):
     history = history_of(THROUGHPUT_METRIC, points_of(measured(wave(5000))))
-    figure = HistorySheet(history, along=along).draw(frame)
+    figure = HistoryFigure(history, along=along).draw(frame)
     assert len(history.points) == 5000
     assert max(len(trace["x"]) for trace in figure["data"]) <= 2000
     assert len(figure["layout"]["annotations"]) <= 12  # of 49 changes only the newest are named
     assert len(json.dumps(figure, allow_nan=False)) < 400_000
-    sheet = HistorySheet(history)
-    assert len(sheet.table.rows) == 300
-    assert len(HistorySheet(history, whole=True).table.rows) == 5000
+    figure = HistoryFigure(history)
+    assert len(figure.table.rows) == 300
+    assert len(HistoryFigure(history, whole=True).table.rows) == 5000
 
 
 def test_names_notes_and_reasons_are_escaped_and_shortened():
@@ -65,7 +65,7 @@ def test_names_notes_and_reasons_are_escaped_and_shortened():
     note = Note(uuid.uuid4(), START + dt.timedelta(days=1), ugly)
     environments = [{"kernel": "a"}, {"kernel": ugly}]
     history = history_of(THROUGHPUT_METRIC, points_of(runs), (), environments, (note,))
-    text = json.dumps(HistorySheet(history).draw(Frame(LIGHT)), allow_nan=False)
+    text = json.dumps(HistoryFigure(history).draw(Frame(LIGHT)), allow_nan=False)
     assert "<img" not in text
     assert "w" * 130 not in text
 
@@ -74,16 +74,16 @@ def test_names_notes_and_reasons_are_escaped_and_shortened():
 @pytest.mark.parametrize("metric", [THROUGHPUT_METRIC, P99])
 def test_any_values_make_a_picture_or_a_sentence(values, metric):
     history = history_of(metric, points_of(measured(values)))
-    sheet = HistorySheet(history)
-    json.dumps(sheet.answer(theme="light", narrow=False), allow_nan=False)
-    assert bool(sheet.empty) == (not any(value is not None and np.isfinite(value) for value in values))
-    assert sheet.caption
+    figure = HistoryFigure(history)
+    json.dumps(figure.answer(theme="light", narrow=False), allow_nan=False)
+    assert bool(figure.empty) == (not any(value is not None and np.isfinite(value) for value in values))
+    assert figure.caption
 
 
 def test_latencies_are_drawn_in_milliseconds_and_their_rise_is_worse():
     values = np.repeat([2000.0, 3000.0], 15) * np.random.default_rng(1).normal(1, 0.01, 30)
     history = history_of(P99, points_of(measured(values.tolist())))
-    traces = {trace["name"]: trace for trace in HistorySheet(history).draw(Frame(LIGHT))["data"]}
+    traces = {trace["name"]: trace for trace in HistoryFigure(history).draw(Frame(LIGHT))["data"]}
     worse = traces["change, worse"]
     assert (worse["x"], worse["marker"]["symbol"]) == ([15], ["triangle-up"])
     assert worse["y"][0] == pytest.approx(3.0, rel=0.05)

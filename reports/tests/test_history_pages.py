@@ -13,7 +13,7 @@ from django.urls import reverse
 from benchsite.formatting import MINUS
 from benchsite.teams.models import Role
 from reports.models import ChangePoint, History, HistoryNote
-from runs.copies import config_key
+from runs.denormalised_columns import config_key
 from runs.models import Run
 from runs.tests.factories import make_run, make_spec, make_sweep, make_team, make_user
 from runs.tests.pages import counted, text_of
@@ -378,7 +378,7 @@ def test_the_run_links_to_its_history(client_in, dropped):
 
 
 def test_older_environments_are_read_when_the_page_is_asked_again(client_in, dropped, monkeypatch):
-    monkeypatch.setattr("reports.queries.history.MOST_SPECS", 13)
+    monkeypatch.setattr("reports.queries.history.MAX_SPECS", 13)
     first = page_of(client_in, dropped)
     assert "11 older points have not been looked at yet" in first
     assert "Linux 6.12" not in first

@@ -11,8 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from benchsite.teams.models import AuditEntry, Role
 from conftest import signed_in
 from reports.frozen.content import canonical
-from reports.frozen.importing import ImportRefused, checked, import_report, stated_in
 from reports.frozen.links import link_of
+from reports.frozen.report_import import ImportRefused, checked, import_report, stated_in
 from reports.frozen.revisions import content_of
 from reports.models import Report
 from reports.tests.snapshots import published

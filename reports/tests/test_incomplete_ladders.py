@@ -9,18 +9,18 @@ from django.http import QueryDict
 
 from benchsite.formatting import TIMES
 from reports.analysis.ceiling import Rung, ceiling
-from reports.analysis.comparing import Outcome, compare_values, times_text, widen
 from reports.analysis.ratios import bound_sign
+from reports.analysis.repeat_comparison import Outcome, compare_values, times_text, widen
 from reports.analysis.scalability import score
 from reports.analysis.sizing import nodes_by_measurement
 from reports.curves import Setup
 from reports.figures.durability import promises_of
 from reports.frozen.headline import proposed
 from reports.frozen.tables import against_table, verdicts_of
-from reports.pages.against import Judging, against, throughput_ratio
-from reports.pages.equal import equal_load
-from reports.pages.question import read_question
+from reports.pages.baseline_ratios import Judging, against, throughput_ratio
+from reports.pages.equal_load import equal_load
 from reports.pages.sizing import answer
+from reports.pages.sizing_question import read_question
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_against_a_baseline import repeated, with_latencies
 from runs.validity import profile

@@ -7,8 +7,8 @@ import pytest
 from reports.analysis.ceiling import Rung
 from reports.analysis.knee import power_knee
 from reports.curves import kind_of
+from reports.pages.charts import latency_pictures
 from reports.pages.ladder import ladder_page
-from reports.pages.pictures import latency_pictures
 from reports.selection import Selection
 from reports.tests.curves import curve, operation, point
 from reports.views.compare import controls_of

@@ -8,10 +8,10 @@ from django.urls import reverse
 from reports.analysis.ceiling import Rung, ceiling
 from reports.analysis.points import spread
 from reports.curves import Progress
+from reports.ladder_text import ceiling_notes, ceiling_sentence, knee_sentence
 from reports.pages.ladder import ladder_page, next_step, repeats_of
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_ceiling_and_knee import L1
-from reports.words import ceiling_notes, ceiling_sentence, knee_sentence
 from runs.tests.factories import make_run, make_sweep, measurement
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"

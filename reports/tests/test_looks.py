@@ -11,15 +11,15 @@ from scipy import stats
 
 from benchsite.formatting import THIN
 from reports.analysis.best import best_set
-from reports.analysis.comparing import EXTENDED, Outcome, compare_values
 from reports.analysis.ladder_rates import LOOKS
 from reports.analysis.looks import ALPHA, Look, levels
 from reports.analysis.multiple import adjusted
+from reports.analysis.repeat_comparison import EXTENDED, Outcome, compare_values
 from reports.curves import Standing
 from reports.figures.ceilings import bars_of, best_of, best_sentence
 from reports.figures.theme import LIGHT
 from reports.frozen.tables import verdicts_of
-from reports.pages.against import Judging, against, throughput_ratio
+from reports.pages.baseline_ratios import Judging, against, throughput_ratio
 from reports.queries.curves import curves
 from reports.simulated_blocks import LOOK_HEADER, SHAPE, Case, look_rates
 from reports.simulated_ladders import made_curve, made_point

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from benchsite.teams.models import Delivery, Membership, Notice, Preference, Scope
-from reports import noticing_losses
+from reports import upload_alerts
 from reports.models import CommitLook
 from reports.tests.verdicts import commit_runs, headers, make_test
 from runs.models import Run
@@ -44,8 +44,8 @@ def uploaded(sweep, commit, level, *, days_ago=0.1, minutes=0, **fields):
 
 def test_an_upload_that_nobody_asks_about_is_told_once(team, asked, test):
     runs = uploaded(test, "bbbb2222", 850.0)
-    assert noticing_losses.look() == 1
-    assert noticing_losses.look() == 0
+    assert upload_alerts.look() == 1
+    assert upload_alerts.look() == 0
     notice = Notice.objects.get()
     assert notice.kind == KIND and "Regression: worse in" in notice.subject
     assert (notice.data["commit"], notice.data["base_commit"]) == ("bbbb2222", "aaaa1111")
@@ -67,7 +67,7 @@ def test_a_pipeline_that_only_uploads_is_told(team, user, asked):
             }
             response = program.post(("a.txt", summary(**done)), **stated)
             assert response.status_code == 201, response.content
-        assert noticing_losses.look() == (commit == "bbbb2222")
+        assert upload_alerts.look() == (commit == "bbbb2222")
     assert Notice.objects.get().data["commit"] == "bbbb2222"
 
 
@@ -75,79 +75,79 @@ def test_whoever_asks_for_the_verdict_before_or_after_is_not_told_again(team, us
     with_token = headers(team, user, Scope.RUNS_READ, Scope.RUNS_WRITE)
     first = uploaded(test, "bbbb2222", 850.0)[0]
     Client().get(f"/api/v1/runs/{first.pk}/verdict", **with_token)
-    assert Notice.objects.count() == 1 and noticing_losses.look() == 0
+    assert Notice.objects.count() == 1 and upload_alerts.look() == 0
     second = uploaded(test, "cccc3333", 700.0, days_ago=0.05, branch="topic")[0]
-    assert noticing_losses.look() == 1
+    assert upload_alerts.look() == 1
     Client().get(f"/api/v1/runs/{second.pk}/verdict", **with_token)
     assert Notice.objects.count() == 2
 
 
 def test_it_waits_for_quiet_while_there_are_few_repeats(asked, test):
     few = uploaded(test, "bbbb2222", 850.0, repeats=4)
-    assert noticing_losses.look() == 0 and not CommitLook.objects.exists()
+    assert upload_alerts.look() == 0 and not CommitLook.objects.exists()
     Run.objects.filter(pk__in=[run.pk for run in few]).update(created_at=timezone.now() - dt.timedelta(seconds=61))
-    assert noticing_losses.look() == 1
+    assert upload_alerts.look() == 1
 
 
 def test_a_repeat_that_comes_later_has_it_judged_again(asked, test):
     uploaded(test, "bbbb2222", 850.0, repeats=1, minutes=10)
-    assert noticing_losses.look() == 0 and CommitLook.objects.get().runs == 1
+    assert upload_alerts.look() == 0 and CommitLook.objects.get().runs == 1
     uploaded(test, "bbbb2222", 850.0, repeats=3, minutes=5)
-    assert noticing_losses.look() == 1 and CommitLook.objects.get().runs == 4
+    assert upload_alerts.look() == 1 and CommitLook.objects.get().runs == 4
     uploaded(test, "bbbb2222", 850.0, repeats=1, minutes=2)
-    assert noticing_losses.look() == 0 and Notice.objects.count() == 1
+    assert upload_alerts.look() == 0 and Notice.objects.count() == 1
 
 
 def test_what_was_looked_at_is_not_judged_again(asked, test, monkeypatch):
     uploaded(test, "bbbb2222", 1001.0)
-    assert noticing_losses.look() == 0
-    monkeypatch.setattr(noticing_losses, "_look_at", lambda group: 1 / 0)
-    assert noticing_losses.look() == 0
+    assert upload_alerts.look() == 0
+    monkeypatch.setattr(upload_alerts, "_look_at", lambda group: 1 / 0)
+    assert upload_alerts.look() == 0
 
 
 def test_a_look_judges_some_and_the_next_goes_on(asked, test):
     for number in range(3):
         uploaded(test, f"bbbb000{number}", 850.0, days_ago=0.2 - number / 100, branch="topic", minutes=9 - number)
-    assert [noticing_losses.look(2), noticing_losses.look(2), noticing_losses.look(2)] == [2, 1, 0]
+    assert [upload_alerts.look(2), upload_alerts.look(2), upload_alerts.look(2)] == [2, 1, 0]
 
 
 def test_a_look_that_takes_long_leaves_the_rest_to_the_next(asked, test, monkeypatch):
     for number in range(2):
         uploaded(test, f"bbbb000{number}", 850.0, days_ago=0.2 - number / 100, branch="topic", minutes=9 - number)
-    monkeypatch.setattr(noticing_losses, "LONGEST_S", 0)
-    assert [noticing_losses.look(), noticing_losses.look(), noticing_losses.look()] == [1, 1, 0]
+    monkeypatch.setattr(upload_alerts, "MAX_S", 0)
+    assert [upload_alerts.look(), upload_alerts.look(), upload_alerts.look()] == [1, 1, 0]
 
 
 def test_what_cannot_be_judged_keeps_nothing_else_waiting(asked, test, monkeypatch):
     uploaded(test, "bbbb2222", 850.0, days_ago=0.2, minutes=9, branch="topic")
     uploaded(test, "cccc3333", 850.0, branch="topic")
-    judged = noticing_losses.verdict_of_run
-    monkeypatch.setattr(noticing_losses, "verdict_of_run", lambda run: judged(run) if run.commit[0] == "c" else 1 / 0)
-    assert noticing_losses.look(1) == 0
-    assert noticing_losses.look(1) == 1
+    judged = upload_alerts.verdict_of_run
+    monkeypatch.setattr(upload_alerts, "verdict_of_run", lambda run: judged(run) if run.commit[0] == "c" else 1 / 0)
+    assert upload_alerts.look(1) == 0
+    assert upload_alerts.look(1) == 1
 
 
 def test_neither_old_nor_planned_runs_nor_those_without_a_commit_are_looked_at(asked, test):
     uploaded(test, "bbbb2222", 850.0, minutes=25 * 60)
     uploaded(test, "", 850.0)
     commit_runs(test, "cccc3333", 850.0, days_ago=0.1)
-    assert noticing_losses.look() == 0 and not CommitLook.objects.exists()
+    assert upload_alerts.look() == 0 and not CommitLook.objects.exists()
 
 
 def test_nobody_asked_nothing_is_worked_out(test, django_assert_num_queries):
     uploaded(test, "bbbb2222", 850.0)
     with django_assert_num_queries(3):
-        assert noticing_losses.look() == 0
+        assert upload_alerts.look() == 0
 
 
 def test_another_teams_uploads_are_not_told(test, stranger, asked):
     Preference.objects.update(membership=Membership.objects.exclude(team=test.team).get())
     uploaded(test, "bbbb2222", 850.0)
-    assert noticing_losses.look() == 0 and not Notice.objects.exists()
+    assert upload_alerts.look() == 0 and not Notice.objects.exists()
 
 
 def test_looks_are_forgotten_after_a_day(team):
     old = timezone.now() - dt.timedelta(hours=25)
     CommitLook.objects.create(team=team, config_key="k", commit="aaaa1111", runs=1, last_at=old)
-    noticing_losses.look()
+    upload_alerts.look()
     assert not CommitLook.objects.exists()

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reports.queries import remembering
+from reports.queries import computed_cache
 from runs.models import Run, Sweep
 from runs.tests.factories import make_database, make_matrix, make_run, make_sweep, make_workload
 
@@ -72,7 +72,7 @@ def forget(monkeypatch):
 
     def forgotten() -> None:
         release = f"release {next(releases)}"
-        monkeypatch.setattr(remembering, "_code", lambda: release)
+        monkeypatch.setattr(computed_cache, "_code", lambda: release)
 
     return forgotten
 

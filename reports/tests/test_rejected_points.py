@@ -4,8 +4,8 @@ import pytest
 
 from reports.curves import Standing
 from reports.figures.captions import caption
-from reports.figures.ladder import LadderSheet
-from reports.figures.latency import LatencySheet, points_table
+from reports.figures.ladder import LadderFigure
+from reports.figures.latency import LatencyFigure, points_table
 from reports.figures.latency_points import Choice
 from reports.figures.layout import Frame
 from reports.figures.theme import theme_named
@@ -45,7 +45,7 @@ def test_a_rejected_point_is_no_ceiling_and_no_knee(rejected):
 
 
 @pytest.mark.parametrize(
-    "draw", [lambda c, f: LadderSheet(c).draw(f), lambda c, f: LatencySheet(c, Choice("READ")).draw(f)]
+    "draw", [lambda c, f: LadderFigure(c).draw(f), lambda c, f: LatencyFigure(c, Choice("READ")).draw(f)]
 )
 def test_it_stays_visible_hollow_and_named(rejected, draw):
     (hollow,) = traces_of(draw([rejected], FRAME), "not counted")[:1]
@@ -58,7 +58,7 @@ def test_a_counted_one_is_the_ceiling_again(counted):
 
 
 @pytest.mark.parametrize(
-    "draw", [lambda c, f: LadderSheet(c).draw(f), lambda c, f: LatencySheet(c, Choice("READ")).draw(f)]
+    "draw", [lambda c, f: LadderFigure(c).draw(f), lambda c, f: LatencyFigure(c, Choice("READ")).draw(f)]
 )
 def test_a_counted_one_is_drawn_apart_with_its_reason(counted, draw):
     figure = draw([counted], FRAME)
@@ -70,12 +70,12 @@ def test_a_counted_one_is_drawn_apart_with_its_reason(counted, draw):
 
 
 def test_without_one_nothing_is_marked():
-    figure = LadderSheet([curve()]).draw(FRAME)
+    figure = LadderFigure([curve()]).draw(FRAME)
     assert not traces_of(figure, "rejected")
 
 
 def test_tables_and_captions_carry_the_reason(counted):
-    for table in (points_table([counted]), LadderSheet([counted]).table):
+    for table in (points_table([counted]), LadderFigure([counted]).table):
         column = table.columns.index("rejected, counted because")
         assert table.rows[-1][column] == WHY
         assert table.rows[0][column] == ""

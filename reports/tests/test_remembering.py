@@ -8,9 +8,9 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from conftest import signed_in
-from reports.queries import curves, remembering
-from reports.queries.remembering import key_of, remembered, sweep_digests
-from runs import annotating
+from reports.queries import computed_cache, curves
+from reports.queries.computed_cache import key_of, remembered, sweep_digests
+from runs import annotations
 from runs.models import Matrix, MeasurementSet, Run, Sweep, ThresholdOverride
 from runs.models.run import Status
 from runs.tests.factories import (
@@ -56,12 +56,12 @@ def is_computed_again(sweep, user):
 CHANGES = {
     "a new run": lambda sweep, user: make_run(sweep, threads=16, throughput=3500.0),
     "a run ends": ends,
-    "a run is excluded": lambda sweep, user: annotating.exclude(sweep.runs.filter(threads=2), user, "another job"),
-    "a run counts again": lambda sweep, user: annotating.include(sweep.runs.filter(threads=4), user),
-    "a rejected run counts": lambda sweep, user: annotating.override(sweep.runs.get(threads=8), user, "known"),
+    "a run is excluded": lambda sweep, user: annotations.exclude(sweep.runs.filter(threads=2), user, "another job"),
+    "a run counts again": lambda sweep, user: annotations.include(sweep.runs.filter(threads=4), user),
+    "a rejected run counts": lambda sweep, user: annotations.override(sweep.runs.get(threads=8), user, "known"),
     "a run is cut again": is_cut_again,
     "a run is computed again": is_computed_again,
-    "tags and notes": lambda sweep, user: annotating.describe_sweep(sweep, ["numa"], "after the move"),
+    "tags and notes": lambda sweep, user: annotations.describe_sweep(sweep, ["numa"], "after the move"),
     "a renamed matrix": lambda sweep, user: Matrix.objects.filter(pk=sweep.matrix_id).update(name="another"),
     "a deleted run": lambda sweep, user: sweep.runs.filter(threads=2).delete(),
 }
@@ -70,7 +70,7 @@ CHANGES = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_it_is_another_digest_after(what, sweep, user):
     make_run(sweep, threads=32, status="running")
-    annotating.exclude(sweep.runs.filter(threads=4), user, "an update ran")
+    annotations.exclude(sweep.runs.filter(threads=4), user, "an update ran")
     before = sweep_digests([sweep.pk])
     assert sweep_digests([sweep.pk]) == before
     CHANGES[what](sweep, user)
@@ -110,15 +110,15 @@ def test_the_page_says_what_changed_last(client_in, sweep, user, team):
     assert client_in.get("/compare/", follow=True).content.decode().count("<h2") == said.count("<h2")
     Matrix.objects.filter(pk=sweep.matrix_id).update(name="A matrix of another name")
     assert "A matrix of another name" in client_in.get("/compare/", follow=True).content.decode()
-    annotating.exclude(sweep.runs.filter(threads=4), user, "the neighbours were loud")
+    annotations.exclude(sweep.runs.filter(threads=4), user, "the neighbours were loud")
     assert "the neighbours were loud" in client_in.get("/compare/", follow=True).content.decode()
 
 
 def test_a_replaced_threshold_asks_for_another_page(client_in, sweep, user, team, monkeypatch):
     make_run(make_sweep(team=team, matrix=sweep.matrix, mode="off"))
     made = []
-    make = remembering.remember
-    monkeypatch.setattr(remembering, "remember", lambda entries: made.extend(entries) or make(entries))
+    make = computed_cache.remember
+    monkeypatch.setattr(computed_cache, "remember", lambda entries: made.extend(entries) or make(entries))
     client_in.get("/compare/", follow=True)
     client_in.get("/compare/", follow=True)
     before = len(made)
@@ -168,14 +168,14 @@ def test_an_entry_that_cannot_be_read_is_made_again(sweep):
 
 
 def test_what_is_too_large_is_not_kept(sweep, monkeypatch):
-    monkeypatch.setattr(remembering, "LARGEST", 10)
+    monkeypatch.setattr(computed_cache, "LARGEST", 10)
     key = key_of(sweep.team_id, "large", str(dt.datetime.now()))
     assert remembered(key, lambda: uuid.uuid4().hex * 100) != remembered(key, lambda: uuid.uuid4().hex * 100)
 
 
 def test_two_releases_never_share_an_entry(sweep, monkeypatch):
     mine = key_of(sweep.team_id, "compare")
-    monkeypatch.setattr(remembering, "_code", lambda: "another release")
+    monkeypatch.setattr(computed_cache, "_code", lambda: "another release")
     assert key_of(sweep.team_id, "compare") != mine
 
 

@@ -6,11 +6,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reports.frozen.building import build
+from reports.frozen.builder import build
 from reports.frozen.content import canonical, digest
 from reports.frozen.drafts import Draft
 from reports.frozen.links import link_of
-from reports.frozen.publishing import publish
+from reports.frozen.publication import publish
 from reports.frozen.revisions import content_of
 from reports.models import Report
 from reports.queries import compared

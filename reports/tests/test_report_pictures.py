@@ -7,8 +7,8 @@ import zlib
 import pytest
 from PIL import Image, PngImagePlugin
 
+from reports.frozen.figure_images import MAX_BYTES, MAX_PIXELS, PictureRefused, encoded_anew, keep_pictures
 from reports.frozen.links import link_of
-from reports.frozen.pictures import MOST_BYTES, MOST_PIXELS, PictureRefused, encoded_anew, keep_pictures
 from reports.tests.snapshots import published
 
 
@@ -69,12 +69,12 @@ BAD = {
     "a JPEG": jpeg,
     "a JPEG that says PNG": lambda: b"\x89PNG\r\n\x1a\n" + jpeg(),
     "cut off": lambda: png((400, 400))[:-60],
-    "a bomb": lambda: claiming(MOST_PIXELS + 1, 1),
+    "a bomb": lambda: claiming(MAX_PIXELS + 1, 1),
     "a large bomb": lambda: claiming(2**31 - 1, 2**31 - 1),
     "too little in it": lambda: claiming(4000, 4000),
     "a text bomb": lambda: png()[:33] + chunk(b"zTXt", b"a\0\0" + zlib.compress(b"x" * 80_000_000)) + png()[33:],
     "moving": moving,
-    "too many bytes": lambda: b"\x89PNG\r\n\x1a\n" + bytes(MOST_BYTES),
+    "too many bytes": lambda: b"\x89PNG\r\n\x1a\n" + bytes(MAX_BYTES),
 }
 
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from reports.frozen.building import build
+from reports.frozen.builder import build
 from reports.frozen.content import canonical
 from reports.frozen.drafts import Draft, DraftFootnote
 from reports.frozen.redaction import Kind, Redactor, safe_settings, safe_value

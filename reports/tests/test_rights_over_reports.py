@@ -10,7 +10,7 @@ from django.utils import timezone
 from benchsite.teams import tokens
 from benchsite.teams.models import Membership, Role, Scope
 from conftest import signed_in
-from reports.frozen import publishing
+from reports.frozen import publication
 from reports.frozen.links import link_of, make_link, revoke
 from reports.frozen.rights import NotAllowed
 from reports.models import Report
@@ -85,7 +85,7 @@ def test_what_an_admin_made_public_stays_so_and_is_taken_back_by_runners(client_
 def test_a_public_one_whose_day_is_over_is_not_prolonged_by_runners(user, report):
     Report.objects.update(access="public", expires_at=timezone.now() - dt.timedelta(days=1))
     with pytest.raises(NotAllowed):
-        publishing.set_access(Report.objects.get(), "public", None, user)
+        publication.set_access(Report.objects.get(), "public", None, user)
 
 
 def test_who_looked_it_up_before_an_admin_closed_it_does_not_open_it(user, report):
@@ -93,7 +93,7 @@ def test_who_looked_it_up_before_an_admin_closed_it_does_not_open_it(user, repor
     stale = Report.objects.get()
     Report.objects.update(access="private")
     with pytest.raises(NotAllowed):
-        publishing.set_access(stale, "public", timezone.now() + dt.timedelta(days=1), user)
+        publication.set_access(stale, "public", timezone.now() + dt.timedelta(days=1), user)
 
 
 def test_a_link_that_was_taken_back_is_not_every_runners_to_renew(client_in, team, user, report):
@@ -116,10 +116,10 @@ def test_its_author_and_admins_renew_it(team, report):
 
 def test_a_new_revision_does_not_open_it_again(team, user):
     author = make_user(team=team)
-    report = publishing.begin(team, author, f"v=1&matrix={measured_matrix(team).pk}")
-    publishing.publish(report, author, {})
+    report = publication.begin(team, author, f"v=1&matrix={measured_matrix(team).pk}")
+    publication.publish(report, author, {})
     revoke(report, None)
-    publishing.publish(report, user, {})
+    publication.publish(report, user, {})
     assert report.revisions.count() == 2 and link_of(report) is None
-    publishing.publish(report, author, {})
+    publication.publish(report, author, {})
     assert link_of(report)

@@ -5,9 +5,9 @@ import pytest
 from benchsite.teams import tokens
 from reports.analysis.differences import differences
 from reports.frozen.method import method_sentences
-from reports.pages.choosing import menus
+from reports.pages.filter_menus import menus
 from reports.queries import facets
-from reports.queries.choosing import compared
+from reports.queries.sweep_selection import compared
 from reports.selection import ALL, Selection
 from runs.tests.factories import make_matrix, make_run, make_sweep
 

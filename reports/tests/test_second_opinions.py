@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reports.analysis.alternative_knees import Repeats, _knees, opinions
 from reports.analysis.ceiling import Rung
 from reports.analysis.knee import elasticity, latency, power_knee
 from reports.analysis.kneedle import chord_knee, kneedle
-from reports.analysis.opinions import Repeats, _knees, opinions
 from reports.analysis.usl import Usl, fit_usl
 from reports.tests.test_ceiling_and_knee import L1, cut, ladder
 

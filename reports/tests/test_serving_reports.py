@@ -7,7 +7,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reports.frozen import served as serving
+from reports.frozen import page_cache as serving
 from reports.frozen.links import link_of, revoke, rotate
 from reports.frozen.revisions import content_of, write_revision
 from reports.models import Report

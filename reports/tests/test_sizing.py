@@ -7,8 +7,8 @@ import pytest
 from django.http import QueryDict
 
 from reports.curves import Setup, Standing
-from reports.pages.question import read_question
 from reports.pages.sizing import answer
+from reports.pages.sizing_question import read_question
 from reports.tests.curves import DISK, curve, operation, point
 
 NODES = Setup(nodes=3, price_per_hour=6.0, replication_factor=2, records=1_000_000, record_bytes=1000)

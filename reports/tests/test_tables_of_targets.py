@@ -3,7 +3,7 @@
 import pytest
 from django.template.loader import render_to_string
 
-from reports.figures.ceilings import COLUMNS, CeilingsSheet
+from reports.figures.ceilings import COLUMNS, CeilingsFigure
 from reports.tests.curves import curve, operation, point
 from reports.tests.test_target_ladders import held, laddered, rejected
 from reports.views.compare import ceiling_rows
@@ -22,7 +22,7 @@ STARVED = [
 
 
 def row_of(points):
-    return CeilingsSheet([curve(points=points, ladder="target")]).table.rows[0]
+    return CeilingsFigure([curve(points=points, ladder="target")]).table.rows[0]
 
 
 def test_the_twin_has_target_bracket_and_notes():
@@ -33,8 +33,8 @@ def test_the_twin_has_target_bracket_and_notes():
     assert "non-monotone" in row_of(CONTRADICTED)[TO - 1]
     assert row_of(UNKNOWN)[FROM:TO] == (25_000, None, None, "the next target has no counted run")
     assert "lacked threads" in row_of(STARVED)[TO - 1]
-    assert CeilingsSheet([curve()]).table.rows[0][FROM:TO] == (None, None, None, "")
-    assert len(CeilingsSheet([curve(points=[])]).table.rows[0]) == len(COLUMNS)
+    assert CeilingsFigure([curve()]).table.rows[0][FROM:TO] == (None, None, None, "")
+    assert len(CeilingsFigure([curve(points=[])]).table.rows[0]) == len(COLUMNS)
 
 
 @pytest.mark.parametrize(

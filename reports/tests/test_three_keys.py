@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from reports.analysis.comparing import compare_values
+from reports.analysis.repeat_comparison import compare_values
 from reports.analysis.sessions import SessionSpread, look
 from reports.analysis.verdicts import (
     ALGORITHM,

@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from benchsite.teams.models import Scope
 from reports.baselines import set_baseline
 from reports.tests.verdicts import commit_runs, headers, make_test
-from reports.verdicts import waiting
-from runs.copies import config_key
+from reports.verdicts import run_wait
+from runs.denormalised_columns import config_key
 from runs.models import Run
 from runs.tests.factories import make_database, make_run, make_spec, make_team, make_user
 
@@ -258,9 +258,9 @@ def test_four_may_wait_at_once_and_no_fifth(team, user):
 
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(ask, range(6)))
-    assert sorted(one.status_code for one in answers) == [200] * waiting.PLACES + [503, 503]
+    assert sorted(one.status_code for one in answers) == [200] * run_wait.PLACES + [503, 503]
     refused = next(one for one in answers if one.status_code == 503)
-    assert refused["Retry-After"] == str(waiting.RETRY_AFTER_S) and refused.json()["type"] == "/problems/overloaded"
+    assert refused["Retry-After"] == str(run_wait.RETRY_AFTER_S) and refused.json()["type"] == "/problems/overloaded"
     assert ask(0).status_code == 200, "the places are free again"
 
 

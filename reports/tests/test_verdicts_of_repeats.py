@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reports.analysis.comparing import Outcome, compare_values, interval_text, not_comparable
 from reports.analysis.multiple import adjusted, benjamini_hochberg, holm
+from reports.analysis.repeat_comparison import Outcome, compare_values, interval_text, not_comparable
 from reports.analysis.sessions import SessionSpread
 
 FAST = [405.1, 412.3, 409.0, 414.2, 408.4]

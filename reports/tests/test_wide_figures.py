@@ -8,17 +8,17 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from reports.analysis.heat import MOST_CELLS, Gathering
+from reports.analysis.heat import MAX_CELLS, Gathering
 from reports.analysis.points import Spread
 from reports.curves import Setup, Standing
-from reports.figures.distributions import RUNG, SweepsPercentilesSheet, choose
-from reports.figures.durability import DurabilitySheet, cost_said, promises_of
-from reports.figures.heat import HeatSheet
+from reports.figures.distributions import RUNG, SweepsPercentilesFigure, choose
+from reports.figures.durability import DurabilityFigure, cost_said, promises_of
+from reports.figures.heat import HeatFigure
 from reports.figures.layout import Frame
-from reports.figures.price import PriceSheet
+from reports.figures.price import PriceFigure
 from reports.figures.run_series import Window
-from reports.figures.scalability import ScalabilitySheet, scalings_of
-from reports.figures.stability import Ridge, StabilitySheet
+from reports.figures.scalability import ScalabilityFigure, scalings_of
+from reports.figures.stability import Ridge, StabilityFigure
 from reports.figures.theme import DARK, LIGHT, PAPER
 from reports.tests.curves import DISK, MEMORY, curve, operation, point
 from runs.ycsb.encoded import Counts
@@ -73,11 +73,11 @@ STATES = {
 
 def every_figure(curves, frame):
     return {
-        "percentiles": SweepsPercentilesSheet(curves).draw(frame),
-        "scalability": ScalabilitySheet(curves).draw(frame),
-        "durability": DurabilitySheet(curves).draw(frame),
-        "price": PriceSheet(curves).draw(frame),
-        "stability": StabilitySheet([], [ridge([100.0] * 70 + [10.0] * 5 + [math.nan], one) for one in curves]).draw(
+        "percentiles": SweepsPercentilesFigure(curves).draw(frame),
+        "scalability": ScalabilityFigure(curves).draw(frame),
+        "durability": DurabilityFigure(curves).draw(frame),
+        "price": PriceFigure(curves).draw(frame),
+        "stability": StabilityFigure([], [ridge([100.0] * 70 + [10.0] * 5 + [math.nan], one) for one in curves]).draw(
             frame
         ),
     }
@@ -97,11 +97,11 @@ def test_it_makes_valid_figures_in_every_state(state, frame):
 def test_every_sheet_shows_a_picture_or_says_what_to_do(state):
     curves = STATES[state]
     sheets = [
-        SweepsPercentilesSheet(curves),
-        ScalabilitySheet(curves),
-        DurabilitySheet(curves),
-        PriceSheet(curves),
-        StabilitySheet(curves, [ridge([1.0] * 60, one) for one in curves if one.ceiling]),
+        SweepsPercentilesFigure(curves),
+        ScalabilityFigure(curves),
+        DurabilityFigure(curves),
+        PriceFigure(curves),
+        StabilityFigure(curves, [ridge([1.0] * 60, one) for one in curves if one.ceiling]),
     ]
     for sheet in sheets:
         answer = sheet.answer(theme="dark", narrow=False, medium="slide")
@@ -124,13 +124,13 @@ def test_percentiles_stand_at_the_highest_rung_up_to_a_load():
     assert [(one.curve.database_name, one.at) for one in found.chosen] == [("Redis 7.0", "4 threads")]
     assert [one.database_name for one in found.without] == ["Fast"]
     assert (
-        "Fast" in SweepsPercentilesSheet([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000).caption
+        "Fast" in SweepsPercentilesFigure([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000).caption
     )
 
 
 def test_only_bounds_are_bars_in_the_percentiles_of_sweeps():
     held = replace(operation("READ", 1000.0), bounds_us={"p99": (10_000.0, None)}, latencies_us={})
-    figure = SweepsPercentilesSheet([curve(points=[point(2, 5.0, operations=(held,))])]).draw(FRAMES[0])
+    figure = SweepsPercentilesFigure([curve(points=[point(2, 5.0, operations=(held,))])]).draw(FRAMES[0])
     assert [trace["name"].endswith("bounds") for trace in figure["data"]] == [False, True]
 
 
@@ -139,11 +139,11 @@ def test_scaling_is_scored_against_the_ideal_and_super_linear_sizes_are_marked()
     assert [size.nodes for size in found.sizes] == [4, 6, 8]
     assert found.score.score == pytest.approx((0.4 / 0.5 + 1.2 / 1.0) / 2)
     assert found.score.super_linear == (8,)
-    figure = ScalabilitySheet(STATES["sizes"]).draw(FRAMES[0])
+    figure = ScalabilityFigure(STATES["sizes"]).draw(FRAMES[0])
     ideal = next(trace for trace in figure["data"] if trace["name"].endswith("ideal"))
     assert ideal["y"][1] / ideal["x"][1] == pytest.approx(250.0)
     assert any("account for" in trace["name"] for trace in figure["data"])
-    assert ScalabilitySheet([curve()]).empty.startswith("Every sweep stands on a cluster of one size")
+    assert ScalabilityFigure([curve()]).empty.startswith("Every sweep stands on a cluster of one size")
 
 
 def test_what_a_guarantee_costs_is_said_against_the_weakest_promise():
@@ -154,13 +154,13 @@ def test_what_a_guarantee_costs_is_said_against_the_weakest_promise():
     assert promises.names == ("memory, may lose any", "disk, loses none")
     (trade,) = promises.trades
     assert [step.change for step in trade.steps] == [None, pytest.approx(-0.6)]
-    assert "strange" in DurabilitySheet([slow, fast, unknown]).caption
-    texts = [note["text"] for note in DurabilitySheet([slow, fast]).draw(FRAMES[0])["layout"]["annotations"]]
+    assert "strange" in DurabilityFigure([slow, fast, unknown]).caption
+    texts = [note["text"] for note in DurabilityFigure([slow, fast]).draw(FRAMES[0])["layout"]["annotations"]]
     assert cost_said(-0.6) in texts and cost_said(-0.001).startswith("\N{PLUS-MINUS SIGN}")
 
 
 def test_a_dollar_buys_operations_and_what_has_no_price_is_named():
-    sheet = PriceSheet([sized(4, 1000.0), curve("Free")])
+    sheet = PriceFigure([sized(4, 1000.0), curve("Free")])
     assert sheet.table.rows[0][-2] == pytest.approx(1000.0 * 3600 / 2.0)
     assert "Without a price or a ceiling: Free" in sheet.caption
 
@@ -169,27 +169,27 @@ def test_slow_seconds_are_coloured_and_gaps_stay_gaps():
     rate = [100.0] * 100
     rate[40:45] = [20.0] * 5
     rate[70] = math.nan
-    line, slow = StabilitySheet([], [ridge(rate)]).draw(FRAMES[0])["data"]
+    line, slow = StabilityFigure([], [ridge(rate)]).draw(FRAMES[0])["data"]
     assert line["y"][70] is None and line["text"][40] == "20.0\N{NARROW NO-BREAK SPACE}ops/s"
     assert slow["line"]["color"] != line["line"]["color"] and len(slow["x"]) == 15
-    (row,) = StabilitySheet([], [ridge(rate)]).table.rows
-    assert dict(zip(StabilitySheet([], [ridge(rate)]).table.columns, row, strict=True))["longest dip (s)"] == 5
+    (row,) = StabilityFigure([], [ridge(rate)]).table.rows
+    assert dict(zip(StabilityFigure([], [ridge(rate)]).table.columns, row, strict=True))["longest dip (s)"] == 5
 
 
 def test_what_is_cut_off_is_marked_and_a_short_window_has_no_grade():
     rate = [100.0] * 50 + [400.0] * 3
-    line, cut = StabilitySheet([], [ridge(rate)]).draw(FRAMES[0])["data"]
+    line, cut = StabilityFigure([], [ridge(rate)]).draw(FRAMES[0])["data"]
     assert cut["x"] == [50.0, 51.0, 52.0] and cut["marker"]["symbol"] == "triangle-up"
     assert set(cut["y"]) == {max(line["y"])}
-    sheet = StabilitySheet([], [ridge(rate)])
+    sheet = StabilityFigure([], [ridge(rate)])
     assert "Cut off at 1.5\N{MULTIPLICATION SIGN} the median (triangles): 3 seconds" in sheet.caption
-    said = [note["text"] for note in StabilitySheet([], [ridge(rate)]).draw(FRAMES[0])["layout"]["annotations"]]
+    said = [note["text"] for note in StabilityFigure([], [ridge(rate)]).draw(FRAMES[0])["layout"]["annotations"]]
     assert any("too short to grade, CV" in text for text in said) and sheet.table.rows[0][-1] == "too short to grade"
     assert ridge(rate * 2).grade == "erratic" and ridge([100.0] * 60).grade == "flat"
 
 
 def test_a_dead_run_is_no_ridge_but_a_sentence():
-    figure = StabilitySheet([], [ridge([0.0] * 100)]).draw(FRAMES[0])
+    figure = StabilityFigure([], [ridge([0.0] * 100)]).draw(FRAMES[0])
     assert figure["data"] == []
     assert any("too little" in note["text"] for note in figure["layout"]["annotations"])
 
@@ -198,19 +198,19 @@ def test_twelve_hours_have_at_most_two_thousand_points_a_trace_and_keep_their_di
     rate = np.full(43_200, 100.0)
     rate[::7] = 80.0
     rate[12_345] = 1.0
-    figure = StabilitySheet([], [ridge(rate) for _ in range(3)]).draw(FRAMES[0])
+    figure = StabilityFigure([], [ridge(rate) for _ in range(3)]).draw(FRAMES[0])
     assert max(len(trace["x"]) for trace in figure["data"]) <= 2_000
     assert any("1.00\N{NARROW NO-BREAK SPACE}ops/s" in trace.get("text", ()) for trace in figure["data"])
 
 
 def test_heat_adds_counts_and_has_few_cells():
     heat = heat_of([100] * 9 + [5000], [100] * 10, [], length_s=43_200.0)
-    assert heat.counts.sum() == 20 and heat.counts.size <= MOST_CELLS and heat.width_s == 540.0
+    assert heat.counts.sum() == 20 and heat.counts.size <= MAX_CELLS and heat.width_s == 540.0
     second = heat_of([100] * 9 + [5000], [100] * 10)
     assert np.nansum(second.shares[:, 0]) == pytest.approx(1.0) and np.isnan(second.shares[:, 5]).all()
     assert second.edges_us[0] <= 100 and second.edges_us[-1] > 5000
     for frame in FRAMES:
-        figure = HeatSheet("heat", [second, second], Window(2.0, 9.0)).draw(frame)
+        figure = HeatFigure("heat", [second, second], Window(2.0, 9.0)).draw(frame)
         go.Figure(json.loads(json.dumps(figure, allow_nan=False)))
     assert heat_of([]) is None
 
@@ -222,7 +222,7 @@ def test_repeats_of_a_ceiling_are_the_interval_of_their_bar():
 
 
 def test_the_ideal_line_reaches_the_last_size_within_the_axis():
-    figure = ScalabilitySheet([sized(1, 1000.0), sized(8, 2000.0)]).draw(FRAMES[0])
+    figure = ScalabilityFigure([sized(1, 1000.0), sized(8, 2000.0)]).draw(FRAMES[0])
     ideal = next(trace for trace in figure["data"] if trace["name"].endswith("ideal"))
     assert (ideal["x"], ideal["y"]) == ([1, 8], [1000.0, 8000.0])
     assert figure["layout"]["yaxis"]["range"][1] > 8000.0

@@ -9,7 +9,7 @@ waiting    the few requests that may wait for a run's end
 The rules themselves are pure: `reports.analysis.verdicts`.
 """
 
-from reports.verdicts.answers import VerdictDocument
-from reports.verdicts.judging import verdict_of
+from reports.verdicts.serialization import VerdictDocument
+from reports.verdicts.verdict import verdict_of
 
 __all__ = ["VerdictDocument", "verdict_of"]

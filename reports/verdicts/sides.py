@@ -10,11 +10,11 @@ from reports.queries.curves import run_curve
 from runs.models import Run
 from runs.spec import RunSpec
 from runs.validity import Profile, SideFacts, judge_pair
-from runs.validity.stated import side_facts
+from runs.validity.spec_facts import side_facts
 
 STATISTICS: Final = ("mean", "p99")
 # Of fewer operations the slowest hundredth is fewer than ten of them.
-LEAST_FOR_P99: Final = 1000
+MIN_FOR_P99: Final = 1000
 # What is measured once per client says nothing of the database under load.
 NOT_JUDGED: Final = frozenset({"CLEANUP", "INIT"})
 # What a verdict is about: other code. A changed version is what changed code looks like.
@@ -80,8 +80,8 @@ def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic:
     operations = [one for point in session if (one := point.operation(name, kind))]
     if len(operations) < len(session):
         return (), f"not every run of the {who} side measured its {kind} times."
-    if statistic == "p99" and any(one.ok is not None and one.ok < LEAST_FOR_P99 for one in operations):
-        return (), f"a run of the {who} side did it less than {LEAST_FOR_P99} times."
+    if statistic == "p99" and any(one.ok is not None and one.ok < MIN_FOR_P99 for one in operations):
+        return (), f"a run of the {who} side did it less than {MIN_FOR_P99} times."
     values = [one.median_us(statistic) for one in operations]
     if None in values:
         return (), f"of a run of the {who} side it is only known to lie between two values."

@@ -14,14 +14,14 @@ from reports.baselines import BaselineRefused, set_baseline, unset_baseline
 from reports.models import BadgeLink, Baseline
 from reports.queries import sweeps_of
 from reports.queries.baselines import RUNS, baselines_of, repeats_of, runs_of_sweep
-from reports.verdicts.choosing import RULE, BaselineUnknown, verdict_of_run
-from reports.verdicts.judging import why_not
+from reports.verdicts.baseline_selection import RULE, BaselineUnknown, verdict_of_run
+from reports.verdicts.verdict import why_not
 from runs.models import Run
 from runs.pages.filters import uuid_of
-from runs.views.paging import page_of
+from runs.views.pagination import page_of
 
 PER_PAGE = 50
-MOST_NAMES = 50  # in a menu
+MAX_NAMES = 50  # in a menu
 
 
 @require_GET
@@ -97,7 +97,7 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "run_names": {} if card else dict(Run.objects.filter(team=run.team, pk__in=sides).values_list("pk", "name")),
         "wanted": wanted,
         "problem": problem,
-        "names": list(Baseline.objects.filter(team=run.team).values_list("name", flat=True)[:MOST_NAMES]),
+        "names": list(Baseline.objects.filter(team=run.team).values_list("name", flat=True)[:MAX_NAMES]),
         "can_run": has_role(request, Role.RUNNER),
         "is_admin": has_role(request, Role.ADMIN),
     }

@@ -20,12 +20,12 @@ from reports.curves import STATISTICS, Curve, kind_of, operations_of
 from reports.figures.captions import notes_of
 from reports.figures.ceilings import Ranking
 from reports.figures.theme import LIGHT, databases_of, labels_of
-from reports.pages.against import Judging, against
-from reports.pages.choosing import chips, menus
-from reports.pages.equal import EqualLoad, equal_load, only_single_rungs
+from reports.pages.baseline_ratios import Judging, against
+from reports.pages.charts import ceilings_picture, latency_pictures, more_pictures, picture_link, shown_operations
+from reports.pages.equal_load import EqualLoad, equal_load, only_single_rungs
 from reports.pages.exclusions import left_out
-from reports.pages.pictures import ceilings_picture, latency_pictures, more_pictures, picture_link, shown_operations
-from reports.published import choices as studies
+from reports.pages.filter_menus import chips, menus
+from reports.published_overlay import choices as studies
 from reports.queries import (
     Compared,
     Facets,
@@ -39,7 +39,7 @@ from reports.queries import (
     session_spreads,
     sides_by_sweep,
 )
-from reports.selection import KINDS, MOST_VALUES, Selection, read
+from reports.selection import KINDS, MAX_VALUES, Selection, read
 from runs.models import Sweep, ThresholdOverride
 from runs.validity import Profile, SideFacts
 
@@ -113,7 +113,7 @@ def asked(request: HttpRequest) -> Selection:
     try:
         return read(request.GET)
     except TooManyFieldsSent:
-        said = f"The address names too many values: choose at most {MOST_VALUES} sweeps, or use the menus."
+        said = f"The address names too many values: choose at most {MAX_VALUES} sweeps, or use the menus."
         return Selection(problems=(said,))
 
 

@@ -13,17 +13,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import owned_or_404, team_of, team_required
-from reports.drawing import OF_SERIES, PICTURES
-from reports.figures.heat import HeatSheet
-from reports.figures.ladder import LadderSheet
-from reports.figures.medium import medium_named
-from reports.figures.percentiles import PercentilesSheet
-from reports.figures.run_series import RunSeriesSheet, Window, band_of
-from reports.figures.sheet import Sheet
+from reports.figure_registry import OF_SERIES, PICTURES
+from reports.figures.export_size import medium_named
+from reports.figures.figure import Figure
+from reports.figures.heat import HeatFigure
+from reports.figures.ladder import LadderFigure
+from reports.figures.percentiles import PercentilesFigure
+from reports.figures.run_series import RunSeriesFigure, Window, band_of
 from reports.figures.table import Table
 from reports.queries import StoredSeries, chosen, curves, run_point, stored_series, sweeps_of
 from reports.queries.over_time import events_of, heats, over_time
-from reports.queries.series import MOST_ROWS, Part
+from reports.queries.series import MAX_ROWS, Part
 from reports.queries.versions import run_version, sweeps_version
 from reports.selection import read
 from reports.views.conditional import unless_known
@@ -39,16 +39,16 @@ TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
 }
 
 
-def respond(request: HttpRequest, sheet: Sheet, form: str, view: str, *args: object) -> HttpResponse:
-    """The sheet in the format asked for; "" is what charts.js draws."""
+def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: object) -> HttpResponse:
+    """The figure in the format asked for; "" is what charts.js draws."""
     if form == "json":
-        return JsonResponse(sheet.data())
+        return JsonResponse(figure.data())
     if form:
         content_type, write = TEXT_FORMS[form]
-        response = HttpResponse(write(sheet.table), content_type=f"{content_type}; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="{sheet.name}.{form}"'
+        response = HttpResponse(write(figure.table), content_type=f"{content_type}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{figure.name}.{form}"'
         return response
-    answer = sheet.answer(
+    answer = figure.answer(
         theme=request.GET.get("theme", "light"),
         narrow=request.GET.get("narrow") == "1",
         medium=medium_named(request.GET.get("medium", "")),
@@ -69,14 +69,14 @@ def _with_state(request: HttpRequest, url: str) -> str:
 @require_GET
 @team_required
 def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpResponseBase:
-    """One of `reports.drawing.PICTURES`; the query string is the compare page's, and what the picture alone is told."""
+    """One of `figure_registry.PICTURES`; the query string is the compare page's, plus options of this figure."""
     selection = read(request.GET)
     found = chosen(team_of(request), selection)
     version = sweeps_version([one.pk for one in found.sweeps], with_series=picture in OF_SERIES)
 
     def made() -> HttpResponse:
-        sheet = PICTURES[picture](found.compared().curves, selection, request.GET.dict())
-        return respond(request, sheet, form, f"figure-{picture}")
+        figure = PICTURES[picture](found.compared().curves, selection, request.GET.dict())
+        return respond(request, figure, form, f"figure-{picture}")
 
     return unless_known(request, f"{found.digest()} {version}", made)
 
@@ -88,7 +88,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBa
     found = owned_or_404(sweeps_of(team_of(request)), request, pk)
     version = sweeps_version([found.pk])
     return unless_known(
-        request, version, lambda: respond(request, LadderSheet(curves([found])), form, "figure-sweep", pk)
+        request, version, lambda: respond(request, LadderFigure(curves([found])), form, "figure-sweep", pk)
     )
 
 
@@ -100,7 +100,7 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
     rows = sweeps_of(team_of(request)).filter(matrix=found, phase=Phase.MEASURE)
     version = sweeps_version([one.pk for one in rows.only("pk")])
     return unless_known(
-        request, version, lambda: respond(request, LadderSheet(curves(rows)), form, "figure-matrix", pk)
+        request, version, lambda: respond(request, LadderFigure(curves(rows)), form, "figure-matrix", pk)
     )
 
 
@@ -114,12 +114,12 @@ def run_series(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpRespo
     )
 
 
-def _series(request: HttpRequest, run: Run, form: str) -> Sheet:
+def _series(request: HttpRequest, run: Run, form: str) -> Figure:
     # Data to compute with is given second by second.
-    stored = stored_series(run, part=_part(request), most_rows=None if form else MOST_ROWS)
+    stored = stored_series(run, part=_part(request), most_rows=None if form else MAX_ROWS)
     series = over_time(stored.series, stored.base_s)
     last_s = max((float(one.seconds[-1]) + one.interval_s for one in series if one.seconds.size), default=0.0)
-    return RunSeriesSheet(
+    return RunSeriesFigure(
         f"series-{run.pk}",
         series,
         window_of(stored, run.target_ops_s),
@@ -135,8 +135,8 @@ def run_percentiles(request: HttpRequest, pk: uuid.UUID, form: str = "") -> Http
     run = owned_or_404(Run.objects.all(), request, pk)
 
     def made() -> HttpResponse:
-        sheet = PercentilesSheet.of(f"percentiles-{run.pk}", run_point(run))
-        return respond(request, sheet, form, "figure-run-percentiles", pk)
+        figure = PercentilesFigure.of(f"percentiles-{run.pk}", run_point(run))
+        return respond(request, figure, form, "figure-run-percentiles", pk)
 
     return unless_known(request, run_version(run.pk), made)
 
@@ -151,8 +151,8 @@ def run_heat(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpRespons
     def made() -> HttpResponse:
         stored = stored_series(run)
         window = window_of(stored, run.target_ops_s)
-        sheet = HeatSheet(f"heat-{run.pk}", heats(run, stored.base_s, kind), window, kind=kind)
-        return respond(request, sheet, form, "figure-heat", pk)
+        figure = HeatFigure(f"heat-{run.pk}", heats(run, stored.base_s, kind), window, kind=kind)
+        return respond(request, figure, form, "figure-heat", pk)
 
     return unless_known(request, run_version(run.pk), made)
 

@@ -15,18 +15,18 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from benchsite.teams.models import User
-from reports.figures.medium import medium_named
+from reports.figures.export_size import medium_named
 from reports.figures.table import Table
 from reports.frozen import exports
-from reports.frozen.alone import alone_html
-from reports.frozen.figures import FrozenSheet
+from reports.frozen.figures import ReportFigure
+from reports.frozen.link_resolution import Opened, may_read, open_report, row_of
 from reports.frozen.links import LinkRevoked, LinkUnknown
-from reports.frozen.opening import Opened, may_read, open_report, row_of
+from reports.frozen.page_cache import NOT_LISTED, Served, answer, page_key, served
 from reports.frozen.pages import page_of, part_named
-from reports.frozen.places import Place, place_of
-from reports.frozen.rendering import notes_html
+from reports.frozen.permalinks import Place, place_of
 from reports.frozen.revisions import content_of
-from reports.frozen.served import NOT_LISTED, Served, answer, page_key, served
+from reports.frozen.sanitizer import notes_html
+from reports.frozen.standalone_html import alone_html
 from reports.models import ReportPicture
 from reports.views.figures import TEXT_FORMS
 from runs.kits import zipped
@@ -138,7 +138,7 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
             raise Http404("The report has no such figure.")
         base = f"/r/{opened.token}@{opened.number}/figures/{name}"
         addresses = {form: f"{base}.{form}" for form in (*TEXT_FORMS, "json")}
-        shown = FrozenSheet(frozen).answer(theme=theme, narrow=narrow, medium=medium)
+        shown = ReportFigure(frozen).answer(theme=theme, narrow=narrow, medium=medium)
         return json.dumps(shown | addresses).encode()
 
     return answer(request, opened, served(opened, what, JSON, drawn), fixed=opened.pinned)

@@ -14,16 +14,16 @@ from django.views.decorators.http import require_GET, require_POST
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
 from reports import triage
-from reports.figures.history import AXES, COMMITS, DATES, HistorySheet
+from reports.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.histories import THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.models import ChangePoint, History
-from reports.pages.pictures import figure_link
+from reports.pages.charts import figure_link
 from reports.queries.histories import PER_PAGE, SORTS, HistoryFilter, history_choices, history_lines
 from reports.queries.history import Followed, follow
 from reports.views.figures import respond
 from runs.models.run import Phase
 
-MOST_LISTED = 50  # changes, environments and notes in a table of the page, the newest first
+MAX_LISTED = 50  # changes, environments and notes in a table of the page, the newest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
         "asked": wanted,
         "problems": [*wanted.problems, *_problems(wanted, found)],
         "figure": figure_link(f"History of {history.metric.label}", "figure-history", config_key, query=wanted.query()),
-        "changes": [said for said in reversed(history.changes) if not said.change.weak][:MOST_LISTED],
+        "changes": [said for said in reversed(history.changes) if not said.change.weak][:MAX_LISTED],
         "weak": sum(said.change.weak for said in history.changes),
-        "environment": [(one, history.points[one.index]) for one in reversed(history.environment)][:MOST_LISTED],
-        "notes": list(reversed(history.notes))[:MOST_LISTED],
+        "environment": [(one, history.points[one.index]) for one in reversed(history.environment)][:MAX_LISTED],
+        "notes": list(reversed(history.notes))[:MAX_LISTED],
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
         "states": ChangePoint.State.choices,
@@ -124,8 +124,8 @@ def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpRespons
     """The picture of a history, and its numbers as a file."""
     row, wanted = _row_or_404(request, config_key), asked(request)
     found = follow(row, wanted.metric, wanted.branch)
-    sheet = HistorySheet(found.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
-    return respond(request, sheet, form, "figure-history", config_key)
+    figure = HistoryFigure(found.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
+    return respond(request, figure, form, "figure-history", config_key)
 
 
 @require_POST

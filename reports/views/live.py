@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET
 from benchsite import formatting
 from benchsite.teams.permissions import owned_or_404, team_required
 from reports.analysis.downsample import lttb
-from reports.figures.layout import Figure, Frame, Trace, scatter
-from reports.figures.run_series import OverTime, RunSeriesSheet, Window
+from reports.figures.layout import Frame, PlotlyFigure, Trace, scatter
+from reports.figures.run_series import OverTime, RunSeriesFigure, Window
 from runs import live
 from runs.live import ClientSeries, LiveSeries
 from runs.models import Run
@@ -22,19 +22,19 @@ CAPTION = (
     "Rates are added (each client apart in grey); p99 is that of the highest client: percentiles cannot be added."
 )
 # A browser draws so many points of one line without effort; a long run shows its end.
-MOST_SECONDS = 1_800
-MOST_OF_A_CLIENT = 400
+MAX_SECONDS = 1_800
+MAX_OF_A_CLIENT = 400
 
 
 @require_GET
 @team_required
 def run_live_figure(request: HttpRequest, pk: uuid.UUID) -> JsonResponse:
     run = owned_or_404(Run.objects.all(), request, pk)
-    sheet = LiveSheet(run, live.read(run.pk))
+    sheet = LiveFigure(run, live.read(run.pk))
     return JsonResponse(sheet.answer(theme=request.GET.get("theme", "light"), narrow=request.GET.get("narrow") == "1"))
 
 
-class LiveSheet(RunSeriesSheet):
+class LiveFigure(RunSeriesFigure):
     """The time series of a run so far, on an axis that is as long as the run is to be."""
 
     def __init__(self, run: Run, series: LiveSeries) -> None:
@@ -42,7 +42,7 @@ class LiveSheet(RunSeriesSheet):
         self.run = run
         self.stream = series
 
-    def draw(self, frame: Frame) -> Figure:
+    def draw(self, frame: Frame) -> PlotlyFigure:
         figure, clients, window = super().draw(frame), self.stream.clients, self.window
         if len(clients) > 1:
             figure["data"] = [_client_line(client, frame) for client in clients] + figure["data"]
@@ -79,7 +79,7 @@ def window_of(run: Run) -> Window:
 
 
 def over_time(series: LiveSeries) -> list[OverTime]:
-    seconds = np.array(series.seconds[-MOST_SECONDS:], dtype=float)
+    seconds = np.array(series.seconds[-MAX_SECONDS:], dtype=float)
     return [
         OverTime(
             operation=name,
@@ -96,14 +96,14 @@ def over_time(series: LiveSeries) -> list[OverTime]:
 
 
 def _numbers(values: tuple[float | None, ...]) -> npt.NDArray[np.float64]:
-    return np.array([np.nan if value is None else value for value in values[-MOST_SECONDS:]], dtype=float)
+    return np.array([np.nan if value is None else value for value in values[-MAX_SECONDS:]], dtype=float)
 
 
 def _client_line(client: ClientSeries, frame: Frame) -> Trace:
     """Context behind the sum, which keeps every dip: its course is enough, for many are sent often."""
-    rates = np.asarray(client.rates_ops_s[-MOST_SECONDS:], dtype=float)
-    seconds = client.seconds[-MOST_SECONDS:]
-    kept = lttb(rates, MOST_OF_A_CLIENT).tolist()
+    rates = np.asarray(client.rates_ops_s[-MAX_SECONDS:], dtype=float)
+    seconds = client.seconds[-MAX_SECONDS:]
+    kept = lttb(rates, MAX_OF_A_CLIENT).tolist()
     return scatter(
         [seconds[at] for at in kept],
         [round(float(rates[at]), 1) for at in kept],

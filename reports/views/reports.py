@@ -16,17 +16,17 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
-from reports.figures.medium import medium_named
+from reports.figures.export_size import medium_named
 from reports.forms import reports as forms
-from reports.frozen import links, publishing, rights
+from reports.frozen import links, publication, rights
 from reports.frozen.drafts import Draft, draft_of
-from reports.frozen.figures import FrozenSheet
+from reports.frozen.figures import ReportFigure
 from reports.frozen.pages import page_of
 from reports.frozen.previews import preview_of, previewed
-from reports.frozen.publishing import NumbersChanged, PublishRefused
-from reports.frozen.rendering import notes_html
+from reports.frozen.publication import NumbersChanged, PublishRefused
 from reports.frozen.revisions import ContentRefused
 from reports.frozen.rights import NotAllowed
+from reports.frozen.sanitizer import notes_html
 from reports.models import Report
 from reports.queries import chosen
 from reports.queries.reports import reports_of, revisions_of
@@ -59,7 +59,7 @@ def add(request: HttpRequest) -> HttpResponse:
         form = forms.BeginForm(request.POST)
         if form.is_valid():
             data = form.cleaned_data
-            report = publishing.begin(team_of(request), user_of(request), data["query"], data["title"])
+            report = publication.begin(team_of(request), user_of(request), data["query"], data["title"])
             return redirect("report-edit", report.pk)
         return render(request, "reports/report/add.html", {"form": form}, status=422)
     selection = asked(request)
@@ -102,14 +102,14 @@ def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The builder: what is shown in which order, and what is said about it."""
     found = _mine(request, pk)
     draft = draft_of(found.draft)
-    made = publishing.built(found)
+    made = publication.built(found)
     form = forms.TextsForm(
         request.POST if request.method == "POST" else None,
         initial=forms.texts_initial(draft, found.title, made.headline),
     )
     if form.is_valid():
         changed = forms.changed_draft(draft, form.cleaned_data, request.POST, made.headline)
-        publishing.keep(found, changed, form.cleaned_data["title"])
+        publication.keep(found, changed, form.cleaned_data["title"])
         return redirect("report-publish" if "look" in request.POST else "report-edit", found.pk)
     context = {"report": found, "form": form, "made": made, "lines": forms.lines_of(made)}
     context |= _footnotes(draft, made) | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
@@ -144,7 +144,7 @@ def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         return _keep_what_was_chosen(request, found)
     try:
         seen = request.POST.get("seen", "")
-        revision = publishing.publish(found, user_of(request), _pictures(request), seen=seen)
+        revision = publication.publish(found, user_of(request), _pictures(request), seen=seen)
     except NumbersChanged as changed:
         return _preview(request, found, refusal=str(changed), status=409)
     except (PublishRefused, ContentRefused) as refused:
@@ -181,8 +181,8 @@ def _preview(request: HttpRequest, found: Report, *, refusal: str = "", status: 
 def _keep_what_was_chosen(request: HttpRequest, found: Report) -> HttpResponse:
     """Of what looks like a name or an address, what may be seen nevertheless."""
     draft = draft_of(found.draft)
-    texts = [one.text for one in publishing.built(found).found]
-    publishing.keep(found, forms.with_kept(draft, request.POST, texts), found.title)
+    texts = [one.text for one in publication.built(found).found]
+    publication.keep(found, forms.with_kept(draft, request.POST, texts), found.title)
     return redirect("report-publish", found.pk)
 
 
@@ -208,7 +208,7 @@ def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) 
     one = next((figure for figure in content["figures"] if figure["name"] == name), None)
     if one is None:
         raise Http404("There is no such figure in this report.")
-    answer = FrozenSheet(one).answer(
+    answer = ReportFigure(one).answer(
         theme=request.GET.get("theme", "light"),
         narrow=request.GET.get("narrow") == "1",
         medium=medium_named(request.GET.get("medium", "")),
@@ -225,7 +225,7 @@ def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return _report(request, found, form)
     try:
-        publishing.set_access(found, form.cleaned_data["access"], form.expires_at, user_of(request))
+        publication.set_access(found, form.cleaned_data["access"], form.expires_at, user_of(request))
     except NotAllowed as refused:
         raise PermissionDenied(str(refused)) from refused
     messages.success(request, f"“{found.title}” is {found.get_access_display()} now.")
@@ -259,7 +259,7 @@ def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if not rights.may_delete(found, user_of(request)):
         raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
     title = found.title
-    publishing.delete(found, user_of(request))
+    publication.delete(found, user_of(request))
     messages.success(request, f"“{title}” is deleted. Its link says so.")
     return redirect("reports")
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from benchsite.teams.permissions import team_of, team_required
 from reports.analysis.pivot import Pivot, pivot
-from reports.pages.pictures import Picture, picture_link
+from reports.pages.charts import Picture, picture_link
 from reports.pages.scaling import measured_of, printed_of, studies_with_sizes
 from reports.queries import Compared, compared
 from reports.selection import ALL, Selection, read

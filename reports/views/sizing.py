@@ -7,8 +7,8 @@ from django.views.decorators.http import require_GET
 from benchsite.teams.permissions import team_of, team_required
 from reports.analysis.sizing import FILL, HEADROOM
 from reports.curves import STATISTICS
-from reports.pages.question import EVENTS, OPERATIONS, read_question
 from reports.pages.sizing import answer
+from reports.pages.sizing_question import EVENTS, OPERATIONS, read_question
 from reports.queries import candidates, measured_workloads
 
 # The numbers of the form: name, label, unit, help, placeholder.

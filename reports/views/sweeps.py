@@ -14,9 +14,10 @@ from benchsite.teams.permissions import has_role, owned_or_404, role_required, t
 from reports.analysis.sessions import SessionSpread
 from reports.curves import Curve, operations_of
 from reports.figures.captions import KIND_SAYS, notes_of
+from reports.ladder_text import ceiling_notes, ceiling_sentence, knee_sentence, progress_sentence, variation_sentence
+from reports.pages.charts import MAX_OPERATIONS, figure_link
 from reports.pages.exclusions import effect_sentence
 from reports.pages.ladder import LadderPage, ladder_page
-from reports.pages.pictures import MOST_OPERATIONS, figure_link
 from reports.queries import (
     SweepFilter,
     curves,
@@ -28,14 +29,13 @@ from reports.queries import (
     sweeps_of,
 )
 from reports.selection import Selection
-from reports.words import ceiling_notes, ceiling_sentence, knee_sentence, progress_sentence, variation_sentence
-from runs import annotating
+from runs import annotations
 from runs.catalog import Durability
 from runs.extension import ExtensionRefused, extend
 from runs.models.plan import Purpose
 from runs.models.run import Phase
 from runs.pages.search import search_path
-from runs.views.paging import page_of
+from runs.views.pagination import page_of
 
 PER_PAGE = 50
 
@@ -81,7 +81,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
                 query=Selection(sweeps=(pk,), operation=operation).query(),
                 curves=[curve],
             )
-            for operation in operations[:MOST_OPERATIONS]
+            for operation in operations[:MAX_OPERATIONS]
         ],
         "sentences": sentences_of(curve, ladder, floor),
         "ladder": ladder,
@@ -139,9 +139,9 @@ def annotate(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Replace a sweep's tags and notes."""
     found = owned_or_404(sweeps_of(team_of(request)), request, pk)
     try:
-        tags = annotating.parse_tags(request.POST.get("tags", ""))
-        annotating.describe_sweep(found, tags, request.POST.get("notes", ""))
-    except annotating.AnnotationRefused as refused:
+        tags = annotations.parse_tags(request.POST.get("tags", ""))
+        annotations.describe_sweep(found, tags, request.POST.get("notes", ""))
+    except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, "Tags and notes are saved.")

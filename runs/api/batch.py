@@ -14,13 +14,13 @@ from pydantic import Field
 
 from benchsite.rest.problems import Problem
 from runs.uploading import keys
+from runs.uploading.api_upload import brought
 from runs.uploading.form_data import Arrived
-from runs.uploading.programs import brought
 
-MOST_LINES: Final = 200
+MAX_LINES: Final = 200
 CONTENT_TYPE: Final = "application/x-ndjson"
-LONGEST_LINE: Final = 2 * 1024**2  # bytes
-MOST_BYTES: Final = 16 * 1024**2  # of a whole body
+MAX_LINE_LENGTH: Final = 2 * 1024**2  # bytes
+MAX_BYTES: Final = 16 * 1024**2  # of a whole body
 BODY: Final = {
     "requestBody": {
         "required": True,
@@ -82,29 +82,27 @@ def _lines(request: HttpRequest) -> list[bytes]:
     lines = [line for line in body.split(b"\n") if line.strip()]
     if not lines:
         raise Problem("validation-error", "The body has no line.")
-    if len(lines) > MOST_LINES:
-        raise Problem(
-            "payload-too-large", f"The body has {len(lines):,} lines; at most {MOST_LINES} are taken at once."
-        )
+    if len(lines) > MAX_LINES:
+        raise Problem("payload-too-large", f"The body has {len(lines):,} lines; at most {MAX_LINES} are taken at once.")
     return lines
 
 
 def _read(request: HttpRequest) -> Iterator[bytes]:
     claimed = int(request.META.get("CONTENT_LENGTH") or 0)
     taken = 0
-    while taken < claimed and taken <= MOST_BYTES and (piece := request.read(64 * 1024)):
+    while taken < claimed and taken <= MAX_BYTES and (piece := request.read(64 * 1024)):
         taken += len(piece)
         yield piece
-    if claimed > MOST_BYTES:
-        raise Problem("payload-too-large", f"A batch has at most {MOST_BYTES:,} bytes: send fewer lines at a time.")
+    if claimed > MAX_BYTES:
+        raise Problem("payload-too-large", f"A batch has at most {MAX_BYTES:,} bytes: send fewer lines at a time.")
     if taken < claimed:
         raise Problem("validation-error", "The body broke off before its end. Nothing was stored: send it again.")
 
 
 def _line(text: bytes) -> Line:
-    if len(text) > LONGEST_LINE:
+    if len(text) > MAX_LINE_LENGTH:
         raise Problem(
-            "payload-too-large", f"A line has at most {LONGEST_LINE:,} bytes: send large results by themselves."
+            "payload-too-large", f"A line has at most {MAX_LINE_LENGTH:,} bytes: send large results by themselves."
         )
     try:
         said = json.loads(text)

@@ -10,7 +10,7 @@ from benchsite.rest.authentication import Needs
 from benchsite.teams.models import Scope
 from runs.api.routers import catalog
 from runs.catalog import System, load_catalog
-from runs.uploading.life import MOST_IN_REQUEST
+from runs.uploading.upload_lifecycle import MAX_IN_REQUEST
 from runs.ycsb.readers.results import Format
 
 
@@ -99,5 +99,5 @@ def list_formats(request: HttpRequest) -> FormatsAnswer:
     """For everybody, without a token."""
     return FormatsAnswer(
         items=[FormatAnswer(format=name, description=DESCRIPTIONS[name]) for name in get_args(Format)],
-        most_bytes_judged_at_once=MOST_IN_REQUEST,
+        most_bytes_judged_at_once=MAX_IN_REQUEST,
     )

@@ -21,15 +21,15 @@ from runs.api.schemas import ROOT, OnPage
 from runs.forms.matrices import generators_for
 from runs.kits import kit_name, zipped
 from runs.kits.by_hand import Place, plan_by_hand
-from runs.kits.fitting import Chosen, misfits
-from runs.kits.importing import import_plan
 from runs.kits.plan import PlanFile, PlanRefused
 from runs.kits.plan_file import export_plan, read_plan
+from runs.kits.plan_fit import Chosen, misfits
+from runs.kits.plan_import import import_plan
 from runs.models import Cluster, Matrix, Upload
 from runs.planning import PlanError, submit
-from runs.uploading import life
-from runs.uploading.arriving import ImportedFiles
-from runs.uploading.working import receive_files, work_at_once
+from runs.uploading import upload_lifecycle
+from runs.uploading.processing import receive_files, work_at_once
+from runs.uploading.upload_handlers import ImportedFiles
 
 READ: Final = Needs(Scope.MATRICES_RUN, Scope.RUNS_READ)
 RUN: Final = Needs(Scope.MATRICES_RUN)
@@ -290,13 +290,13 @@ def _files(request: HttpRequest) -> list[tuple[str, Any]]:
 
 def _fill(upload: Upload) -> OutputsAnswer:
     problems = upload.recognised["outputs"]["problems"]
-    if not problems and life.complete(upload, {}):
+    if not problems and upload_lifecycle.complete(upload, {}):
         work_at_once(upload)
         upload.refresh_from_db()
         problems = [upload.error] if upload.error else []
     if problems:
         errors: list[Fault] = [{"pointer": "#/files", "detail": detail} for detail in problems]
-        life.discard(upload)
+        upload_lifecycle.discard(upload)
         raise Problem("malformed-result", "These outputs do not fit their cells; nothing was stored.", errors=errors)
     return _outputs(upload)
 

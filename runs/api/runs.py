@@ -17,13 +17,13 @@ from benchsite.rest.problems import Problem
 from benchsite.rest.schemas import RequestSchema, refusals
 from benchsite.rest.values import Moment, Text, Word
 from benchsite.teams.models import Scope, User
-from runs import annotating, deleting, lifecycle
-from runs.annotating import AnnotationRefused
+from runs import annotations, deletion, lifecycle
+from runs.annotations import AnnotationRefused
 from runs.api.routers import runs
 from runs.api.schemas import RunAnswer
 from runs.models import Run
 from runs.models.run import Status as RunStatus
-from runs.pages.listing import HEAVY
+from runs.pages.run_list import HEAVY
 
 # In the order of the list's index.
 ORDER = ("-created_at", "-pk")
@@ -130,13 +130,13 @@ def annotate_run(request: HttpRequest, run_id: UUID, change: RunChange) -> Run:
 
 def _annotate(run: Run, user: User, change: RunChange) -> None:
     if change.labels is not None:
-        annotating.set_tags(run, user, annotating.parse_tags(",".join(change.labels)))
+        annotations.set_tags(run, user, annotations.parse_tags(",".join(change.labels)))
     if change.notes is not None:
-        annotating.set_notes(run, user, change.notes)
+        annotations.set_notes(run, user, change.notes)
     if change.excluded_reason:
-        annotating.exclude([run], user, change.excluded_reason)
+        annotations.exclude([run], user, change.excluded_reason)
     elif change.excluded_reason is not None:
-        annotating.include([run], user)
+        annotations.include([run], user)
 
 
 @runs.delete(
@@ -151,10 +151,10 @@ def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
     """
     run = owned(team_runs(request), request, run_id)
     try:
-        deleting.delete_run(run, bearer_in(request).user)
-    except deleting.RunPinned as pinned:
+        deletion.delete_run(run, bearer_in(request).user)
+    except deletion.RunPinned as pinned:
         raise Problem("run-pinned", str(pinned)) from pinned
-    except deleting.DeletionRefused as refused:
+    except deletion.DeletionRefused as refused:
         raise Problem("conflict", str(refused)) from refused
     return Status(204, None)
 

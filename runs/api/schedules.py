@@ -22,8 +22,8 @@ from runs.api.routers import schedules
 from runs.api.schemas import ROOT, OnPage
 from runs.models import Matrix, Occasion, Schedule
 from runs.planning import PlanError
-from runs.schedules import keeping, submitting
-from runs.schedules.keeping import ScheduleRefused
+from runs.schedules import due_schedules, schedule_changes
+from runs.schedules.schedule_changes import ScheduleRefused
 from runs.schedules.times import DAYS, Rule, in_words
 
 READ = Needs(Scope.SCHEDULES_WRITE, Scope.RUNS_READ)
@@ -91,7 +91,7 @@ class ScheduleAnswer(OnPage):
 
     @staticmethod
     def resolve_when(schedule: Schedule) -> str:
-        return in_words(keeping.rule_of(schedule))
+        return in_words(schedule_changes.rule_of(schedule))
 
 
 class SchedulePage(PageAnswer):
@@ -131,7 +131,7 @@ def make_schedule(request: HttpRequest, plan: SchedulePlan, response: HttpRespon
     matrix = owned(Matrix.objects.select_related("team"), request, plan.matrix)
     rule = _rule(plan.every, plan.at, plan.hours, plan.days)
     try:
-        made = keeping.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)
+        made = schedule_changes.make(matrix, bearer_in(request).user, name=plan.name or matrix.name[:80], rule=rule)
     except ScheduleRefused as refused:
         raise Problem("conflict", str(refused)) from refused
     response["Location"] = f"{ROOT}/schedules/{made.pk}"
@@ -159,9 +159,9 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleCha
                 change.hours or found.hours,
                 [DAY_NAMES[day] for day in found.days] if change.days is None else change.days,
             )
-            keeping.change(found, me, name=change.name or found.name, rule=rule)
+            schedule_changes.change(found, me, name=change.name or found.name, rule=rule)
         if change.is_active is not None:
-            (keeping.resume if change.is_active else keeping.pause)(_found(request, schedule_id), me)
+            (schedule_changes.resume if change.is_active else schedule_changes.pause)(_found(request, schedule_id), me)
     return _found(request, schedule_id)
 
 
@@ -172,7 +172,7 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleCha
     summary="Delete a schedule; what it submitted stays",
 )
 def delete_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
-    keeping.delete(_found(request, schedule_id), bearer_in(request).user)
+    schedule_changes.delete(_found(request, schedule_id), bearer_in(request).user)
     return Status(204, None)
 
 
@@ -188,7 +188,7 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> Occasion:
     has not finished. `plan-refused` says what keeps the matrix from being run.
     """
     try:
-        return submitting.run_now(_found(request, schedule_id), bearer_in(request).user)
+        return due_schedules.run_now(_found(request, schedule_id), bearer_in(request).user)
     except ScheduleRefused as refused:
         raise Problem("conflict", str(refused)) from refused
     except PlanError as refused:

@@ -15,15 +15,15 @@ from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import refusals
 from benchsite.teams.models import Scope
 from runs.api import batch, routers
-from runs.api.answers import extended
-from runs.api.uploaded import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url
+from runs.api.upload_extensions import extended
+from runs.api.upload_results import UploadAnswer, dry_answer, found_answer, stored_answer, upload_url
 from runs.models import Upload, UploadKey
-from runs.uploading import keys, life, programs
+from runs.uploading import api_upload, keys, upload_lifecycle
+from runs.uploading.api_upload import Asked, Stored
 from runs.uploading.form_data import Body, BodyRefused, read_body
 from runs.uploading.keys import KeyBusy, KeyReused
 from runs.uploading.manifest import ManifestRefused, described, read_manifest
-from runs.uploading.programs import Asked, Stored
-from runs.uploading.refusing import ResultRefused
+from runs.uploading.upload_errors import ResultRefused
 
 T = TypeVar("T")
 Kind = UploadKey.Kind
@@ -139,7 +139,7 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     if found.state != State.FAILED:
         what = "The runs are stored: delete those." if found.state == State.SAVED else "It is being worked on: wait."
         raise Problem("conflict", f"Only an upload that failed can be forgotten; this one is {found.state}. {what}")
-    life.discard(found)
+    upload_lifecycle.discard(found)
     return HttpResponse(status=204)
 
 
@@ -201,13 +201,13 @@ class Said(JsonResponse):
 
 def _judged(request: HttpRequest, body: Body) -> Said:
     asked = _asked(request, Kind.REQUEST, "", body)
-    return Said(dry_answer(_refusing(lambda: programs.judge_only(asked))), 200)
+    return Said(dry_answer(_refusing(lambda: api_upload.judge_only(asked))), 200)
 
 
 def _stored(request: HttpRequest, kind: str, key: str, body: Body) -> Said:
     asked = _asked(request, kind, key, body)
     try:
-        stored = _refusing(lambda: programs.upload(asked, lambda *rows: stored_answer(request, *rows)))
+        stored = _refusing(lambda: api_upload.upload(asked, lambda *rows: stored_answer(request, *rows)))
     except KeyBusy:
         raise Problem(
             "in-flight",

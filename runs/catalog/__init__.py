@@ -3,9 +3,19 @@
 Pure: no Django, and nothing read but the files beside this module.
 """
 
+from runs.catalog.configuration import (
+    RenderedServer,
+    client_properties,
+    data_target,
+    node_count,
+    render_config,
+    render_server,
+    secret_properties,
+    server_settings,
+    site_files,
+)
 from runs.catalog.durability import Durability, Survival, same_class
 from runs.catalog.loader import load_catalog, read_catalog, read_system
-from runs.catalog.reading import CatalogError
 from runs.catalog.recognition import recognise
 from runs.catalog.records import (
     OTHER_SYSTEM,
@@ -26,18 +36,8 @@ from runs.catalog.records import (
     UnknownName,
     UnknownSystem,
 )
-from runs.catalog.rendering import (
-    RenderedServer,
-    client_properties,
-    data_target,
-    node_count,
-    render_config,
-    render_server,
-    secret_properties,
-    server_settings,
-    site_files,
-)
-from runs.declared import Property, PropertyError, check_properties
+from runs.catalog.toml_table import CatalogError
+from runs.property_schema import Property, PropertyError, check_properties
 
 __all__ = [
     "OTHER_SYSTEM",

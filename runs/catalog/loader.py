@@ -13,8 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
+from runs.catalog.configuration import render_config
 from runs.catalog.durability import Durability
-from runs.catalog.reading import CatalogError, Table, check_slug
 from runs.catalog.records import (
     OTHER_SYSTEM,
     UNKNOWN_MODE,
@@ -33,8 +33,8 @@ from runs.catalog.records import (
     StopSignal,
     System,
 )
-from runs.catalog.rendering import render_config
-from runs.declared import Kind, Property, PropertyError, check_properties
+from runs.catalog.toml_table import CatalogError, Table, check_slug
+from runs.property_schema import Kind, Property, PropertyError, check_properties
 
 FOLDER = Path(__file__).parent
 SHARED = "shared.toml"  # what is no system: the properties that all bindings have

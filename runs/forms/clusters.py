@@ -16,10 +16,10 @@ from runs.forms.fields import DescribedForm, NamedForm, name_field, notes_field
 from runs.models import Cluster, Machine, Node
 from runs.models.plan import Provisioner
 
-MOST_NODES = 64
+MAX_NODES = 64
 MORE_ROWS = 2
 # Of more machines than these nobody finds one in a list, and each row would carry all of them.
-MOST_LISTED = 200
+MAX_LISTED = 200
 EXPLAINED = {
     Provisioner.PROCESS: "process: Benchsite starts and stops the servers on its own machine",
     Provisioner.DOCKER: "docker: the same in containers of the official images, by the Docker engine of that machine",
@@ -70,7 +70,7 @@ class NodeForm(DescribedForm):
 
     def __init__(self, *args: Any, machines: list[Machine], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if len(machines) > MOST_LISTED:
+        if len(machines) > MAX_LISTED:
             self.fields["machine"] = MachineByName(machines)
             return
         # One list for all rows: a queryset would be asked once per row.
@@ -104,9 +104,9 @@ class ClusterForm(NamedForm):
         machines = list(machines_for(team))
         posted = 0
         if self.is_bound:
-            while f"node-{posted}-machine" in self.data and posted < MOST_NODES:
+            while f"node-{posted}-machine" in self.data and posted < MAX_NODES:
                 posted += 1
-        count = min(MOST_NODES, max(posted, len(nodes), 1) + (0 if self.is_bound else MORE_ROWS) + rows)
+        count = min(MAX_NODES, max(posted, len(nodes), 1) + (0 if self.is_bound else MORE_ROWS) + rows)
         self.rows = [
             NodeForm(
                 self.data if self.is_bound else None,

@@ -8,11 +8,11 @@ from django.db.models import Count
 
 from benchsite.teams.models import Team
 from runs.catalog import BadTag, System, load_catalog
-from runs.declared import PropertyError
 from runs.forms.fields import NamedForm, PropertiesField, name_field, notes_field
 from runs.forms.matrices import generators_for
 from runs.models import Cluster, Database
 from runs.models.plan import Provisioner
+from runs.property_schema import PropertyError
 
 
 class DatabaseForm(NamedForm):

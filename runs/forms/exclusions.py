@@ -7,8 +7,8 @@ from typing import Any
 from runs.models import Matrix
 
 NO_REASON = "the reason is still to be written"
-LONGEST_REASON = 300
-MOST_EXCLUSIONS = 200
+MAX_REASON_LENGTH = 300
+MAX_EXCLUSIONS = 200
 
 
 @dataclass(slots=True)
@@ -58,8 +58,8 @@ def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
         return "Choose what is left out: a database and mode, a workload, a rung, or several of them."
     if not row.reason.replace("\t", " ").isprintable():
         return "The reason holds a control character: write it in one line of plain text."
-    if len(row.reason) > LONGEST_REASON:
-        return f"The reason has {len(row.reason)} characters; at most {LONGEST_REASON} are allowed."
+    if len(row.reason) > MAX_REASON_LENGTH:
+        return f"The reason has {len(row.reason)} characters; at most {MAX_REASON_LENGTH} are allowed."
     return ""
 
 

@@ -8,11 +8,11 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from benchsite.teams.models import Team
-from runs.declared import PropertyError
+from runs.property_schema import PropertyError
 
-MOST_LINES = 300
-MOST_RUNGS = 60
-LARGEST_RUNG = 2_147_483_647
+MAX_LINES = 300
+MAX_RUNGS = 60
+MAX_RUNG = 2_147_483_647
 
 
 class PropertiesField(forms.CharField):
@@ -42,8 +42,8 @@ def parse_lines(text: str) -> dict[str, str]:
     seen: dict[str, int] = {}
     problems: list[str] = []
     lines = text.splitlines()
-    if len(lines) > MOST_LINES:
-        raise ValidationError(f"There are {len(lines)} lines; at most {MOST_LINES} are allowed.")
+    if len(lines) > MAX_LINES:
+        raise ValidationError(f"There are {len(lines)} lines; at most {MAX_LINES} are allowed.")
     for number, line in enumerate(lines, 1):
         bare = line.strip()
         if not bare or bare.startswith("#"):
@@ -70,13 +70,13 @@ class NumbersField(forms.CharField):
         words = re.split(r"[\s,;]+", (super().clean(value) or "").strip())
         numbers: list[int] = []
         for word in filter(None, words):
-            if not re.fullmatch(r"[0-9]{1,10}", word, re.ASCII) or not 1 <= int(word) <= LARGEST_RUNG:
+            if not re.fullmatch(r"[0-9]{1,10}", word, re.ASCII) or not 1 <= int(word) <= MAX_RUNG:
                 raise ValidationError(
                     f"“{word[:40]}” is not a whole number of 1 or more; write them as in 2, 4, 8, 16."
                 )
             numbers.append(int(word))
-        if len(numbers) > MOST_RUNGS:
-            raise ValidationError(f"There are {len(numbers)} rungs; at most {MOST_RUNGS} are allowed.")
+        if len(numbers) > MAX_RUNGS:
+            raise ValidationError(f"There are {len(numbers)} rungs; at most {MAX_RUNGS} are allowed.")
         return numbers
 
 

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from runs.forms.fields import DescribedForm
 from runs.models import LoadGenerator
 
-MOST_TOGGLES: Final = 60
+MAX_TOGGLES: Final = 60
 
 
 class GeneratorsForm(DescribedForm):
@@ -31,7 +31,7 @@ class GeneratorsForm(DescribedForm):
     @property
     def has_many_generators(self) -> bool:
         """Then none is chosen that was not, and only the chosen ones can be deselected."""
-        return len(self.generators) > MOST_TOGGLES
+        return len(self.generators) > MAX_TOGGLES
 
     def generator_toggles(self) -> list[tuple[LoadGenerator, bool]]:
         """Those that are offered to be ticked, and whether they are."""

@@ -17,13 +17,13 @@ from runs.models import Sweep, Upload, Workload
 from runs.models.plan import Purpose
 from runs.models.run import Phase
 from runs.spec import WorkloadSpec
-from runs.uploading.recognised import FoundRun, Recognised
-from runs.uploading.stated import Stated, StatedRun
+from runs.uploading.metadata import Stated, StatedRun
+from runs.uploading.recognition import FoundRun, Recognised
 from runs.ycsb.errors import PropertyError
-from runs.ycsb.properties import LARGEST_INT, check_workload
+from runs.ycsb.properties import MAX_INT, check_workload
 
-LARGEST_REPEAT = 1000
-MOST_SWEEPS = 200
+MAX_REPEAT = 1000
+MAX_SWEEPS = 200
 YES_NO = (("", "not known"), ("yes", "yes"), ("no", "no"))
 DESCRIBED = ""  # of the workload: as written below
 NEW = ""  # of the sweep
@@ -38,11 +38,11 @@ class FoundRunForm(DescribedForm):
     phase = forms.ChoiceField(choices=Phase.choices)
     threads = forms.IntegerField(
         min_value=1,
-        max_value=LARGEST_INT,
+        max_value=MAX_INT,
         error_messages={"required": "State the client threads, all clients together."},
     )
-    target = forms.IntegerField(min_value=1, max_value=LARGEST_INT, required=False)
-    repeat = forms.IntegerField(min_value=1, max_value=LARGEST_REPEAT, required=False)
+    target = forms.IntegerField(min_value=1, max_value=MAX_INT, required=False)
+    repeat = forms.IntegerField(min_value=1, max_value=MAX_REPEAT, required=False)
 
     def __init__(self, posted: Mapping[str, Any] | None, *, found: FoundRun, number: int) -> None:
         self.found, self.number = found, number
@@ -96,7 +96,7 @@ class ImportForm(DescribedForm):
         help_text="name=value, one per line, as far as they are known.",
     )
     records = forms.IntegerField(
-        required=False, min_value=1, max_value=LARGEST_INT, help_text="How many were loaded before."
+        required=False, min_value=1, max_value=MAX_INT, help_text="How many were loaded before."
     )
     purpose = forms.ChoiceField(choices=list(PURPOSES.items()), initial=Purpose.MEASURED)
     hardware = forms.CharField(
@@ -132,7 +132,7 @@ class ImportForm(DescribedForm):
         super().__init__(posted, initial=_initial(recognised))
         self.workloads = list(Workload.objects.filter(team=self.team))
         self.sweeps = list(
-            Sweep.objects.filter(team=self.team, matrix=None, phase=Phase.MEASURE).order_by("-created_at")[:MOST_SWEEPS]
+            Sweep.objects.filter(team=self.team, matrix=None, phase=Phase.MEASURE).order_by("-created_at")[:MAX_SWEEPS]
         )
         self._choices("mode", mode_choices())
         self._choices("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in self.workloads)])

@@ -12,12 +12,12 @@ from django.http import QueryDict
 
 from benchsite.teams.models import Team, User
 from runs.catalog import Mode, System, load_catalog
-from runs.forms.exclusions import MOST_EXCLUSIONS, Exclusion, exclusions_of, problem_with
+from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, exclusions_of, problem_with
 from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
-from runs.forms.following import Following, StudyAsk
 from runs.forms.generators import GeneratorsForm
+from runs.forms.study_form import Following, StudyAsk
 from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
-from runs.measures.sustained import ERRORS_MOST
+from runs.measures.sustained_load import MAX_ERRORS
 from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Workload
 from runs.models.plan import Purpose
 from runs.models.result import LatencyKind
@@ -98,7 +98,7 @@ class MatrixForm(GeneratorsForm):
         help_text=f"Empty: {MAX_TRIALS} of targets, {MAX_SLO_TRIALS} of threads or with a limit.",
     )  # fmt: skip
     max_error_percent = forms.FloatField(
-        min_value=0, max_value=100, initial=100 * ERRORS_MOST, required=False, label="Errors at most, %"
+        min_value=0, max_value=100, initial=100 * MAX_ERRORS, required=False, label="Errors at most, %"
     )
     slo_operation = forms.ChoiceField(
         choices=[("", "no limit"), *((name, name) for name in SLO_OPERATIONS)], required=False, label="Latency limit of"
@@ -237,7 +237,7 @@ class MatrixForm(GeneratorsForm):
     def _posted_exclusions(self) -> list[Exclusion]:
         columns = [self.data.getlist(f"exclude_{name}") for name in ("entry", "workload", "rung", "reason")]  # type: ignore[attr-defined]
         rows = [Exclusion(*(text.strip() for text in row)) for row in zip(*columns, strict=False)]
-        return [row for row in rows if not row.blank][:MOST_EXCLUSIONS]
+        return [row for row in rows if not row.blank][:MAX_EXCLUSIONS]
 
     def _clean_search(self, cleaned: dict[str, Any]) -> None:
         searches = cleaned.get("searches")
@@ -266,7 +266,7 @@ class MatrixForm(GeneratorsForm):
         search: SearchSpec = {
             "width": (data["search_width"] or 100 * WIDTH) / 100,
             "max_trials": data["max_trials"] or usual,
-            "max_error_rate": ERRORS_MOST if errors is None else errors / 100,
+            "max_error_rate": MAX_ERRORS if errors is None else errors / 100,
             "slo": slo,
         }
         if data["curve_percent"]:

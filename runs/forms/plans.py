@@ -11,9 +11,9 @@ from benchsite.teams.models import Team, User
 from runs.forms.fields import DescribedForm, name_field
 from runs.forms.matrices import generators_for
 from runs.kits.by_hand import Place
-from runs.kits.fitting import Chosen, Misfit, misfits
-from runs.kits.importing import import_plan
 from runs.kits.plan import PlanFile
+from runs.kits.plan_fit import Chosen, Misfit, misfits
+from runs.kits.plan_import import import_plan
 from runs.models import Cluster, LoadGenerator, Matrix
 from runs.planning import submit
 

@@ -6,7 +6,7 @@ from django import forms
 
 from runs.forms.fields import DescribedForm
 from runs.models.plan import Purpose
-from runs.thresholds import LONGEST_REASON
+from runs.thresholds import MAX_REASON_LENGTH
 from runs.validity.profile import Threshold
 
 EVERY_PURPOSE = "every purpose"
@@ -21,7 +21,7 @@ class ThresholdForm(DescribedForm):
         help_text="One for a single purpose outweighs one for every purpose.",
     )
     reason = forms.CharField(
-        max_length=LONGEST_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Everybody who wonders about a verdict reads it.",
         error_messages={"required": "Write why the default does not suit your runs."},

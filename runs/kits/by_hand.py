@@ -8,14 +8,14 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User
 from runs.kits.cells import stations_of
-from runs.kits.importing import matrix_of
 from runs.kits.plan import PlanFile, PlanRefused, planned
+from runs.kits.plan_import import matrix_of
 from runs.kits.plan_text import as_text
 from runs.models import Matrix, Run
 from runs.planning import Plan, PlannedRun, expand, rows
-from runs.planning.preview import MOST_RUNS
+from runs.planning.preview import MAX_RUNS
 from runs.spec import GeneratorSpec, RunSpec
-from runs.uploading.stated import machine_facts
+from runs.uploading.metadata import machine_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Place:
 def plan_by_hand(team: Team, file: PlanFile, place: Place, user: User | None) -> Matrix:
     """Store the plan with all its runs, which nobody schedules. Raises PlanRefused where no kit can be made of it."""
     cells = sum(len(station.cells) for station in stations_of(file))
-    if cells > MOST_RUNS:
-        raise PlanRefused(f"This plan makes {cells:,} runs: a matrix may have {MOST_RUNS:,}.")
+    if cells > MAX_RUNS:
+        raise PlanRefused(f"This plan makes {cells:,} runs: a matrix may have {MAX_RUNS:,}.")
     with transaction.atomic():
         matrix = matrix_of(team, file, user)
         matrix.by_hand, matrix.plan = True, as_text(file)

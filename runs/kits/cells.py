@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from runs.catalog import System, UnknownMode, UnknownSystem, client_properties, load_catalog
-from runs.declared import PropertyError
 from runs.kits.plan import PlanFile, PlanRefused, planned, twice_the_same
 from runs.planning.expansion import PlannedRun, expand
 from runs.planning.plan import TAIL_S
+from runs.property_schema import PropertyError
 from runs.ycsb.command import client_properties_for_run, split
 from runs.ycsb.errors import SplitError
 
-LONGEST_SLUG: Final = 60
+MAX_SLUG: Final = 60
 # What one client leaves of one cell, and what Benchsite keeps it as.
 KINDS: Final[Mapping[str, str]] = {"summary.txt": "summary", "stdout.txt": "stdout", "status.txt": "stderr"}
 _OUTPUT: Final = re.compile(r"(?P<cell>\d{4,6}-[a-z0-9-]+)\.client-(?P<client>[1-9]\d{0,3})\.(?P<what>[^/\\]+)")
@@ -57,7 +57,7 @@ class Station:
 
 def slug(text: str) -> str:
     """Small letters, digits and hyphens: fit for the name of a file on any machine."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST_SLUG].strip("-") or "x"
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MAX_SLUG].strip("-") or "x"
 
 
 def cell_name(run: PlannedRun) -> str:

@@ -10,7 +10,7 @@ from runs.kits.cells import KINDS, output_of
 
 MANIFEST: Final = "kit.json"
 HISTOGRAMS: Final = ".hdr"
-MOST_SAID: Final = 30
+MAX_SAID: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ def _lacks(cell: Waiting, clients: Mapping[int, Mapping[str, Brought]]) -> list[
 
 
 def _few(problems: Sequence[str]) -> list[str]:
-    more = len(problems) - MOST_SAID
-    return [*problems[:MOST_SAID], *([f"And {more} more of this kind."] if more > 0 else [])]
+    more = len(problems) - MAX_SAID
+    return [*problems[:MAX_SAID], *([f"And {more} more of this kind."] if more > 0 else [])]
 
 
 def _remarks(places: Mapping[str, object], cells: Mapping[str, Waiting]) -> list[str]:

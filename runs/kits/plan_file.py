@@ -6,8 +6,6 @@ from typing import Any, Final, TypeVar
 
 from benchsite.teams.models import Team
 from runs.catalog import UnknownSystem, load_catalog, secret_properties
-from runs.declared import PropertyError
-from runs.kits.importing import Chosen, import_plan
 from runs.kits.plan import (
     AXES,
     COLUMNS,
@@ -20,8 +18,10 @@ from runs.kits.plan import (
     PlanWorkload,
     digest_of,
 )
+from runs.kits.plan_import import Chosen, import_plan
 from runs.kits.plan_text import as_text, read_plan
 from runs.models import Cluster, Database, LoadGenerator, Machine, Matrix, Workload
+from runs.property_schema import PropertyError
 from runs.thresholds import thresholds_of
 from runs.validity import THRESHOLDS, profile
 from runs.ycsb.properties import check_workload

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import tomli_w
 
-from runs.catalog.reading import CatalogError
+from runs.catalog.toml_table import CatalogError
 from runs.kits.plan import COLUMNS, FORMAT, VERSION, ClusterRole, GeneratorRole, PlanDatabase, PlanFile, PlanRefused
-from runs.kits.reading import PlanTable, Reader
+from runs.kits.plan_reader import PlanTable, Reader
 
 LONGEST: Final = 1_000_000  # characters of a plan file
 HEAD: Final = """\

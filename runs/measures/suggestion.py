@@ -10,7 +10,7 @@ import numpy.typing as npt
 from runs.measures.steady import DRIFT, drift_of, mser5
 
 # A latency series with more empty intervals than this share of all says nothing about a steady state.
-MOST_GAPS: Final = 0.1
+MAX_GAPS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def suggest(
 def _filled(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
     """Gaps bridged by straight lines; None where there are too many of them."""
     known = np.isfinite(values)
-    if not values.size or (~known).mean() > MOST_GAPS:
+    if not values.size or (~known).mean() > MAX_GAPS:
         return None
     at = np.arange(values.size, dtype=np.float64)
     return np.interp(at, at[known], values[known])

@@ -15,7 +15,7 @@ class LatencyKind(models.TextChoices):
 
 
 class ThroughputBasis(models.TextChoices):
-    """From what a throughput was computed; `runs.ycsb.summarised` says when each applies."""
+    """From what a throughput was computed; `runs.ycsb.summary_run` says when each applies."""
 
     WINDOW = "window", "the clients' common window"
     STATED = "stated", "what the client stated"

@@ -119,7 +119,7 @@ class Sweep(models.Model):
     notes = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    # Copies of what the first run's spec says (`runs.copies.sweep_columns`), for lists and facets.
+    # Copies of what the first run's spec says (`runs.denormalised_columns.sweep_columns`), for lists and facets.
     database_name = models.CharField(max_length=120, blank=True, default="", db_default="")
     version = models.CharField(max_length=120, blank=True, default="", db_default="")
     workload_name = models.CharField(max_length=120, blank=True, default="", db_default="")
@@ -169,7 +169,7 @@ class Run(models.Model):
     repeat = models.PositiveSmallIntegerField(default=1)
     # The first cell of a matrix once more at its end: it tells the drift, and is part of no point.
     is_bracket = models.BooleanField(default=False, db_default=False)
-    # Which test it is one measurement of (`runs.copies.config_key`), and what of the code was measured.
+    # Which test it is one measurement of (`runs.denormalised_columns.config_key`), and what of the code was measured.
     config_key = models.CharField(max_length=32, blank=True, default="", db_default="")
     commit = models.CharField(max_length=64, blank=True, default="", db_default="")
     branch = models.CharField(max_length=120, blank=True, default="", db_default="")

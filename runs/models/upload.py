@@ -8,10 +8,10 @@ from benchsite.teams.models import Team, User, new_id
 
 
 class Upload(models.Model):
-    """Some files that a person uploaded together. Only `runs.uploading.life` writes `state`.
+    """Some files that a person uploaded together. Only `runs.uploading.upload_lifecycle` writes `state`.
 
-    `recognised` is what reading them found (`runs.uploading.recognised.Recognised`), `stated` what the person added
-    (`runs.uploading.stated.Stated`). A claim says who works on it: the request it came with, or a worker.
+    `recognised` is what reading them found (`runs.uploading.recognition.Recognised`), `stated` what the person added
+    (`runs.uploading.metadata.Stated`). A claim says who works on it: the request it came with, or a worker.
     """
 
     class State(models.TextChoices):

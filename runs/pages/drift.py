@@ -7,12 +7,12 @@ from typing import Final
 
 from django.db.models import Q
 
-from runs.measures.repeats import LEAST_CELLS, Repeatability, drift, exceeds, repeatability
+from runs.measures.repeatability import MIN_CELLS, Repeatability, drift, exceeds, repeatability
 from runs.models import Matrix, Run
 from runs.models.run import Phase, Status, Verdict
 
 # The newest runs of a cluster from which its noise is read; older ones tell of other days.
-MOST_RUNS: Final = 2_000
+MAX_RUNS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def noise_of(matrix: Matrix, bracket: Run) -> Repeatability | None:
     cells: dict[tuple[object, ...], list[float]] = defaultdict(list)
     for *cell, value in runs.order_by("-created_at").values_list(
         "sweep_id", "threads", "target_ops_s", "throughput_ops_s"
-    )[:MOST_RUNS]:
+    )[:MAX_RUNS]:
         cells[tuple(cell)].append(value or 0.0)
     found = repeatability(cells.values())
-    return found if found and found.cells >= LEAST_CELLS else None
+    return found if found and found.cells >= MIN_CELLS else None

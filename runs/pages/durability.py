@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchsite import formatting
 from runs.catalog import Durability, Mode, System, client_properties, secret_properties, server_settings
-from runs.declared import PropertyError
+from runs.property_schema import PropertyError
 
 ACKS = {
     "none": "nothing",

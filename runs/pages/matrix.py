@@ -11,9 +11,9 @@ from runs.kits.plan_text import read_plan
 from runs.models import Matrix, MatrixEntry, Run, Sweep
 from runs.models.run import Phase, Reason, Status, Verdict
 from runs.pages.drift import Drift, drift_of
-from runs.pages.listing import HEAVY
 from runs.pages.progress import Progress, timed_progress
 from runs.pages.queue import QueueRow, silent_parts
+from runs.pages.run_list import HEAVY
 from runs.pages.search import search_rows
 from runs.planning.expansion import ExcludedCell, expand
 from runs.planning.plan import next_look, stored_plan

@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from runs.artifacts import open_artifact
 from runs.catalog import Durability
+from runs.failure_hints import remedy
 from runs.measures.host import KIND, OWN, HostSamples
 from runs.models import Artifact, ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Reason, Stage, Status
 from runs.pages.container import container_of
 from runs.pages.window import window_panel
 from runs.recording.intervals import INTERVALS
-from runs.recording.surroundings import hosts_of
-from runs.remedies import remedy
+from runs.recording.run_context import hosts_of
 from runs.ycsb.redact import is_secret, redact
 
 LAST_LINES = 24

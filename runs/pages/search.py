@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from runs.models import Matrix, SearchDecision, Sweep
-from runs.steering import named_load, trials_of
+from runs.next_runs import named_load, trials_of
 
 
 @dataclass(frozen=True, slots=True)

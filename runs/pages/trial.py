@@ -7,11 +7,11 @@ from uuid import UUID
 
 from django.utils.text import capfirst
 
+from runs.failure_hints import remedy
 from runs.models import Finding, Matrix, Run
 from runs.models.run import Phase, Status, Verdict
-from runs.pages.listing import HEAVY
-from runs.remedies import remedy
-from runs.steering import OVERLOAD
+from runs.next_runs import OVERLOAD
+from runs.pages.run_list import HEAVY
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import unpack
 
 # Of a longer run a coarser level of its series says the same in less time.
-MOST_POINTS = 7_200
+MAX_POINTS = 7_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _series(run: Run) -> list[UnpackedSeries]:
     """Of one kind, service times where they were measured, the finest level that is not too long; two queries."""
     rows = Series.objects.filter(run=run)
     levels = rows.order_by().values("latency_kind", "interval_s").annotate(most=Max("points"))
-    short = [(one["latency_kind"], one["interval_s"]) for one in levels if one["most"] <= MOST_POINTS]
+    short = [(one["latency_kind"], one["interval_s"]) for one in levels if one["most"] <= MAX_POINTS]
     if not short:
         return []
     kind, interval_s = min(short, key=lambda one: (one[0] != LatencyKind.SERVICE, one[1]))

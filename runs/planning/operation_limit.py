@@ -11,7 +11,7 @@ from typing import Final, Literal
 from benchsite import formatting
 from benchsite.formatting import short, throughput
 from runs.planning.plan import Plan, PlannedGenerator
-from runs.ycsb.properties import LARGEST_INT
+from runs.ycsb.properties import MAX_INT
 
 # The prediction may be 40 % too low before a client ends early.
 MAX_PREDICTED_OPERATIONS: Final = 1_500_000_000
@@ -76,7 +76,7 @@ def limit_message(name: str, prediction: Prediction, *, seconds: float, clients:
     per_client = prediction.ops_s * seconds / clients
     if per_client <= MAX_PREDICTED_OPERATIONS:
         return ""
-    ends_s = LARGEST_INT / (prediction.ops_s / clients)
+    ends_s = MAX_INT / (prediction.ops_s / clients)
     ends = (
         f"would end after {formatting.duration(ends_s)} of {formatting.duration(seconds)}"
         if ends_s < seconds
@@ -84,7 +84,7 @@ def limit_message(name: str, prediction: Prediction, *, seconds: float, clients:
     )
     return (
         f"{name}: {short(per_client)} operations per client are predicted ({prediction}), and YCSB counts to "
-        f"{LARGEST_INT:,}: the run {ends}. It needs {math.ceil(per_client * clients / MAX_PREDICTED_OPERATIONS)} "
+        f"{MAX_INT:,}: the run {ends}. It needs {math.ceil(per_client * clients / MAX_PREDICTED_OPERATIONS)} "
         f"clients and has {clients}. Measure for a shorter time, raise BENCHSITE_GENERATOR_SLOTS of the load "
         "generators (with at least one thread per client), or use more load generators."
     )

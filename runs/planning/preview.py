@@ -17,8 +17,8 @@ from runs.planning.sizes import sentences
 LOG_BYTES_PER_INTERVAL = 700
 # Keys, indexes and logs beside the field values; measured on Redis and PostgreSQL with 1 KB records.
 STORAGE_FACTOR = 1.6
-FEWEST_REPEATS_TO_COMPARE = 3
-MOST_RUNS = 5_000
+MIN_REPEATS_TO_COMPARE = 3
+MAX_RUNS = 5_000
 # Longer plans are offered a trial run.
 TRIAL_OFFERED_ABOVE_S = 3600.0
 
@@ -157,8 +157,8 @@ def _problems(plan: Plan) -> Iterator[Problem]:
         )
     per_cell = _max_trials(plan) if plan.search is not None else len(plan.rungs) * plan.repeats
     cells = len(plan.entries) * len(plan.workloads) * per_cell
-    if cells > MOST_RUNS:
-        yield Problem("repeats", f"This makes {cells:,} runs: a matrix may have {MOST_RUNS:,}. Split it.")
+    if cells > MAX_RUNS:
+        yield Problem("repeats", f"This makes {cells:,} runs: a matrix may have {MAX_RUNS:,}. Split it.")
     if plan.priming:
         yield Problem("priming", "Priming runs are not part of this release: use a longer warm-up.")
     for entry in plan.entries:
@@ -298,7 +298,7 @@ def _split_warnings(plan: Plan, expansion: Expansion) -> Iterator[str]:
 
 def _warnings(plan: Plan, runs: list[PlannedRun]) -> Iterator[str]:
     confirms = plan.search is None or plan.ladder == "threads"
-    if confirms and plan.purpose in ("measured", "soak") and plan.repeats < FEWEST_REPEATS_TO_COMPARE:
+    if confirms and plan.purpose in ("measured", "soak") and plan.repeats < MIN_REPEATS_TO_COMPARE:
         yield f"{plan.repeats} repeat gives no interval: three show a difference, five are fit to publish."
     shared = {g.machine_id for g in plan.generators} & {m for e in plan.entries for m in e.database.machine_ids}
     if shared:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runs.catalog import load_catalog, secret_properties
-from runs.copies import config_key, sweep_columns
+from runs.denormalised_columns import config_key, sweep_columns
 from runs.models import Matrix, Run, RunEvent, Sweep
 from runs.planning.expansion import Expansion, PlannedRun, PlannedSweep
 from runs.planning.plan import Plan

@@ -17,14 +17,14 @@ from runs.kits.plan import digest_of
 from runs.kits.plan_text import read_plan
 from runs.models import ClientRun, Matrix, Run, Upload
 from runs.models.run import Phase, Status
+from runs.recording.client_merge import Collected, merge_logs, times_of
 from runs.recording.intervals import store_intervals
-from runs.recording.merging import Collected, merge_logs, times_of
 from runs.recording.rows import write_series, write_set
-from runs.recording.scheduled import judge
+from runs.recording.scheduled_runs import judge
 from runs.spec import ClientOrder, RunSpec
-from runs.uploading import incoming, life
-from runs.uploading.life import ReadMember, member_of
-from runs.uploading.reading import Progress, chunks_of, redact_all
+from runs.uploading import staging, upload_lifecycle
+from runs.uploading.file_pipeline import Progress, chunks_of, redact_all
+from runs.uploading.upload_lifecycle import ReadMember, member_of
 from runs.validity import CheckResult, verdict_of
 from runs.ycsb.errors import YcsbError
 from runs.ycsb.ingest import ClientLogs
@@ -33,9 +33,9 @@ from runs.ycsb.summary import parse_summary
 from runs.ycsb.window import Cut
 
 # Of one upload: five thousand runs of one client leave about as many.
-MOST_FILES: Final = 30_000
-LARGEST_MANIFEST: Final = 10_000
-LONGEST_ARTIFACT: Final = 200
+MAX_FILES: Final = 30_000
+MAX_MANIFEST: Final = 10_000
+MAX_ARTIFACT: Final = 200
 
 
 class OutputsRefused(YcsbError):
@@ -57,12 +57,12 @@ def read_outputs(upload: Upload, claim: uuid.UUID) -> None:
     """READING -> RECOGNISED: every file unpacked, without its secrets, and in its place. Raises UploadGone."""
     assert upload.matrix is not None
     stored = list(upload.files.all())
-    kept = redact_all(upload.pk, stored, Progress(upload.pk, claim), most=MOST_FILES)
+    kept = redact_all(upload.pk, stored, Progress(upload.pk, claim), most=MAX_FILES)
     # The page of imports knows nothing of cells: for it there are no runs in these files.
     found = {"files": [], "runs": [], "more_runs": 0, "outputs": sorted_into(upload.matrix, kept)}
-    life.recognise(upload.pk, claim, kept, found)
+    upload_lifecycle.recognise(upload.pk, claim, kept, found)
     for one in stored:
-        incoming.drop(one.path)
+        staging.drop(one.path)
 
 
 def sorted_into(matrix: Matrix, members: Sequence[ReadMember]) -> Sorted:
@@ -71,7 +71,7 @@ def sorted_into(matrix: Matrix, members: Sequence[ReadMember]) -> Sorted:
     manifests = [
         b"".join(chunks_of(one)).decode("utf-8", "replace")
         for one in members
-        if is_manifest(one.name) and not one.error and one.size <= LARGEST_MANIFEST
+        if is_manifest(one.name) and not one.error and one.size <= MAX_MANIFEST
     ]
     brought = [Brought(one.name, one.sha256, one.error) for one in members]
     return sort_files(brought, cells, manifests, digest_of(matrix.plan))
@@ -104,7 +104,7 @@ def record_outputs(upload: Upload, claim: uuid.UUID) -> list[Run]:
         filled.append(_judged(runs[cell["cell"]], cell, members, orders[cell["cell"]]))
         progress.file(1)(number)
     with transaction.atomic():
-        life.saved(upload.pk, claim)
+        upload_lifecycle.saved(upload.pk, claim)
         # Nobody who deletes a run meanwhile takes away content that these runs have too.
         artifacts.hold(member.sha256 for one in filled for held in one.clients for member in held.values())
         for one in filled:
@@ -154,10 +154,10 @@ def _store(upload: Upload, one: _Filled) -> None:
             order=_order(run, order),
         )
         for what, member in held.items():
-            with incoming.compressed(member.path) as compressed:
+            with staging.compressed(member.path) as compressed:
                 artifacts.keep_compressed(member.sha256, compressed)
             kind = KINDS.get(what, "hdr")
-            artifacts.attach(run, kind, what[-LONGEST_ARTIFACT:], member.sha256, member.size, row)
+            artifacts.attach(run, kind, what[-MAX_ARTIFACT:], member.sha256, member.size, row)
     write_set(run, 1, merged, one.findings)
     write_series(run, one.collected.series, merged.reader_version)
     store_intervals(run, one.collected.intervals)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from runs.models import MeasurementSet, Run
-from runs.recording import differences, scheduled, uploaded
+from runs.recording import differences, scheduled_runs, uploaded_runs
+from runs.recording.client_merge import Collected, Merged
 from runs.recording.differences import Difference
 from runs.recording.intervals import INTERVALS, store_intervals
-from runs.recording.merging import Collected, Merged
 from runs.recording.recut import RecutRefused, adopt, cut, judge_again, locked, next_number, note, whole_run
 from runs.recording.rows import (
     finding_rows,
@@ -55,7 +55,7 @@ def rebuild(run: Run) -> Rebuilt:
     if current is None:
         raise RecomputeSkipped("it was never measured")
     try:
-        collected = (uploaded if run.source == Run.Source.UPLOADED else scheduled).collect(run)
+        collected = (uploaded_runs if run.source == Run.Source.UPLOADED else scheduled_runs).collect(run)
         merged, tail_s = _over_the_same_window(run, current, collected)
     except (OSError, YcsbError, RecutRefused) as error:
         raise RecomputeSkipped(f"its artifacts are missing or cannot be read: {error}") from error

@@ -16,11 +16,11 @@ from benchsite.formatting import exact, grouped
 from benchsite.teams.models import User
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, RunEvent
 from runs.models.run import Phase, Status
+from runs.recording.client_merge import Merged
 from runs.recording.intervals import INTERVALS, stored_intervals
-from runs.recording.merging import Merged
 from runs.recording.rows import write_set
-from runs.recording.scheduled import clients_of, judge
-from runs.recording.uploaded import judge_by
+from runs.recording.scheduled_runs import clients_of, judge
+from runs.recording.uploaded_runs import judge_by
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
 from runs.validity import CheckResult, verdict_of
@@ -34,7 +34,7 @@ from runs.ycsb.stored import StoredIntervals
 from runs.ycsb.summary import Summary
 from runs.ycsb.window import Cut
 
-LONGEST_REASON = 2_000
+MAX_REASON_LENGTH = 2_000
 
 
 class RecutRefused(Exception):
@@ -93,7 +93,7 @@ def recut(run: Run, *, warmup_s: float, tail_s: float, user: User, reason: str =
             if (other.reader_version, other.algorithm_version) == (merged.reader_version, merged.algorithm_version):
                 instead = "" if other.is_current else " Make it current instead."
                 raise RecutRefused(f"That is cut {other.number}.{instead}")
-        kept = write_set(run, next_number(run), merged, findings, created_by=user, note=reason[:LONGEST_REASON])
+        kept = write_set(run, next_number(run), merged, findings, created_by=user, note=reason[:MAX_REASON_LENGTH])
         adopt(run, kept, before)
         note(run, kept, user.get_username(), reason)
     return kept

@@ -17,7 +17,7 @@ from runs.validity import CheckResult
 from runs.ycsb.merged import MergedClient, MergedOperation, MergedRun
 from runs.ycsb.series import Series as UnpackedSeries
 from runs.ycsb.series import pack
-from runs.ycsb.summarised import Bounds, SummarisedClient, SummarisedOperation, SummarisedRun
+from runs.ycsb.summary_run import Bounds, SummarisedClient, SummarisedOperation, SummarisedRun
 
 # The percentiles that have columns of their own.
 COLUMNS: Final[Mapping[str, float]] = {

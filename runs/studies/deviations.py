@@ -8,7 +8,7 @@ from benchsite.formatting import grouped
 from runs.studies.templates import Part, Scenario, StudyTemplate
 from runs.ycsb.properties import WORKLOAD_PROPERTIES, dataset
 
-MOST_NAMED: Final = 6
+MAX_NAMED: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def _systems(study: Scenario, chosen: Chosen) -> Iterator[str]:
                 )
     standing_in = [f"{one.database} ({one.mode})" for one in chosen.entries if plays_none(study, one)]
     if standing_in:
-        named = ", ".join(standing_in[:MOST_NAMED])
-        more = len(standing_in) - MOST_NAMED
+        named = ", ".join(standing_in[:MAX_NAMED])
+        more = len(standing_in) - MAX_NAMED
         yield (
             f"Stand-ins: {named}{f' and {more} more' if more > 0 else ''} took no part in the study, "
             "and their numbers answer none of the study's."

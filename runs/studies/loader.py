@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from runs.catalog.reading import CatalogError, Table
+from runs.catalog.toml_table import CatalogError, Table
 from runs.studies.identities import expanded
 from runs.studies.records import Dispute, Fact, Item, Overlay, Qualifier, StudiedSystem, Study, StudyError
 

@@ -23,7 +23,7 @@ class Qualifier(StrEnum):
     APPROX = "approx"
     GREATER = "greater_than"
     LESS = "less_than"
-    AT_MOST = "less_or_equal"
+    MAX_AT = "less_or_equal"
     RANGE_MIN = "range_min"
     RANGE_MAX = "range_max"
     ORDER = "order_of_magnitude"
@@ -55,7 +55,7 @@ _SAYS: Mapping[Qualifier, tuple[str, str]] = {
     Qualifier.APPROX: ("≈", "about"),
     Qualifier.GREATER: (">", "more than"),
     Qualifier.LESS: ("<", "less than"),
-    Qualifier.AT_MOST: ("≤", "at most"),
+    Qualifier.MAX_AT: ("≤", "at most"),
     Qualifier.RANGE_MIN: ("from", "low end of a range"),
     Qualifier.RANGE_MAX: ("to", "high end of a range"),
     Qualifier.ORDER: ("~", "order of magnitude"),

@@ -15,11 +15,11 @@ SCALES: Final[Mapping[str, Scale]] = {"full": 1.0, "small": "small"}
 # The rule of "small". The data set takes a sixteenth of a node's memory at most, and loads in seconds.
 SHARE_OF_MEMORY: Final = 1 / 16
 STORAGE_FACTOR: Final = 1.6  # keys, indexes and logs beside the field values
-MOST_RECORDS: Final = 100_000
+MAX_RECORDS: Final = 100_000
 # What a core does with its client beside it: Redis under workload A did 28,000 to 37,000 ops/s on two.
 OPS_S_PER_CORE: Final = 12_000
 THREADS_PER_CORE: Final = 16
-MOST_RUNGS: Final = 8
+MAX_RUNGS: Final = 8
 WINDOW: Final = 1 / 30  # of the study's seconds, within the limits below
 WARMUP_S: Final = (2, 10)
 MEASURE_S: Final = (10, 60)
@@ -89,7 +89,7 @@ def _small(scenario: Scenario, machine: Machine) -> Scenario:
 def _record_factor(scenario: Scenario, machine: Machine) -> float:
     bytes_each = max(dataset(w.properties).record_bytes for w in scenario.workloads) * STORAGE_FACTOR
     fits = machine.memory_bytes * SHARE_OF_MEMORY / bytes_each
-    return min(1.0, MOST_RECORDS / scenario.records, fits / scenario.records)
+    return min(1.0, MAX_RECORDS / scenario.records, fits / scenario.records)
 
 
 def _with_records(scenario: Scenario, factor: float) -> tuple[StudyWorkload, ...]:
@@ -115,9 +115,9 @@ def _round_factor(factor: float) -> float:
 
 def _thinned(rungs: tuple[int, ...]) -> tuple[int, ...]:
     """At most eight of them, evenly over the list, the first and the last among them."""
-    if len(rungs) <= MOST_RUNGS:
+    if len(rungs) <= MAX_RUNGS:
         return rungs
-    return tuple(rungs[round(i * (len(rungs) - 1) / (MOST_RUNGS - 1))] for i in range(MOST_RUNGS))
+    return tuple(rungs[round(i * (len(rungs) - 1) / (MAX_RUNGS - 1))] for i in range(MAX_RUNGS))
 
 
 def _unique(rungs: Iterable[int]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runs.catalog import Catalog, UnknownMode, UnknownName, UnknownSystem, load_catalog
-from runs.catalog.reading import CatalogError, Table, check_slug
+from runs.catalog.toml_table import CatalogError, Table, check_slug
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import check_workload
 

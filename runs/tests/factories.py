@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from benchsite.teams.models import Membership, Role, Team, User
 from runs import lifecycle
-from runs.copies import config_key, durability_class
+from runs.denormalised_columns import config_key, durability_class
 from runs.generators import generator_key
 from runs.models import (
     ClientRun,
@@ -252,7 +252,7 @@ def make_sweep(
 
 
 def _columns(database: Database, workload: Workload, mode: str) -> dict[str, Any]:
-    """What `runs.copies.sweep_columns` would copy of the spec of the sweep's runs."""
+    """What `runs.denormalised_columns.sweep_columns` would copy of the spec of the sweep's runs."""
     return {
         "database_name": database.name,
         "version": database.version,

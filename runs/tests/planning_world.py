@@ -3,8 +3,8 @@
 from typing import Any
 
 from benchsite.teams.models import Team
-from runs.kits.fitting import Chosen
 from runs.kits.plan import PlanFile
+from runs.kits.plan_fit import Chosen
 from runs.models import Cluster, LoadGenerator, Matrix
 from runs.tests.factories import (
     make_cluster,

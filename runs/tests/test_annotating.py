@@ -2,8 +2,8 @@
 
 import pytest
 
-from runs import annotating
-from runs.annotating import AnnotationRefused
+from runs import annotations
+from runs.annotations import AnnotationRefused
 from runs.models import Run, RunEvent
 from runs.tests.factories import make_matrix, make_run, make_sweep
 
@@ -16,22 +16,22 @@ def run(team):
 
 
 def test_tags_are_trimmed_lower_case_and_each_once():
-    assert annotating.parse_tags(" Baseline,  quiet   host ,baseline,, ") == ["baseline", "quiet host"]
+    assert annotations.parse_tags(" Baseline,  quiet   host ,baseline,, ") == ["baseline", "quiet host"]
 
 
 def test_a_tag_that_is_too_long_is_refused():
     with pytest.raises(AnnotationRefused, match="at most 40 characters"):
-        annotating.parse_tags("x" * 41)
+        annotations.parse_tags("x" * 41)
 
 
 def test_too_many_tags_are_refused():
     with pytest.raises(AnnotationRefused, match="at most 20 tags"):
-        annotating.parse_tags(",".join(str(n) for n in range(21)))
+        annotations.parse_tags(",".join(str(n) for n in range(21)))
 
 
 def test_tags_are_replaced_and_noted(run, user):
-    annotating.set_tags(run, user, ["a", "b"])
-    annotating.set_tags(run, user, ["b"])
+    annotations.set_tags(run, user, ["a", "b"])
+    annotations.set_tags(run, user, ["b"])
     run.refresh_from_db()
     assert run.tags == ["b"]
     assert [(e.kind, e.new, e.actor) for e in run.events.all()] == [("tags", "a, b", "runa"), ("tags", "b", "runa")]
@@ -40,44 +40,44 @@ def test_tags_are_replaced_and_noted(run, user):
 def test_of_a_run_that_is_gone_nothing_is_said(run, user):
     gone = Run.objects.get(pk=run.pk)
     run.delete()
-    annotating.set_tags(gone, user, ["a"])
-    annotating.set_notes(gone, user, "a")
-    annotating.exclude([gone], user, "why")
-    annotating.override(gone, user, "why")
-    annotating.withdraw_override(gone, user)
+    annotations.set_tags(gone, user, ["a"])
+    annotations.set_notes(gone, user, "a")
+    annotations.exclude([gone], user, "why")
+    annotations.override(gone, user, "why")
+    annotations.withdraw_override(gone, user)
     assert not RunEvent.objects.exists()
 
 
 def test_the_same_tags_again_leave_no_event(run, user):
-    annotating.set_tags(run, user, ["a"])
-    annotating.set_tags(run, user, ["a"])
+    annotations.set_tags(run, user, ["a"])
+    annotations.set_tags(run, user, ["a"])
     assert run.events.count() == 1
 
 
 def test_tags_are_added_to_several_runs(team, user):
     sweep = make_sweep(team=team)
     runs = [make_run(sweep, threads=2, tags=["a"]), make_run(sweep, threads=4, tags=["a", "b"])]
-    assert annotating.add_tags(runs, user, ["b"]) == 1
+    assert annotations.add_tags(runs, user, ["b"]) == 1
     runs[0].refresh_from_db()
     assert runs[0].tags == ["a", "b"]
 
 
 def test_notes_lose_control_characters_and_keep_their_lines(run, user):
-    annotating.set_notes(run, user, " one\r\ntwo\x00\x1b[31m ")
+    annotations.set_notes(run, user, " one\r\ntwo\x00\x1b[31m ")
     run.refresh_from_db()
     assert run.notes == "one\ntwo[31m"
 
 
 def test_an_exclusion_needs_a_reason(run, user):
     with pytest.raises(AnnotationRefused, match="Write down why"):
-        annotating.exclude([run], user, "  \n ")
+        annotations.exclude([run], user, "  \n ")
     run.refresh_from_db()
     assert run.excluded_reason == ""
 
 
 def test_an_exclusion_keeps_reason_person_and_moment_and_changes_no_number(run, user):
     before = run.throughput_ops_s
-    assert annotating.exclude([run], user, "a backup ran") == 1
+    assert annotations.exclude([run], user, "a backup ran") == 1
     run.refresh_from_db()
     assert (run.excluded_reason, run.excluded_by, run.throughput_ops_s) == ("a backup ran", user, before)
     assert run.excluded_at is not None
@@ -85,8 +85,8 @@ def test_an_exclusion_keeps_reason_person_and_moment_and_changes_no_number(run, 
 
 
 def test_excluding_twice_for_one_reason_is_one_event(run, user):
-    annotating.exclude([run], user, "why")
-    assert annotating.exclude([run], user, "why") == 0
+    annotations.exclude([run], user, "why")
+    assert annotations.exclude([run], user, "why") == 0
     assert run.events.count() == 1
 
 
@@ -94,18 +94,18 @@ def test_a_run_that_goes_on_cannot_be_excluded_and_takes_the_others_with_it(team
     sweep = make_sweep(team=team)
     ended, going = make_run(sweep, threads=2), make_run(sweep, threads=4, status="running")
     with pytest.raises(AnnotationRefused, match="has not ended"):
-        annotating.exclude([ended, going], user, "why")
+        annotations.exclude([ended, going], user, "why")
     ended.refresh_from_db()
     assert ended.excluded_reason == ""
 
 
 def test_an_excluded_run_can_count_again(run, user):
-    annotating.exclude([run], user, "why")
-    assert annotating.include([run], user) == 1
+    annotations.exclude([run], user, "why")
+    assert annotations.include([run], user) == 1
     run.refresh_from_db()
     assert (run.excluded_reason, run.excluded_by, run.excluded_at) == ("", None, None)
 
 
 def test_matrix_notes_have_a_length(team):
     with pytest.raises(AnnotationRefused, match="at most 20000 characters"):
-        annotating.set_matrix_notes(make_matrix(team=team), "x" * 20_001)
+        annotations.set_matrix_notes(make_matrix(team=team), "x" * 20_001)

@@ -9,11 +9,11 @@ import zlib
 import pytest
 
 from runs.models import Artifact, Measurement, Run, Sweep, Upload, UploadKey
-from runs.recording.uploaded import MOST_OPERATIONS
+from runs.recording.uploaded_runs import MAX_OPERATIONS
 from runs.tests.importing import DATA, import_folder, summary
 from runs.tests.pages import text_of
 from runs.tests.programs import MANIFEST, MULTIPART, Program, multipart
-from runs.uploading.arriving import MOST_FILES
+from runs.uploading.upload_handlers import MAX_FILES
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -139,8 +139,8 @@ def test_a_body_that_broke_off_is_refused(program):
 
 
 def test_too_many_files_are_told_what_to_do(program):
-    files = [(f"{number}.txt", b"") for number in range(MOST_FILES + 1)]
-    assert f"at most {MOST_FILES} files: put more of them into a zip" in said(program.post(*files), 413)["detail"]
+    files = [(f"{number}.txt", b"") for number in range(MAX_FILES + 1)]
+    assert f"at most {MAX_FILES} files: put more of them into a zip" in said(program.post(*files), 413)["detail"]
 
 
 def test_a_form_that_is_packed_as_a_whole_is_refused(program):
@@ -198,7 +198,7 @@ def test_a_hundred_thousand_metrics_do_not_fill_the_tables(program):
     lines = b"".join(b"[OP%d], Operations, 5\n[OP%d], AverageLatency(us), 5\n" % (n, n) for n in range(50_000))
     packed = gzip.compress(b"YCSB Client 0.17.0\n[OVERALL], RunTime(ms), 1000\n" + lines)
     assert program.post(("a.gz", packed), threads=4).status_code in (201, 422)
-    assert Measurement.objects.count() <= MOST_OPERATIONS
+    assert Measurement.objects.count() <= MAX_OPERATIONS
 
 
 def damaged(seed: int) -> list[tuple[str, bytes]]:

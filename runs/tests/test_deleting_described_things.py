@@ -56,16 +56,16 @@ def test_it_explains_what_needs_a_thing_and_keeps_it(operator, team, name, block
 
 def test_it_explains_it_too_when_somebody_began_to_use_the_thing_meanwhile(operator, team, monkeypatch):
     world = make_world(team, name="study")
-    from runs.views import deleting
+    from runs.views import deletion
 
     looked = []
-    found = deleting.blockers
+    found = deletion.blockers
 
     def late(thing, also=()):
         looked.append(thing)
         return [] if len(looked) == 1 else found(thing, also)
 
-    monkeypatch.setattr(deleting, "blockers", late)
+    monkeypatch.setattr(deletion, "blockers", late)
     response = operator.post(reverse("database-delete", args=[world.database.pk]))
     assert response.status_code == 409
     assert "1 matrix: study" in response.content.decode()

@@ -6,8 +6,8 @@ import pytest
 from django.db import transaction
 
 from benchsite.teams.models import AuditEntry
-from runs import artifacts, deleting
-from runs.deleting import DeletionRefused, RunPinned, delete_run, obstacle, refuse_when
+from runs import artifacts, deletion
+from runs.deletion import DeletionRefused, RunPinned, delete_run, obstacle, refuse_when
 from runs.models import Artifact, Matrix, Run, Sweep, Upload, UploadedFile
 from runs.models.run import Status
 from runs.tests.factories import make_client_run, make_run, make_sweep
@@ -18,7 +18,7 @@ CONTENT = b"[OVERALL], RunTime(ms), 10\n"
 
 @pytest.fixture(autouse=True)
 def no_pins_of_others(monkeypatch, settings, tmp_path):
-    monkeypatch.setattr(deleting, "_pins", [])
+    monkeypatch.setattr(deletion, "_pins", [])
     settings.STORAGES = {
         **settings.STORAGES,
         "artifacts": {**settings.STORAGES["artifacts"], "OPTIONS": {"location": tmp_path / "artifacts"}},

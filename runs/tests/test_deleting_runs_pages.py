@@ -4,7 +4,7 @@ import pytest
 
 from benchsite.teams.models import Role
 from conftest import signed_in
-from runs import deleting
+from runs import deletion
 from runs.models import Run
 from runs.tests.factories import make_run, make_sweep, make_user
 from runs.tests.pages import text_of
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 @pytest.fixture(autouse=True)
 def no_pins_of_others(monkeypatch):
-    monkeypatch.setattr(deleting, "_pins", [])
+    monkeypatch.setattr(deletion, "_pins", [])
 
 
 @pytest.fixture

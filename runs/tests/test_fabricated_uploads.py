@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from runs.catalog import load_catalog
-from runs.recording.merging import merge_upload
-from runs.recording.uploaded import judge_by
+from runs.recording.client_merge import merge_upload
+from runs.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA
-from runs.uploading.at_once import Brought, read_at_once
-from runs.uploading.reading import runs_in
-from runs.uploading.stated import Stated, spec_of
+from runs.uploading.file_pipeline import runs_in
+from runs.uploading.inline import Brought, read_at_once
+from runs.uploading.metadata import Stated, spec_of
 from runs.validity import CheckResult, profile, worst
 from runs.ycsb.clients import group, merge_files
 from runs.ycsb.properties import CORE_WORKLOADS

@@ -4,7 +4,7 @@ import pytest
 from django.db import transaction
 
 from benchsite.teams.models import Notice
-from runs import finishing, lifecycle
+from runs import lifecycle, run_completion
 from runs.models import Ending, Run
 from runs.models.run import Status
 from runs.tests.factories import claim_run, make_run, make_sweep
@@ -30,12 +30,12 @@ def end(run, to=Status.SUCCEEDED):
 def test_it_waits_for_the_last_run(sweep):
     first, last = waiting(sweep, threads=1), waiting(sweep, threads=2)
     end(first)
-    assert finishing.look() == 0
+    assert run_completion.look() == 0
     assert not Ending.objects.exists()
     end(last)
-    assert finishing.look() == 1
+    assert run_completion.look() == 1
     assert not Ending.objects.exists()
-    assert finishing.look() == 0
+    assert run_completion.look() == 0
     assert Notice.objects.count() == 1
 
 
@@ -47,9 +47,9 @@ def test_waits_for_late_output_and_counts_what_it_completed(sweep):
     lifecycle.finish(late, claim, Status.FAILED, reason="worker_lost")
     Run.objects.filter(rerun_of=late, is_retry=True).delete()
     assert Run.objects.get(pk=late).late_output_at is not None
-    assert finishing.look() == 0
+    assert run_completion.look() == 0
     lifecycle.complete(late, "Completed.")
-    assert finishing.look() == 1
+    assert run_completion.look() == 1
     assert Notice.objects.get().subject == f"{sweep.matrix.name}: 2 runs succeeded"
 
 
@@ -72,7 +72,7 @@ def test_it_says_how_the_runs_ended_and_what_they_reached(sweep):
     Run.objects.filter(pk=good).update(throughput_ops_s=12345.6, verdict="pass")
     end(good)
     end(bad, Status.FAILED)
-    finishing.look()
+    run_completion.look()
     told = Notice.objects.get()
     assert told.subject == f"{sweep.matrix.name}: 1 run succeeded, 1 failed"
     assert "redis always A: 12.3k ops/s" in told.text
@@ -89,7 +89,7 @@ def test_a_load_that_failed_is_counted_and_its_cause_said(sweep):
     detail = "There is no image “redis:7.2”.\nPull it on the machine of the worker."
     claim = claim_run(load.pk, "test")
     lifecycle.finish(load.pk, claim, Status.FAILED, reason="server_did_not_start", detail=detail)
-    assert finishing.look() == 1
+    assert run_completion.look() == 1
     told = Notice.objects.get()
     assert told.subject.endswith("0 runs succeeded, 1 cancelled, 1 load failed")
     cause = told.text.splitlines()[0]
@@ -109,7 +109,7 @@ def test_of_several_failures_the_first_is_said_and_what_it_printed_is_cut(sweep)
     lifecycle.dispatch([first])
     lifecycle.finish(first, claim_run(first, "test"), Status.FAILED, reason="client_failed", detail="x" * 9000)
     end(last, Status.FAILED)
-    finishing.look()
+    run_completion.look()
     told = Notice.objects.get()
     assert told.data["first_failure"]["run"] == str(first) and told.data["loads"] == {"failed": 0}
     assert told.subject.endswith("0 runs succeeded, 2 failed")
@@ -120,7 +120,7 @@ def test_a_rejected_run_reaches_nothing(sweep):
     run = waiting(sweep)
     Run.objects.filter(pk=run).update(throughput_ops_s=99.0, verdict="reject")
     end(run)
-    finishing.look()
+    run_completion.look()
     told = Notice.objects.get()
     assert "1 run succeeded (1 rejected)" in told.subject
     assert told.text == "No run has a result that counts." and told.data["first_failure"] is None
@@ -129,18 +129,18 @@ def test_a_rejected_run_reaches_nothing(sweep):
 def test_a_matrix_that_was_cancelled_has_finished_too(sweep, user):
     make_run(sweep, status="queued")
     lifecycle.request_cancel_matrix(sweep.matrix, user)
-    assert finishing.look() == 1
+    assert run_completion.look() == 1
     assert Notice.objects.get().subject.endswith("0 runs succeeded, 1 cancelled")
 
 
 def test_it_tells_again_once_runs_were_added(sweep, user):
     run = waiting(sweep)
     end(run, Status.FAILED)
-    finishing.look()
+    run_completion.look()
     again = lifecycle.run_again(Run.objects.get(pk=run), user)
-    assert finishing.look() == 0
+    assert run_completion.look() == 0
     lifecycle.request_cancel(again, user)
-    assert finishing.look() == 1
+    assert run_completion.look() == 1
     assert Notice.objects.count() == 2
 
 
@@ -153,7 +153,7 @@ def test_an_end_that_was_rolled_back_leaves_no_word(sweep):
 
 
 def test_an_uploaded_run_finishes_no_matrix(team):
-    assert finishing.look() == 0
+    assert run_completion.look() == 0
     assert not Notice.objects.exists()
 
 
@@ -164,9 +164,9 @@ def test_runs_that_end_at_the_same_moment_are_told_of_once(team, user, race):
 
     def one():
         lifecycle.request_cancel(runs.pop(), user)
-        return finishing.look()
+        return run_completion.look()
 
     told = race(one, times=8)
-    assert sum(told) + finishing.look() == 1
+    assert sum(told) + run_completion.look() == 1
     assert Notice.objects.count() == 1
     assert not Ending.objects.exists()

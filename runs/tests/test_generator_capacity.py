@@ -9,7 +9,7 @@ from runs.models import LoadGenerator, Node, Run
 from runs.planning import preview, stored_plan
 from runs.planning.generator_capacity import capacity_ops_s
 from runs.planning.plan import PlannedGenerator
-from runs.recording import scheduled as recording
+from runs.recording import scheduled_runs as recording
 from runs.tests.factories import (
     make_cluster,
     make_database,

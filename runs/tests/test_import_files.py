@@ -27,8 +27,8 @@ from runs.tests.importing import (
 )
 from runs.tests.pages import queries_of, text_of
 from runs.tests.world import UGLY, browser
-from runs.uploading import arriving, life, reading, recognised
-from runs.uploading.recognised import MOST_RUNS
+from runs.uploading import file_pipeline, recognition, upload_handlers, upload_lifecycle
+from runs.uploading.recognition import MAX_RUNS
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -90,7 +90,7 @@ def test_no_other_page_takes_files(client_in):
 
 
 def test_it_refuses_more_bytes_than_it_takes_and_leaves_nothing(client_in, monkeypatch, import_folder):
-    monkeypatch.setattr(arriving, "MOST_BYTES", 200_000)
+    monkeypatch.setattr(upload_handlers, "MAX_BYTES", 200_000)
     response = client_in.post("/import/", {"files": [sent("a.txt", summary()), sent("b.txt", b"x" * 300_000)]})
     assert response.status_code == 413
     assert "One import takes at most" in response.content.decode()
@@ -100,7 +100,7 @@ def test_it_refuses_more_bytes_than_it_takes_and_leaves_nothing(client_in, monke
 
 
 def test_it_refuses_more_files_than_it_takes(client_in, monkeypatch):
-    monkeypatch.setattr(arriving, "MOST_FILES", 2)
+    monkeypatch.setattr(upload_handlers, "MAX_FILES", 2)
     response = client_in.post("/import/", {"files": [sent(f"{n}.txt", summary()) for n in range(3)]})
     assert response.status_code == 413
     assert "at most 2 files" in response.content.decode()
@@ -113,7 +113,7 @@ def test_it_asks_for_a_file(client_in):
 
 
 def test_it_leaves_large_files_to_a_worker(client_in, monkeypatch):
-    monkeypatch.setattr(life, "MOST_IN_REQUEST", 100)
+    monkeypatch.setattr(upload_lifecycle, "MAX_IN_REQUEST", 100)
     upload = bring(client_in, sent("a.txt", summary()))
     assert (upload.state, upload.claim) == ("received", None)
     page = text_of(client_in.get(f"/import/{upload.pk}/"))
@@ -121,7 +121,7 @@ def test_it_leaves_large_files_to_a_worker(client_in, monkeypatch):
     assert 'hx-trigger="every 2s"' in page
     progress = client_in.get(f"/import/{upload.pk}/progress/", headers={"HX-Request": "true"})
     assert "waiting to be read" in text_of(progress)
-    life.fail(upload.pk, life.begin(upload.pk), "It went wrong.")
+    upload_lifecycle.fail(upload.pk, upload_lifecycle.begin(upload.pk), "It went wrong.")
     ended = client_in.get(f"/import/{upload.pk}/progress/", headers={"HX-Request": "true"})
     assert ended["HX-Refresh"] == "true"
     assert "It went wrong." in text_of(client_in.get(f"/import/{upload.pk}/"))
@@ -169,7 +169,7 @@ def test_it_never_stores_a_secret(client_in, import_folder, packed):
 
 
 def test_what_waits_can_be_read_by_the_site_alone(client_in, monkeypatch, import_folder):
-    monkeypatch.setattr(life, "MOST_IN_REQUEST", 100)
+    monkeypatch.setattr(upload_lifecycle, "MAX_IN_REQUEST", 100)
     bring(client_in, sent("a.txt", secretive()))
     waiting = [path for path in (import_folder / "incoming").rglob("*") if path.name != "arriving"]
     assert len(waiting) == 2  # its folder and the file
@@ -247,8 +247,8 @@ def test_it_says_that_impossible_numbers_cannot_be_saved(client_in):
 
 
 def test_it_saves_no_more_runs_together_than_a_form_can_hold(client_in, monkeypatch):
-    assert MOST_RUNS * 5 + 40 < settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
-    monkeypatch.setattr(reading, "MOST_RUNS", 3)
+    assert MAX_RUNS * 5 + 40 < settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    monkeypatch.setattr(file_pipeline, "MAX_RUNS", 3)
     upload = bring(client_in, sent("many.txt", b"".join(summary(reads=1000 + n) for n in range(10))))
     assert (len(upload.recognised["runs"]), upload.recognised["more_runs"]) == (3, 7)
     assert "7 more runs in these files" in text_of(client_in.get(f"/import/{upload.pk}/"))
@@ -257,7 +257,7 @@ def test_it_saves_no_more_runs_together_than_a_form_can_hold(client_in, monkeypa
 
 
 def test_it_shows_no_more_lines_than_anybody_reads(client_in, monkeypatch):
-    monkeypatch.setattr(recognised, "MOST_LINES", 3)
+    monkeypatch.setattr(recognition, "MAX_LINES", 3)
     upload = bring(client_in, sent("a.txt", summary()), sent("b.txt", summary(reads=1)))
     shown = [[len(run["operations"]) for run in file["runs"]] for file in upload.recognised["files"]]
     assert shown == [[2], [0]]

@@ -11,8 +11,8 @@ from runs.models import Run, Upload, UploadKey
 from runs.tests.factories import make_team, make_user
 from runs.tests.importing import import_folder, summary
 from runs.tests.programs import Program
-from runs.uploading import life
-from runs.uploading.working import work_on
+from runs.uploading import upload_lifecycle
+from runs.uploading.processing import work_on
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -35,7 +35,7 @@ def said(response, status):
 
 
 def work(upload):
-    work_on(upload.pk, life.begin(upload.pk))
+    work_on(upload.pk, upload_lifecycle.begin(upload.pk))
 
 
 def left_in(folder):
@@ -48,7 +48,7 @@ def test_a_worker_reads_and_saves_it(program, large):
     assert (answer["state"], answer["runs"]) == ("received", [])
     assert response["Location"] == answer["url"]
     upload = Upload.objects.get()
-    assert upload == life.waiting()
+    assert upload == upload_lifecycle.waiting()
     work(upload)
     assert said(program.get(answer["url"]), 200)["state"] == "completed"
     assert not Run.objects.exists()
@@ -114,8 +114,8 @@ def test_the_key_of_a_failed_one_is_free_once_it_is_forgotten(program, large):
 
 def test_the_key_of_a_failed_one_is_free_once_its_day_is_over(program, large):
     failed_upload(program)
-    Upload.objects.update(created_at=Now() - life.KEPT_FOR - timedelta(minutes=1))
-    life.expire()
+    Upload.objects.update(created_at=Now() - upload_lifecycle.KEPT_FOR - timedelta(minutes=1))
+    upload_lifecycle.expire()
     said(program.post(key="k"), 202)
 
 
@@ -147,7 +147,7 @@ def test_files_that_unpack_to_much_wait_for_a_worker(program, settings):
 
 
 def test_it_refuses_more_than_it_takes_and_keeps_nothing(program, settings, import_folder):
-    settings.UPLOAD_MOST_BYTES = 200_000
+    settings.MAX_UPLOAD_BYTES = 200_000
     assert said(program.post(("a.txt", summary()), ("b.txt", b"x" * 300_000)), 413)
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1
     assert said(program.post(("a.txt", b"x" * 600_000)), 413)
@@ -168,7 +168,7 @@ def test_what_fails_while_it_is_saved_has_failed(program, large, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("runs.recording.fresh.series_rows", full)
+    monkeypatch.setattr("runs.recording.upload_rows.series_rows", full)
     work(upload)
     assert said(program.get(url), 200)["state"] == "failed"
     assert not Run.objects.exists()

@@ -31,7 +31,7 @@ def log(operation: str, seed: int) -> IntervalLog:
 
 @pytest.fixture
 def run(team, artifact_folder, monkeypatch, tmp_path):
-    monkeypatch.setattr(ingest, "LONGEST_FINE_S", 60)
+    monkeypatch.setattr(ingest, "MAX_FINE_S", 60)
     monkeypatch.setattr(recorded, "DATA", tmp_path)
     for number in ("0", "1"):
         (tmp_path / number).mkdir()

@@ -56,7 +56,7 @@ def text_of(response):
 
 
 def test_of_many_load_generators_some_are_named(client_in, plan, parts, monkeypatch):
-    monkeypatch.setattr("runs.forms.generators.MOST_TOGGLES", 3)
+    monkeypatch.setattr("runs.forms.generators.MAX_TOGGLES", 3)
     lab = [make_load_generator(name=f"lab-{number}", bindings=BINDINGS) for number in range(3)]
     assert 'name="load_generators"' not in text_of(client_in.get(reverse("matrix-add")))
     wrong = client_in.post(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runs import annotating
-from runs.annotating import AnnotationRefused
+from runs import annotations
+from runs.annotations import AnnotationRefused
 from runs.tests.factories import make_run, make_sweep
 
 pytestmark = pytest.mark.django_db
@@ -15,7 +15,7 @@ def rejected(team):
 
 
 def test_the_reason_is_kept_with_who_wrote_it(rejected, user):
-    annotating.override(rejected, user, " the client  was known\nto be small ")
+    annotations.override(rejected, user, " the client  was known\nto be small ")
     rejected.refresh_from_db()
     assert rejected.verdict_override == "the client was known to be small"
     event = rejected.events.get()
@@ -24,46 +24,46 @@ def test_the_reason_is_kept_with_who_wrote_it(rejected, user):
 
 def test_the_verdict_and_the_numbers_stay(rejected, user):
     before = rejected.throughput_ops_s
-    annotating.override(rejected, user, "why")
+    annotations.override(rejected, user, "why")
     rejected.refresh_from_db()
     assert (rejected.verdict, rejected.throughput_ops_s) == ("reject", before)
 
 
 def test_it_needs_a_reason(rejected, user):
     with pytest.raises(AnnotationRefused, match="Write down why"):
-        annotating.override(rejected, user, " \n\x00 ")
+        annotations.override(rejected, user, " \n\x00 ")
 
 
 def test_a_reason_has_a_length(rejected, user):
     with pytest.raises(AnnotationRefused, match="at most 2000 characters"):
-        annotating.override(rejected, user, "x" * 2001)
+        annotations.override(rejected, user, "x" * 2001)
 
 
 @pytest.mark.parametrize("verdict", ["pass", "warn"])
 def test_a_run_that_no_check_rejects_needs_none(team, user, verdict):
     run = make_run(make_sweep(team=team), verdict=verdict)
     with pytest.raises(AnnotationRefused, match="counts without a reason"):
-        annotating.override(run, user, "why")
+        annotations.override(run, user, "why")
 
 
 def test_the_same_reason_twice_is_one_event(rejected, user):
-    annotating.override(rejected, user, "why")
-    annotating.override(rejected, user, "why")
+    annotations.override(rejected, user, "why")
+    annotations.override(rejected, user, "why")
     assert rejected.events.count() == 1
 
 
 def test_it_can_be_withdrawn(rejected, user):
-    annotating.override(rejected, user, "why")
-    annotating.withdraw_override(rejected, user)
-    annotating.withdraw_override(rejected, user)
+    annotations.override(rejected, user, "why")
+    annotations.withdraw_override(rejected, user)
+    annotations.withdraw_override(rejected, user)
     rejected.refresh_from_db()
     assert rejected.verdict_override == ""
     assert list(rejected.events.values_list("kind", flat=True)) == ["override", "override_withdrawn"]
 
 
 def test_the_audit_log_says_who_let_it_count_and_who_took_that_back(rejected, user):
-    annotating.override(rejected, user, "why")
-    annotating.withdraw_override(rejected, user)
+    annotations.override(rejected, user, "why")
+    annotations.withdraw_override(rejected, user)
     entries = list(rejected.team.audit.order_by("id").values_list("kind", "actor_name", "subject", "text"))
     assert entries == [
         ("verdict_overridden", "runa", rejected.name, "why"),

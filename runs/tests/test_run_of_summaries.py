@@ -9,7 +9,7 @@ from runs.tests.factories import finding, make_run, make_sweep
 from runs.tests.pages import text_of
 from runs.validity import CheckResult
 from runs.ycsb.bounds import Bounds
-from runs.ycsb.summarised import SummarisedClient, SummarisedOperation, SummarisedRun
+from runs.ycsb.summary_run import SummarisedClient, SummarisedOperation, SummarisedRun
 
 pytestmark = pytest.mark.django_db
 

@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from benchsite.teams.models import Role
 from runs import artifacts, live
+from runs.failure_hints import REMEDIES, remedy
 from runs.measures.host import OWN
 from runs.models import Run, RunEvent
 from runs.pages.run import LAST_LINES
-from runs.remedies import REMEDIES, remedy
 from runs.tests.factories import (
     finding,
     make_client_run,

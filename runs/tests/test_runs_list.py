@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from runs.pages.listing import RunFilter
+from runs.pages.run_list import RunFilter
 from runs.tests.factories import make_matrix, make_run, make_sweep, make_workload
 from runs.tests.pages import FAILURES, STATUSES, UGLY, queries_of, text_of, viewer_of
 

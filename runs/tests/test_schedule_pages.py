@@ -9,7 +9,7 @@ import pytest
 from benchsite.teams.models import Role
 from conftest import signed_in
 from runs.models import Matrix, Occasion, Schedule
-from runs.schedules import keeping
+from runs.schedules import schedule_changes
 from runs.schedules.times import Rule
 from runs.tests.factories import make_matrix, make_user
 
@@ -24,7 +24,7 @@ def matrix(team):
 
 @pytest.fixture
 def schedule(matrix, user):
-    return keeping.make(matrix, user, name="Nightly", rule=Rule("day", time(3, 0), 6))
+    return schedule_changes.make(matrix, user, name="Nightly", rule=Rule("day", time(3, 0), 6))
 
 
 def text_of(answer):
@@ -140,7 +140,7 @@ def test_what_is_run_by_hand_is_not_repeated(client_in, matrix):
 
 def test_the_list_costs_as_many_queries_for_many(client_in, schedule, matrix, user, django_assert_max_num_queries):
     for number in range(10):
-        keeping.make(matrix, user, name=f"Schedule {number}", rule=Rule("hours", time(0, 0), 6))
+        schedule_changes.make(matrix, user, name=f"Schedule {number}", rule=Rule("hours", time(0, 0), 6))
     with django_assert_max_num_queries(8):
         assert client_in.get("/schedules/").status_code == 200
 

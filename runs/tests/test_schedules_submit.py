@@ -7,8 +7,8 @@ import pytest
 from benchsite.teams.models import AuditEntry, Notice
 from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
 from runs.planning import preview, stored_plan
-from runs.schedules import keeping, submitting
-from runs.schedules.keeping import ScheduleRefused
+from runs.schedules import due_schedules, schedule_changes
+from runs.schedules.schedule_changes import ScheduleRefused
 from runs.schedules.times import Rule
 from runs.tests.factories import (
     make_cluster,
@@ -39,7 +39,7 @@ def matrix(team):
 
 @pytest.fixture
 def schedule(matrix, user):
-    made = keeping.make(matrix, user, name="Nightly", rule=DAILY)
+    made = schedule_changes.make(matrix, user, name="Nightly", rule=DAILY)
     Schedule.objects.update(next_at=NIGHT)
     return made
 
@@ -57,12 +57,12 @@ def break_plan(matrix):
 
 
 def test_it_waits_for_its_time(schedule):
-    assert submitting.tick(NIGHT - timedelta(seconds=1)) == []
+    assert due_schedules.tick(NIGHT - timedelta(seconds=1)) == []
     assert Matrix.objects.count() == 1
 
 
 def test_it_clones_and_submits(schedule, matrix, user):
-    [done] = submitting.tick(NIGHT)
+    [done] = due_schedules.tick(NIGHT)
     made = done.matrix
     assert (done.outcome, done.reason, done.due_at) == ("submitted", "", NIGHT)
     assert (made.name, made.created_by, made.notes) == ("Nightly 2026-11-22 03:00", user, "")
@@ -74,9 +74,9 @@ def test_it_clones_and_submits(schedule, matrix, user):
 
 
 def test_its_points_go_on_in_the_same_histories(schedule):
-    submitting.tick(NIGHT)
+    due_schedules.tick(NIGHT)
     end_all()
-    submitting.tick(NIGHT + DAY)
+    due_schedules.tick(NIGHT + DAY)
     keys = [
         set(Run.objects.filter(matrix=one.matrix, phase="measure").values_list("config_key", flat=True))
         for one in Occasion.objects.all()
@@ -87,27 +87,27 @@ def test_its_points_go_on_in_the_same_histories(schedule):
 
 
 def test_it_skips_while_the_one_before_still_runs(schedule):
-    submitting.tick(NIGHT)
-    [skipped] = submitting.tick(NIGHT + DAY)
+    due_schedules.tick(NIGHT)
+    [skipped] = due_schedules.tick(NIGHT + DAY)
     assert skipped.outcome == "skipped"
     assert skipped.reason == "“Nightly 2026-11-22 03:00”, which it submitted before, has not finished."
     assert not Notice.objects.exists()
     end_all()
-    [done] = submitting.tick(NIGHT + 2 * DAY)
+    [done] = due_schedules.tick(NIGHT + 2 * DAY)
     assert done.outcome == "submitted"
 
 
 def test_missed_times_are_made_up_for_once(schedule):
-    [done] = submitting.tick(NIGHT + 3 * DAY + timedelta(hours=5))
+    [done] = due_schedules.tick(NIGHT + 3 * DAY + timedelta(hours=5))
     assert (done.outcome, done.due_at) == ("submitted", NIGHT)
     assert "are not made up" in done.reason
     assert fresh(schedule).next_at == NIGHT + 4 * DAY
-    assert submitting.tick(NIGHT + 3 * DAY + timedelta(hours=5)) == []
+    assert due_schedules.tick(NIGHT + 3 * DAY + timedelta(hours=5)) == []
 
 
 def test_a_plan_that_fails_is_shown_and_told(schedule, matrix):
     break_plan(matrix)
-    [failed] = submitting.tick(NIGHT)
+    [failed] = due_schedules.tick(NIGHT)
     assert failed.outcome == "failed"
     assert failed.matrix is None
     assert "redis" in failed.reason
@@ -125,7 +125,7 @@ def test_a_plan_that_fails_is_shown_and_told(schedule, matrix):
 def test_five_failures_in_a_row_switch_it_off(schedule, matrix):
     break_plan(matrix)
     for number in range(7):
-        submitting.tick(NIGHT + number * DAY)
+        due_schedules.tick(NIGHT + number * DAY)
     ended = fresh(schedule)
     assert (ended.is_active, ended.next_at, ended.failures) == (False, None, 5)
     assert ended.off_because.startswith("It failed 5 times in a row: ")
@@ -137,46 +137,46 @@ def test_five_failures_in_a_row_switch_it_off(schedule, matrix):
 
 def test_one_success_forgets_the_failures(schedule, matrix):
     break_plan(matrix)
-    submitting.tick(NIGHT)
+    due_schedules.tick(NIGHT)
     LoadGenerator.objects.update(bindings={"redis": "d" * 64})
-    submitting.tick(NIGHT + DAY)
+    due_schedules.tick(NIGHT + DAY)
     assert fresh(schedule).failures == 0
 
 
 def test_a_generator_that_was_taken_from_the_team_fails_it(schedule):
     LoadGenerator.objects.get().teams.add(make_team())
-    [failed] = submitting.tick(NIGHT)
+    [failed] = due_schedules.tick(NIGHT)
     assert failed.outcome == "failed"
     assert "Your team may not use" in failed.reason
 
 
 def test_an_error_of_ours_stops_nobody_else(schedule, matrix, user, monkeypatch):
-    other = keeping.make(matrix, user, name="Second", rule=DAILY)
+    other = schedule_changes.make(matrix, user, name="Second", rule=DAILY)
     Schedule.objects.filter(pk=other.pk).update(next_at=NIGHT + timedelta(minutes=1))
-    real = submitting._submit
+    real = due_schedules._submit
 
     def broken(schedule, due_at, by):
         if schedule.name == "Nightly":
             raise ZeroDivisionError
         return real(schedule, due_at, by)
 
-    monkeypatch.setattr(submitting, "_submit", broken)
-    first, second = submitting.tick(NIGHT + timedelta(minutes=1))
+    monkeypatch.setattr(due_schedules, "_submit", broken)
+    first, second = due_schedules.tick(NIGHT + timedelta(minutes=1))
     assert (first.outcome, second.outcome) == ("failed", "submitted")
     assert first.reason.startswith("Benchsite itself failed")
 
 
 def test_a_paused_one_submits_nothing_and_goes_on_later(schedule, user):
-    keeping.pause(schedule, user)
-    assert submitting.tick(NIGHT + DAY) == []
-    keeping.resume(schedule, user)
-    assert fresh(schedule).next_at > keeping.database_now()
+    schedule_changes.pause(schedule, user)
+    assert due_schedules.tick(NIGHT + DAY) == []
+    schedule_changes.resume(schedule, user)
+    assert fresh(schedule).next_at > schedule_changes.database_now()
     assert set(AuditEntry.objects.values_list("kind", flat=True)) >= {"schedule_made", "schedule_off", "schedule_on"}
 
 
 def test_deleting_it_keeps_what_it_submitted(schedule, user):
-    submitting.tick(NIGHT)
-    keeping.delete(schedule, user)
+    due_schedules.tick(NIGHT)
+    schedule_changes.delete(schedule, user)
     assert Matrix.objects.count() == 2
     assert not Occasion.objects.exists()
 
@@ -185,11 +185,11 @@ def test_what_is_run_by_hand_is_not_repeated(matrix, user):
     Matrix.objects.update(by_hand=True)
     matrix.refresh_from_db()
     with pytest.raises(ScheduleRefused, match="run by hand"):
-        keeping.make(matrix, user, name="x", rule=DAILY)
+        schedule_changes.make(matrix, user, name="x", rule=DAILY)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_schedulers_submit_it_once(schedule, race):
-    found = race(lambda: submitting.tick(NIGHT), times=4)
+    found = race(lambda: due_schedules.tick(NIGHT), times=4)
     assert sum(len(one) for one in found) == 1
     assert Matrix.objects.count() == 2

@@ -4,7 +4,7 @@ import pytest
 from django.db.models import Max
 from django.utils import timezone
 
-from runs import finishing, lifecycle, steering
+from runs import lifecycle, next_runs, run_completion
 from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, State
 from runs.models import Finding, Run, SearchDecision, Sweep
 from runs.models.run import Reason, Status
@@ -61,7 +61,7 @@ def end(run, throughput=None, *, reason="", p99_us=1000.0, checks=(), verdict="p
         Finding.objects.bulk_create(Finding(measurement_set=cut, **finding(*check)) for check in checks)
     status = Status.SUCCEEDED if throughput is not None else Status.FAILED
     lifecycle.finish(run.pk, claim, status, reason=reason)
-    finishing.look()
+    run_completion.look()
 
 
 def drive(sweep, server, limit=20):
@@ -143,7 +143,7 @@ def test_matrix_is_finished_only_after_its_searches(team):
     Run.objects.filter(pk=run.pk).update(throughput_ops_s=100.0, verdict="pass")
     make_measurement_set(Run.objects.get(pk=run.pk))
     lifecycle.finish(run.pk, claim, Status.SUCCEEDED)
-    assert finishing.look() == 0 and waiting(sweep) is not None
+    assert run_completion.look() == 0 and waiting(sweep) is not None
 
 
 def test_decides_once_however_often_it_is_asked(team):
@@ -151,11 +151,11 @@ def test_decides_once_however_often_it_is_asked(team):
     sweep = submitted(team)
     end(waiting(sweep), 10_000.0)
     for _ in range(3):
-        steering.steer([sweep.matrix_id])
+        next_runs.steer([sweep.matrix_id])
     assert (sweep.decisions.count(), sweep.runs.count()) == (2, 2)
     drive(sweep, token_bucket(10_000))
     count = sweep.decisions.count()
-    steering.steer([sweep.matrix_id])
+    next_runs.steer([sweep.matrix_id])
     assert sweep.decisions.count() == count and waiting(sweep) is None
 
 
@@ -169,7 +169,7 @@ def test_limit_of_response_time_is_the_ceiling(team):
     )  # fmt: skip
     assert answer.state == State.BRACKETED and answer.low <= 6000 < answer.high
     assert answer.value_ops_s == answer.low  # conditional throughput
-    texts = [trial.text for trial in steering.trials_of(sweep)]
+    texts = [trial.text for trial in next_runs.trials_of(sweep)]
     assert any("READ p99 9" in text for text in texts)
 
 
@@ -228,7 +228,7 @@ def test_cancelled_trial_ends_it(team, user):
     sweep = submitted(team)
     end(waiting(sweep), 10_000.0)
     lifecycle.request_cancel_matrix(sweep.matrix, user)
-    assert finishing.look() == 1
+    assert run_completion.look() == 1
     answer = sweep.decisions.last()
     assert answer.state == State.FAILED and "Cancelled by" in answer.sentence and waiting(sweep) is None
 

@@ -7,7 +7,7 @@ import pytest
 from runs.catalog import CatalogError, load_catalog
 from runs.studies import studies
 from runs.studies.deviations import Chosen, ChosenEntry, deviations, plays_none
-from runs.studies.scaling import MOST_RECORDS, Machine, scaled
+from runs.studies.scaling import MAX_RECORDS, Machine, scaled
 from runs.studies.templates import FOLDER, UnknownScenario, UnknownTemplate, read_template, template_of, templates
 
 THUMBTACK = (FOLDER / "thumbtack-2013.toml").read_text("utf-8")
@@ -88,7 +88,7 @@ def test_small_fits_any_machine(cores, memory, clients):
     for template in templates():
         for study in template.scenarios:
             here = scaled(template, "small", study.slug, machine).scenario
-            assert 1 <= here.records <= MOST_RECORDS
+            assert 1 <= here.records <= MAX_RECORDS
             each = int(here.workloads[0].properties["fieldcount"]) * int(here.workloads[0].properties["fieldlength"])
             assert here.records * each * 1.6 <= memory / 16
             assert len(here.rungs) == len(set(here.rungs)) <= 8

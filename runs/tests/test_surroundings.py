@@ -6,7 +6,7 @@ import pytest
 
 from runs import artifacts
 from runs.models import Run
-from runs.recording.surroundings import surroundings_of
+from runs.recording.run_context import surroundings_of
 from runs.spec import RunSpec
 from runs.tests.factories import make_client_run, make_load_generator, make_machine, make_run, make_sweep, measurement
 from runs.thresholds import thresholds_of

@@ -9,8 +9,8 @@ from django.db.models.functions import Now
 
 from runs.models import Run, Upload
 from runs.tests.importing import answers, bring, import_folder, save, sent, summary
-from runs.uploading import arriving, incoming, life
-from runs.uploading.working import work_on
+from runs.uploading import staging, upload_handlers, upload_lifecycle
+from runs.uploading.processing import work_on
 
 __all__ = ["import_folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("import_folder"), p
 @pytest.fixture
 def waiting(client_in, monkeypatch):
     """An upload that waits for a worker."""
-    monkeypatch.setattr(life, "MOST_IN_REQUEST", 0)
+    monkeypatch.setattr(upload_lifecycle, "MAX_IN_REQUEST", 0)
     return bring(client_in, sent("a.txt", summary()))
 
 
@@ -33,67 +33,67 @@ def fall_silent(upload):
 
 
 def test_it_is_begun_once(waiting):
-    assert life.begin(waiting.pk)
-    assert life.begin(waiting.pk) is None
+    assert upload_lifecycle.begin(waiting.pk)
+    assert upload_lifecycle.begin(waiting.pk) is None
 
 
 def test_it_is_named_to_workers_one_at_a_time(waiting, client_in):
     second = bring(client_in, sent("b.txt", summary()))
-    assert life.waiting() == waiting
-    claim = life.begin(waiting.pk)
-    assert life.waiting() is None
+    assert upload_lifecycle.waiting() == waiting
+    claim = upload_lifecycle.begin(waiting.pk)
+    assert upload_lifecycle.waiting() is None
     work_on(waiting.pk, claim)
     assert state_of(waiting) == "recognised"
-    assert life.waiting() == second
+    assert upload_lifecycle.waiting() == second
 
 
 def test_it_goes_its_whole_way_through_a_worker(waiting, client_in):
-    work_on(waiting.pk, life.begin(waiting.pk))
+    work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
     waiting.refresh_from_db()
     assert client_in.post(f"/import/{waiting.pk}/", answers(waiting)).status_code == 302
     assert state_of(waiting) == "completed"
-    work_on(waiting.pk, life.begin(waiting.pk))
+    work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
     assert state_of(waiting) == "saved"
     assert Run.objects.count() == 1
 
 
 def test_it_is_read_again_once_after_its_worker_was_lost(waiting):
-    for _ in range(life.MOST_ATTEMPTS - 1):
-        life.begin(waiting.pk)
+    for _ in range(upload_lifecycle.MAX_ATTEMPTS - 1):
+        upload_lifecycle.begin(waiting.pk)
         fall_silent(waiting)
-        life.reap()
+        upload_lifecycle.reap()
         assert state_of(waiting) == "received"
-    life.begin(waiting.pk)
+    upload_lifecycle.begin(waiting.pk)
     fall_silent(waiting)
-    life.reap()
+    upload_lifecycle.reap()
     assert state_of(waiting) == "failed"
     assert "lost twice" in waiting.error
-    assert incoming.folders() == set()
+    assert staging.folders() == set()
 
 
 def test_a_lost_worker_can_write_no_more(waiting):
-    lost = life.begin(waiting.pk)
+    lost = upload_lifecycle.begin(waiting.pk)
     fall_silent(waiting)
-    life.reap()
+    upload_lifecycle.reap()
     work_on(waiting.pk, lost)  # It wakes up, and finds itself fenced.
     assert state_of(waiting) == "received"
-    with pytest.raises(life.UploadGone):
-        life.beat(waiting.pk, lost)
-    work_on(waiting.pk, life.begin(waiting.pk))
+    with pytest.raises(upload_lifecycle.UploadGone):
+        upload_lifecycle.beat(waiting.pk, lost)
+    work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
     assert state_of(waiting) == "recognised"
 
 
 def test_files_that_broke_off_are_not_read(waiting):
     Upload.objects.filter(pk=waiting.pk).update(claim=uuid.uuid4())  # as while they arrive
-    assert life.waiting() is None
+    assert upload_lifecycle.waiting() is None
     fall_silent(waiting)
-    life.reap()
+    upload_lifecycle.reap()
     assert state_of(waiting) == "failed"
     assert "did not arrive" in waiting.error
 
 
 def test_saving_that_fails_leaves_it_to_be_completed_again(waiting, client_in, monkeypatch):
-    work_on(waiting.pk, life.begin(waiting.pk))
+    work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
     waiting.refresh_from_db()
     filled = answers(waiting)
     client_in.post(f"/import/{waiting.pk}/", filled)
@@ -102,20 +102,20 @@ def test_saving_that_fails_leaves_it_to_be_completed_again(waiting, client_in, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("runs.recording.fresh.series_rows", full)
-        work_on(waiting.pk, life.begin(waiting.pk))
+        patch.setattr("runs.recording.upload_rows.series_rows", full)
+        work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
     assert state_of(waiting) == "recognised"
     assert "No space left" in waiting.error
     assert not Run.objects.exists()
     assert "Nothing was saved" in client_in.get(f"/import/{waiting.pk}/").content.decode()
     client_in.post(f"/import/{waiting.pk}/", filled)
-    work_on(waiting.pk, life.begin(waiting.pk))
+    work_on(waiting.pk, upload_lifecycle.begin(waiting.pk))
     assert Run.objects.count() == 1
 
 
 def test_it_is_discarded_under_its_worker(waiting, client_in):
-    claim = life.begin(waiting.pk)
-    assert life.discard(waiting)
+    claim = upload_lifecycle.begin(waiting.pk)
+    assert upload_lifecycle.discard(waiting)
     work_on(waiting.pk, claim)
     assert not Upload.objects.exists()
 
@@ -123,20 +123,20 @@ def test_it_is_discarded_under_its_worker(waiting, client_in):
 def test_it_is_dropped_after_a_day_unless_it_is_saved(waiting, client_in, monkeypatch):
     monkeypatch.undo()
     kept = save(client_in, bring(client_in, sent("b.txt", summary())))
-    Upload.objects.update(created_at=Now() - life.KEPT_FOR - timedelta(minutes=1))
-    life.expire()
+    Upload.objects.update(created_at=Now() - upload_lifecycle.KEPT_FOR - timedelta(minutes=1))
+    upload_lifecycle.expire()
     assert list(Upload.objects.all()) == [kept]
-    assert incoming.folders() == set()
+    assert staging.folders() == set()
 
 
 def test_strays_are_dropped(import_folder):
     stray = import_folder / "incoming" / str(uuid.uuid4())
     stray.mkdir(parents=True)
     (stray / "original-0").write_bytes(b"secret")
-    old = arriving.folder() / "old.upload"
+    old = upload_handlers.folder() / "old.upload"
     old.write_bytes(b"secret")
     os.utime(old, (1, 1))
-    (arriving.folder() / "new.upload").write_bytes(b"still arriving")
-    life.expire()
+    (upload_handlers.folder() / "new.upload").write_bytes(b"still arriving")
+    upload_lifecycle.expire()
     assert not stray.exists()
-    assert [path.name for path in arriving.folder().iterdir()] == ["new.upload"]
+    assert [path.name for path in upload_handlers.folder().iterdir()] == ["new.upload"]

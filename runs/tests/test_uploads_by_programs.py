@@ -210,7 +210,7 @@ def test_a_natural_key_may_have_slashes(program):
 
 
 def test_a_natural_key_is_free_when_its_run_is_deleted(program):
-    from runs.deleting import delete_run
+    from runs.deletion import delete_run
 
     program.put("github:1:a")
     delete_run(Run.objects.get(), None)

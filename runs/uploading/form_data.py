@@ -17,16 +17,16 @@ from django.http import HttpRequest, UnreadablePostError
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from benchsite import formatting
-from runs.uploading.arriving import MOST_FILES, ArrivingFile
-from runs.uploading.at_once import Brought
-from runs.uploading.manifest import LONGEST_MANIFEST
+from runs.uploading.inline import Brought
+from runs.uploading.manifest import MAX_MANIFEST
+from runs.uploading.upload_handlers import MAX_FILES, ArrivingFile
 
 MANIFEST: Final = "manifest"
 FILES: Final = "files"
-LONGEST_NAME: Final = 280
+MAX_NAME_LENGTH: Final = 280
 # What separates the parts of a body, and says their names.
 _ROOM: Final = 256 * 1024
-_TOO_MANY: Final = f"One upload takes at most {MOST_FILES} files: put more of them into a zip or tar archive."
+_TOO_MANY: Final = f"One upload takes at most {MAX_FILES} files: put more of them into a zip or tar archive."
 
 
 class BodyRefused(Exception):
@@ -119,8 +119,8 @@ def read_body(request: HttpRequest) -> Body:
 
 
 def _text_of(manifest: Arrived) -> bytes:
-    if manifest.size > LONGEST_MANIFEST:
-        raise BodyRefused("payload-too-large", f"The manifest is longer than {LONGEST_MANIFEST:,} bytes.")
+    if manifest.size > MAX_MANIFEST:
+        raise BodyRefused("payload-too-large", f"The manifest is longer than {MAX_MANIFEST:,} bytes.")
     return manifest.brought().content
 
 
@@ -136,14 +136,14 @@ def _length(request: HttpRequest) -> int:
         length = 0
     if length <= 0:
         raise BodyRefused("validation-error", "Send the body with its Content-Length: it is empty, or sent in chunks.")
-    if length > settings.UPLOAD_MOST_BYTES + _ROOM + settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+    if length > settings.MAX_UPLOAD_BYTES + _ROOM + settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise BodyRefused("payload-too-large", _too_large())
     return length
 
 
 def _too_large() -> str:
     return (
-        f"One upload takes at most {formatting.size(settings.UPLOAD_MOST_BYTES)} of files: compress them, or upload "
+        f"One upload takes at most {formatting.size(settings.MAX_UPLOAD_BYTES)} of files: compress them, or upload "
         "the runs one by one."
     )
 
@@ -152,7 +152,7 @@ class _Parser(MultiPartParser):
     def sanitize_file_name(self, file_name: str) -> str | None:
         """Names are labels, and the folder in one tells whose file it is: nothing is ever opened by it."""
         parts = [part for part in file_name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-        return "/".join(parts)[-LONGEST_NAME:] or "unnamed"
+        return "/".join(parts)[-MAX_NAME_LENGTH:] or "unnamed"
 
 
 class _Counted:
@@ -178,13 +178,13 @@ class _Keeping(FileUploadHandler):
         self.interrupted = False
 
     def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
-        if len(self.kept) > MOST_FILES:
+        if len(self.kept) > MAX_FILES:
             self._refuse(_TOO_MANY)
         self.kept.append(Arrived(file_name, io.BytesIO()))
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self.bytes += len(raw_data)
-        if self.bytes > settings.UPLOAD_MOST_BYTES:
+        if self.bytes > settings.MAX_UPLOAD_BYTES:
             self._refuse(_too_large())
         last = self.kept[-1]
         try:

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs.models import Upload, UploadKey
-from runs.recording.together import insert_together
+from runs.recording.bulk_insert import insert_together
 
 Kind = UploadKey.Kind
 KEPT_FOR: Final = timedelta(days=7)  # a key of a request

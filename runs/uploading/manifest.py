@@ -12,16 +12,16 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from runs.declared import nearest
 from runs.models.plan import Purpose
+from runs.property_schema import nearest
 from runs.ycsb.errors import YcsbError
-from runs.ycsb.properties import LARGEST_INT
+from runs.ycsb.properties import MAX_INT
 
-LONGEST_MANIFEST: Final = 64 * 1024  # bytes
-MOST_LABELS: Final = 20
-LONGEST_LABEL: Final = 40
-MOST_RUNS: Final = 150
-LARGEST_REPEAT: Final = 1_000
+MAX_MANIFEST: Final = 64 * 1024  # bytes
+MAX_LABELS: Final = 20
+MAX_LABEL_LENGTH: Final = 40
+MAX_RUNS: Final = 150
+MAX_REPEAT: Final = 1_000
 COMMIT: Final = re.compile(r"[0-9A-Za-z._-]{4,64}", re.ASCII)
 # Signs that turn the direction of what stands beside them.
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -83,7 +83,7 @@ def _purpose(text: str) -> str:
 
 Text = Annotated[str, Field(max_length=500), AfterValidator(_lines)]
 Name = Annotated[str, Field(max_length=80), AfterValidator(_one_line)]
-Count = Annotated[int, Field(ge=1, le=LARGEST_INT)]
+Count = Annotated[int, Field(ge=1, le=MAX_INT)]
 
 
 class Part(BaseModel):
@@ -127,7 +127,7 @@ class OneRun(Part):
     phase: Literal["measure", "load"] | None = None
     threads: Count | None = Field(default=None, description="All clients together.")
     target_ops_s: Count | None = Field(default=None, description="Over all clients; not stated: as much as they could.")
-    repeat: Annotated[int, Field(ge=1, le=LARGEST_REPEAT)] | None = None
+    repeat: Annotated[int, Field(ge=1, le=MAX_REPEAT)] | None = None
 
 
 class Manifest(OneRun):
@@ -191,7 +191,7 @@ class Manifest(OneRun):
     )
     runs: list[OneRun] = Field(
         default=[],
-        max_length=MOST_RUNS,
+        max_length=MAX_RUNS,
         description="Where the files hold several runs: of each, in the order in the answer.",
     )
 
@@ -204,8 +204,8 @@ class Manifest(OneRun):
 
 def read_manifest(text: str | bytes) -> Manifest:
     """Raises ManifestRefused with every fault at once."""
-    if len(text) > LONGEST_MANIFEST:
-        _refuse("", f"The manifest is longer than {LONGEST_MANIFEST:,} bytes.")
+    if len(text) > MAX_MANIFEST:
+        _refuse("", f"The manifest is longer than {MAX_MANIFEST:,} bytes.")
     try:
         raw = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
@@ -224,8 +224,10 @@ def manifest_of(raw: object) -> Manifest:
     except RecursionError:
         _refuse("", "The manifest is nested too deeply.")
     tags = found.tags()
-    if len(tags) > MOST_LABELS or ((longest := max(tags, key=len, default="")) and len(longest) > LONGEST_LABEL):
-        _refuse("/labels", f"There are at most {MOST_LABELS} labels of at most {LONGEST_LABEL} characters, name=value.")
+    if len(tags) > MAX_LABELS or ((longest := max(tags, key=len, default="")) and len(longest) > MAX_LABEL_LENGTH):
+        _refuse(
+            "/labels", f"There are at most {MAX_LABELS} labels of at most {MAX_LABEL_LENGTH} characters, name=value."
+        )
     return found
 
 

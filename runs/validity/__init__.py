@@ -12,8 +12,8 @@ from runs.validity import (  # noqa: F401
     steadiness,
 )
 from runs.validity.check import RUN_CHECKS, Check
+from runs.validity.fact_collection import Surroundings, facts_of
 from runs.validity.facts import ClientFacts, ClientProbe, ClusterFacts, OperationFacts, OverTime, RunFacts
-from runs.validity.gathering import Surroundings, facts_of
 from runs.validity.ladder import judge_ladder
 from runs.validity.pairs import SideFacts, judge_pair
 from runs.validity.profile import THRESHOLDS, Profile, profile

@@ -7,7 +7,7 @@ from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import RunFacts
 from runs.validity.profile import Profile
 from runs.validity.results import Severity, graded, worst_of
-from runs.ycsb.stated import SUCCESSES
+from runs.ycsb.summary_counts import SUCCESSES
 
 NOT_FOUND = "NOT_FOUND"
 

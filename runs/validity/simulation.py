@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from benchsite.formatting import exact
-from runs.measures.omission import throttled_thread
+from runs.measures.coordinated_omission import throttled_thread
 from runs.validity import (
     ClientFacts,
     ClusterFacts,
@@ -25,7 +25,7 @@ from runs.validity import (
     profile,
 )
 from runs.validity.environment import KEY_BYTES
-from runs.ycsb.copies import find_copies, numbers_of
+from runs.ycsb.duplicate_outputs import find_copies, numbers_of
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.histogram import Floats
 from runs.ycsb.operation import ReadOperation

@@ -5,7 +5,7 @@ import numpy as np
 from benchsite.formatting import exact, latency, percent, throughput
 from runs.measures.stability import longest_run, stability
 from runs.measures.steady import drift_of, mser5
-from runs.measures.sustained import backlog_growth
+from runs.measures.sustained_load import backlog_growth
 from runs.validity.check import Outcome, check, not_assessed, sentence
 from runs.validity.facts import OverTime, RunFacts
 from runs.validity.profile import Profile

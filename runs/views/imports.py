@@ -15,10 +15,10 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
 from runs.forms.imports import ImportForm
 from runs.models import Upload
-from runs.uploading import life
-from runs.uploading.arriving import MOST_BYTES, MOST_FILES, ImportedFiles
-from runs.uploading.working import receive_files, work_at_once
-from runs.views.paging import page_of
+from runs.uploading import upload_lifecycle
+from runs.uploading.processing import receive_files, work_at_once
+from runs.uploading.upload_handlers import MAX_BYTES, MAX_FILES, ImportedFiles
+from runs.views.pagination import page_of
 
 State = Upload.State
 BUSY = frozenset({State.RECEIVED, State.READING, State.COMPLETED, State.SAVING})
@@ -50,7 +50,7 @@ def _page(request: HttpRequest, problem: str = "", status: int = 200) -> HttpRes
     rows = Upload.objects.filter(team=team_of(request)).exclude(~Q(manifest={}), state=State.SAVED)
     rows = rows.select_related("user").defer("recognised", "stated")
     page = page_of(request, rows.prefetch_related("files", "runs__sweep"), per_page=20)
-    context = {"page": page, "problem": problem, "most_bytes": MOST_BYTES, "most_files": MOST_FILES}
+    context = {"page": page, "problem": problem, "most_bytes": MAX_BYTES, "most_files": MAX_FILES}
     return render(request, "runs/imports/list.html", context, status=status)
 
 
@@ -86,7 +86,7 @@ def completable(upload: Upload) -> bool:
 
 
 def _save(request: HttpRequest, found: Upload, form: ImportForm) -> HttpResponseBase:
-    if life.complete(found, form.stated()):
+    if upload_lifecycle.complete(found, form.stated()):
         work_at_once(found)
     runs = list(found.runs.order_by("position").only("pk", "name", "sweep"))
     if not runs:
@@ -117,7 +117,7 @@ def _told(found: Upload) -> dict[str, object]:
     return {
         "elapsed_s": (timezone.now() - began).total_seconds() if began else None,
         "share": found.bytes_done / found.bytes_total if found.bytes_total else None,
-        "kept_until": found.created_at + life.KEPT_FOR,
+        "kept_until": found.created_at + upload_lifecycle.KEPT_FOR,
     }
 
 
@@ -127,7 +127,7 @@ def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Read it once more with its files grouped otherwise."""
     found = owned_or_404(Upload.objects.all(), request, pk)
     grouping = request.POST.get("grouping", "")
-    if grouping in Upload.Grouping.values and life.regroup(found, grouping):
+    if grouping in Upload.Grouping.values and upload_lifecycle.regroup(found, grouping):
         work_at_once(found)
     return redirect("import", pk=pk)
 
@@ -137,7 +137,7 @@ def upload_group(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 def upload_discard(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Forget it, whatever it waits for; saved runs stay."""
     found = owned_or_404(Upload.objects.all(), request, pk)
-    if life.discard(found):
+    if upload_lifecycle.discard(found):
         messages.success(request, "The import was discarded: nothing of it is kept.")
         return redirect("imports")
     messages.info(request, "It was saved before it could be discarded.")

@@ -16,16 +16,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from benchsite.teams.models import Role, User
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
 from runs.forms.exclusions import Exclusion
-from runs.forms.following import study_asked
 from runs.forms.matrices import MatrixForm
+from runs.forms.study_form import study_asked
 from runs.models import Matrix, Run
-from runs.pages.building import grid_of
+from runs.pages.builder_grid import grid_of
 from runs.pages.progress import COUNTS, Progress, progress_of
 from runs.pages.queue import queue
 from runs.planning import PlanError, Problem, preview, start_trial
 from runs.studies.templates import templates
-from runs.views.paging import MOST_ROWS, page_of
-from runs.views.twins import twin
+from runs.views.pagination import MAX_ROWS, page_of
+from runs.views.table_exports import twin
 
 TWIN_COLUMNS = (
     "id", "name", "purpose", "state", *(f"runs_{name}" for name in COUNTS), "created_by", "created_at",
@@ -70,7 +70,7 @@ def _searched(request: HttpRequest) -> tuple[str, QuerySet[Matrix]]:
 def matrices_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
     """The same search as comma-separated values or JSON."""
     _, rows = _searched(request)
-    return twin(form, "matrices", TWIN_COLUMNS, starmap(_twin_row, _with_progress(rows[:MOST_ROWS])))
+    return twin(form, "matrices", TWIN_COLUMNS, starmap(_twin_row, _with_progress(rows[:MAX_ROWS])))
 
 
 def _twin_row(matrix: Matrix, progress: Progress) -> list[object]:

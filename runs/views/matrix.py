@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_required, user_of
-from runs import annotating, lifecycle, live
+from runs import annotations, lifecycle, live
 from runs.models import Matrix
 from runs.pages.matrix import matrix_page
 from runs.pages.progress import Progress
@@ -123,8 +123,8 @@ def matrix_add_repeats(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 def matrix_notes(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     found = owned_or_404(Matrix.objects.all(), request, pk)
     try:
-        annotating.set_matrix_notes(found, request.POST.get("notes", ""))
-    except annotating.AnnotationRefused as refused:
+        annotations.set_matrix_notes(found, request.POST.get("notes", ""))
+    except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, "The notes are saved.")

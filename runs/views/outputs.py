@@ -13,9 +13,9 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
 from runs.models import Matrix, Upload
 from runs.models.run import Status
-from runs.uploading import life
-from runs.uploading.arriving import MOST_BYTES, MOST_FILES, ImportedFiles
-from runs.uploading.working import receive_files, work_at_once
+from runs.uploading import upload_lifecycle
+from runs.uploading.processing import receive_files, work_at_once
+from runs.uploading.upload_handlers import MAX_BYTES, MAX_FILES, ImportedFiles
 from runs.views.imports import BUSY
 
 
@@ -43,7 +43,7 @@ def _outputs(request: HttpRequest, matrix: Matrix, handler: ImportedFiles) -> Ht
             return redirect("matrix-outputs-brought", pk=matrix.pk, upload=upload.pk)
     runs = matrix.runs.order_by("position").only("name", "status", "position", "spec", "phase", "verdict")
     context = {
-        "matrix": matrix, "problem": problem, "most_bytes": MOST_BYTES, "most_files": MOST_FILES,
+        "matrix": matrix, "problem": problem, "most_bytes": MAX_BYTES, "most_files": MAX_FILES,
         "waiting": [run for run in runs if run.status == Status.QUEUED],
         "uploads": matrix.uploads.select_related("user").defer("recognised", "stated")[:20],
     }  # fmt: skip
@@ -58,11 +58,11 @@ def outputs_brought(request: HttpRequest, pk: uuid.UUID, upload: uuid.UUID) -> H
     if found.matrix is None or found.matrix_id != pk:
         raise Http404
     if request.method == "POST" and "discard" in request.POST:
-        if life.discard(found):
+        if upload_lifecycle.discard(found):
             messages.success(request, "The outputs were dropped: nothing of them is kept.")
         return redirect("matrix-outputs", pk=pk)
     placed = found.recognised.get("outputs", {})
-    if request.method == "POST" and placed and not placed["problems"] and life.complete(found, {}):
+    if request.method == "POST" and placed and not placed["problems"] and upload_lifecycle.complete(found, {}):
         work_at_once(found)
         found.refresh_from_db()
         if found.state == Upload.State.SAVED:

@@ -18,7 +18,7 @@ from runs.kits.plan import PlanFile, PlanRefused, planned
 from runs.kits.plan_file import export_plan, read_plan
 from runs.models import Matrix
 from runs.planning import PlanError, expand
-from runs.uploading.arriving import ImportedFiles
+from runs.uploading.upload_handlers import ImportedFiles
 from runs.ycsb.errors import PropertyError
 
 LARGEST = 1_000_000

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_required, user_of
-from runs import annotating, lifecycle, live
+from runs import annotations, lifecycle, live
 from runs.artifacts import chunks
 from runs.models import Artifact, Run
 from runs.models.run import Status
@@ -109,10 +109,10 @@ def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Tags and notes, saved together."""
     found = owned_or_404(Run.objects.all(), request, pk)
     try:
-        tags = annotating.parse_tags(request.POST.get("tags", ""))
-        annotating.set_notes(found, user_of(request), request.POST.get("notes", ""))
-        annotating.set_tags(found, user_of(request), tags)
-    except annotating.AnnotationRefused as refused:
+        tags = annotations.parse_tags(request.POST.get("tags", ""))
+        annotations.set_notes(found, user_of(request), request.POST.get("notes", ""))
+        annotations.set_tags(found, user_of(request), tags)
+    except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, "Tags and notes are saved.")
@@ -126,12 +126,12 @@ def run_exclude(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     found = owned_or_404(Run.objects.all(), request, pk)
     try:
         if "include" in request.POST:
-            annotating.include([found], user_of(request))
+            annotations.include([found], user_of(request))
             messages.success(request, f"“{found.name}” counts again.")
         else:
-            annotating.exclude([found], user_of(request), request.POST.get("reason", ""))
+            annotations.exclude([found], user_of(request), request.POST.get("reason", ""))
             messages.success(request, f"“{found.name}” is excluded. It stays visible, with your reason.")
-    except annotating.AnnotationRefused as refused:
+    except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     return redirect("run", pk=pk)
 
@@ -143,12 +143,12 @@ def run_override(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     found = owned_or_404(Run.objects.all(), request, pk)
     try:
         if "withdraw" in request.POST:
-            annotating.withdraw_override(found, user_of(request))
+            annotations.withdraw_override(found, user_of(request))
             messages.success(request, f"The verdict decides again: “{found.name}” does not count.")
         else:
-            annotating.override(found, user_of(request), request.POST.get("reason", ""))
+            annotations.override(found, user_of(request), request.POST.get("reason", ""))
             messages.success(request, f"“{found.name}” counts, marked and with your reason.")
-    except annotating.AnnotationRefused as refused:
+    except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     return redirect("run", pk=pk)
 

@@ -13,10 +13,10 @@ from benchsite.teams.permissions import has_role, owned_or_404, role_required, t
 from runs.forms.schedules import ScheduleForm
 from runs.models import Matrix, Occasion, Schedule
 from runs.planning import PlanError
-from runs.schedules import keeping, submitting
-from runs.schedules.keeping import ScheduleRefused
+from runs.schedules import due_schedules, schedule_changes
+from runs.schedules.schedule_changes import ScheduleRefused
 from runs.schedules.times import in_words, next_times
-from runs.views.paging import page_of
+from runs.views.pagination import page_of
 
 SHOWN = 5
 OCCASIONS_SHOWN = 50
@@ -31,7 +31,7 @@ def schedules(request: HttpRequest) -> HttpResponse:
     page = page_of(request, rows)
     context = {
         "page": page,
-        "rows": [(one, in_words(keeping.rule_of(one))) for one in page],
+        "rows": [(one, in_words(schedule_changes.rule_of(one))) for one in page],
         "can_run": has_role(request, Role.RUNNER),
     }
     return render(request, "runs/schedules/list.html", context)
@@ -43,8 +43,8 @@ def schedule(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = owned_or_404(SCHEDULES, request, pk)
     context = {
         "schedule": found,
-        "when": in_words(keeping.rule_of(found)),
-        "upcoming": keeping.upcoming(found, SHOWN),
+        "when": in_words(schedule_changes.rule_of(found)),
+        "upcoming": schedule_changes.upcoming(found, SHOWN),
         "occasions": found.occasions.select_related("matrix")[:OCCASIONS_SHOWN],
         "can_run": has_role(request, Role.RUNNER),
     }
@@ -61,7 +61,7 @@ def schedule_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = ScheduleForm(request.POST if request.method == "POST" else None, name=matrix.name)
     if form.is_valid() and "preview" not in request.POST:
         try:
-            made = keeping.make(matrix, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
+            made = schedule_changes.make(matrix, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
         except ScheduleRefused as refused:
             form.add_error(None, str(refused))
         else:
@@ -76,7 +76,7 @@ def schedule_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = owned_or_404(SCHEDULES, request, pk)
     form = ScheduleForm(request.POST if request.method == "POST" else None, instance=found)
     if form.is_valid() and "preview" not in request.POST:
-        keeping.change(found, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
+        schedule_changes.change(found, user_of(request), name=form.cleaned_data["name"], rule=form.rule)
         messages.success(request, f"“{found.matrix.name}” is repeated {in_words(form.rule)}.")
         return redirect("schedule", pk=pk)
     return _form(request, form, found.matrix, found)
@@ -90,21 +90,21 @@ def schedule_change(request: HttpRequest, pk: UUID) -> HttpResponse:
     if "run" in request.POST:
         return _run_now(request, found)
     if "delete" in request.POST:
-        keeping.delete(found, me)
+        schedule_changes.delete(found, me)
         messages.success(request, f"The schedule “{found.name}” is deleted. What it submitted stays.")
         return redirect("schedules")
     if "pause" in request.POST:
-        keeping.pause(found, me)
+        schedule_changes.pause(found, me)
         messages.success(request, f"“{found.name}” submits nothing until somebody switches it on.")
     elif "resume" in request.POST:
-        keeping.resume(found, me)
+        schedule_changes.resume(found, me)
         messages.success(request, f"“{found.name}” goes on with its next time.")
     return redirect("schedule", pk=pk)
 
 
 def _run_now(request: HttpRequest, found: Schedule) -> HttpResponse:
     try:
-        occasion = submitting.run_now(found, user_of(request))
+        occasion = due_schedules.run_now(found, user_of(request))
     except (ScheduleRefused, PlanError) as refused:
         messages.error(request, f"Nothing is submitted. {refused}")
         return redirect("schedule", pk=found.pk)
@@ -120,7 +120,7 @@ def _form(request: HttpRequest, form: ScheduleForm, matrix: Matrix, found: Sched
         "matrix": matrix,
         "schedule": found,
         "when": in_words(form.rule) if shown else "",
-        "upcoming": next_times(form.rule, keeping.database_now(), SHOWN) if shown else (),
+        "upcoming": next_times(form.rule, schedule_changes.database_now(), SHOWN) if shown else (),
     }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "runs/schedules/preview.html", context)

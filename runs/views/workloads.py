@@ -12,8 +12,8 @@ from benchsite.teams.models import Role
 from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required
 from runs.forms.workloads import EXAMPLES, WorkloadForm, in_order, preset
 from runs.models import Workload
-from runs.views.deleting import delete_page
-from runs.views.paging import page_of
+from runs.views.deletion import delete_page
+from runs.views.pagination import page_of
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
     PROPORTIONS,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from runs.ycsb.copies import find_copies, numbers_of
+from runs.ycsb.duplicate_outputs import find_copies, numbers_of
 from runs.ycsb.evidence import ClientEvidence
 from runs.ycsb.grouping import ClientFiles, RunFiles, group
 from runs.ycsb.hdr import IntervalLog
@@ -16,9 +16,9 @@ from runs.ycsb.names import parse_name
 from runs.ycsb.numbers import whole
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.stated import is_response
-from runs.ycsb.summarised import SummarisedRun, SummaryClient, summarise
 from runs.ycsb.summary import Summary
+from runs.ycsb.summary_counts import is_response
+from runs.ycsb.summary_run import SummarisedRun, SummaryClient, summarise
 from runs.ycsb.symptoms import describe
 from runs.ycsb.window import Cut
 

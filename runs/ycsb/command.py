@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from runs.ycsb.errors import SplitError
-from runs.ycsb.properties import LARGEST_INT
+from runs.ycsb.properties import MAX_INT
 
 WORKLOAD_CLASS: Final = "site.ycsb.workloads.CoreWorkload"
 EXPORTER_CLASS: Final = "site.ycsb.measurements.exporter.TextMeasurementsExporter"
@@ -110,8 +110,8 @@ def operation_count(workload: Mapping[str, str], duration_s: int) -> int:
     """
     inserts = float(workload.get("insertproportion", "0")) > 0
     if inserts and workload.get("requestdistribution") == "zipfian":
-        return min(FASTEST_CLIENT_OPS_S * duration_s, LARGEST_INT)
-    return LARGEST_INT
+        return min(FASTEST_CLIENT_OPS_S * duration_s, MAX_INT)
+    return MAX_INT
 
 
 def output_properties(folder: str) -> dict[str, str]:

@@ -68,7 +68,7 @@ def _most_bytes(layout: Layout) -> int:
     return 8 * (layout.most_index + 1) + _INNER.size
 
 
-_OUR_MOST_BYTES: Final = _most_bytes(OURS)
+_MAX_OUR_BYTES: Final = _most_bytes(OURS)
 
 
 class Payload(NamedTuple):
@@ -104,7 +104,7 @@ def inflate(encoded: bytes, line_number: int) -> Payload:
         outer = binascii.a2b_base64(encoded, strict_mode=True)
         cookie, length = _OUTER.unpack_from(outer)
         inflater = zlib.decompressobj()
-        inner = inflater.decompress(outer[_OUTER.size : _OUTER.size + length], _OUR_MOST_BYTES)
+        inner = inflater.decompress(outer[_OUTER.size : _OUTER.size + length], _MAX_OUR_BYTES)
         inner_cookie, size, _, digits, lowest, _, ratio = _INNER.unpack_from(inner)
         layout = OURS if digits == SIGNIFICANT_DIGITS and lowest <= 1 else _layout(digits, lowest, line_number)
         if not inflater.eof:

@@ -15,14 +15,14 @@ YcsbError
 
 from collections.abc import Mapping
 
-from runs import declared
+from runs import property_schema
 
 
 class YcsbError(ValueError):
     """The base of every error of `runs.ycsb`; its text can be shown to a person as it stands."""
 
 
-class PropertyError(declared.PropertyError, YcsbError):
+class PropertyError(property_schema.PropertyError, YcsbError):
     """Properties were refused. `problems` maps each name to what to do about it.
 
     `name` is the first of them, and `nearest` the known name that looks most like it where it is unknown.

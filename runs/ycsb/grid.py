@@ -18,9 +18,9 @@ from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.intervals import Timeline
 
 # Shorter parts of a second say nothing about a rate: the first and the last interval of a client last milliseconds.
-LEAST_COVERED_S: Final = 0.1
+MIN_COVERED_S: Final = 0.1
 # Times that are further apart are damage, and a grid over them would fill the memory.
-LONGEST_S: Final = 14 * 24 * 3600
+MAX_S: Final = 14 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,9 +50,9 @@ class Grid:
         first = np.rint(entry.start_s - self.base_s - shift).astype(np.int64)
         beyond = np.rint(entry.end_s - self.base_s - shift).astype(np.int64)
         spread = np.maximum(beyond - first, 1)
-        if len(entry) and max(int(beyond.max()) - int(first.min()), int(spread.max())) > LONGEST_S:
+        if len(entry) and max(int(beyond.max()) - int(first.min()), int(spread.max())) > MAX_S:
             raise MergeError(
-                f"The intervals of {entry.name} lie more than {LONGEST_S // 86_400} days apart: the times of a log, or "
+                f"The intervals of {entry.name} lie more than {MAX_S // 86_400} days apart: the times of a log, or "
                 "the offset of a client's clock, are wrong."
             )
         if int(spread.max(initial=1)) == 1:
@@ -83,7 +83,7 @@ class Grid:
         total = np.zeros(self.seconds.size, dtype=np.float64)
         seen = np.zeros(self.seconds.size, dtype=np.bool_)
         for number, covered in self.covered_s.items():
-            enough = covered >= LEAST_COVERED_S
+            enough = covered >= MIN_COVERED_S
             total[enough] += counts[number][enough] / covered[enough]
             seen |= enough
         total[~seen] = np.nan

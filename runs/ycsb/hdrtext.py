@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from runs.ycsb.errors import HistogramError
-from runs.ycsb.moments import EARLIEST_S, LATEST_S
+from runs.ycsb.time_bounds import EARLIEST_S, LATEST_S
 
 # No histogram of microseconds needs a longer line.
-LONGEST_LINE: Final = 4 << 20
+MAX_LINE_LENGTH: Final = 4 << 20
 _NAME: Final = re.compile(rb"#\[Logging for: (.+?)\]")
 _START_TIME: Final = re.compile(rb"#\[StartTime: ([-+0-9.eE]+)")
 _BASE_TIME: Final = re.compile(rb"#\[BaseTime: ([-+0-9.eE]+)")
@@ -107,8 +107,8 @@ class LogText:
                 yield row
 
     def _check_length(self, length: int, line_number: int) -> None:
-        if length > LONGEST_LINE:
-            raise HistogramError(f"the line is longer than {LONGEST_LINE >> 20} MiB: no histogram is", line_number)
+        if length > MAX_LINE_LENGTH:
+            raise HistogramError(f"the line is longer than {MAX_LINE_LENGTH >> 20} MiB: no histogram is", line_number)
 
     def _is_comment(self, text: bytes) -> bool:
         """Whether the line was a comment or the heading of the columns, and what it said."""

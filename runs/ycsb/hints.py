@@ -39,7 +39,7 @@ _WRITE_CONCERNS: Final[Mapping[str, Mapping[str, str]]] = {
     "journaled": {"w": "1", "journal": "true"}, "replica_acknowledged": {"w": "2"}, "majority": {"w": "majority"},
 }  # fmt: skip
 LARGEST: Final = 2_147_483_647
-LONGEST_COMMAND: Final = 50_000  # characters
+MAX_COMMAND: Final = 50_000  # characters
 LONGEST: Final = 500  # characters of what is looked at
 
 
@@ -105,7 +105,7 @@ def stated_options(run: ReadRun) -> dict[str, str]:
 
 def words_of(command: str) -> list[str]:
     """The words of a command line, however it was quoted; of one without end, its beginning."""
-    return list(_words(command[:LONGEST_COMMAND]))
+    return list(_words(command[:MAX_COMMAND]))
 
 
 @lru_cache(maxsize=32)

@@ -29,14 +29,14 @@ from runs.ycsb.logscan import LogSource, ScannedLog, scan
 from runs.ycsb.merge import Counted, assemble
 from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.names import LatencyKind, as_response
-from runs.ycsb.pyramid import BLOCK_S, Columns, Pyramid
+from runs.ycsb.rollups import BLOCK_S, Columns, Pyramid
 from runs.ycsb.series import Series, levels_of
 from runs.ycsb.stored import IntervalWriter, Write
 from runs.ycsb.summary import Summary
 from runs.ycsb.window import Cut, Windowed, windowed
 
 # Up to here every interval is kept by itself; of longer runs those of ten seconds together.
-LONGEST_FINE_S: Final = 3_600
+MAX_FINE_S: Final = 3_600
 COARSE_S: Final = 10
 
 # Opens the place of one measurement's stored intervals; what is written there is one artifact.
@@ -83,7 +83,7 @@ def ingest(
     timelines = [measurement.timeline() for measurement in measurements]
     found = windowed(timelines, [client.number for client in clients], cut)
     grid = grid_of(timelines, found.ended_s(), found.began_s if base_s is None else base_s) if has_series else None
-    resolution_s = COARSE_S if max(found.ended_s().values()) - found.began_s > LONGEST_FINE_S else 1
+    resolution_s = COARSE_S if max(found.ended_s().values()) - found.began_s > MAX_FINE_S else 1
     counted: list[Counted] = []
     latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
     for measurement, timeline in zip(measurements, timelines, strict=True):

@@ -13,7 +13,7 @@ from runs.ycsb.histogram import Histogram
 from runs.ycsb.intervals import Timeline
 from runs.ycsb.merged import ClientStatement, MergedClient, MergedOperation, MergedRun
 from runs.ycsb.names import LatencyKind, MeasurementName, parse_name
-from runs.ycsb.window import SHORTEST_S, Span, Windowed, overlap, workload_kind
+from runs.ycsb.window import MIN_S, Span, Windowed, overlap, workload_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def _printed_sum(clients: Sequence[MergedClient]) -> float | None:
 
 def _wall(clients: Sequence[MergedClient]) -> float:
     wall = max(client.ended_s for client in clients) - min(client.started_s for client in clients)
-    return sum(client.run_operations for client in clients) / max(wall, SHORTEST_S)
+    return sum(client.run_operations for client in clients) / max(wall, MIN_S)
 
 
 def _largest_share(clients: Sequence[MergedClient], what: Literal["init_s", "cleanup_s"]) -> float | None:

@@ -8,7 +8,7 @@ from runs.ycsb.errors import MergeError
 from runs.ycsb.histogram import Histogram
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import LatencyKind
-from runs.ycsb.summarised import SummarisedOperation, SummarisedRun
+from runs.ycsb.summary_run import SummarisedOperation, SummarisedRun
 
 PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
 EXACT: Final = "exact, histograms added"

@@ -27,7 +27,7 @@ _TAG: Final = re.compile(r"</?[a-z]{1,10}>", re.IGNORECASE)
 _US: Final = {"us": 1.0, "ms": 1000.0}
 _BUCKET_US: Final = 1000.0  # of the measurement types histogram and timeseries: YCSB counts by whole milliseconds
 _WITH_COMMAS: Final = re.compile(r"-?[\d.]{0,400},[\d.,]{1,400}", re.ASCII)
-_MOST_KEYS: Final = 1_000  # of one metric: a client that prints more prints something else as well
+_MAX_KEYS: Final = 1_000  # of one metric: a client that prints more prints something else as well
 _SIGNIFICANT_BITS: Final = 11  # HdrHistogram with three significant digits keeps 2048 values apart
 
 
@@ -94,7 +94,7 @@ class MetricDraft:
         """Keep one line. Of what is stated twice the first counts."""
         if is_row(key):
             return "known" if self.rows.take(key, value) else "unknown"
-        if len(self.returns) + len(self.extra) + len(self.percentiles) >= _MOST_KEYS:
+        if len(self.returns) + len(self.extra) + len(self.percentiles) >= _MAX_KEYS:
             return "unknown"
         if key.startswith("Return="):
             return self._take_return(key[7:], value)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from benchsite.formatting import grouped
 
 _PERCENTILES: Final = ("50", "90", "95", "99", "99.9", "99.99")
-_MOST_PERCENTILES: Final = 6
+_MAX_PERCENTILES: Final = 6
 _NONE: Final = "-"
 
 
@@ -90,7 +90,7 @@ def _shown(operations: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
     """The usual percentiles that anything states, else the highest of those that are stated."""
     stated = {name for operation in operations.values() for name in _percentiles(operation)}
     usual = [name for name in _PERCENTILES if name in stated]
-    return usual or sorted(stated, key=float)[-_MOST_PERCENTILES:]
+    return usual or sorted(stated, key=float)[-_MAX_PERCENTILES:]
 
 
 def _percentiles(operation: Mapping[str, Any]) -> Mapping[str, str]:

@@ -17,9 +17,9 @@ from runs.ycsb.intervals import Timeline
 from runs.ycsb.names import LatencyKind, MeasurementName
 from runs.ycsb.operation import SeriesPoint
 from runs.ycsb.progress import Columns, Progress
-from runs.ycsb.pyramid import LEVELS
+from runs.ycsb.rollups import LEVELS
 from runs.ycsb.series import POINT, Points, Series, coarser
-from runs.ycsb.stated import SummaryClient, measurement_of
+from runs.ycsb.summary_counts import SummaryClient, measurement_of
 
 # The name under which all operations together are shown where no line tells them apart.
 ALL_OPERATIONS: Final = "TOTAL"

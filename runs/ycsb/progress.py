@@ -11,14 +11,14 @@ import numpy as np
 
 from runs.ycsb.histogram import Floats
 from runs.ycsb.merged import Window
-from runs.ycsb.moments import are_moments
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.statuses import StatusTable
-from runs.ycsb.stated import SummaryClient
 from runs.ycsb.status import StatusLine
+from runs.ycsb.summary_counts import SummaryClient
+from runs.ycsb.time_bounds import are_moments
 
 # The printed times have three decimals: nothing is shorter.
-_SHORTEST_S: Final = 0.001
+_MIN_S: Final = 0.001
 FIELDS: Final = ("count", "avg", "min", "max", "p50", "p99")
 
 Columns = Mapping[str, Floats]  # by field; NaN where a line does not state it
@@ -102,7 +102,7 @@ def _table(lines: Sequence[StatusLine]) -> tuple[Floats, Floats, Floats]:
 
 def _ascending(times: Floats) -> Floats:
     """The times, ascending even where the client's clock was set back."""
-    steps = np.arange(times.size) * _SHORTEST_S
+    steps = np.arange(times.size) * _MIN_S
     ascending: Floats = np.maximum.accumulate(times - steps) + steps
     return ascending
 
@@ -112,7 +112,7 @@ def common_window(clients: Sequence[Progress]) -> Window | None:
     if not clients or not all(client.is_dated for client in clients):
         return None
     window = Window(max(client.started_s for client in clients), min(client.ended_s for client in clients))
-    return window if window.length_s > _SHORTEST_S else None
+    return window if window.length_s > _MIN_S else None
 
 
 def whole_window(clients: Sequence[Progress]) -> Window | None:
@@ -120,7 +120,7 @@ def whole_window(clients: Sequence[Progress]) -> Window | None:
     if not clients or not all(client.is_dated for client in clients):
         return None
     window = Window(min(client.started_s for client in clients), max(client.ended_s for client in clients))
-    return window if window.length_s > _SHORTEST_S else None
+    return window if window.length_s > _MIN_S else None
 
 
 def counted_so_far(progress: Progress) -> dict[str, ReadOperation]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchsite.formatting import exact
-from runs import declared
-from runs.declared import Property, nearest, unknown_name
+from runs import property_schema
+from runs.property_schema import Property, nearest, unknown_name
 from runs.ycsb.errors import PropertyError
 
-LARGEST_INT: Final = 2_147_483_647
+MAX_INT: Final = 2_147_483_647
 PROPORTIONS: Final[Mapping[str, str]] = {
     "readproportion": "READ",
     "updateproportion": "UPDATE",
@@ -51,7 +51,7 @@ def _choice(name: str, default: str, choices: tuple[str, ...], help: str) -> Pro
 
 # What a workload may say, in the order in which it is shown.
 WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
-    _whole("recordcount", None, 1, LARGEST_INT, "Records loaded before anything is measured.", "records"),
+    _whole("recordcount", None, 1, MAX_INT, "Records loaded before anything is measured.", "records"),
     _whole("fieldcount", 10, 1, 1000, "Fields of a record."),
     _whole("fieldlength", 100, 1, 10_000_000, "Longest (constant: every) field value.", "bytes"),
     _whole("minfieldlength", 1, 1, 10_000_000, "Shortest field value, unless the length is constant.", "bytes"),
@@ -119,12 +119,12 @@ WORKLOAD_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
 
 # What Benchsite decides for every client of a run. They have a type too, because `command` writes them.
 CLIENT_PROPERTIES: Final[Mapping[str, Property]] = _by_name(
-    _whole("operationcount", 0, 1, LARGEST_INT, "The most operations of one client."),
-    _whole("maxexecutiontime", 0, 0, LARGEST_INT, "How long one client runs; 0 is for ever.", "s"),
-    _whole("insertstart", 0, 0, LARGEST_INT, "The first record that one client loads."),
-    _whole("insertcount", None, 1, LARGEST_INT, "How many records one client loads."),
+    _whole("operationcount", 0, 1, MAX_INT, "The most operations of one client."),
+    _whole("maxexecutiontime", 0, 0, MAX_INT, "How long one client runs; 0 is for ever.", "s"),
+    _whole("insertstart", 0, 0, MAX_INT, "The first record that one client loads."),
+    _whole("insertcount", None, 1, MAX_INT, "How many records one client loads."),
     _whole("threadcount", 1, 1, 100_000, "Threads of one client."),
-    _whole("target", 0, 0, LARGEST_INT, "Operations per second of one client; 0 is as many as it can.", "ops/s"),
+    _whole("target", 0, 0, MAX_INT, "Operations per second of one client; 0 is as many as it can.", "ops/s"),
     _switch("dotransactions", "true", "Whether the operations run, or the records are loaded."),
     _switch("status", "false", "Whether a status line is written at every interval."),
     _whole("status.interval", 10, 1, 3600, "The interval of status lines and of histogram logs.", "s"),
@@ -231,7 +231,7 @@ def _check(name: str, value: object) -> str:
         raise PropertyError({name: message})
     try:
         return known.check(value.strip() if isinstance(value, str) and value.isprintable() else value)
-    except declared.PropertyError as error:
+    except property_schema.PropertyError as error:
         raise PropertyError({name: " ".join(error.problems.values())}) from error
 
 

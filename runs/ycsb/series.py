@@ -19,8 +19,8 @@ from runs.ycsb.intervals import Timeline
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.names import LatencyKind
 from runs.ycsb.packed import compressed, decompressed, heading, read_heading
-from runs.ycsb.pyramid import COLUMNS as LATENCIES
-from runs.ycsb.pyramid import LEVELS, Columns
+from runs.ycsb.rollups import COLUMNS as LATENCIES
+from runs.ycsb.rollups import LEVELS, Columns
 from runs.ycsb.window import workload_kind
 
 # One row per interval of the level. Latencies (of successful operations) in µs, NaN where there was none.

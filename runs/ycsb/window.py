@@ -27,7 +27,7 @@ from runs.ycsb.merged import MissingClient, Phase, Window
 from runs.ycsb.names import LatencyKind
 
 # The logs' times have three decimals: nothing is shorter.
-SHORTEST_S: Final = 0.001
+MIN_S: Final = 0.001
 # Borders of different operations that are no further apart count as one instant.
 BORDER_TOLERANCE_S: Final = 0.1
 
@@ -102,7 +102,7 @@ class Windowed:
     def batch(self, entry: Timeline) -> Ints:
         """In which of these parts each interval of one measurement lies, by its middle."""
         number = self.batches
-        at = (entry.midpoint_s - self.window.from_s) / max(self.window.length_s, SHORTEST_S) * number
+        at = (entry.midpoint_s - self.window.from_s) / max(self.window.length_s, MIN_S) * number
         return np.clip(at.astype(np.int64), 0, max(number - 1, 0))
 
     def ended_s(self) -> dict[int, float]:
@@ -140,7 +140,7 @@ def overlap(spans: Sequence[Span]) -> float:
     """The clients' common time as a share of the whole."""
     whole = _whole(spans).length_s
     common = min(span.ended_s for span in spans) - max(span.started_s for span in spans)
-    return max(common, 0.0) / max(whole, SHORTEST_S) if whole > SHORTEST_S else 1.0
+    return max(common, 0.0) / max(whole, MIN_S) if whole > MIN_S else 1.0
 
 
 def _spans(timelines: Sequence[Timeline], numbers: Sequence[int]) -> tuple[list[Span], tuple[MissingClient, ...]]:
@@ -237,7 +237,7 @@ def _whole(spans: Sequence[Span]) -> Window:
 def _range(span: Span, window: Window, phase: Phase) -> Range:
     if phase == "load":
         # Everything counts, so nothing is left out at the edges; the idle end of the log is no part of the length.
-        covered_s = max(round(span.ended_s - span.started_s, 6), SHORTEST_S)
+        covered_s = max(round(span.ended_s - span.started_s, 6), MIN_S)
         return Range(-np.inf, np.inf, span.edges.start_s.size, covered_s)
     middle = (span.edges.start_s + span.edges.end_s) / 2
     inside = (middle >= window.from_s) & (middle < window.to_s)
@@ -249,7 +249,7 @@ def _range(span: Span, window: Window, phase: Phase) -> Range:
         )
     from_s, to_s = _edges_in(span.edges, inside)
     taken = (middle >= from_s) & (middle < to_s)
-    return Range(from_s, to_s, int(taken.sum()), max(round(to_s - from_s, 6), SHORTEST_S))
+    return Range(from_s, to_s, int(taken.sum()), max(round(to_s - from_s, 6), MIN_S))
 
 
 def _edges_in(edges: Edges, inside: Mask) -> tuple[float, float]:

@@ -7,13 +7,14 @@ from workers.provision.administration import (
     AdministrationError,
     administration_for,
 )
-from workers.provision.choosing import container_site, provisioner_for, this_site
 from workers.provision.disk import DiskProbe, probe_disk
 from workers.provision.docker import DockerProvisioner
 from workers.provision.engine import ContainerSite, EngineError
 from workers.provision.external import ExternalProvisioner
+from workers.provision.leftovers import sweep
 from workers.provision.ports import free_port
 from workers.provision.process import ProcessProvisioner, Site
+from workers.provision.provisioner_factory import container_site, provisioner_for, this_site
 from workers.provision.readback import ReadBack, read_back
 from workers.provision.servers import (
     Provisioner,
@@ -23,7 +24,6 @@ from workers.provision.servers import (
     ServerDidNotStop,
     Wanted,
 )
-from workers.provision.sweeping import sweep
 
 __all__ = [
     "Address",

@@ -28,8 +28,7 @@ from workers.provision.containers import (
 from workers.provision.engine import ContainerSite, EngineError, connected
 from workers.provision.images import Image, find_image
 from workers.provision.ports import free_port
-from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
-from workers.provision.started import (
+from workers.provision.server_base import (
     HIDDEN,
     HOST,
     INIT_DEADLINE_S,
@@ -41,6 +40,7 @@ from workers.provision.started import (
     render,
     schema_settings,
 )
+from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
 # The volume lies at a place of its own rather than at the image's: images of one system keep their data at different
 # places, and this way configuration and password live and go with the data.

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runs.ycsb.keys import KeyRange
-from runs.ycsb.properties import LARGEST_INT
+from runs.ycsb.properties import MAX_INT
 from workers.provision.administration import Administration, MarkerNameTaken
 
 # Inserts that failed leave gaps behind the loaded keys. Deleting ends where so many keys in a row are absent.
@@ -55,7 +55,7 @@ class Marker:
         values: dict[str, Any] = content if isinstance(content, dict) else {}
         defaults = asdict(cls())
         marker = cls(**{name: values[name] for name in defaults if type(values.get(name)) is type(defaults[name])})
-        ends = (0, marker.first, marker.end, marker.end + marker.inserted, LARGEST_INT)
+        ends = (0, marker.first, marker.end, marker.end + marker.inserted, MAX_INT)
         return marker if tuple(sorted(ends)) == ends else cls()
 
     def text(self) -> str:
@@ -139,7 +139,7 @@ class DataTarget:
         text = self._read_marker()
         marker = Marker.parse(text)
         if self._owns(marker):
-            records = min(max(records, marker.inserted), LARGEST_INT - marker.end)
+            records = min(max(records, marker.inserted), MAX_INT - marker.end)
             self._write(replace(marker, inserts=False, inserted=records), text)
 
     def count(self) -> int | None:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchsite.formatting import grouped
-from benchsite.places import Account
+from benchsite.paths import Account
 from runs.catalog import RenderedServer, client_properties, node_count
-from runs.declared import PropertyError
+from runs.property_schema import PropertyError
 from workers.executables import ExecutableNotFound, choose_java_server, choose_postgresql, choose_redis
 from workers.process import Guarded, StartError, run_process, start_guarded
 from workers.provision.administration import Administration, AdministrationError, administration_for
@@ -29,8 +29,7 @@ from workers.provision.folders import (
     write_private,
 )
 from workers.provision.ports import free_port
-from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
-from workers.provision.started import (
+from workers.provision.server_base import (
     HIDDEN,
     HOST,
     INIT_DEADLINE_S,
@@ -42,6 +41,7 @@ from workers.provision.started import (
     render,
     schema_settings,
 )
+from workers.provision.servers import Server, ServerDidNotStart, ServerDidNotStop, Wanted
 
 # After this long without its owner, or after a stop that was not planned, a server is killed.
 GRACE_S = 5.0

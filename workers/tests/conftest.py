@@ -12,7 +12,7 @@ import psutil
 import pytest
 from django.conf import settings
 
-from benchsite.places import unprivileged_account
+from benchsite.paths import unprivileged_account
 from runs.catalog import load_catalog
 from workers.provision import ProcessProvisioner, Site, Wanted
 

@@ -5,8 +5,8 @@ import pytest
 from runs.models.run import Reason
 from runs.planning.operation_limit import MAX_PREDICTED_OPERATIONS
 from runs.tests.factories import make_load_generator, make_matrix, make_spec, make_sweep, make_team
-from workers.orders import check_slots, client_orders
-from workers.trouble import RunFailed
+from workers.client_commands import check_slots, client_orders
+from workers.errors import RunFailed
 
 pytestmark = pytest.mark.django_db
 SECONDS = {"min_measure_s": 12 * 3600, "max_measure_s": 12 * 3600}

@@ -23,10 +23,10 @@ from runs.ycsb.keys import KeyRange
 from runs.ycsb.properties import check_workload
 from runs.ycsb.tests.samples import client, merge
 from workers.data_sets import deployments_of_target, target_of
+from workers.deployment import Standing
 from workers.provision import ExternalProvisioner, ProcessProvisioner, Server, Wanted
 from workers.provision.administration.redis import MARKER_KEY
 from workers.provision.ownership import DataNotOwned, DataSetMissing, DataTarget, Marker
-from workers.standing import Standing
 from workers.tests.conducting import conduct_run
 from workers.tests.conftest import site_below_var_tmp
 from workers.tests.external import NETWORKS, external_run

@@ -15,15 +15,15 @@ from django.utils import timezone
 
 from benchsite.mail import mail_server
 from benchsite.teams import webhooks
-from benchsite.teams.delivering import MAX_PER_TEAM, WEBHOOKS_AT_ONCE
+from benchsite.teams.deliveries import MAX_PER_TEAM, WEBHOOKS_AT_ONCE
+from benchsite.teams.http_client import post
 from benchsite.teams.models import Delivery, Membership, Preference, User, Webhook
 from benchsite.teams.notices import note
-from benchsite.teams.posting import post
 from benchsite.teams.tests.receivers import mail_sink, receiving
 from benchsite.tests.databases import database_url
 from runs.models import Run
 from runs.tests.factories import make_conductors, make_run, make_sweep, make_team, make_user
-from workers.delivering import Deliverer
+from workers.delivery_loop import Deliverer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 FINISHED = "matrix_finished"
@@ -99,7 +99,7 @@ def test_many_slow_receivers_of_one_team_keep_no_other_team_waiting(team, user, 
     loop = deliverer()
     other = make_team()
     with receiving(delay_s=60) as slow, receiving() as quick:
-        for number in range(webhooks.MOST_WEBHOOKS):
+        for number in range(webhooks.MAX_WEBHOOKS):
             hook(f"{slow.url}/{number}")
         webhooks.make(other, make_user(team=other), name="chat", url=quick.url, kinds=[FINISHED])
         note(FINISHED, team, subject="Slow")
@@ -111,12 +111,12 @@ def test_many_slow_receivers_of_one_team_keep_no_other_team_waiting(team, user, 
         assert loop.tick() == 0
         slow.let_go.set()
         until(lambda: not loop.under_way and loop.tick() == 0)
-    assert len(slow.got) == webhooks.MOST_WEBHOOKS
+    assert len(slow.got) == webhooks.MAX_WEBHOOKS
     assert not Delivery.objects.exclude(state="delivered").exists()
 
 
 def test_mail_goes_out_while_every_webhook_hangs(team, user, hook, deliverer, patient, monkeypatch, settings):
-    monkeypatch.setattr("benchsite.teams.delivering.WEBHOOKS_AT_ONCE", 1)
+    monkeypatch.setattr("benchsite.teams.deliveries.WEBHOOKS_AT_ONCE", 1)
     loop = deliverer()
     User.objects.filter(pk=user.pk).update(email="runa@example.org", confirmed_email="runa@example.org")
     Preference.objects.create(membership=Membership.objects.get(user=user, team=team), kind=FINISHED)
@@ -148,7 +148,7 @@ def test_two_loops_deliver_each_notice_once(team, user, hook, deliverer):
 
 def test_many_notices_to_one_receiver_follow_each_other_at_once(team, user, hook, deliverer, monkeypatch):
     monkeypatch.setattr(
-        "workers.delivering.TICK_S", 60.0
+        "workers.delivery_loop.TICK_S", 60.0
     )  # Waiting for it between two notices would take twenty minutes.
     loop = deliverer()
     with receiving() as receiver:
@@ -165,7 +165,7 @@ def test_many_notices_to_one_receiver_follow_each_other_at_once(team, user, hook
 
 
 def test_stopped_it_ends_at_once_and_begins_nothing_more(team, user, hook, deliverer, monkeypatch):
-    monkeypatch.setattr("workers.delivering.TICK_S", 60.0)
+    monkeypatch.setattr("workers.delivery_loop.TICK_S", 60.0)
     with receiving() as receiver:
         hook(receiver.url)
         loop = deliverer()
@@ -180,7 +180,7 @@ def test_stopped_it_ends_at_once_and_begins_nothing_more(team, user, hook, deliv
 
 
 def test_an_error_of_ours_is_tried_again_later(team, user, hook, deliverer, monkeypatch, caplog):
-    monkeypatch.setattr("benchsite.teams.delivering.body_of", lambda notice: 1 / 0)
+    monkeypatch.setattr("benchsite.teams.deliveries.body_of", lambda notice: 1 / 0)
     with receiving() as receiver:
         hook(receiver.url)
         note(FINISHED, team, subject="Done")

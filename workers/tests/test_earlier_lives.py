@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from workers.guarded import start_guarded
+from workers.guarded_process import start_guarded
 from workers.guardian import start_time
-from workers.registry import end_earlier_lives
+from workers.process_registry import end_earlier_lives
 from workers.tests.trees import ROOT, all_gone, family, lives, owner, told_pid
 
 pytestmark = pytest.mark.slow

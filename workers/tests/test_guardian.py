@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchsite.places import Account
-from workers.guarded import LOST, StartError, start_guarded
+from benchsite.paths import Account
+from workers.guarded_process import LOST, StartError, start_guarded
 from workers.tests.trees import ROOT, all_gone, family, lives, owner, told_pid, until
 
 pytestmark = pytest.mark.slow

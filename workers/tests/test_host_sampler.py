@@ -10,7 +10,7 @@ import pytest
 
 from runs.measures.host import parse_host_samples
 from workers import host_sampler
-from workers.guarded import start_guarded
+from workers.guarded_process import start_guarded
 from workers.host_sampler import HostSampler
 
 pytestmark = pytest.mark.slow

@@ -14,15 +14,15 @@ from benchsite.tests.databases import database_url
 from runs import artifacts, client_lifecycle, lifecycle
 from runs.models import ClientRun, MeasurementSet, Run
 from runs.models.run import Reason, Status, Verdict
-from runs.recording import scheduled as recording
+from runs.recording import scheduled_runs as recording
 from runs.tests.factories import make_machine, make_run
 from runs.tests.pages import artifact_folder
 from runs.tests.recorded import recorded_run
 from workers.conductor import COMPLETION_LOCKS, Conductor, complete_run
+from workers.errors import RunFailed
 from workers.heartbeat import Heartbeat
 from workers.models import Lease
 from workers.presence import host_key
-from workers.trouble import RunFailed
 
 __all__ = ["artifact_folder"]
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]

@@ -7,10 +7,10 @@ from pathlib import Path
 from django.conf import settings
 
 from workers import presence
-from workers.naming import take_name
+from workers.generator_names import take_name
 
 HOLD = (
-    "import os, sys; from pathlib import Path; from workers.naming import take_name\n"
+    "import os, sys; from pathlib import Path; from workers.generator_names import take_name\n"
     "print(take_name('lab', Path(sys.argv[1])), flush=True)\n"
     # The lock goes along into the program that the process becomes.
     "os.execv('/bin/cat', ['cat'])"

@@ -70,7 +70,7 @@ def test_it_survives_a_line_of_a_hundred_megabytes(run, tmp_path):
     )
 
     assert result.exit_code == 0
-    assert [len(line) for line in lines] == [process.LONGEST_LINE, 5]
+    assert [len(line) for line in lines] == [process.MAX_LINE_LENGTH, 5]
     assert (tmp_path / "out").stat().st_size == 100_000_007
     assert psutil.Process().memory_info().rss - before < 50_000_000
 

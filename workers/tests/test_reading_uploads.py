@@ -18,7 +18,7 @@ from benchsite.tests.databases import database_url
 from runs.models import Upload
 from runs.tests.factories import make_machine, make_run, make_sweep, make_team, make_user
 from runs.tests.importing import answers, bring, import_folder, sent, summary
-from runs.uploading import life
+from runs.uploading import upload_lifecycle
 from workers import conductors, uploads
 from workers.conductor_service import ConductorService
 from workers.models import Lease
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.usefixtures("import_folder"), pytest.mark.slow]
 @pytest.fixture
 def waiting(db, monkeypatch):
     """A browser with an upload that waits for a worker."""
-    monkeypatch.setattr(life, "MOST_IN_REQUEST", 0)
+    monkeypatch.setattr(upload_lifecycle, "MAX_IN_REQUEST", 0)
     client = Client()
     client.force_login(make_user(team=make_team()))
     return client, bring(client, sent("a.txt", summary()))
@@ -54,7 +54,7 @@ def test_it_reads_nothing_while_a_run_measures_on_this_machine(waiting):
 @pytest.mark.django_db
 def test_a_second_delivery_does_nothing(waiting):
     _, upload = waiting
-    claim = life.begin(upload.pk)
+    claim = upload_lifecycle.begin(upload.pk)
     uploads.read_upload(upload.pk)
     upload.refresh_from_db()
     assert (upload.state, upload.claim) == ("reading", claim)
@@ -107,12 +107,12 @@ def test_conductor_reads_an_upload_only_while_no_run_measures(waiting, children)
 @pytest.mark.django_db
 def test_what_a_lost_worker_left_is_read_again(waiting):
     _, upload = waiting
-    life.begin(upload.pk)
-    life.reap()
-    assert life.waiting() is None
+    upload_lifecycle.begin(upload.pk)
+    upload_lifecycle.reap()
+    assert upload_lifecycle.waiting() is None
     Upload.objects.update(heartbeat_at=Now() - timedelta(minutes=2))
-    life.reap()
-    assert life.waiting() == upload
+    upload_lifecycle.reap()
+    assert upload_lifecycle.waiting() == upload
 
 
 @pytest.mark.slow
@@ -197,7 +197,7 @@ def test_a_child_ends_when_its_upload_is_discarded(reading):
     upload, process, watch = reading
     measure_here()
     until(lambda: process.status() == psutil.STATUS_STOPPED)  # so that it cannot be done before it is discarded
-    assert life.discard(upload)
+    assert upload_lifecycle.discard(upload)
     watch.join(30)
     assert not psutil.pid_exists(process.pid)
     assert not Upload.objects.exists()

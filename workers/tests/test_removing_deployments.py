@@ -7,9 +7,9 @@ import pytest
 from runs.models import Deployment
 from runs.tests.factories import make_cluster, make_database, make_matrix
 from workers import scheduling
-from workers.provision.choosing import this_site
+from workers.deployment import tidy_deployment
 from workers.provision.folders import deployment_folder
-from workers.standing import tidy_deployment
+from workers.provision.provisioner_factory import this_site
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchsite.bench import driver, fleet_queue, overhead, pages, queueing, reading, reports, searches, uploads
+from benchsite.bench import driver, fleet_queue, overhead, pages, queue_delay, reading, reports, searches, uploads
 from benchsite.bench.live import BenchmarkFailed, forget_earlier
 from benchsite.bench.report import Report
 from benchsite.private_site import restart_with_private_site
@@ -18,7 +18,7 @@ from workers.provision.ports import free_port
 FOLDER = settings.BASE_DIR / "var" / "bench"
 SITE_FOLDER = FOLDER / "site"
 ON_A_SITE: dict[str, Callable[[Site], Report]] = {
-    "queue": queueing.measure,
+    "queue": queue_delay.measure,
     "overhead": overhead.measure,
     "reports": reports.measure,
     "uploads": uploads.measure,

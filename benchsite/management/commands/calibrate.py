@@ -18,7 +18,7 @@ from benchsite.calibration.study import (
 from benchsite.demo.progress import Progress
 from benchsite.embedded import EmbeddedError, EmbeddedServers
 from benchsite.formatting import signed_percent, significant
-from benchsite.places import places
+from benchsite.paths import places
 from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import Site, SiteError
 from benchsite.teams.bootstrap import ensure_demo_team
@@ -27,7 +27,7 @@ from reports.queries.curves import curves
 from runs.models import LoadGenerator, Matrix, SearchDecision, Sweep
 from runs.models.run import Phase
 from runs.planning import PlanError, submit
-from workers.guarded import start_guarded
+from workers.guarded_process import start_guarded
 from workers.provision.ports import free_port
 
 FOLDER = settings.BASE_DIR / "var" / "calibration"

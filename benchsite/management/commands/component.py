@@ -12,7 +12,7 @@ from django.utils import timezone
 from benchsite import components
 from benchsite.components import Component
 from benchsite.env import env_path, env_str
-from workers.naming import take_name
+from workers.generator_names import take_name
 from workers.presence import generator_name, host_key
 
 NAMES = ("web", "scheduler", "conductor", "generator")

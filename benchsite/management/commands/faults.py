@@ -13,7 +13,7 @@ from benchsite.faults.registry import FAULTS
 from benchsite.faults.site import FaultSite, SiteTimeout
 from benchsite.faults.table import append, current_commit, row
 from benchsite.faults.trial import run_tries
-from benchsite.places import places
+from benchsite.paths import places
 from benchsite.private_site import restart_with_private_site
 from benchsite.supervisor import STOP_SIGNALS, interrupt
 from workers.provision.ports import free_port

@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from benchsite.teams.guessing import MAX_PER_ADDRESS, MAX_PER_NAME
+from benchsite.teams.login_throttling import MAX_PER_ADDRESS, MAX_PER_NAME
 from runs.tests.factories import make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

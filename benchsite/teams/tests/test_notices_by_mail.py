@@ -6,7 +6,7 @@ import email.policy
 import pytest
 
 from benchsite.mail import mail_server
-from benchsite.teams import delivering
+from benchsite.teams import deliveries
 from benchsite.teams.models import Delivery, Membership, Preference
 from benchsite.teams.notices import note
 from benchsite.teams.tests.receivers import mail_sink
@@ -35,7 +35,7 @@ def reader(user):
 
 
 def deliver():
-    return [delivering.attempt(one) for one in delivering.due()]
+    return [deliveries.attempt(one) for one in deliveries.due()]
 
 
 def read(raw):

@@ -7,7 +7,7 @@ from cryptography.fernet import Fernet, InvalidToken
 from django.db import connection
 from django.utils import timezone
 
-from benchsite.teams import delivering, sealing, webhooks
+from benchsite.teams import deliveries, encryption, webhooks
 from benchsite.teams.models import Role, Webhook
 from benchsite.teams.notices import note
 from benchsite.teams.tests.receivers import documented, receiving
@@ -55,14 +55,14 @@ def test_the_row_does_not_tell_it(made, admin):
 
 
 def test_the_same_secret_is_never_sealed_alike():
-    assert sealing.seal("bshook_x") != sealing.seal("bshook_x")
-    assert sealing.unseal(sealing.seal("bshook_x")) == "bshook_x"
-    assert (sealing.seal(""), sealing.unseal("")) == ("", "")
+    assert encryption.seal("bshook_x") != encryption.seal("bshook_x")
+    assert encryption.unseal(encryption.seal("bshook_x")) == "bshook_x"
+    assert (encryption.seal(""), encryption.unseal("")) == ("", "")
 
 
 def test_the_key_is_not_the_secret_key_itself(settings, made):
     settings.SECRET_KEY = Fernet.generate_key().decode()
-    sealed = sealing.seal("bshook_x")
+    sealed = encryption.seal("bshook_x")
     with pytest.raises(InvalidToken):
         Fernet(settings.SECRET_KEY.encode()).decrypt(sealed.encode())
 
@@ -84,7 +84,7 @@ def test_another_secret_key_opens_it_as_long_as_the_old_one_is_known(made, setti
 def test_where_the_key_is_lost_the_delivery_says_what_to_do(made, admin, team, settings):
     settings.SECRET_KEY = "another key of this site, long enough to be one"
     note(FINISHED, team, subject="Done")
-    [tried] = [delivering.attempt(one) for one in delivering.due()]
+    [tried] = [deliveries.attempt(one) for one in deliveries.due()]
     assert tried.state == "waiting"
     assert "BENCHSITE_SECRET_KEY_FALLBACKS" in tried.error
     secret = webhooks.rotate(Webhook.objects.get(), admin)
@@ -95,10 +95,10 @@ def test_what_the_previous_release_wrote_signs_on_and_is_sealed(team, admin):
     with receiving() as receiver:
         Webhook.objects.create(team=team, name="old", url=receiver.url, kinds=[FINISHED], secret="bshook_plain")
         note(FINISHED, team, subject="Done")
-        delivering.attempt(delivering.due()[0])
+        deliveries.attempt(deliveries.due()[0])
         assert webhooks.seal_again() == 1
         note(FINISHED, team, subject="Done again")
-        delivering.attempt(delivering.due()[0])
+        deliveries.attempt(deliveries.due()[0])
     assert all(is_signed("bshook_plain", got) for got in receiver.got)
     assert "bshook_plain" not in everything_in_the_row()
     assert Webhook.objects.get().secret is None

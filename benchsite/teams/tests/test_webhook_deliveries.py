@@ -11,10 +11,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchsite.teams import delivering, webhooks
+from benchsite.teams import deliveries, webhooks
+from benchsite.teams.http_client import PostFailed, post, target_of
 from benchsite.teams.models import AuditEntry, Delivery, Notice, Webhook
 from benchsite.teams.notices import note
-from benchsite.teams.posting import PostFailed, post, target_of
 from benchsite.teams.tests.receivers import documented, receiving
 from benchsite.teams.webhooks import WebhookRefused
 
@@ -34,7 +34,7 @@ def hook(team, user, url):
 
 def deliver():
     """What the loop does, once."""
-    return [delivering.attempt(one) for one in delivering.due()]
+    return [deliveries.attempt(one) for one in deliveries.due()]
 
 
 def overdue(delivery):
@@ -115,7 +115,7 @@ def test_it_is_tried_again_later_and_then_given_up(team, user):
     with receiving(status=503) as receiver:
         hook(team, user, receiver.url)
         note(FINISHED, team, subject="Done")
-        for wait in delivering.WAITS:
+        for wait in deliveries.WAITS:
             [tried] = deliver()
             assert tried.state == "waiting"
             assert abs(tried.next_at - timezone.now() - wait) < timedelta(seconds=5)
@@ -169,9 +169,9 @@ def test_what_waits_for_a_paused_one_is_given_up(team, user):
     with receiving() as receiver:
         made, _ = hook(team, user, receiver.url)
         note(FINISHED, team, subject="Done")
-        [taken] = delivering.due()
+        [taken] = deliveries.due()
         webhooks.pause(made, user)
-        assert delivering.attempt(taken).error == "The webhook was switched off."
+        assert deliveries.attempt(taken).error == "The webhook was switched off."
     assert receiver.got == []
     assert Delivery.objects.get().state == "given_up"
 
@@ -312,10 +312,10 @@ def test_a_test_is_sent_at_once_and_once(team, user):
     with receiving(status=500) as receiver:
         made, _ = hook(team, user, receiver.url)
         webhooks.pause(made, user)
-        tried = delivering.try_webhook(made)
+        tried = deliveries.try_webhook(made)
         assert (tried.state, tried.error) == ("given_up", "It answered 500 Internal Server Error.")
         receiver.status = 200
-        assert delivering.try_webhook(made).state == "delivered"
+        assert deliveries.try_webhook(made).state == "delivered"
     assert [json.loads(got.body)["kind"] for got in receiver.got] == ["test", "test"]
     made.refresh_from_db()
     assert (made.failures, made.is_active) == (0, False)
@@ -326,12 +326,12 @@ def test_what_was_told_long_ago_is_forgotten(team, user):
     note(FINISHED, team, subject="Old")
     Notice.objects.update(at=timezone.now() - timedelta(days=31))
     note(FINISHED, team, subject="New")
-    delivering.expire()
+    deliveries.expire()
     assert [one.subject for one in Notice.objects.all()] == ["New"]
 
 
 def test_many_made_at_once_are_no_more_than_a_team_may_have(team, user, race, monkeypatch):
-    monkeypatch.setattr(webhooks, "MOST_WEBHOOKS", 2)
+    monkeypatch.setattr(webhooks, "MAX_WEBHOOKS", 2)
 
     def make():
         try:
@@ -344,7 +344,7 @@ def test_many_made_at_once_are_no_more_than_a_team_may_have(team, user, race, mo
 
 
 def test_a_team_has_at_most_twenty(team, user, monkeypatch):
-    monkeypatch.setattr(webhooks, "MOST_WEBHOOKS", 1)
+    monkeypatch.setattr(webhooks, "MAX_WEBHOOKS", 1)
     hook(team, user, "http://127.0.0.1/")
     with pytest.raises(WebhookRefused, match="at most 1"):
         hook(team, user, "http://127.0.0.1/")

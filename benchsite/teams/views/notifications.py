@@ -8,9 +8,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchsite.teams import confirming, delivering, webhooks
-from benchsite.teams.mailing import mail_works
+from benchsite.teams import deliveries, email_verification, webhooks
 from benchsite.teams.models import Delivery, Role, User, Webhook
+from benchsite.teams.notice_email import mail_works
 from benchsite.teams.notices import KINDS
 from benchsite.teams.notification_forms import PreferencesForm, WebhookForm
 from benchsite.teams.permissions import (
@@ -51,8 +51,8 @@ def notifications(request: HttpRequest) -> HttpResponse:
 
 def _send_link(request: HttpRequest, user: User, saved: str = "") -> None:
     try:
-        confirming.send(user)
-    except confirming.NotSent as failure:
+        email_verification.send(user)
+    except email_verification.NotSent as failure:
         messages.error(request, f"{saved}{failure}")
     else:
         messages.success(request, f"{saved}Open the link that was sent to {user.email}: no notice goes there before.")
@@ -74,7 +74,7 @@ def confirmation_send(request: HttpRequest) -> HttpResponse:
 def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
     """A link from an e-mail, which may be opened where nobody is signed in. Opening it only shows a button."""
     posted = request.method == "POST"
-    account = confirming.confirm(token) if posted else confirming.account_of(token)
+    account = email_verification.confirm(token) if posted else email_verification.account_of(token)
     context = {"account": account, "confirmed": posted}
     return render(request, "teams/confirm_address.html", context, status=200 if account else 410)
 
@@ -121,8 +121,8 @@ def webhook_test(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Sends at once and waits, at most for the deadline of every sending."""
     found = owned_or_404(Webhook.objects.select_related("team"), request, pk)
     try:
-        tried = delivering.try_webhook(found)
-    except delivering.TryLater as busy:
+        tried = deliveries.try_webhook(found)
+    except deliveries.TryLater as busy:
         messages.error(request, f"The test was not sent. {busy}")
         return redirect("webhook", pk=pk)
     if tried.state == Delivery.State.DELIVERED:

@@ -12,7 +12,7 @@ from runs.lifecycle import TransitionRefused
 from runs.models import Run
 from runs.models.run import Status
 from runs.recording.recompute import RecomputeSkipped, apply, rebuild
-from runs.recording.scheduled import Incomplete, complete, missing_evidence
+from runs.recording.scheduled_runs import Incomplete, complete, missing_evidence
 from runs.ycsb.errors import YcsbError
 
 AS_STORED, DIFFERS, SKIPPED = 0, 1, 2

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runs.measures.omission import corrected, throttled_thread
-from runs.measures.sustained import backlog_growth
+from runs.measures.coordinated_omission import corrected, throttled_thread
+from runs.measures.sustained_load import backlog_growth
 from runs.ycsb.histogram import Histogram, highest_values, index_of
 from runs.ycsb.tests.samples import golden
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from runs.measures.repeats import drift, exceeds, repeatability
+from runs.measures.repeatability import drift, exceeds, repeatability
 
 
 def test_it_pools_the_deviation_of_logarithms_within_cells():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.measures.sustained import backlog, judge_target
+from runs.measures.sustained_load import backlog, judge_target
 
 
 @pytest.mark.parametrize(

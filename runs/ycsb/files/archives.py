@@ -12,15 +12,15 @@ from runs.ycsb.errors import DamagedFile, LimitExceeded, UnreadableFile
 from runs.ycsb.files.sources import PIECE, Counted, Refused, Source, read_full
 
 _TAR_BLOCK: Final = 512
-_LONGEST_HEADER: Final = 64 * 1024  # of a tar member's extended header; a path has at most 4 KiB
+_MAX_HEADER_LENGTH: Final = 64 * 1024  # of a tar member's extended header; a path has at most 4 KiB
 _PAX_RECORD: Final = b" path="
 _ZIP_END: Final = struct.Struct("<4s4H2LH")
 _ZIP64_END_LOCATOR: Final = struct.Struct("<4sLQL")
 _ZIP64_END: Final = struct.Struct("<4sQ2H2L4Q")
 _ZIP_COMMENT: Final = 65_535
 # zipfile reads the whole directory at once, a few hundred bytes of memory for each of at least 46 bytes.
-_LARGEST_DIRECTORY: Final = 4 * 1024 * 1024
-_LONGEST_LABEL: Final = 300
+_MAX_DIRECTORY: Final = 4 * 1024 * 1024
+_MAX_LABEL_LENGTH: Final = 300
 
 
 def is_tar(head: bytes) -> bool:
@@ -46,7 +46,7 @@ def label(path: str) -> str:
     """A member's path as something to show and to compare; nothing is ever opened by it."""
     text = "".join(sign if sign.isprintable() else "?" for sign in path.replace("\\", "/"))
     parts = [part for part in text.split("/") if part not in ("", ".", "..")]
-    return "/".join(parts)[-_LONGEST_LABEL:] or "?"
+    return "/".join(parts)[-_MAX_LABEL_LENGTH:] or "?"
 
 
 def _is_left_by_a_desktop(path: str) -> bool:
@@ -96,9 +96,9 @@ def tar_members(source: Source) -> Iterator[tuple[str, Source]]:
         if info.type == tarfile.XGLTYPE:
             pass
         elif info.type == tarfile.GNUTYPE_LONGNAME:
-            path = read_full(part, _LONGEST_HEADER).rstrip(b"\0").decode(errors="replace")
+            path = read_full(part, _MAX_HEADER_LENGTH).rstrip(b"\0").decode(errors="replace")
         elif info.type == tarfile.XHDTYPE:
-            path = _pax_path(read_full(part, _LONGEST_HEADER)) or path
+            path = _pax_path(read_full(part, _MAX_HEADER_LENGTH)) or path
         elif info.type != tarfile.GNUTYPE_LONGLINK:
             name, path = path or info.name, None
             if info.type in tarfile.REGULAR_TYPES and not name.endswith("/") and not _is_left_by_a_desktop(name):
@@ -196,6 +196,6 @@ def _check_directory(stream: IO[bytes]) -> None:
         stream.seek(min(_ZIP64_END_LOCATOR.unpack_from(tail, locator)[2], end))
         record = stream.read(_ZIP64_END.size)
         size = _ZIP64_END.unpack(record)[8] if len(record) == _ZIP64_END.size else size
-    if size > _LARGEST_DIRECTORY:
+    if size > _MAX_DIRECTORY:
         raise LimitExceeded("The zip archive has too many members. Pack only the outputs of the clients.")
     stream.seek(0)

@@ -61,7 +61,7 @@ _SIGNATURES: Final = (
 )
 _RAW_ROWS: Final = re.compile(rb"(?:[A-Za-z][\w.-]{0,99},\d{12,14},\d{1,10}\n){1,2}", re.ASCII)
 _SPAN: Final = 64 * 1024  # bytes looked at together: most files show what they are within the first
-_MOST_TRIES: Final = 100  # lines of one span with the same bytes that are something else
+_MAX_TRIES: Final = 100  # lines of one span with the same bytes that are something else
 
 
 def detect(text: bytes, *, is_beginning: bool = False) -> Format | None:
@@ -89,7 +89,7 @@ def _detect(text: bytes) -> Format | None:
 def _find(signature: _Signature, text: bytes, end: int) -> int | None:
     """Where the first line with this signature begins, if before `end`."""
     at = text.find(signature.literal, 0, end)
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MAX_TRIES):
         if at < 0:
             return None
         start = text.rfind(b"\n", 0, at) + 1

@@ -10,7 +10,7 @@ from typing import Final
 
 from runs.ycsb.block import Block
 from runs.ycsb.operation import OtherLine
-from runs.ycsb.readers.godraft import GoDraft
+from runs.ycsb.readers.go_run_builder import GoDraft
 from runs.ycsb.readers.goreports import BlockLines, ReportLine, cells, is_heading, json_lines, plain_line, row_line
 from runs.ycsb.readers.results import Format, ReadRun
 
@@ -22,7 +22,7 @@ _PROPERTY: Final = re.compile(r"\"([^\"]{1,200})\"=\"(.*)\"")
 _FINISHED: Final = re.compile(r"(?:Run|Load) finished, takes (\S{1,40})")
 _COMMAND: Final = re.compile(r"\bgo-ycsb(?:\.exe)? (?:load|run) ")
 _COUNT: Final = b"Count: "
-_LONGEST_COMMAND: Final = 20_000  # characters
+_MAX_COMMAND: Final = 20_000  # characters
 _USING: Final = "Using request distribution"
 _SIGNAL: Final = "Got signal ["
 # Of every line that tells anything one of these is a part; the others are chatter and only counted.
@@ -124,7 +124,7 @@ class GoYcsbReader:
             self._begin(number)
         elif _COMMAND.search(text):
             self._begin(number)
-            self._draft.command = text[:_LONGEST_COMMAND]
+            self._draft.command = text[:_MAX_COMMAND]
         elif _SIGNAL in text:
             self._draft.stopped(number)
         else:

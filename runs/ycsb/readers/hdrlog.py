@@ -13,7 +13,7 @@ from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.results import ReadRun
 
 # Of 12 bytes each, of one file: twelve hours at 1 s of one operation. Of more, longer intervals are kept.
-MOST_COUNTS: Final = 12_000_000
+MAX_COUNTS: Final = 12_000_000
 _LENGTHS_S: Final = (10, 60, 600)
 _INDEX_BITS: Final = 16
 _INDEX_MASK: Final = (1 << _INDEX_BITS) - 1
@@ -94,7 +94,7 @@ class _Kept:
             batch = joined([batch], self.length_s)
         self.batches.append(batch)
         self._size += batch.counts.index.size
-        if self._size > MOST_COUNTS and self.length_s < _LENGTHS_S[-1]:
+        if self._size > MAX_COUNTS and self.length_s < _LENGTHS_S[-1]:
             self.length_s = next(length for length in _LENGTHS_S if length > self.length_s)
             by_name: dict[str, list[Batch]] = {}
             for known in self.batches:

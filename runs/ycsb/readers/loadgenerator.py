@@ -11,8 +11,8 @@ from typing import Final
 from runs.ycsb.block import Note
 from runs.ycsb.numbers import finite, ungrouped, whole
 from runs.ycsb.operation import Bucket, OtherLine, ReadOperation
-from runs.ycsb.readers.chatter import LineReader
 from runs.ycsb.readers.results import ReadRun
+from runs.ycsb.readers.unparsed_lines import LineReader
 
 _LINE: Final = re.compile(r"\[([A-Za-z][\w-]{0,79})\],? +(.{1,200}?) *, *(\S+)", re.ASCII)
 _LATENCY: Final = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?) ?(us|µs|ms|s)", re.ASCII)
@@ -23,7 +23,7 @@ _US: Final = {"us": 1.0, "µs": 1.0, "ms": 1000.0, "s": 1_000_000.0}
 _NAMED: Final = {"AverageLatency": "mean", "MinLatency": "min", "MaxLatency": "max"}
 _RUNTIME: Final = "RunTime(ms)"
 _THROUGHPUT: Final = "Throughput(ops/sec)"
-_MOST_OPERATIONS: Final = 200
+_MAX_OPERATIONS: Final = 200
 
 
 def latency_us(text: str) -> float | None:
@@ -77,7 +77,7 @@ class _Draft:
                 return False
             self._overall[key] = finite(value)
             return True
-        if metric not in self._operations and len(self._operations) == _MOST_OPERATIONS:
+        if metric not in self._operations and len(self._operations) == _MAX_OPERATIONS:
             return False
         return self._operations.setdefault(metric, _Operation()).take(key, value)
 

@@ -8,7 +8,7 @@ from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import MAX_INDEX, Floats, Ints, highest_values, indices_of
 from runs.ycsb.names import parse_name
 from runs.ycsb.readers.rows import OddLine, parse_rows
-from runs.ycsb.window import SHORTEST_S
+from runs.ycsb.window import MIN_S
 
 # A key is an interval's number (of whole intervals since the epoch) before the index of a histogram.
 _INDEX_BITS: Final = 16
@@ -16,11 +16,11 @@ _INDEX_MASK: Final = (1 << _INDEX_BITS) - 1
 assert MAX_INDEX <= _INDEX_MASK
 _UNMERGED: Final = 1_000_000  # keys that may wait to be merged with the others
 # Of 16 bytes each, as many again while they are merged. A day at 1 s is more, and is kept by 10 s then.
-MOST_KEYS: Final = 8_000_000
+MAX_KEYS: Final = 8_000_000
 _INTERVALS_S: Final = (1, 10, 60, 600)
-_MOST_OPERATIONS: Final = 200
+_MAX_OPERATIONS: Final = 200
 # Of all operations together. With more, a clock was wrong, and intervals without any point are left out.
-_MOST_INTERVALS: Final = 4_000_000
+_MAX_INTERVALS: Final = 4_000_000
 
 
 class Points:
@@ -51,7 +51,7 @@ class Points:
         groups, odd = parse_rows(lines)
         for rows in groups:
             counts = self._counts.get(rows.operation)
-            if counts is None and len(self._counts) == _MOST_OPERATIONS:
+            if counts is None and len(self._counts) == _MAX_OPERATIONS:
                 self.dropped += rows.time.size
                 continue
             if counts is None:
@@ -60,7 +60,7 @@ class Points:
             counts.add(ends // (self._per_second * self.interval_s), indices_of(rows.latency))
             counts.extend(int(rows.time.min()), int(ends.max()))
             self.total += rows.time.size
-        if self._size > MOST_KEYS:
+        if self._size > MAX_KEYS:
             self._shrink()
         return odd
 
@@ -72,7 +72,7 @@ class Points:
         """Merge what is counted; where that is too little, take longer intervals."""
         for counts in self._counts.values():
             counts.merge()
-        while self._size > MOST_KEYS // 2 and self.interval_s < _INTERVALS_S[-1]:
+        while self._size > MAX_KEYS // 2 and self.interval_s < _INTERVALS_S[-1]:
             longer = _INTERVALS_S[_INTERVALS_S.index(self.interval_s) + 1]
             for counts in self._counts.values():
                 counts.coarsen(longer // self.interval_s)
@@ -90,7 +90,7 @@ class Points:
         if not keys:
             return ()
         first, last = min(int(key[0]) for key in keys), max(int(key[-1]) for key in keys)
-        are_few = (last - first) * len(keys) < _MOST_INTERVALS
+        are_few = (last - first) * len(keys) < _MAX_INTERVALS
         numbers = np.arange(first, last + 1) if are_few else np.unique(np.concatenate(keys))
         extents = self._extents(numbers)
         start_time_s = float(first * self.interval_s)
@@ -111,8 +111,8 @@ class Points:
         # An operation may have begun before the interval in which the first one ended.
         begins = max(first, min(int(counts.keys[0]) >> _INDEX_BITS for counts in counted) * per_interval)
         at, until = np.searchsorted(numbers, [begins // per_interval, last // per_interval])
-        start_s[at] = min((begins - origin) / self._per_second, end_s[at] - SHORTEST_S)
-        end_s[until] = max((last - origin) / self._per_second, start_s[until] + SHORTEST_S)
+        start_s[at] = min((begins - origin) / self._per_second, end_s[at] - MIN_S)
+        end_s[until] = max((last - origin) / self._per_second, start_s[until] + MIN_S)
         return start_s, end_s - start_s
 
 

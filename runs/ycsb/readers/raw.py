@@ -14,14 +14,14 @@ from runs.ycsb.block import Block, Note
 from runs.ycsb.hdr import IntervalLog
 from runs.ycsb.histogram import Floats, Ints
 from runs.ycsb.operation import OtherLine
-from runs.ycsb.readers.drafts import phase_of
 from runs.ycsb.readers.results import ReadRun
+from runs.ycsb.readers.run_builder import phase_of
 from runs.ycsb.readers.text import TextReader
 
 # Between the runs that were appended to one file; a database that stands still for longer ends a run too.
 PAUSE_S: Final = 300.0
 # Of one stretch of points; nobody appends so many, and times that leap make as many as there are points.
-MOST_RUNS: Final = 100
+MAX_RUNS: Final = 100
 
 
 class RawReader:
@@ -61,9 +61,9 @@ def _runs(run: ReadRun) -> Iterator[ReadRun]:
         )
         for logs in apart(run.logs)
     ]
-    if len(found) == MOST_RUNS and _pauses(found[-1].logs)[1].size:
+    if len(found) == MAX_RUNS and _pauses(found[-1].logs)[1].size:
         text = (
-            f"There are more than {MOST_RUNS} runs with pauses between them in this file: the last of them has all the "
+            f"There are more than {MAX_RUNS} runs with pauses between them in this file: the last of them has all the "
             "rest. Look whether the times are right, and cut the file if they are."
         )
         found[-1] = replace(found[-1], warnings=(*found[-1].warnings, Note(text)))
@@ -78,7 +78,7 @@ def apart(logs: Sequence[IntervalLog]) -> tuple[tuple[IntervalLog, ...], ...]:
     if not logs:
         return ()
     busy, breaks = _pauses(logs)
-    breaks = breaks[: MOST_RUNS - 1]
+    breaks = breaks[: MAX_RUNS - 1]
     firsts, lasts = busy[np.append(0, breaks + 1)], busy[np.append(breaks, busy.size - 1)]
     parts = [_parts(log, firsts, lasts) for log in logs]
     return tuple(tuple(part for part in run if part.count.size) for run in zip(*parts, strict=True))

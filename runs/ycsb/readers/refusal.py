@@ -35,7 +35,7 @@ _BINARY: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"\x1c\x84\x93", "a bare encoded histogram", _TEXT),
 )
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\f\r\x08\x1b\0"))
-_MOST_CONTROLS: Final = 0.02  # of the bytes of a text
+_MAX_CONTROLS: Final = 0.02  # of the bytes of a text
 _SCRIPTED: Final = re.compile(r"\[[A-Z][\w-]*\][ _.]+(?:AverageLatency|Operations|Throughput|RunTime)")
 _PROPERTY: Final = re.compile(r"\s*[#!]|\s*[A-Za-z][\w.]*\s*[=:]")
 # What a line has that may be part of a result, the more telling first.
@@ -53,7 +53,7 @@ def kind_of_binary(head: bytes) -> str | None:
         if head.startswith(magic):
             return f"This is {what}. {instead}"
     controls = len(head) - len(head.translate(None, _CONTROLS))
-    if len(head) >= 32 and controls > _MOST_CONTROLS * len(head):
+    if len(head) >= 32 and controls > _MAX_CONTROLS * len(head):
         return f"This is a binary file. {_TEXT}"
     return None
 

@@ -21,10 +21,10 @@ _COMMA: Final = 44
 _LINE_FEED: Final = 10
 _NAME: Final = re.compile(r"[A-Za-z][\w.-]{0,99}", re.ASCII)
 _PAD: Final = 24  # bytes before the first and behind the last row, so that words around them can be read
-_LONGEST_COLUMN: Final = 100  # characters of a row that is taken one by one
-_LONGEST_NAME: Final = 24  # bytes; three words
-_LONGEST_NUMBER: Final = 16  # digits; two words
-_MOST_NAMES: Final = 32  # in one piece, before rows are taken one by one
+_MAX_COLUMN: Final = 100  # characters of a row that is taken one by one
+_MAX_NAME_LENGTH: Final = 24  # bytes; three words
+_MAX_NUMBER: Final = 16  # digits; two words
+_MAX_NAMES: Final = 32  # in one piece, before rows are taken one by one
 
 _ZEROS: Final = np.uint64(0x3030303030303030)  # "00000000"
 _HIGH_BITS: Final = np.uint64(0x8080808080808080)
@@ -80,12 +80,12 @@ def parse_rows(data: bytes) -> tuple[list[Rows], list[OddLine]]:
 def _parse_slowly(line: bytes) -> tuple[str, int, int] | None:
     """One row, its digits those of any script: Java prints them in the locale of the machine."""
     columns = line.decode(errors="replace").split(",")
-    if len(columns) != 3 or max(map(len, columns)) > _LONGEST_COLUMN:
+    if len(columns) != 3 or max(map(len, columns)) > _MAX_COLUMN:
         return None
     name, time, latency = (column.strip() for column in columns)
     if not (_NAME.fullmatch(name) and time.isdecimal() and latency.isdecimal()):
         return None
-    if max(len(time), len(latency)) > _LONGEST_NUMBER:
+    if max(len(time), len(latency)) > _MAX_NUMBER:
         return None
     return name, int(time), int(latency)
 
@@ -101,7 +101,7 @@ class _Piece:
         self._times, are_times = self._numbers(self._first + 1, self._second)
         self._latencies, are_latencies = self._numbers(self._second + 1, self._end)
         length = self._first - self._start
-        is_row = are_times & are_latencies & (length > 0) & (length <= _LONGEST_NAME)
+        is_row = are_times & are_latencies & (length > 0) & (length <= _MAX_NAME_LENGTH)
         self._open = np.flatnonzero(is_row)  # rows that no operation has taken yet
         self._taken: list[Ints] = []  # those that one has
 
@@ -132,7 +132,7 @@ class _Piece:
             upper, odd_above = self._upper_digits(np.maximum(end - 8, _PAD), np.clip(length - 8, 0, 8))
             values += upper * np.uint64(100_000_000)
             odd |= odd_above
-        return values.view(np.int64), (odd == 0) & (length > 0) & (length <= _LONGEST_NUMBER)
+        return values.view(np.int64), (odd == 0) & (length > 0) & (length <= _MAX_NUMBER)
 
     def _upper_digits(self, end: Ints, length: Ints) -> tuple[Words, Words]:
         """As _eight_digits. The first digits of times are the same in most pieces of a file: then one row tells all."""
@@ -155,7 +155,7 @@ class _Piece:
     def groups(self) -> Iterator[Rows]:
         """The rows of one operation after the other."""
         names = self._hashed_names()[self._open]
-        for _ in range(_MOST_NAMES):
+        for _ in range(_MAX_NAMES):
             if not self._open.size:
                 return
             first, same = self._open[0], names == names[0]

@@ -10,12 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from runs.ycsb.readers.drafts import MOST_OTHERS, RUNTIME, RunDraft
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.results import Format, ReadRun
+from runs.ycsb.readers.run_builder import MAX_OTHERS, RUNTIME, RunDraft
 from runs.ycsb.readers.statuses import Statuses, StatusReader, shape_of
 
-MOST_RUNS: Final = 1_000
+MAX_RUNS: Final = 1_000
 _AT_ONCE: Final = 4_000  # status lines
 _REMEMBERED: Final = 4  # status lines among which one is looked for that was printed on both streams
 _SAME: Final = 0.01  # how far the last status may be from the summary of the same run
@@ -32,7 +32,7 @@ class Segments:
         self._reader = reader
         self._ended: list[RunDraft] = []
         self._run = RunDraft()
-        self.room = MOST_OTHERS  # for lines of the run that are no measurement
+        self.room = MAX_OTHERS  # for lines of the run that are no measurement
         self._pending: list[PendingStatus] = []
         self._recent: tuple[bytes, ...] = ()  # the last status lines that were read
         self._previous: tuple[str, str, str] | None = None  # the last line of a summary
@@ -195,10 +195,10 @@ class Segments:
         self._run.last_line = number
 
     def _next(self, number: int) -> None:
-        if len(self._ended) < MOST_RUNS:
+        if len(self._ended) < MAX_RUNS:
             self._ended.append(self._run)
         self._run = RunDraft(number)
-        self.room = MOST_OTHERS
+        self.room = MAX_OTHERS
 
     # --- the result ----------------------------------------------------------------------------------------------
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from runs.ycsb.numbers import NO_MINIMUM
 from runs.ycsb.readers.digits import LONGEST, MARGIN, Positions, digit_runs, values_of
-from runs.ycsb.readers.kinds import NOWHERE, Kind, Place, kind_of
+from runs.ycsb.readers.line_templates import NOWHERE, Kind, Place, kind_of
 from runs.ycsb.status import StatusHead, StatusLine, StatusOperation, made, of_numbers, read_status
 
 MOST: Final = 400_000  # lines kept of one run: more than four days, one a second
-_MOST_KINDS: Final = 2_000
-_MOST_IRREGULAR: Final = 20_000  # lines kept as objects with all their operations
+_MAX_KINDS: Final = 2_000
+_MAX_IRREGULAR: Final = 20_000  # lines kept as objects with all their operations
 DIGITS: Final = b"0123456789"
 _EXACT_DIGITS: Final = 15  # that a double holds whatever they are
 _POWERS: Final = np.power(10.0, np.arange(_EXACT_DIGITS + 1))
@@ -223,7 +223,7 @@ class StatusReader:
             status = read_status(lines[at])
             assert status is not None
             self._irregular += 1
-            line = status if self._irregular <= _MOST_IRREGULAR else replace(status, operations={}, process={})
+            line = status if self._irregular <= _MAX_IRREGULAR else replace(status, operations={}, process={})
             found.irregular[at] = line
             found.elapsed_s[at] = line.elapsed_s
             found.operations_done[at] = line.operations_done
@@ -232,7 +232,7 @@ class StatusReader:
         return found
 
     def _kind(self, shape: bytes, line: bytes) -> Kind | None:
-        if shape not in self._kinds and len(self._kinds) < _MOST_KINDS:
+        if shape not in self._kinds and len(self._kinds) < _MAX_KINDS:
             self._kinds[shape] = kind_of(line)
         return self._kinds.get(shape)
 

@@ -37,9 +37,9 @@ _MARKS: Final = _TOLD + _GOES_ON + tuple(word.encode() for word in WORDS)
 _CHATTER: Final = 1
 _STATUS: Final = 2
 _TELLING: Final = 3
-_MOST_SHAPES: Final = 10_000
-_LONGEST_SHAPE: Final = 1_000
-_LONGEST_COUNT: Final = 18  # digits, as in `HEAD`
+_MAX_SHAPES: Final = 10_000
+_MAX_SHAPE: Final = 1_000
+_MAX_COUNT: Final = 18  # digits, as in `HEAD`
 _POINTS_BEGIN: Final = b" latency raw data: op, timestamp(ms), latency(us)"
 _TOTALS: Final = b"[OVERALL],"
 _ROW: Final = re.compile(rb"[A-Za-z][\w.-]{0,99},\d{10,16},\d{1,16}\n")
@@ -47,11 +47,11 @@ _NUMBER: Final = rb"\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,2})?"
 _ROW_LINE: Final = re.compile(
     rb"\[([A-Za-z][\w.%-]{0,79})\], (\d{1,18}), (" + _NUMBER + rb")(?:, (" + _NUMBER + rb"))?"
 )
-_MOST_ROWS: Final = 600_000  # of printed series and buckets
-_MOST_MEASUREMENTS: Final = 200_000
-_MOST_SOURCES: Final = 64
+_MAX_ROWS: Final = 600_000  # of printed series and buckets
+_MAX_MEASUREMENTS: Final = 200_000
+_MAX_SOURCES: Final = 64
 _SHOWN: Final = 3  # lines quoted where there is no result
-_LONGEST_SHOWN: Final = 200  # characters of them
+_MAX_SHOWN: Final = 200  # characters of them
 _NO_NUMBERS: Final = ("NaN", "Infinity", "-Infinity")
 
 
@@ -168,9 +168,9 @@ class TextReader:
     def _row(self, found: re.Match[bytes], number: int) -> bool:
         """The short way for rows, of which a file may have very many; totals after too many of them are still read."""
         self._rows += 1
-        if self._rows == _MOST_ROWS:
+        if self._rows == _MAX_ROWS:
             self._main.rows_overflow(number)
-        if self._rows >= _MOST_ROWS:
+        if self._rows >= _MAX_ROWS:
             return True
         metric, key, value, rate = found.groups()
         return self._main.row(
@@ -184,9 +184,9 @@ class TextReader:
 
     def _has_room(self, segments: Segments, number: int) -> bool:
         self._measurements += 1
-        if self._measurements == _MOST_MEASUREMENTS:
+        if self._measurements == _MAX_MEASUREMENTS:
             segments.overflows(number)
-        return self._measurements < _MOST_MEASUREMENTS
+        return self._measurements < _MAX_MEASUREMENTS
 
     def _shape(self, shape: bytes) -> int:
         """What a line looks like that is this one without its digits. Chatter repeats itself, so it is remembered."""
@@ -196,7 +196,7 @@ class TextReader:
             looks_like = _TELLING
         else:
             looks_like = _CHATTER
-        if len(shape) <= _LONGEST_SHAPE and len(self._shapes) < _MOST_SHAPES:
+        if len(shape) <= _MAX_SHAPE and len(self._shapes) < _MAX_SHAPES:
             self._shapes[shape] = looks_like
         return looks_like
 
@@ -237,7 +237,7 @@ class TextReader:
         segments.other(text, number)
         closest = self._bracketed if text.lstrip().startswith("[") else self._first
         if len(closest) < _SHOWN:
-            closest.append(OtherLine(number, redact_beginning(text.strip(), _LONGEST_SHOWN)))
+            closest.append(OtherLine(number, redact_beginning(text.strip(), _MAX_SHOWN)))
 
     # --- writers -------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class TextReader:
         return self._sources.get(_source_of(line), self._main)
 
     def _segments(self, source: str) -> Segments:
-        if source not in self._sources and len(self._sources) > _MOST_SOURCES:
+        if source not in self._sources and len(self._sources) > _MAX_SOURCES:
             source = ""
         return self._sources.setdefault(source, Segments(source, self._statuses))
 
@@ -282,7 +282,7 @@ def _has_digits(line: bytes) -> bool:
     if second < 0 or not line[second - 1 : second].isdigit():
         return False
     blank = line.find(b" ", second + 6)
-    return 0 < blank - second - 6 <= _LONGEST_COUNT and line.startswith(b" operations;", blank)
+    return 0 < blank - second - 6 <= _MAX_COUNT and line.startswith(b" operations;", blank)
 
 
 def _source_of(line: bytes) -> str:

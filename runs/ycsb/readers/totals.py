@@ -10,9 +10,9 @@ from typing import Final
 from runs.ycsb.merged import Phase
 from runs.ycsb.numbers import finite, whole
 from runs.ycsb.operation import OtherLine, ReadOperation
-from runs.ycsb.readers.chatter import LineReader
 from runs.ycsb.readers.reports import Reports
 from runs.ycsb.readers.results import Format, ReadRun
+from runs.ycsb.readers.unparsed_lines import LineReader
 from runs.ycsb.redact import redact
 from runs.ycsb.status import StatusHead, read_head
 

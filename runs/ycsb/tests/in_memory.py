@@ -17,7 +17,7 @@ from runs.ycsb.intervals import Timeline, sums_by_interval
 from runs.ycsb.merge import Counted, assemble
 from runs.ycsb.merged import ClientStatement, MergedRun
 from runs.ycsb.names import as_response, parse_name
-from runs.ycsb.pyramid import BLOCK_S, Pyramid
+from runs.ycsb.rollups import BLOCK_S, Pyramid
 from runs.ycsb.series import Series, levels_of, run_grid
 from runs.ycsb.stored import IntervalWriter, StoredIntervals, Write
 from runs.ycsb.window import Cut, Windowed, windowed

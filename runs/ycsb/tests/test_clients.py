@@ -12,7 +12,7 @@ from runs.ycsb.merged import MergedRun
 from runs.ycsb.operation import ReadOperation
 from runs.ycsb.readers.results import ReadFile, ReadRun
 from runs.ycsb.status import StatusLine
-from runs.ycsb.summarised import SummarisedRun
+from runs.ycsb.summary_run import SummarisedRun
 from runs.ycsb.tests.samples import steady_log
 
 T0 = 1_700_000_000.0

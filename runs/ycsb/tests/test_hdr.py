@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from runs.ycsb.encoded import Layout
 from runs.ycsb.errors import HistogramError
 from runs.ycsb.hdr import LogDecoder, read_log, read_logs
-from runs.ycsb.hdrtext import LONGEST_LINE
+from runs.ycsb.hdrtext import MAX_LINE_LENGTH
 from runs.ycsb.histogram import Histogram, index_of
 from runs.ycsb.summary import parse_summary
 from runs.ycsb.tests.hdrlogs import file_of, lines_of, v1, v2, zigzag
@@ -313,8 +313,8 @@ def test_it_does_not_gather_an_endless_line():
         for piece in [b"#[Logging for: READ]\n", *[b"A" * 65_536] * 1600]:
             fed += len(piece)
             assert not list(decoder.feed(piece))
-    assert fed < LONGEST_LINE + 200_000
-    whole = b"#[Logging for: READ]\n" + b"0" * (LONGEST_LINE + 1) + b"\n"
+    assert fed < MAX_LINE_LENGTH + 200_000
+    whole = b"#[Logging for: READ]\n" + b"0" * (MAX_LINE_LENGTH + 1) + b"\n"
     with pytest.raises(HistogramError, match="line 2: the line is longer"):
         read_logs([whole])
 

@@ -215,7 +215,7 @@ def test_it_is_cut_again_as_if_it_had_been_cut_so_at_first(cut):
 
 @pytest.mark.slow
 def test_it_cuts_a_long_run_at_whole_tens(monkeypatch):
-    monkeypatch.setattr(ingesting, "LONGEST_FINE_S", 100)
+    monkeypatch.setattr(ingesting, "MAX_FINE_S", 100)
     clients = [made(0, lively(1, 300), lively_updates(300)), made(1, lively(2, 290, first_s=3.3))]
     kept = Kept()
     whole = ingest(clients, Cut(5), keep=kept).merged

@@ -12,7 +12,7 @@ from runs.ycsb.clients import group, merge_files
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.results import ReadFile, ReadRun
-from runs.ycsb.summarised import SummarisedRun
+from runs.ycsb.summary_run import SummarisedRun
 from runs.ycsb.tests.samples import DATA
 
 SUMMARIES = sorted(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runs import declared
+from runs import property_schema
 from runs.ycsb.errors import PropertyError
 from runs.ycsb.properties import (
     CLIENT_PROPERTIES,
@@ -97,7 +97,7 @@ def test_it_says_what_is_wrong(changes, message):
 
 
 def test_it_names_every_problem_at_once():
-    with pytest.raises(declared.PropertyError) as caught:
+    with pytest.raises(property_schema.PropertyError) as caught:
         check_workload({"fieldcount": "x", "colour": "blue"})
     assert set(caught.value.problems) == {"fieldcount", "colour", "recordcount"}
 

@@ -8,7 +8,7 @@ from runs.ycsb.merged import Window
 from runs.ycsb.operation import ReadOperation, SeriesPoint
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.status import StatusLine, StatusOperation
-from runs.ycsb.summarised import SummaryClient, summarise
+from runs.ycsb.summary_run import SummaryClient, summarise
 
 T0 = 1_700_000_000.0
 

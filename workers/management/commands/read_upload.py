@@ -9,10 +9,10 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from runs.uploading.working import work_on
+from runs.uploading.processing import work_on
 
 # More than any output of YCSB needs; what needs it all the same fails alone.
-MOST_MEMORY = 2 * 1024**3
+MAX_MEMORY = 2 * 1024**3
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         os.nice(19)
-        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
         with contextlib.suppress(OSError):
             # Where the whole machine runs out of memory, this process goes first.
             Path("/proc/self/oom_score_adj").write_text("800")

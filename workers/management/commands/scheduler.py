@@ -1,6 +1,6 @@
 """`manage.py scheduler`: the one loop that starts runs and reaps what was lost.
 
-Beside it, in threads of their own, go the loop that delivers notices (`workers.delivering`) and the one that submits
+Beside it, in threads of their own, go the loop that delivers notices (`workers.delivery_loop`) and the one that submits
 due schedules.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connection
 
-from runs import finishing
+from runs import run_completion
 from runs.planning.submission import QUEUE_CHANNEL
 from runs.retry import DATABASE_ERRORS
-from runs.uploading import life
-from workers import pulse, scheduling
-from workers.delivering import Deliverer
+from runs.uploading import upload_lifecycle
+from workers import liveness, scheduling
+from workers.delivery_loop import Deliverer
 from workers.heartbeat import OutageGrace
 from workers.schedule_submitter import ScheduleSubmitter
 
@@ -61,14 +61,14 @@ class Command(BaseCommand):
     def _serve(self) -> None:
         self.grace = OutageGrace()
         while not self.stopping and not self._lock():
-            pulse.touch()  # Standing by is work too.
+            liveness.touch()  # Standing by is work too.
             time.sleep(TICK_S)
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {QUEUE_CHANNEL}")
         log.info("Scheduling.")
         while not self.stopping:
             self._tick()
-            pulse.touch()
+            liveness.touch()
             # Either a second has passed or somebody submitted, cancelled or finished something.
             for _ in connection.connection.notifies(timeout=TICK_S, stop_after=1):
                 pass
@@ -81,7 +81,7 @@ class Command(BaseCommand):
 
     def _tick(self) -> None:
         # First: what a search orders next comes before whatever waits behind it.
-        self._guard(finishing.look)
+        self._guard(run_completion.look)
         self._guard(self._start_runs)
         silence_counts = self.grace.is_over()
         now = time.monotonic()
@@ -90,10 +90,10 @@ class Command(BaseCommand):
         self.looked_after = now
         if silence_counts:
             self._guard(scheduling.reap)
-        self._guard(life.reap)
+        self._guard(upload_lifecycle.reap)
         if now - self.expired >= EXPIRE_AFTER_S:
             self.expired = now
-            self._guard(life.expire)
+            self._guard(upload_lifecycle.expire)
 
     def _guard(self, duty: Callable[[], object]) -> None:
         """Do it. Whatever goes wrong there, unless the connection is lost, keeps no other duty from being done."""

@@ -4,9 +4,9 @@ import re
 
 from runs.validity import Surroundings, facts_of, judge_run, profile
 from runs.ycsb.readers.tests.samples import read_text
-from runs.ycsb.stated import SummaryClient
-from runs.ycsb.summarised import summarise
 from runs.ycsb.summary import parse_summary
+from runs.ycsb.summary_counts import SummaryClient
+from runs.ycsb.summary_run import summarise
 from runs.ycsb.tests.samples import DATA
 
 REAL = (DATA / "two_clients" / "0" / "summary.txt").read_text()

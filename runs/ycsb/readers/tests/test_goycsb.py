@@ -6,7 +6,7 @@ import re
 import pytest
 
 from runs.ycsb.readers import read_file
-from runs.ycsb.readers.godraft import duration_ms
+from runs.ycsb.readers.go_run_builder import duration_ms
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.redact import HIDDEN
 from runs.ycsb.tests.samples import DATA

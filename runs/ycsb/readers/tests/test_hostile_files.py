@@ -18,7 +18,7 @@ from runs.ycsb.readers import text as text_reader
 from runs.ycsb.readers.tests.damage import SAMPLES, overlapping_zip, packed_zeros, read, runs_of, tarred, zipped
 
 MIB = 1 << 20
-MOST_NAMES = 1_000  # of operations, keys or codes in one run, whatever its file says
+MAX_NAMES = 1_000  # of operations, keys or codes in one run, whatever its file says
 
 
 class Repeated(io.RawIOBase):
@@ -186,9 +186,9 @@ def check_names(kind: str, count: int) -> None:
     content = BEGINNINGS.get(kind, b"[OVERALL], RunTime(ms), 1000\n" if kind not in ("json", "go") else b"")
     content += b"".join(NAMED[kind] % name for name in each)
     for run in runs_of(read(content)):
-        assert max(len(run.operations), len(run.logs), len(run.properties)) <= MOST_NAMES
+        assert max(len(run.operations), len(run.logs), len(run.properties)) <= MAX_NAMES
         for operation in run.operations.values():
-            assert len(operation.returns) + len(operation.extra) + len(operation.percentiles_us) <= MOST_NAMES
+            assert len(operation.returns) + len(operation.extra) + len(operation.percentiles_us) <= MAX_NAMES
 
 
 @pytest.mark.slow
@@ -216,7 +216,7 @@ read_file("big.txt", Counted(piece, int(sys.argv[2])))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 ROOT = Path(__file__).parents[4]
-MOST_KIB = 256 * 1024  # of memory, for a file of any size
+MAX_KIB = 256 * 1024  # of memory, for a file of any size
 # One line each; where it has a place for it, every line holds another number.
 STREAMS = {
     "summary": b"[READ], Operations, %d\n",
@@ -262,13 +262,13 @@ def memory_of(kind: str, size: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["status", "raw"])
 def test_it_needs_little_memory(kind):
-    assert memory_of(kind, 4 * MIB) < MOST_KIB // 2
+    assert memory_of(kind, 4 * MIB) < MAX_KIB // 2
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", STREAMS)
 def test_it_needs_no_more_memory_for_a_longer_file(kind):
-    assert memory_of(kind, 96 * MIB) < MOST_KIB
+    assert memory_of(kind, 96 * MIB) < MAX_KIB
 
 
 # --- Time ---
@@ -349,7 +349,7 @@ def test_what_is_read_can_be_written_as_json():
 
 
 def test_totals_behind_endless_rows_are_read(monkeypatch):
-    monkeypatch.setattr(text_reader, "_MOST_ROWS", 50)
+    monkeypatch.setattr(text_reader, "_MAX_ROWS", 50)
     rows = "".join(f"[READ], {second * 100}, 7.5\n" for second in range(80))
     head = "[OVERALL], RunTime(ms), 8000\n[OVERALL], Throughput(ops/sec), 10.0\n[READ], Operations, 80\n"
     (run,) = runs_of(read((head + rows + "[UPDATE], Operations, 5\n[UPDATE], Return=OK, 5\n").encode()))

@@ -183,7 +183,7 @@ def test_nothing_but_damage_is_refused():
 def test_a_very_long_log_is_kept_in_longer_intervals(monkeypatch):
     content = (DATA / "two_clients/0/READ.hdr").read_bytes()
     expected = read_log(content.decode().splitlines())
-    monkeypatch.setattr(hdrlog, "MOST_COUNTS", 100)
+    monkeypatch.setattr(hdrlog, "MAX_COUNTS", 100)
     (run,) = runs_of(content, "READ.hdr")
     (log,) = run.logs
     assert len(log) < len(expected)

@@ -10,7 +10,7 @@ from runs.ycsb.ingest import ingest
 from runs.ycsb.merged import MergedRun
 from runs.ycsb.readers import read_file
 from runs.ycsb.readers.points import Points
-from runs.ycsb.readers.raw import MOST_RUNS
+from runs.ycsb.readers.raw import MAX_RUNS
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.series import Series
 from runs.ycsb.tests.samples import DATA
@@ -88,15 +88,15 @@ def test_of_times_that_leap_only_so_many_runs_are_made():
     began = time.process_time()
     (file,) = read_file("points.txt", io.BytesIO((HEADLINE + rows).encode()))
     assert time.process_time() - began < 3
-    assert len(file.runs) == MOST_RUNS
+    assert len(file.runs) == MAX_RUNS
     assert sum(log.total for run in file.runs for log in run.logs) == 32_000
-    assert [is_said(run) for run in file.runs] == [False] * (MOST_RUNS - 1) + [True]
+    assert [is_said(run) for run in file.runs] == [False] * (MAX_RUNS - 1) + [True]
 
 
 def test_exactly_so_many_runs_are_told_apart_without_a_word():
-    rows = "".join(f"READ,{(T + 400 * n) * 1000},834\n" for n in range(MOST_RUNS))
+    rows = "".join(f"READ,{(T + 400 * n) * 1000},834\n" for n in range(MAX_RUNS))
     (file,) = read_file("points.txt", io.BytesIO((HEADLINE + rows).encode()))
-    assert len(file.runs) == MOST_RUNS
+    assert len(file.runs) == MAX_RUNS
     assert not any(is_said(run) for run in file.runs)
 
 

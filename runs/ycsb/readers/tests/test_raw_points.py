@@ -125,7 +125,7 @@ def test_a_run_that_was_appended_is_a_run_of_its_own():
 
 
 def test_of_too_many_counts_longer_intervals_are_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(points, "MOST_KEYS", 1000)
+    monkeypatch.setattr(points, "MAX_KEYS", 1000)
     counted = Points()
     for second in range(600):
         counted.feed("".join(f"READ,{T + second}000,{100 + value}\n" for value in range(40)).encode())

@@ -7,7 +7,7 @@ import pytest
 
 from runs.ycsb.block import Block
 from runs.ycsb.files import Limits
-from runs.ycsb.readers import front, read_file
+from runs.ycsb.readers import file_reader, read_file
 from runs.ycsb.readers.detect import detect
 from runs.ycsb.readers.refusal import closest_lines
 from runs.ycsb.readers.results import ReadFile
@@ -74,8 +74,8 @@ def test_a_format_may_show_late():
 
 
 def test_of_endless_chatter_little_is_held(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(front, "_HELD", 1000)
-    waiting = front._Front("a.txt")
+    monkeypatch.setattr(file_reader, "_HELD", 1000)
+    waiting = file_reader._Front("a.txt")
     for number in range(50):
         waiting.feed(Block(b"chatter\n" * 100, 100 * number + 1))
     assert sum(len(block.data) for block in waiting._held) <= 2 * 800

@@ -1,0 +1,79 @@
+"""The figures of a comparison by the names in their addresses: which curves, and what of them, each draws."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from reports.curves import Curve
+from reports.figures.ceilings import CeilingsFigure
+from reports.figures.distributions import CEILING, RUNG, SweepsPercentilesFigure
+from reports.figures.durability import DurabilityFigure
+from reports.figures.figure import Figure
+from reports.figures.latency import LatencyFigure
+from reports.figures.price import PriceFigure
+from reports.figures.scalability import ScalabilityFigure
+from reports.figures.stability import StabilityFigure
+from reports.published_overlay import overlays
+from reports.queries.over_time import ridges
+from reports.selection import Selection
+
+# What a figure is told beside the state of its page: "with", "zoom", "at".
+Told = Mapping[str, str]
+Maker = Callable[[Sequence[Curve], Selection, Told], Figure]
+MAX_OPERATION: Final = 60
+
+
+def ceilings(found: Sequence[Curve], selection: Selection, told: Told) -> Figure:
+    """How much each sweep sustains."""
+    published = overlays(selection.published, phase=selection.phase)
+    return CeilingsFigure(found, highlight=selection.highlight, published=published)
+
+
+def latency(found: Sequence[Curve], selection: Selection, told: Told) -> Figure:
+    """Latency against throughput of the chosen operation, READ where none is.
+
+    `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
+    """
+    choice = replace(
+        selection.choice(selection.operation or "READ", found),
+        second=operation_named(told.get("with", "")),
+        zoom=told.get("zoom") == "1",
+        load_ops_s=selection.load_ops_s,
+        limit_us=selection.limit_us,
+    )
+    printed = overlays(
+        selection.published, phase=selection.phase, operation=choice.operation, statistic=choice.statistic
+    )
+    return LatencyFigure(found, choice, printed)
+
+
+def percentiles(found: Sequence[Curve], selection: Selection, told: Told) -> Figure:
+    """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
+    return SweepsPercentilesFigure(
+        found,
+        operation=selection.operation or "READ",
+        kind=selection.kind_for(found),
+        at=RUNG if told.get("at") == RUNG else CEILING,
+        load_ops_s=selection.load_ops_s,
+        highlight=selection.highlight,
+    )
+
+
+PICTURES: Final[Mapping[str, Maker]] = {
+    "ceilings": ceilings,
+    "latency": latency,
+    "percentiles": percentiles,
+    "stability": lambda found, selection, told: StabilityFigure(found, ridges(found), highlight=selection.highlight),
+    "scalability": lambda found, selection, told: ScalabilityFigure(found, highlight=selection.highlight),
+    "durability": lambda found, selection, told: DurabilityFigure(found, highlight=selection.highlight),
+    "price": lambda found, selection, told: PriceFigure(found, highlight=selection.highlight),
+}
+
+# Those that are drawn from what is stored second by second too, and not from curves alone.
+OF_SERIES: Final = frozenset({"stability"})
+
+
+def operation_named(text: str) -> str:
+    """An operation as YCSB names it; empty for what can be none."""
+    name = text.upper()[:MAX_OPERATION]
+    return name if all(c.isalnum() or c in "-_" for c in name) else ""

@@ -1,0 +1,261 @@
+"""A draft becomes content: every figure drawn, every table filled, the method written, nothing in it that must not be.
+
+The same rows and the same draft make the same content; only publishing adds the moment.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from benchsite import formatting
+from benchsite.teams.models import Team
+from reports.figure_registry import OF_SERIES, PICTURES
+from reports.figures.captions import DEMONSTRATION, machine_sentence
+from reports.figures.latency import points_table
+from reports.figures.table import Table
+from reports.frozen import method, tables
+from reports.frozen.content import FORMAT, VERSION, Cells, Content, Footnote, FrozenFigure, FrozenTable, Method
+from reports.frozen.drafts import Draft, DraftFootnote
+from reports.frozen.environment import Side, environment_table
+from reports.frozen.figures import cells, frozen_figure
+from reports.frozen.headline import proposed
+from reports.frozen.plans import plan_for_others
+from reports.frozen.redaction import Found
+from reports.frozen.report_sources import Material, gather
+from reports.pages.charts import shown_operations
+from reports.queries import key_of, remembered
+from reports.queries.sources import SourceRun, source_runs
+from runs.models import Matrix
+
+# Drawn or listed where nobody chose; what else there is, is offered.
+USUAL_FIGURES: Final = ("ceilings", "durability")
+USUAL_TABLES: Final = ("table-sustained", "table-against", "table-equal-load")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A figure or a table that the report may show."""
+
+    name: str
+    title: str
+    says: str
+    is_table: bool
+
+
+@dataclass(frozen=True)
+class Built:
+    """What would be published now, and what its author has to know before."""
+
+    content: Content  # without the moment of publishing
+    items: tuple[Item, ...]  # everything that could be shown
+    headline: str  # as the numbers propose it
+    found: tuple[Found, ...]  # that outsiders perhaps should not read, and what became of it
+    problems: tuple[str, ...]  # in sentences
+    rows: dict[str, list[str]]  # table -> its sides, for footnotes
+    columns: dict[str, list[str]]  # table -> its columns
+
+
+def build(team: Team, draft: Draft, title: str) -> Built:
+    """The whole report as it stands now."""
+    material = gather(team, draft)
+    every = tuple(items_of(material))
+    names = chosen_names(draft, material, every)
+    problems = list(material.problems)
+    if missing := [name for name in draft.items if name not in {one.name for one in every}]:
+        problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
+    headline = proposed(material.curves, material.against, material.labels)
+    shown = [one for one in every if one.name in names]
+    frozen = [_table(one, material) for one in shown if one.is_table]
+    problems += _annotated(frozen, draft.footnotes, {one.name: one.title for one in every})
+    content = _content(team, draft, title, material, headline, names, frozen)
+    content = _without_secrets(content, material)
+    return Built(
+        content=content,
+        items=every,
+        headline=material.redactor.clean(headline, "headline", written=True),
+        found=tuple(material.redactor.found),
+        problems=tuple(problems),
+        rows={one["name"]: [str(row[0]) for row in one["table"]["rows"]] for one in frozen if _has_sides(one)},
+        columns={one["name"]: one["table"]["columns"] for one in frozen if _has_sides(one)},
+    )
+
+
+def _has_sides(one: FrozenTable) -> bool:
+    return one["table"]["columns"][:1] == ["side"]
+
+
+def items_of(material: Material) -> Iterator[Item]:
+    """Figures and tables, what a first reader looks for first."""
+    for picture in material.pictures:
+        yield Item(picture.key, picture.title, picture.says, is_table=False)
+    yield Item("table-sustained", "Ceilings", "what each side sustains, and what a write waits for", is_table=True)
+    if found := material.against:
+        baseline = material.labels[found.baseline.sweep_id]
+        load = f"; latencies at {formatting.throughput(found.load_ops_s)} for every side" if found.load_ops_s else ""
+        yield Item("table-against", f"Against {baseline}", f"what varies: {found.axes}{load}", is_table=True)
+    if material.equal:
+        yield Item("table-equal-load", "Latency at equal load", material.equal.sentence, is_table=True)
+    if len(material.curves) > 1:
+        yield Item("table-differences", "What the sides differ in", "beside what is compared", is_table=True)
+    yield Item("table-points", "All points", "every rung of every side, median of its runs", is_table=True)
+
+
+def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:
+    """What is shown, in its order: as chosen, else the usual."""
+    there = {one.name for one in every}
+    if draft.items:
+        return [name for name in dict.fromkeys(draft.items) if name in there]
+    latencies = [f"latency-{one.lower()}" for one in shown_operations(material.selection, material.curves)]
+    usual = (USUAL_FIGURES[0], *latencies, *USUAL_TABLES[1:], USUAL_TABLES[0], *USUAL_FIGURES[1:])
+    return [name for name in usual if name in there]
+
+
+def _figure(team: Team, one: Item, material: Material) -> FrozenFigure:
+    """Drawn once for these very curves: an author looks many times, and mostly the words change."""
+    picture = next(picture for picture in material.pictures if picture.key == one.name)
+
+    def drawn() -> FrozenFigure:
+        figure = PICTURES[picture.name](material.curves, picture.selection, dict(picture.told))
+        return frozen_figure(one.name, one.title, one.says, figure)
+
+    if picture.name in OF_SERIES:
+        return drawn()
+    told = repr((picture, one))
+    return remembered(key_of(team.pk, "frozen figure", told, material.curves_digest), drawn)
+
+
+def _table(one: Item, material: Material) -> FrozenTable:
+    return {
+        "name": one.name,
+        "title": one.title,
+        "says": one.says,
+        "table": cells(_table_of(one.name, material)),
+        "footnotes": [],
+    }
+
+
+def _table_of(name: str, material: Material) -> Table:
+    curves, labels = material.curves, material.labels
+    if name == "table-sustained":
+        return tables.sustained_table(curves, labels)
+    if name == "table-against" and material.against:
+        return tables.against_table(material.against, material.equal, labels)
+    if name == "table-equal-load" and material.equal:
+        return tables.equal_table(material.equal, labels)
+    if name == "table-differences":
+        return tables.differences_table(curves, labels)
+    return points_table(curves, kind=material.kind)
+
+
+def _annotated(
+    frozen: Sequence[FrozenTable], footnotes: Sequence[DraftFootnote], titles: dict[str, str]
+) -> Iterator[str]:
+    """Puts the footnotes to their cells; says which have none any more."""
+    by_name = {one["name"]: one for one in frozen}
+    for note in footnotes:
+        place = _place(by_name[note.table]["table"], note) if note.table in by_name else None
+        if place is None:
+            where = titles.get(note.table, note.table)
+            yield f"The footnote “{note.text[:60]}” has no cell any more: {where}, {note.side}, {note.column}."
+        else:
+            by_name[note.table]["footnotes"].append(place)
+
+
+def _place(table: Cells, note: DraftFootnote) -> Footnote | None:
+    sides = [str(row[0]) for row in table["rows"]]
+    if note.side not in sides or note.column not in table["columns"]:
+        return None
+    return {"row": sides.index(note.side), "column": table["columns"].index(note.column), "text": note.text}
+
+
+def _content(
+    team: Team,
+    draft: Draft,
+    title: str,
+    material: Material,
+    headline: str,
+    names: list[str],
+    frozen: list[FrozenTable],
+) -> Content:
+    by_name = {one.name: one for one in items_of(material)}
+    runs = source_runs(material.curves)
+    content: Content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": title,
+        "headline": draft.headline or headline,
+        "notes": draft.notes,
+        "team": team.name,
+        "published_at": "",
+        "demonstration": _known_first(material),
+        "order": names,
+        "figures": [_figure(team, by_name[name], material) for name in names if not by_name[name].is_table],
+        "tables": frozen,
+        "verdicts": tables.verdicts_of(material.against, material.equal, material.labels),
+        "disclosures": {
+            "paid_by": draft.paid_by,
+            "vendor_relations": draft.vendor_relations,
+            "settings_reviewed_by": draft.settings_reviewed_by,
+        },
+        "method": _method(material, runs),
+        "sources": method.sources(runs, _counted(material)),
+    }
+    if plan := _plan(material):
+        content["plan"] = plan
+    return content
+
+
+def _plan(material: Material) -> str:
+    """The plan file by which all of it can be run again; empty where there is none, as for uploaded results."""
+    matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
+    return plan_for_others(matrix, material.redactor) if matrix else ""
+
+
+def _known_first(material: Material) -> str:
+    said = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
+    said += [machine] if (machine := machine_sentence(material.curves)) else []
+    return " ".join(f"{one}." for one in said)
+
+
+def _counted(material: Material) -> dict[object, object]:
+    return {run: curve for curve in material.curves for point in curve.counted for run in point.run_ids}
+
+
+def _method(material: Material, runs: list[SourceRun]) -> Method:
+    sides = [
+        Side(curve, found.spec, found.server_version, found.container)
+        for curve in material.curves
+        if (found := material.submitted.get(curve.sweep_id))
+    ]
+    return {
+        "sentences": method.method_sentences(material.curves, material.kind, material.against, material.equal),
+        "algorithms": method.algorithms(runs),
+        "environment": cells(environment_table(sides, material.labels)),
+        "validity": cells(method.validity_table(runs)),
+        "excluded": cells(method.excluded_table(runs, _counted(material))),
+    }
+
+
+WRITTEN: Final = ("title", "headline", "notes")  # by somebody for this report
+
+
+def _without_secrets(content: Content, material: Material) -> Content:
+    """The second net: every text of the content searched, whatever made it."""
+    redactor = material.redactor
+    clean = dict(content)
+    for name in WRITTEN:
+        clean[name] = redactor.clean(str(clean[name]), name, written=True)
+    clean["disclosures"] = {
+        name: redactor.clean(text, "disclosures", written=True)
+        for name, text in cast(dict[str, str], content["disclosures"]).items()
+    }
+    for one in content["tables"]:
+        for note in one["footnotes"]:
+            note["text"] = redactor.clean(note["text"], "footnotes", written=True)
+    for name, where in (
+        ("figures", "figures"), ("tables", "tables"), ("verdicts", "ratios"), ("method", "method and environment"),
+        ("demonstration", "first sentence"),
+    ):  # fmt: skip
+        clean[name] = redactor.walk(clean[name], where)
+    clean["sources"] = [{**one, "name": redactor.clean(one["name"], "names of runs")} for one in content["sources"]]
+    return cast(Content, clean)

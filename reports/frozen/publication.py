@@ -1,0 +1,178 @@
+"""What is done to a report as a whole: begun, kept, published, opened to others, deleted. Each is one transaction."""
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from benchsite.teams import audit
+from benchsite.teams.models import Team, User
+from reports.frozen.builder import Built, build
+from reports.frozen.content import Content, digest
+from reports.frozen.drafts import MAX_QUERY_LENGTH, Draft, draft_of
+from reports.frozen.figure_images import Picture, PictureRefused, encoded_anew, keep_pictures
+from reports.frozen.links import make_link
+from reports.frozen.revisions import write_revision
+from reports.frozen.rights import PUBLIC_REFUSED, NotAllowed, may_keep_public, may_make_public, may_open_again
+from reports.models import Report, ReportRevision
+from reports.queries import is_lost, pinned
+
+MAX_TITLE_LENGTH: Final = 200
+MAX_LIFE: Final = dt.timedelta(days=3660)
+_LINES: Final = re.compile(r"[ \t\r\n]+")
+UNTITLED: Final = "Report without a title"
+
+
+class PublishRefused(Exception):
+    """Why it cannot be published as it is, and what to do."""
+
+
+class NumbersChanged(PublishRefused):
+    """Something in it is no longer what its author looked at."""
+
+
+def begin(team: Team, user: User | None, query: str, title: str = "") -> Report:
+    """A draft about the comparison in that address. Nobody sees it but the team."""
+    draft = _pinned(team, Draft(query=query.removeprefix("?")[:MAX_QUERY_LENGTH].replace("\0", "")))
+    return Report.objects.create(
+        team=team, title=title_of(title), draft=draft.as_json(), created_by=user, access=Report.Access.PRIVATE
+    )
+
+
+def _pinned(team: Team, draft: Draft) -> Draft:
+    """The draft about what its address means today, and not about whichever matrix is the newest at publishing."""
+    query = pinned(team, draft.selection).query().removeprefix("?")
+    return replace(draft, query=query) if len(query) <= MAX_QUERY_LENGTH else draft
+
+
+def title_of(text: str) -> str:
+    """On one line, and never empty."""
+    return "".join(c if c.isprintable() else " " for c in text).strip()[:MAX_TITLE_LENGTH] or UNTITLED
+
+
+def keep(report: Report, draft: Draft, title: str) -> None:
+    """Writes down what is being put together. What is published does not change by it."""
+    # Forms send whatever somebody makes them send: it is bounded as it is when it is read.
+    report.draft, report.title = draft_of(draft.as_json()).as_json(), title_of(title)
+    report.save(update_fields=["draft", "title", "changed_at"])
+
+
+def built(report: Report) -> Built:
+    """The report as it would be published now."""
+    return build(report.team, draft_of(report.draft), report.title)
+
+
+def shown_digest(content: Content) -> str:
+    """Of what the author looks at before publishing: all but the moment."""
+    return digest(content)
+
+
+def publish(report: Report, user: User | None, pictures: Mapping[str, bytes], *, seen: str = "") -> ReportRevision:
+    """The next revision, its pictures and, with the first one, the link.
+
+    `pictures` are PNGs by the names of figures; one that is none is left away. `seen` is the digest of what the author
+    was shown. Raises PublishRefused, and NumbersChanged where it would be something else by now.
+    """
+    return _publish(report, user, _publishable(report, seen), pictures)
+
+
+def publish_once(report: Report, user: User | None) -> Built:
+    """The report, kept where it is new or changed, and its next revision; what is refused leaves nothing behind.
+
+    Nobody has looked at it, so an address that is not meant as it stands is refused. Raises NotAllowed for a new one
+    that is public at once, where that is not for this person.
+    """
+    refuse_public(report, user)
+    draft = draft_of(report.draft)
+    if problems := draft.selection.problems:
+        raise PublishRefused(" ".join(problems))
+    _refuse_what_is_lost(report.team, draft)
+    report.draft = _pinned(report.team, draft).as_json()
+    made = _publishable(report)
+    with transaction.atomic():
+        report.save()
+        _publish(report, user, made, {})
+    return made
+
+
+def _publishable(report: Report, seen: str = "") -> Built:
+    _refuse_what_is_lost(report.team, draft_of(report.draft))
+    made = built(report)
+    if not made.content["sources"]:
+        raise PublishRefused("Nothing that counts is in this report: choose sweeps of which at least one point counts.")
+    if seen and seen != shown_digest(made.content):
+        raise NumbersChanged("Something changed since you looked: read it once more, then publish.")
+    return made
+
+
+def _refuse_what_is_lost(team: Team, draft: Draft) -> None:
+    """Another matrix never takes the place of the one that the report is about."""
+    if is_lost(team, draft.selection):
+        raise PublishRefused("The matrix that this report is about is not among your team's: choose another one.")
+
+
+def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[str, bytes]) -> ReportRevision:
+    content: Content = {**made.content, "published_at": timezone.now().isoformat(timespec="seconds")}
+    encoded = _encoded({one["name"] for one in content["figures"]}, pictures)
+    with transaction.atomic():
+        revision = write_revision(report, content, user)
+        keep_pictures(revision, encoded)
+        # A new revision does not restore a revoked link.
+        if revision.number == 1 or may_open_again(report, user):
+            make_link(report)
+        kind = "report_published" if revision.number == 1 else "report_revised"
+        said = f"revision {revision.number}, {report.access}"
+        audit.note(kind, team=report.team, actor=user, subject=report.title, text=said)
+        report.save(update_fields=["changed_at"])
+    return revision
+
+
+def _encoded(figures: set[str], pictures: Mapping[str, bytes]) -> dict[str, Picture]:
+    found: dict[str, Picture] = {}
+    for name in sorted(figures & pictures.keys()):
+        try:
+            found[name] = encoded_anew(pictures[name])
+        except PictureRefused:
+            continue  # A report stands without its pictures: they are for those who are sent a link.
+    return found
+
+
+def refuse_public(report: Report, user: User | None) -> None:
+    """A new report is public at once only by an admin: NotAllowed for others."""
+    if report._state.adding and report.access == Report.Access.PUBLIC and not may_make_public(report, user):
+        raise NotAllowed(PUBLIC_REFUSED)
+
+
+def set_access(report: Report, access: str, expires_at: dt.datetime | None, by: User | None) -> None:
+    """Who may read it, and until when its link opens it. Raises NotAllowed where that is not for this person."""
+    with transaction.atomic():
+        # As it is now: an admin may have closed it since it was looked up.
+        present = Report.objects.select_for_update().get(pk=report.pk)
+        was = (present.access, present.expires_at)
+        if was == (access, expires_at):
+            return
+        if access == Report.Access.PUBLIC and not may_keep_public(present, by):
+            raise NotAllowed(PUBLIC_REFUSED)
+        report.access, report.expires_at = Report.Access(access), expires_at
+        report.save(update_fields=["access", "expires_at", "changed_at"])
+        until = f" until {expires_at:%Y-%m-%d}" if expires_at else ""
+        said = f"{was[0]} to {access}{until}"
+        audit.note("access_changed", team=report.team, actor=by, subject=report.title, text=said)
+
+
+def delete(report: Report, by: User | None) -> None:
+    """The report with all revisions. Its links stay and say that it is gone."""
+    with transaction.atomic():
+        report.links.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
+        audit.note("report_deleted", team=report.team, actor=by, subject=report.title)
+        report.delete()
+
+
+def with_proposal(draft: Draft, headline: str, proposed: str) -> Draft:
+    """The draft with this headline; the proposed one is not written down, so that it follows the numbers."""
+    said = _LINES.sub(" ", headline).strip()
+    return replace(draft, headline="" if said == proposed else said)

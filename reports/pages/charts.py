@@ -1,0 +1,129 @@
+"""Which figures a comparison has: two on the first screen, the rest when they are asked for."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from reports.curves import STATISTICS, Curve, operations_of
+from reports.figures.ceilings import CeilingsFigure
+from reports.selection import VERSION, Selection
+
+# Two pictures stand side by side without anybody's asking; more are a choice.
+MAX_OPERATIONS = 2
+WRITES = ("UPDATE", "INSERT", "READ-MODIFY-WRITE")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure that a comparison has, before anybody draws it."""
+
+    key: str  # its name among the others of the comparison: "latency-read"
+    title: str
+    name: str  # of `reports.figure_registry.PICTURES`
+    selection: Selection
+    says: str = ""  # how to read it
+    told: tuple[tuple[str, str], ...] = ()  # what the figure alone is told beside the state of the page
+
+
+@dataclass(frozen=True, slots=True)
+class FigureLink:
+    """One figure of the page."""
+
+    title: str
+    src: str
+    csv: str
+    json: str
+    live: bool
+    height_px: int = 0  # where the ordinary height will not do
+    says: str = ""  # how to read it
+
+
+def figure_link(
+    title: str,
+    view: str,
+    *args: object,
+    query: str = "",
+    curves: Sequence[Curve] = (),
+    height_px: int = 0,
+    says: str = "",
+) -> FigureLink:
+    """The figure that the view of this name draws, with the page's state in its `query`; live as its curves are."""
+    csv, json = (reverse(f"{view}-data", args=[*args, form]) + query for form in ("csv", "json"))
+    live = any(curve.progress.going for curve in curves)
+    return FigureLink(title, reverse(view, args=args) + query, csv, json, live, height_px, says)
+
+
+def shown_operations(selection: Selection, curves: Sequence[Curve]) -> list[str]:
+    """The chosen operation, or the first ones that were measured."""
+    return [selection.operation] if selection.operation else operations_of(curves)[:MAX_OPERATIONS]
+
+
+def ceilings_picture(selection: Selection) -> Picture:
+    # What only the latencies and the ratios know makes no other picture of the ceilings, so a browser keeps it.
+    plain = replace(selection, load_ops_s=None, limit_us=None, baseline=None, anyway=False, vary=())
+    says = "per database and durability mode, weakest promise first"
+    return Picture("ceilings", "Throughput ceilings", "ceilings", plain, says)
+
+
+def latency_pictures(selection: Selection, curves: Sequence[Curve], operations: Sequence[str]) -> list[Picture]:
+    """Latency against throughput of each of the operations."""
+    statistic = STATISTICS[selection.statistic]
+    targets = bool(curves) and all(point.target_ops_s for curve in curves for point in curve.points)
+    loads = "targets" if targets else "client threads"
+    says = f"numbers at the points: {loads}" if len(curves) < 7 else ""
+    return [
+        Picture(
+            f"latency-{one.lower()}",
+            f"{one} {statistic} against throughput",
+            "latency",
+            replace(selection, operation=one),
+            says,
+        )
+        for one in operations
+    ]
+
+
+def more_pictures(selection: Selection, curves: Sequence[Curve]) -> list[Picture]:
+    """What else can be drawn of these sweeps; only pictures that have something to show."""
+    return list(_more(replace(selection, baseline=None, anyway=False, vary=()), curves))
+
+
+def every_picture(selection: Selection, curves: Sequence[Curve]) -> list[Picture]:
+    """All that a comparison has to show, the first screen's first."""
+    latencies = latency_pictures(selection, curves, operations_of(curves))
+    shown = {f"latency-{one.lower()}" for one in shown_operations(selection, curves)}
+    first = [one for one in latencies if one.key in shown]
+    rest = [one for one in latencies if one.key not in shown]
+    return [ceilings_picture(selection), *first, *more_pictures(selection, curves), *rest]
+
+
+def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
+    measured = operations_of(curves)
+    statistic = STATISTICS[selection.statistic]
+    first = selection.operation or (measured[0] if measured else "")
+    reads = replace(selection, operation="READ")
+    if "READ" in measured and (write := next((one for one in WRITES if one in measured), "")):
+        title, says = f"READ solid, {write} dashed: {statistic}", "both operations in one panel"
+        yield Picture("reads-and-writes", title, "latency", reads, says, (("with", write),))
+    if first:
+        chosen, low = replace(selection, operation=first), first.lower()
+        title = f"{first} {statistic}, zoomed"
+        yield Picture(f"zoomed-{low}", title, "latency", chosen, "below the knees", (("zoom", "1"),))
+        title = f"{first} by percentile"
+        yield Picture(f"percentiles-{low}", title, "percentiles", chosen, "each side at its ceiling")
+    says = "throughput by second, each side at its ceiling"
+    yield Picture("stability", "Stability", "stability", selection, says)
+    yield Picture("durability", "What durability costs", "durability", selection, "ceiling against what may be lost")
+    if len({curve.setup.nodes for curve in curves if curve.setup.nodes}) > 1:
+        yield Picture("scalability", "Scalability", "scalability", selection, "ceiling by number of nodes")
+    if any(curve.setup.price_per_hour for curve in curves):
+        yield Picture("price", "Price and performance", "price", selection, "operations per US$")
+
+
+def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
+    query = urlencode([("v", VERSION), *picture.selection.pairs(), *picture.told])
+    height_px = CeilingsFigure(curves).height_px if picture.name == "ceilings" else 0
+    view = f"figure-{picture.name}"
+    return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)

@@ -1,0 +1,275 @@
+"""The page "Why different": the numbers of two runs, what may have made them differ, and all that is recorded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from benchsite import formatting
+from reports.analysis.causes import Both, Cause, both, causes
+from reports.analysis.gate import gate, implied_axes
+from reports.analysis.looks import Look
+from reports.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
+from reports.analysis.run_sides import Group, MachinePair, RunSide
+from reports.analysis.sessions import SessionSpread, largest_spread
+from reports.curves import Curve, Operation, Point
+from reports.figures.captions import KIND_SAYS
+from reports.pages.baseline_ratios import Ratio, extended, throughput_ratio
+from runs.validity import CheckResult, Profile, judge_pair
+
+STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number of both runs. `change` is B over A, minus 1; None where one of them is missing or A's is zero."""
+
+    what: str
+    a: str
+    b: str
+    change: float | None
+    better: str = ""  # "higher" or "lower"; empty: neither is good
+
+
+@dataclass(frozen=True, slots=True)
+class FindingPair:
+    """One check that does not say the same of both."""
+
+    title: str
+    check_id: str
+    a: CheckResult | None  # None: it did not look at this run
+    b: CheckResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class WhyPage:
+    a: RunSide
+    b: RunSide
+    sentences: tuple[str, ...]
+    comparison: Comparison
+    metrics: tuple[Metric, ...]
+    kinds: str  # of the latencies, in words
+    causes: tuple[Cause, ...]
+    groups: tuple[Group, ...]
+    machines: tuple[MachinePair, ...]
+    findings: tuple[FindingPair, ...]
+
+    @property
+    def low_n(self) -> bool:
+        """Whether the verdict is one of fewer repeats than a published one has."""
+        found = self.comparison
+        return found.low is not None and found.outcome is not Outcome.NOT_COMPARABLE and found.low_n
+
+    @property
+    def differing(self) -> list[Group]:
+        return [group for group in self.groups if group.differing]
+
+    @property
+    def unclear(self) -> list[str]:
+        """What is known of one side only."""
+        return [line.what for group in self.groups for line in group.unclear]
+
+    @property
+    def alike(self) -> list[Group]:
+        return [group for group in self.groups if group.alike]
+
+    @property
+    def alike_count(self) -> int:
+        return sum(len(group.alike) for group in self.groups)
+
+    @property
+    def nothing(self) -> bool:
+        """Nothing that is recorded differs, and nothing is known of one side only."""
+        return not self.causes and not self.differing and not any(pair.group.differing for pair in self.machines)
+
+    @property
+    def same_machines(self) -> bool:
+        return bool(self.machines) and not any(
+            pair.group.differing or pair.a is None or pair.b is None for pair in self.machines
+        )
+
+
+def why_page(
+    a: RunSide,
+    b: RunSide,
+    floors: Mapping[str, SessionSpread],
+    profile: Profile,
+    *,
+    ceilings: tuple[Curve, Curve] | None = None,
+) -> WhyPage:
+    """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep."""
+    at_ceilings = ceilings is not None
+    floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
+    spread = None if _same_session(a, b) else floor
+    if ceilings:
+        ratio = throughput_ratio(ceilings[1], ceilings[0], spread)
+        comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
+    else:
+        ratio = None
+        comparison = _of_rungs(a, b, spread)
+    if stops := _stops(a, b, profile, ceilings):
+        comparison = not_comparable(comparison, stops)
+    sides = both(a, b, at_ceilings=at_ceilings)
+    change = _change(_throughput(a), _throughput(b))
+    found = causes(sides, change)
+    return WhyPage(
+        a=a,
+        b=b,
+        sentences=tuple(_sentences(sides, comparison, ratio, floor, found)),
+        comparison=comparison,
+        metrics=tuple(_metrics(a.point, b.point)),
+        kinds=" and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
+        causes=tuple(found),
+        groups=sides.groups,
+        machines=sides.machines,
+        findings=tuple(_findings(a, b)),
+    )
+
+
+def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Comparison:
+    """The repeats of both rungs, up to the newest look of the plan that made them."""
+    looks = a.curve.looks if a.curve and _same_session(a, b) else ()
+    look = Look(looks, min(len(a.repeats_ops_s), len(b.repeats_ops_s))) if looks else None
+    sides = [side.repeats_ops_s[: look.after] if look and look.after else side.repeats_ops_s for side in (b, a)]
+    comparison = compare_values(*sides, higher_is_better=True, spread=spread, look=look)
+    return extended(comparison, b.curve, a.curve) if a.curve and b.curve else comparison
+
+
+def _same_session(a: RunSide, b: RunSide) -> bool:
+    return a.curve is not None and b.curve is not None and a.curve.same_session(b.curve)
+
+
+def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curve] | None) -> list[str]:
+    """Why they may not be compared, by the gate of the compare page; two runs under different loads never may be."""
+    loads = []
+    if ceilings:
+        curves = ceilings
+    elif a.curve is None or b.curve is None:
+        return []
+    else:
+        said = [_load(side) for side in (a, b)]
+        loads = [f"The loads differ: {said[0]} and {said[1]}."] if said[0] != said[1] else []
+        curves = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
+    findings = judge_pair(a.facts, b.facts, profile)
+    return loads + list(gate(curves[0], curves[1], findings, implied_axes(curves), declared=False).stops)
+
+
+def _load(side: RunSide) -> str:
+    load = side.spec["load"]
+    threads = f"{load['threads']} thread{'' if load['threads'] == 1 else 's'}"
+    return f"{threads} at a target of {formatting.short(load['target_ops_s'])}" if load["target_ops_s"] else threads
+
+
+def _throughput(side: RunSide) -> float | None:
+    return side.point.throughput_ops_s.median if side.point else None
+
+
+def _change(a: float | None, b: float | None) -> float | None:
+    return b / a - 1 if a and b is not None and a > 0 else None
+
+
+def _sentences(
+    sides: Both, comparison: Comparison, ratio: Ratio | None, floor: SessionSpread | None, found: Sequence[Cause]
+) -> Iterator[str]:
+    x, y = _throughput(sides.a), _throughput(sides.b)
+    if x is None or y is None:
+        missing = "neither" if x is None and y is None else "A" if x is None else "B"
+        verb = "has no" if missing != "neither" else "of them has a"
+        yield f"{missing[:1].upper()}{missing[1:]} {verb} throughput, so that there is nothing to compare."
+    elif change := _change(x, y):
+        did = "more" if change > 0 else "less"
+        amount = formatting.percent(abs(change))
+        yield f"B did {amount} {did} than A: {formatting.throughput(y)} against {formatting.throughput(x)}."
+        yield _verdict(sides, comparison)
+        if ratio and ratio.comparison and ratio.why:
+            what = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
+            yield f"{what}: {ratio.why}."
+        if comparison.note:
+            yield comparison.note
+        yield _noise(abs(change), floor)
+    else:
+        yield f"Both did {formatting.throughput(x)}."
+    if not found and x is not None and y is not None:
+        yield (
+            "No recorded value differs. What remains is the variation between runs of one test, and what "
+            "is not recorded: neighbours on the same host, the state of caches and disks, the room's temperature."
+        )
+
+
+def _verdict(sides: Both, comparison: Comparison) -> str:
+    if comparison.outcome is Outcome.INCONCLUSIVE:
+        needed = min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0)
+        advice = f" Measure {needed} of each." if comparison.low is None and comparison.needs_more else ""
+        return f"Whether that is a difference is open. {comparison.reason}{advice}"
+    if comparison.outcome is Outcome.NOT_COMPARABLE:
+        return f"They are not comparable, so that neither is called faster. {comparison.reason}"
+    words = {
+        Outcome.FASTER: "B is faster, by the repeats of both rungs.",
+        Outcome.SLOWER: "B is slower, by the repeats of both rungs.",
+        Outcome.EQUIVALENT: "By the repeats of both rungs they are equivalent: there may be nothing to explain.",
+    }
+    return f"{words[comparison.outcome]} {comparison.reason}"
+
+
+def _noise(change: float, floor: SessionSpread | None) -> str:
+    if floor is None:
+        return (
+            "How much a test differs on these machines in another session is not known: submit the same plan again to "
+            "find out."
+        )
+    limit = formatting.percent(floor.relative)
+    tests = f"{floor.tests} repeated test{'' if floor.tests == 1 else 's'}"
+    told = f"In another session {tests} on these machines differ by up to {limit}"
+    if change <= floor.relative:
+        return f"{told}: this difference is not above that noise, and may have no cause at all."
+    return f"{told}: this difference is above that noise."
+
+
+def _metrics(a: Point | None, b: Point | None) -> Iterator[Metric]:
+    x, y = (point.throughput_ops_s.median if point else None for point in (a, b))
+    texts = [formatting.throughput(value) for value in (x, y)]
+    yield Metric("throughput", texts[0], texts[1], _change(x, y), "higher")
+    names = sorted({(one.operation, one.kind) for point in (a, b) if point for one in point.operations}, key=_order)
+    kinds = _kinds(a, b)
+    for operation, kind in names:
+        said = f", {KIND_SAYS.get(kind, kind)}" if len(kinds) > 1 else ""
+        found = [point.operation(operation, kind) if point else None for point in (a, b)]
+        for statistic, label in STATISTICS:
+            yield _latency(f"{operation} {label}{said}", statistic, found[0], found[1])
+    errors = [point.error_ratio if point else None for point in (a, b)]
+    yield Metric("failed operations", *_percents(errors), _change(errors[0], errors[1]), "lower")
+    busy = [point.generator_cpu if point else None for point in (a, b)]
+    yield Metric("CPU of the busiest load generator", *_percents(busy), _change(busy[0], busy[1]))
+
+
+def _kinds(*points: Point | None) -> set[str]:
+    return {one.kind for point in points if point for one in point.operations}
+
+
+def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
+    first = ("READ", "UPDATE", "INSERT")
+    return (first.index(name[0]) if name[0] in first else len(first), name[0], name[1] != "service")
+
+
+def _latency(what: str, statistic: str, a: Operation | None, b: Operation | None) -> Metric:
+    values = [one.median_us(statistic) if one else None for one in (a, b)]
+    texts = [
+        formatting.latency_between(*bounds) if one and (bounds := one.bounds_us.get(statistic)) else
+        formatting.latency(value)
+        for one, value in zip((a, b), values, strict=True)
+    ]  # fmt: skip
+    return Metric(what, texts[0], texts[1], _change(values[0], values[1]), "lower")
+
+
+def _percents(values: Sequence[float | None]) -> tuple[str, str]:
+    return formatting.percent(values[0]), formatting.percent(values[1])
+
+
+def _findings(a: RunSide, b: RunSide) -> Iterator[FindingPair]:
+    """The checks that do not say the same of both, by their ids; messages have numbers, so severities are compared."""
+    held = [{one.check_id: one for one in side.findings} for side in (a, b)]
+    for check_id in sorted({*held[0], *held[1]}):
+        x, y = (side.get(check_id) for side in held)
+        if (x.severity if x else "") != (y.severity if y else ""):
+            one = x or y
+            assert one is not None
+            yield FindingPair(one.title, check_id, x, y)

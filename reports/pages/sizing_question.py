@@ -1,0 +1,142 @@
+"""What the sizing page is asked, as its address says it. Pure: text in, values and sentences out."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from benchsite.formatting import exact
+from reports.analysis.sizing import FILL, HEADROOM
+from reports.curves import COMPOSITE, STATISTICS
+from reports.selection import Parameters
+
+OPERATIONS: Final = ("READ", "UPDATE", "INSERT", "SCAN", "DELETE", COMPOSITE)
+EVENTS: Final = {
+    "process_crash": "a crash of the server process",
+    "node_loss": "the loss of a node with its disk",
+    "power_loss": "a power loss of all nodes at once",
+}
+MAX_TEXT_LENGTH: Final = 200
+MOST: Final = 1e12
+MAX_COPIES: Final = 20
+_NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d{1,2}))?\s*([kmg]?)(?:\s*ops/s)?", re.IGNORECASE)
+_LETTERS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A need. None and empty: not asked; `problems` says by field what cannot be read."""
+
+    throughput_ops_s: float | None = None
+    operation: str = ""  # empty: every operation that was measured
+    statistic: str = "p99"
+    limit_us: float | None = None
+    survives: tuple[str, ...] = ()
+    workload: str = ""
+    data_gb: float | None = None
+    copies: int | None = None  # None: as measured
+    node_gb: float | None = None
+    headroom: float = HEADROOM
+    fill: float = FILL
+    price: float | None = None  # US$ per node and hour; None: what the machines' facts say
+    every_purpose: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answerable(self) -> bool:
+        return self.throughput_ops_s is not None and not self.problems
+
+
+def read_question(parameters: Parameters) -> Question:
+    """The question in an address. What cannot be read has a sentence in `problems`, by the field's name."""
+    texts = {name: _last(parameters, name) for name in FIELDS}
+    problems: dict[str, str] = {}
+
+    def number(name: str, default: float | None = None, *, most: float = MOST) -> float | None:
+        return _number(texts, name, default, most, problems)
+
+    data_gb, node_gb, copies = number("data"), number("node"), number("copies", most=MAX_COPIES)
+    if data_gb is not None and node_gb is None and "node" not in problems:
+        problems["node"] = "Say how many GB a node holds, or leave the size of the data empty."
+    if copies is not None and copies != int(copies):
+        problems["copies"] = "Copies are a whole number."
+    limit_ms = number("within")
+    return Question(
+        throughput_ops_s=number("throughput"),
+        operation=_operation(texts["op"], problems),
+        statistic=_statistic(texts["stat"], problems),
+        limit_us=None if limit_ms is None else limit_ms * 1000,
+        survives=_events(parameters, problems),
+        workload=texts["workload"],
+        data_gb=data_gb,
+        copies=None if copies is None else int(copies),
+        node_gb=node_gb,
+        headroom=number("headroom", HEADROOM, most=1) or HEADROOM,
+        fill=number("fill", FILL, most=1) or FILL,
+        price=number("price"),
+        every_purpose=bool(texts["any"]),
+        texts=texts,
+        problems=problems,
+    )
+
+
+FIELDS: Final = (
+    "throughput",
+    "op",
+    "stat",
+    "within",
+    "workload",
+    "data",
+    "copies",
+    "node",
+    "headroom",
+    "fill",
+    "price",
+    "any",
+)
+
+
+def _last(parameters: Parameters, name: str) -> str:
+    values = parameters.getlist(name)
+    text = values[-1] if values else ""
+    return "".join(c for c in text if c.isprintable()).strip()[:MAX_TEXT_LENGTH]
+
+
+def _number(
+    texts: Mapping[str, str], name: str, default: float | None, most: float, problems: dict[str, str]
+) -> float | None:
+    """A positive number: 200000, 200,000, 200k, 1.5M, 2e5."""
+    text = texts[name]
+    if not text:
+        return default
+    found = _NUMBER.fullmatch(re.sub(r"(?<=\d)[\s,_'](?=\d{3}\b)", "", text))
+    value = float(found[1]) * 10.0 ** int(found[2] or 0) * _LETTERS[found[3].lower()] if found else math.nan
+    if not 0 < value <= most:
+        limit = f" of at most {exact(most)}" if most < MOST else ""
+        problems[name] = f"“{text[:40]}” is no number above 0{limit}. Write it like 200000, 200k or 1.5."
+        return default
+    return value
+
+
+def _operation(text: str, problems: dict[str, str]) -> str:
+    operation = text.upper()
+    if operation and operation not in OPERATIONS:
+        problems["op"] = f"“{text[:40]}” is none of {', '.join(OPERATIONS)}."
+        return ""
+    return operation
+
+
+def _statistic(text: str, problems: dict[str, str]) -> str:
+    if text and text not in STATISTICS:
+        problems["stat"] = f"“{text[:40]}” is none of {', '.join(STATISTICS)}."
+        return "p99"
+    return text or "p99"
+
+
+def _events(parameters: Parameters, problems: dict[str, str]) -> tuple[str, ...]:
+    wanted = set(parameters.getlist("survives")) - {""}
+    if wanted - EVENTS.keys():
+        problems["survives"] = f"Writes can be asked to survive {', '.join(EVENTS)}; something else is in the address."
+    return tuple(event for event in EVENTS if event in wanted)

@@ -1,0 +1,88 @@
+"""The list of sweeps: a filter that lives in the address, and the rows it means."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.db.models import Value as V
+from django.db.models.functions import Concat
+
+from benchsite.teams.models import Team
+from reports.queries.sweep_selection import sweeps_of
+from runs.models import Matrix, Sweep
+from runs.models.plan import Purpose
+from runs.models.run import Phase
+from runs.pages.filters import AddressFilter
+
+SORTS: dict[str, tuple[str, ...]] = {
+    "newest": ("-created_at", "name"),
+    "oldest": ("created_at", "name"),
+    "name": ("name", "-created_at"),
+}
+MAX_CHOICES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFilter(AddressFilter):
+    """Which sweeps are asked for."""
+
+    q: str = ""
+    system: str = ""
+    mode: str = ""
+    workload: str = ""
+    purpose: str = ""
+    matrix: str = ""
+    phase: str = Phase.MEASURE.value
+    tag: str = ""
+    sort: str = "newest"
+
+    COLUMNS = {
+        "system": "system",
+        "mode": "mode",
+        "workload": "workload_name",
+        "purpose": "purpose",
+        "matrix": "matrix_id",
+    }
+    CHOICES = {"purpose": Purpose.values, "sort": SORTS}
+    IDS = ("matrix",)
+
+    def apply(self, team: Team) -> QuerySet[Sweep]:
+        """The team's sweeps that this filter lets through, in its order."""
+        rows = self.narrowed(sweeps_of(team))
+        if self.tag:
+            rows = rows.filter(tags__contains=[self.tag])
+        if words := self.words:
+            rows = rows.alias(said=SAID)
+            for word in words:
+                rows = rows.filter(_mentions(word, team))
+        return rows.order_by(*SORTS[self.sort], "pk")
+
+
+# What most people remember of a sweep, as one text: it is put together and searched once, whatever the word.
+SAID = Concat("name", V(" "), "database_name", V(" "), "version", V(" "), "cluster_name", V(" "), "workload_name")
+
+
+def _mentions(word: str, team: Team) -> Q:
+    """Whatever a person remembers of a sweep. Of the matrices' names only the team's own are read."""
+    matrices = Matrix.objects.filter(team=team, name__icontains=word)
+    return (
+        Q(said__icontains=word)
+        | (~Q(notes="") & Q(notes__icontains=word))
+        | Q(tags__contains=[word.lower()])
+        | Q(matrix__in=matrices.values("pk"))
+    )
+
+
+def sweep_choices(team: Team) -> dict[str, list[Any]]:
+    """What the filter's menus offer: only what the team's sweeps hold. Three queries, whatever their number."""
+    rows = sweeps_of(team).order_by()
+    held = list(rows.values_list("system", "mode", "workload_name").distinct())
+    tagged = rows.exclude(tags=[]).values_list("tags", flat=True).distinct()[: 5 * MAX_CHOICES]
+    matrices = Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")
+    return {
+        "systems": sorted({system for system, _, _ in held}),
+        "modes": sorted({mode for _, mode, _ in held}),
+        "workloads": sorted({workload for _, _, workload in held if workload}),
+        "tags": sorted({tag for tags in tagged for tag in tags}),
+        "matrices": [(str(pk), name) for pk, name in matrices.values_list("pk", "name")[:MAX_CHOICES]],
+    }

@@ -1,0 +1,94 @@
+"""Uploads that are worse than what stood before, told to whoever asked for it although nobody asked for a verdict.
+
+A pipeline may only upload, and never ask: so the deliverer looks (`benchsite.teams.notices.find_with`). A verdict that
+somebody did ask for tells by the same verb, hence each loss is told once, whoever sees it first.
+"""
+
+import logging
+import time
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from benchsite.teams import notices
+from benchsite.teams.models import NoticeKind
+from reports.models import CommitLook
+from reports.verdicts.baseline_selection import verdict_of_run
+from reports.verdicts.regression_alerts import FRESH, tell
+from runs.models import Run
+from runs.models.run import Phase, Status
+
+log = logging.getLogger(__name__)
+# Verdicts in one look, a few tens of milliseconds each; what waits beside them is judged in the next.
+MAX_AT_ONCE: Final = 10
+# Nor does a look begin another verdict after so long: deliveries wait for it.
+MAX_S: Final = 2.0
+# So long after its last upload a commit is taken for whole: its repeats arrive one by one.
+QUIET: Final = timedelta(seconds=60)
+# With so many uploads of a test nobody waits for quiet.
+ENOUGH: Final = 5
+
+
+def look(most: int = MAX_AT_ONCE) -> int:
+    """Judge what was uploaded lately, of the teams in which somebody asked; answers how many notices were made."""
+    # Verdicts of older uploads are told nowhere, so there is nothing to remember of them.
+    CommitLook.objects.filter(last_at__lt=timezone.now() - FRESH).delete()
+    teams = notices.asked_for(NoticeKind.REGRESSION)
+    told, until = 0, time.monotonic() + MAX_S
+    for one in _due(teams, most) if teams else ():
+        told += _look_at(one)
+        if time.monotonic() > until:
+            break
+    return told
+
+
+def _due(teams: Collection[UUID], most: int) -> list[dict[str, Any]]:
+    """Tests of commits with uploads that were not looked at, those that wait longest first. One query.
+
+    A run without a commit has no repeats: its verdict cannot be a loss.
+    """
+    now = timezone.now()
+    uploaded = Run.objects.filter(
+        team__in=teams, source=Run.Source.UPLOADED, phase=Phase.MEASURE, status__in=Status.terminal(), is_bracket=False
+    )
+    fresh = uploaded.filter(created_at__gt=now - FRESH).exclude(commit="").exclude(config_key="")
+    test = ("team", "config_key", "commit")
+    looked = CommitLook.objects.filter(**{name: OuterRef(name) for name in test})
+    groups = (
+        fresh.order_by()
+        .values(*test)
+        .annotate(runs=Count("pk"), last_at=Max("created_at"))
+        .annotate(seen_runs=Subquery(looked.values("runs")), seen_at=Subquery(looked.values("last_at")))
+    )
+    new = Q(seen_at=None) | Q(seen_at__lt=F("last_at")) | Q(seen_runs__lt=F("runs"))
+    whole = Q(last_at__lt=now - QUIET) | Q(runs__gte=ENOUGH)
+    return [dict(one) for one in groups.filter(new, whole).order_by("last_at", "config_key", "commit")[:most]]
+
+
+def _look_at(group: Mapping[str, Any]) -> bool:
+    """Told and remembered together, so that whoever is killed meanwhile has done neither."""
+    test = {"team_id": group["team"], "config_key": group["config_key"], "commit": group["commit"]}
+    seen = {"runs": group["runs"], "last_at": group["last_at"]}
+    with transaction.atomic():
+        CommitLook.objects.update_or_create(**test, defaults=seen)
+        try:
+            with transaction.atomic():
+                return _told(Run.objects.filter(**test, source=Run.Source.UPLOADED))
+        except (InterfaceError, OperationalError):
+            raise  # PostgreSQL is away: it is looked at again.
+        except Exception:
+            # One that cannot be judged must not keep the others waiting for ever.
+            log.exception("The uploads of commit %s could not be judged.", group["commit"])
+            return False
+
+
+def _told(runs: QuerySet[Run]) -> bool:
+    run = (
+        runs.select_related("sweep__matrix", "team").filter(phase=Phase.MEASURE).order_by("-created_at", "-pk").first()
+    )
+    return run is not None and tell(run, verdict_of_run(run))

@@ -1,0 +1,194 @@
+"""Which runs are judged with a run, and against which: by the name of a baseline, or by the rule."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from benchsite.teams.models import Team
+from reports.models import Baseline
+from reports.queries import baselines
+from reports.queries.baselines import DEFAULT_BRANCHES
+from reports.verdicts.serialization import SideAnswer, VerdictDocument
+from reports.verdicts.verdict import side_of, verdict_of, why_not
+from runs.models import Run
+from runs.models.run import Status
+from runs.pages.filters import uuid_of
+from runs.spec import RunSpec
+
+RULE: Final = (
+    "The newest commit on the default branch (main, else master, else trunk) that has a counted run of the same test "
+    "from before this one; where none of these branches has any, the newest earlier commit on its own branch."
+)
+
+
+class BaselineUnknown(Exception):
+    """The team has no baseline of this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What a run is judged against. No run: there is nothing yet."""
+
+    runs: tuple[Run, ...] = ()
+    side: SideAnswer = field(default_factory=lambda: SideAnswer(()))
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    extend: bool = False  # by the history at the level of these runs
+
+
+def verdict_of_run(
+    run: Run, *, baseline: str = "", branch: str = "", thresholds: Mapping[str, float] | None = None
+) -> VerdictDocument:
+    """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most fourteen queries."""
+    if run.status not in Status.terminal():
+        said = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
+        return VerdictDocument("inconclusive", (said,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
+    new = baselines.repeats_of(run)
+    against = _named(run, baseline) if baseline else by_rule(new, branch)
+    asked = {**against.thresholds, **(thresholds or {})}
+    if against.runs:
+        return verdict_with_history(run.team, new, against, asked)
+    found = verdict_of(run.team, new, ())
+    if found.verdict == "error":
+        return found
+    said = f"Inconclusive: there is nothing to judge against. {against.side.chosen}"
+    return VerdictDocument("inconclusive", (said,), found.new, None, left_out=found.left_out, test=run.config_key)
+
+
+def verdict_with_history(
+    team: Team, new: Sequence[Run], against: Against, thresholds: Mapping[str, float]
+) -> VerdictDocument:
+    """The verdict with what the history of the test says of its sessions, among all tests of the commit."""
+    oldest = against.runs[-1] if against.extend else new[-1]
+    branches = list(dict.fromkeys([*DEFAULT_BRANCHES, against.runs[0].branch]))
+    if against.extend:
+        branches = [against.runs[0].branch]
+    return verdict_of(
+        team,
+        new,
+        against.runs,
+        base=against.side,
+        thresholds=thresholds,
+        history=baselines.history_before(oldest, branches, [*new, *against.runs]),
+        extend=against.extend,
+        tests=baselines.tests_of(team.pk, [new[0].commit, against.runs[0].commit]),
+    )
+
+
+def by_rule(new: Sequence[Run], branch: str = "") -> Against:
+    """What the rule finds; with a branch the newest earlier commit on that one."""
+    own = new[0].branch
+    branches = [branch] if branch else list(dict.fromkeys([*DEFAULT_BRANCHES, own]))
+    rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test." if branch else RULE
+    # A first try that was rejected is not what is judged: what was measured since may well stand before the second.
+    counted = [run for run in new if not why_not(run)]
+    runs = baselines.runs_before(counted or new, branches)
+    if not runs:
+        return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
+    side = side_of(runs)
+    where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
+    on = f" on {side.branch}" if side.branch else ""
+    chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it as long as the level is the same."
+    return Against(tuple(runs), SideAnswer(side.runs, side.commit, side.branch, "", chosen), extend=True)
+
+
+def _named(run: Run, name: str) -> Against:
+    baseline = baselines.baseline_named(run.team, name)
+    if baseline is None:
+        raise BaselineUnknown(name)
+    return pinned_for(run, baseline)
+
+
+def pinned_for(run: Run, baseline: Baseline) -> Against:
+    """Of the pinned runs those of the same test; where there is none, those of the test that is nearest to it."""
+    by_test: dict[str, list[Run]] = defaultdict(list)
+    for pinned in baselines.pinned_runs(baseline):
+        by_test[pinned.config_key].append(pinned)
+    chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
+    if not by_test:
+        return Against(side=SideAnswer((), name=baseline.name, chosen=chosen))
+    if run.config_key not in by_test:
+        chosen += " It pins no run of the same test, so this is the nearest one."
+    runs: list[Run] = by_test.get(run.config_key) or nearest(run, list(by_test.values()))
+    side = side_of(runs)
+    said = SideAnswer(side.runs, side.commit, side.branch, baseline.name, chosen)
+    return Against(tuple(runs), said, _thresholds(baseline))
+
+
+def _thresholds(baseline: Baseline) -> dict[str, float]:
+    return {str(name): float(share) for name, share in baseline.thresholds.items()}
+
+
+def nearest(run: Run, groups: Sequence[list[Run]]) -> list[Run]:
+    """Of several tests the one that has most in common with a run's."""
+    parts = _parts(run)
+    shared = [sum(a == b for a, b in zip(parts, _parts(some[0]), strict=True)) for some in groups]
+    return groups[shared.index(max(shared))]
+
+
+def _parts(run: Run) -> tuple[object, ...]:
+    spec = cast(RunSpec, run.spec)
+    load = spec["load"]
+    return (
+        spec["phase"],
+        spec["system"],
+        spec["database"]["name"],
+        spec["mode"]["slug"],
+        spec["workload"]["name"],
+        spec["workload"]["properties"],
+        spec["dataset"]["fingerprint"],
+        load["threads"],
+        load["target_ops_s"],
+        load["processes"],
+        spec["cluster"]["name"],
+    )
+
+
+# --- Two groups of runs by their names ---
+
+
+class NothingNamed(Exception):
+    """No run of the team is meant by this text. The message says what could be."""
+
+
+class Ambiguous(Exception):
+    """The text stands for more than one thing. The message says for which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a text stands for."""
+
+    runs: tuple[Run, ...]
+    name: str  # of a baseline
+    chosen: str
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+
+def named(team: Team, text: str) -> Named:
+    """Run ids (commas between them) stand for exactly these; else a baseline's name, a commit, a commit's beginning."""
+    text = text.strip()
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    ids = [uuid_of(part) for part in parts]
+    if parts and None not in ids:
+        runs = baselines.runs_named(team, [one for one in ids if one])
+        if len(runs) < len(set(ids)):
+            raise NothingNamed("One of these runs is not there.")
+        return Named(tuple(runs), "", "The runs that were asked for.")
+    if baseline := baselines.baseline_named(team, text):
+        said = f"The baseline “{baseline.name}”: {baseline.chosen}"
+        return Named(tuple(baselines.pinned_runs(baseline)), baseline.name, said, _thresholds(baseline))
+    commits = baselines.commits_like(team, text)
+    if len(commits) > 1:
+        raise Ambiguous(f"Several commits begin with “{text[:64]}”: {commits[0]}, {commits[1]}. Give more of it.")
+    if not commits:
+        raise NothingNamed(f"“{text[:64]}” is no run, no baseline and no commit of this team.")
+    return Named(tuple(baselines.runs_of_commit(team, commits[0])), "", f"The runs of commit {commits[0][:12]}.")
+
+
+def by_test(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """The runs of each test, in their order."""
+    found: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        found[run.config_key].append(run)
+    return dict(found)

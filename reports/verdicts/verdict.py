@@ -1,0 +1,172 @@
+"""`verdict_of`: what is said of some runs against others."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Literal
+
+from benchsite.teams.models import Team
+from reports.analysis.ratios import unusable
+from reports.analysis.sessions import Session, SessionSpread, largest_spread, mean_of
+from reports.analysis.verdicts import Environment, MetricVerdict, judge
+from reports.curves import Curve
+from reports.queries.curves import run_points
+from reports.queries.noise import session_key, session_spreads
+from reports.queries.sides import profile_of
+from reports.verdicts.serialization import (
+    DiffersAnswer,
+    EnvironmentAnswer,
+    LeftOutAnswer,
+    MetricAnswer,
+    SideAnswer,
+    VerdictDocument,
+)
+from reports.verdicts.sides import curve_of, environment_of, metrics_of
+from runs.models import Run
+from runs.models.run import Status
+from runs.models.run import Verdict as Validity
+
+# More runs say nothing more, and would make a verdict slow.
+MAX_RUNS = 50
+
+
+def verdict_of(
+    team: Team,
+    new_runs: Sequence[Run],
+    base_runs: Sequence[Run],
+    *,
+    base: SideAnswer | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    history: Sequence[Run] = (),
+    extend: bool = False,
+    tests: int = 1,
+) -> VerdictDocument:
+    """The verdict of new runs against others, all of them the team's; at most eight queries, however many they are.
+
+    Runs that are rejected or excluded never count; where no new one does, the verdict is "error". `base` says how the
+    baseline was chosen. `thresholds` are shares by metric ("READ p99") or by statistic ("p99"). `history` are counted
+    runs of the same test before those of the baseline, newest first: they say how sessions vary, and with `extend` the
+    baseline is the level that they have with it. `tests` is the number of tests that share the commit's error.
+    """
+    left_out = [*_left_out("new", new_runs), *_left_out("base", base_runs)]
+    new, other = ([run for run in runs if not why_not(run)][:MAX_RUNS] for runs in (new_runs, base_runs))
+    points = run_points([*new, *other, *history]) if new and other else {}
+    sides = [{run: curve_of(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other, history)]
+    theirs = base and replace(base, runs=side_of(other).runs)
+    lacking = [one.reason for one in left_out if one.side == "new"]
+    blank = VerdictDocument(
+        "error",
+        ("Error: no new run counts." if lacking else "Error: there is no new run.", *lacking),
+        new=side_of(new),
+        base=theirs or side_of(other),
+        left_out=tuple(left_out),
+        test=new_runs[0].config_key if new_runs else "",
+    )
+    if not new:
+        return blank
+    if not all(sides[:2]):
+        return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
+    environment = environment_of(sides[0], sides[1], profile_of(team, [*new, *other]))
+    spread = _spread(team, [*sides[0].values(), *sides[1].values()])
+    metrics, notes = metrics_of(*(by_session(side) for side in sides))
+    found = judge(metrics, environment, thresholds=thresholds, spread=spread, extend=extend, tests=tests)
+    return replace(
+        blank,
+        verdict=found.verdict.value,
+        reasons=(*found.reasons, *notes, *lacking),
+        metrics=tuple(_metric(one) for one in found.metrics),
+        environment=_environment(environment),
+        needs_more_repeats=found.needs_more if environment.comparable else None,
+        noise_floor=spread.relative if spread else None,
+        flagged=found.flagged,
+        tests=tests,
+    )
+
+
+def by_session(curves: Mapping[Run, Curve]) -> list[list[Curve]]:
+    """The runs of each session, in their order."""
+    sessions: dict[str, list[Curve]] = {}
+    for run, curve in curves.items():
+        sessions.setdefault(session_key(run.session, run.matrix_id, run.started_at or run.finished_at), []).append(
+            curve
+        )
+    return list(sessions.values())
+
+
+def why_not(run: Run) -> str:
+    """Why a run counts for no verdict, as a sentence; empty: it counts."""
+    if run.status != Status.SUCCEEDED:
+        reason = f", {run.get_reason_display()}" if run.reason else ""
+        return f"“{run.name}” did not succeed: {run.get_status_display()}{reason}."
+    if run.excluded_reason:
+        return f"“{run.name}” is excluded: {run.excluded_reason[:200]}"
+    if run.verdict == Validity.REJECT and not run.verdict_override:
+        return f"“{run.name}” is rejected by its validity checks."
+    if run.is_bracket:
+        return f"“{run.name}” is the repeat that closes a matrix."
+    return "" if run.throughput_ops_s else f"“{run.name}” has no throughput."
+
+
+def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOutAnswer]:
+    return [LeftOutAnswer(run.pk, run.name, side, why) for run in runs if (why := why_not(run))]
+
+
+def side_of(runs: Sequence[Run]) -> SideAnswer:
+    """What the runs have in common."""
+    commits, branches = ({getattr(run, name) for run in runs} for name in ("commit", "branch"))
+    return SideAnswer(
+        tuple(run.pk for run in runs),
+        commits.pop() if len(commits) == 1 else "",
+        branches.pop() if len(branches) == 1 else "",
+    )
+
+
+def _spread(team: Team, curves: Sequence[Curve]) -> SessionSpread | None:
+    names = {curve.setup.cluster_name for curve in curves}
+    return largest_spread(names, session_spreads(team, names))
+
+
+def _environment(found: Environment) -> EnvironmentAnswer:
+    return EnvironmentAnswer(
+        found.comparable,
+        tuple(DiffersAnswer(one.field, one.sentence) for one in found.differs),
+        found.ignored,
+        found.unknown,
+    )
+
+
+def _metric(one: MetricVerdict) -> MetricAnswer:
+    metric, found = one.metric, one.comparison
+    return MetricAnswer(
+        name=metric.name,
+        unit=metric.unit,
+        kind=metric.kind,
+        state=one.state.value,
+        new=_mean(metric.new[-found.n_a :]),
+        base=_mean([*metric.base, *metric.history][: found.n_b]),
+        ratio=found.ratio,
+        low=_finite(found.low),
+        high=_finite(found.high),
+        new_runs=sum(map(len, metric.new)),
+        base_runs=sum(map(len, metric.base)),
+        new_sessions=found.n_a,
+        base_sessions=found.n_b,
+        threshold=found.threshold,
+        p=found.p,
+        adjusted_p=found.adjusted_p,
+        needs_more_repeats=found.needs_more,
+        reason=one.reason,
+    )
+
+
+def _mean(sessions: Sequence[Session]) -> float | None:
+    """The geometric mean, whose ratio is the ratio; None where a value has no logarithm."""
+    if not sessions or any(unusable(session) for session in sessions):
+        return None
+    return math.exp(fmean(mean_of(session) for session in sessions))
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON knows no infinity: an end that reaches beyond any number is not sent."""
+    return value if value is None or math.isfinite(value) else None

@@ -1,0 +1,145 @@
+"""Watch links: making and ending them, and the page that needs no account."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from django.core.cache import cache
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_GET, require_POST
+from redis.exceptions import RedisError
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, owned_or_404, role_required, team_of, team_required, user_of
+from benchsite.teams.sign_in_link import digest
+from reports import watch_links
+from reports.figure_registry import PICTURES
+from reports.figures.export_size import medium_named
+from reports.models import WatchLink
+from reports.pages.watch_page import watch_page
+from reports.queries import compared
+from reports.selection import Selection, read
+from reports.views.compare import asked
+from reports.watch_links import WatchRefused
+from runs.models import Matrix
+from runs.pages.filters import uuid_of
+
+# However many people watch, a picture is worked out no more often.
+KEPT_S = 2
+DRAWN = ("op", "stat", "kind", "scale", "with", "zoom", "theme", "narrow", "medium")
+
+
+@require_GET
+@team_required
+def links(request: HttpRequest) -> HttpResponse:
+    """The team's open links."""
+    return _links(request)
+
+
+def _links(request: HttpRequest, *, made: str = "", refusal: str = "", status: int = 200) -> HttpResponse:
+    rows = watch_links.open_links(team_of(request)).select_related("created_by", "matrix")
+    context = {"links": rows, "made": made, "refusal": refusal, "can_run": has_role(request, Role.RUNNER)}
+    return render(request, "reports/watch/links.html", context, status=status)
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def add(request: HttpRequest) -> HttpResponse:
+    """A link to what the form names: a matrix, or else the comparison whose address it holds."""
+    team, matrix = team_of(request), None
+    if chosen := request.POST.get("matrix"):
+        key = uuid_of(chosen)
+        if key is None:
+            raise Http404
+        matrix = owned_or_404(Matrix.objects.filter(submitted_at__isnull=False), request, key)
+        selection, title = Selection(matrix=str(matrix.pk)), matrix.name
+    else:
+        selection = read(QueryDict(request.POST.get("query", "")[:20_000]))
+        title = request.POST.get("title", "").strip() or "Comparison"
+    try:
+        token = watch_links.make(team, user_of(request), title=title, selection=selection, matrix=matrix)
+    except WatchRefused as refused:
+        return _links(request, refusal=str(refused), status=422)
+    return _links(request, made=request.build_absolute_uri(reverse("watch", args=[token])))
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def end(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
+    watch_links.end(owned_or_404(WatchLink.objects.select_related("team"), request, pk), user_of(request))
+    return redirect("watch-links")
+
+
+def link_required(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Only with an open link; nothing but the link says what is seen, so nobody signs in."""
+
+    def wrapped(request: HttpRequest, token: str, **told: Any) -> HttpResponseBase:
+        link = watch_links.watched(token)
+        if link is None:
+            response: HttpResponseBase = render(request, "reports/watch/gone.html", status=410)
+        else:
+            response = view(request, link, token, **told)
+        response.headers["X-Robots-Tag"] = "noindex"
+        return response
+
+    return never_cache(require_GET(wrapped))
+
+
+@link_required
+def page(request: HttpRequest, link: WatchLink, token: str) -> HttpResponse:
+    return render(request, "reports/watch/page.html", {"watch": watch_page(link, _selection(request, link), token)})
+
+
+@link_required
+def now(request: HttpRequest, link: WatchLink, token: str) -> HttpResponse:
+    """How far it is, anew; once nothing is left to come, the answer asks no more."""
+    return render(request, "reports/watch/now.html", {"watch": watch_page(link, _selection(request, link), token)})
+
+
+@gzip_page
+@link_required
+def figure(request: HttpRequest, link: WatchLink, token: str, *, picture: str) -> HttpResponse:
+    """One picture, of the link's sweeps only."""
+    if picture not in PICTURES:
+        raise Http404
+    told = {name: request.GET[name][:60] for name in DRAWN if name in request.GET}
+    key = f"watch:{link.pk}:{picture}:{sorted(told.items())!r}".replace(" ", "")
+
+    def made() -> dict[str, Any]:
+        selection = _selection(request, link)
+        figure = PICTURES[picture](compared(link.team, selection).curves, selection, told)
+        return figure.answer(
+            theme=told.get("theme", "light"),
+            narrow=told.get("narrow") == "1",
+            medium=medium_named(told.get("medium", "")),
+        )
+
+    return JsonResponse(_for_a_moment(key, made))
+
+
+def _for_a_moment(key: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] | None = cache.get(digest(key))
+        if found is None:
+            found = made()
+            cache.set(digest(key), found, KEPT_S)
+    except RedisError:  # What it keeps can be computed.
+        return made()
+    return found
+
+
+def _selection(request: HttpRequest, link: WatchLink) -> Selection:
+    """The link's, drawn as the address asks."""
+    drawn = asked(request)
+    held = watch_links.selection_of(link)
+    return replace(
+        held,
+        operation=drawn.operation or held.operation,
+        statistic=drawn.statistic,
+        kind=drawn.kind or held.kind,
+    )

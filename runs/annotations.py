@@ -1,0 +1,172 @@
+"""What people say about runs and matrices: tags, notes, and with a written reason leaving a run out or counting one
+that the checks reject.
+
+Verbs for pages and API. Numbers never change here; each change leaves a RunEvent that names who made it. Of a run that
+somebody deletes at the same moment nothing is changed, and nothing is raised.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from benchsite.teams import audit
+from benchsite.teams.models import User
+from runs.models import Matrix, Run, RunEvent, Sweep
+from runs.models.run import Status, Verdict
+
+MAX_TAG_LENGTH = 40
+MAX_TAGS = 20
+MAX_NOTES_LENGTH = 20_000
+MAX_REASON_LENGTH = 2_000
+MAX_AT_ONCE = 500
+
+
+class AnnotationRefused(Exception):
+    """What was written cannot be kept. The message says why and what to do."""
+
+
+def parse_tags(text: str) -> list[str]:
+    """Tags out of what a person typed between commas: trimmed, lower case, each once, in the order typed."""
+    tags: list[str] = []
+    for part in _plain(text).split(","):
+        tag = " ".join(part.split()).lower()
+        if not tag or tag in tags:
+            continue
+        if len(tag) > MAX_TAG_LENGTH:
+            raise AnnotationRefused(
+                f"A tag has at most {MAX_TAG_LENGTH} characters; “{tag[:24]}…” has {len(tag)}. Put long "
+                "remarks into the notes."
+            )
+        tags.append(tag)
+    if len(tags) > MAX_TAGS:
+        raise AnnotationRefused(f"A run has at most {MAX_TAGS} tags, and these are {len(tags)}. Leave some out.")
+    return tags
+
+
+@transaction.atomic
+def set_tags(run: Run, user: User, tags: Sequence[str]) -> None:
+    """Replace a run's tags."""
+    locked = _locked([run])
+    if not locked or list(tags) == locked[0].tags:
+        return
+    old = locked[0].tags
+    Run.objects.filter(pk=run.pk).update(tags=list(tags))
+    _note([run.pk], "tags", user, old=", ".join(old)[:40], new=", ".join(tags)[:40], text=", ".join(tags))
+
+
+@transaction.atomic
+def add_tags(runs: Iterable[Run], user: User, tags: Sequence[str]) -> int:
+    """Add tags to several runs; how many of them did not have all of them."""
+    changed = []
+    for run in _locked(runs):
+        missing = [tag for tag in tags if tag not in run.tags]
+        if not missing:
+            continue
+        if len(run.tags) + len(missing) > MAX_TAGS:
+            raise AnnotationRefused(f"“{run.name}” would have more than {MAX_TAGS} tags. Nothing was changed.")
+        run.tags = [*run.tags, *missing]
+        changed.append(run)
+    Run.objects.bulk_update(changed, ["tags"])
+    _note([run.pk for run in changed], "tags", user, new=", ".join(tags)[:40], text="added " + ", ".join(tags))
+    return len(changed)
+
+
+def set_notes(run: Run, user: User, notes: str) -> None:
+    """Replace a run's notes."""
+    notes = _notes(notes)
+    with transaction.atomic():
+        if Run.objects.filter(pk=run.pk).exclude(notes=notes).update(notes=notes):
+            _note([run.pk], "notes", user)
+
+
+def set_matrix_notes(matrix: Matrix, notes: str) -> None:
+    """Replace a matrix's notes."""
+    Matrix.objects.filter(pk=matrix.pk).update(notes=_notes(notes))
+
+
+def describe_sweep(sweep: Sweep, tags: Sequence[str], notes: str) -> None:
+    """Replace a sweep's tags and notes."""
+    Sweep.objects.filter(pk=sweep.pk).update(tags=list(tags), notes=_notes(notes))
+
+
+@transaction.atomic
+def exclude(runs: Iterable[Run], user: User, reason: str) -> int:
+    """Leave runs out of points, comparisons and reports, with a reason that stays visible; how many are newly out."""
+    reason = _reason(reason, "Write down why the run is left out: its readers will ask.")
+    locked = _locked(runs)
+    if unfinished := [run.name for run in locked if run.status not in Status.terminal()]:
+        raise AnnotationRefused(f"“{unfinished[0]}” has not ended yet. Cancel it, or wait and exclude it then.")
+    fresh = [run.pk for run in locked if run.excluded_reason != reason]
+    Run.objects.filter(pk__in=fresh).update(excluded_reason=reason, excluded_by=user, excluded_at=timezone.now())
+    _note(fresh, "excluded", user, text=reason)
+    return len(fresh)
+
+
+@transaction.atomic
+def include(runs: Iterable[Run], user: User) -> int:
+    """Include runs again; how many had been excluded."""
+    out = [run.pk for run in _locked(runs) if run.excluded_reason]
+    Run.objects.filter(pk__in=out).update(excluded_reason="", excluded_by=None, excluded_at=None)
+    _note(out, "included", user)
+    return len(out)
+
+
+@transaction.atomic
+def override(run: Run, user: User, reason: str) -> None:
+    """Let a rejected run count again in points, ceilings and comparisons; the reason goes wherever its numbers go."""
+    reason = _reason(reason, "Write down why the run counts although a check rejects it: its readers will ask.")
+    for locked in _locked([run]):
+        if locked.verdict != Verdict.REJECT:
+            raise AnnotationRefused(f"No check rejects “{run.name}”: it counts without a reason.")
+        if locked.verdict_override != reason:
+            Run.objects.filter(pk=run.pk).update(verdict_override=reason)
+            _note([run.pk], "override", user, text=reason)
+            audit.note("verdict_overridden", team=locked.team, actor=user, subject=run.name, text=reason)
+
+
+@transaction.atomic
+def withdraw_override(run: Run, user: User) -> None:
+    """The verdict decides again."""
+    for locked in _locked([run]):
+        if locked.verdict_override:
+            Run.objects.filter(pk=run.pk).update(verdict_override="")
+            _note([run.pk], "override_withdrawn", user)
+            audit.note("override_withdrawn", team=locked.team, actor=user, subject=run.name)
+
+
+def _reason(text: str, missing: str) -> str:
+    reason = " ".join(_plain(text).split())
+    if not reason:
+        raise AnnotationRefused(missing)
+    if len(reason) > MAX_REASON_LENGTH:
+        raise AnnotationRefused(f"A reason has at most {MAX_REASON_LENGTH} characters; this one has {len(reason)}.")
+    return reason
+
+
+def _locked(runs: Iterable[Run]) -> list[Run]:
+    # In the order of the key, so that two people who mark overlapping runs at once cannot lock each other out.
+    keys = [run.pk for run in runs]
+    if len(keys) > MAX_AT_ONCE:
+        raise AnnotationRefused(f"At most {MAX_AT_ONCE} runs at once; these are {len(keys)}. Narrow the filter.")
+    return list(Run.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
+
+
+def _note(keys: Sequence[object], kind: str, user: User, *, old: str = "", new: str = "", text: str = "") -> None:
+    RunEvent.objects.bulk_create(
+        RunEvent(run_id=key, kind=kind, old=old, new=new, actor=user.get_username()[:80], text=text)  # type: ignore[misc]
+        for key in keys
+    )
+
+
+def _notes(text: str) -> str:
+    text = _plain(text.replace("\r\n", "\n")).strip()
+    if len(text) > MAX_NOTES_LENGTH:
+        raise AnnotationRefused(f"Notes have at most {MAX_NOTES_LENGTH} characters; these have {len(text)}.")
+    return text
+
+
+def _plain(text: str) -> str:
+    """Without control characters, which PostgreSQL (NUL) or a terminal would take amiss; lines and tabs stay."""
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc")

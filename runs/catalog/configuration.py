@@ -1,0 +1,249 @@
+"""From a system, a mode and a database's own settings to configuration files, command lines and client properties."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlencode
+from xml.sax.saxutils import escape
+
+from runs.catalog.records import Binding, ConfigFormat, Endpoint, Mode, ProcessRecipe, System
+from runs.property_schema import PropertyError, check_properties
+
+_SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
+_TEMPLATE = re.compile(r"\{([a-z_]+)\}")
+# The properties of a URL's options begin so where the option's own name would say too little.
+URL_OPTION = "url."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedServer:
+    """Everything one server is started with. {program}, {bin}, {lib} and {password_file} are still open in the argvs.
+
+    `settings` is the whole of the chosen settings (recipe, database, mode; not the fixed ones), for the run's record.
+    """
+
+    argv: tuple[str, ...]
+    init_argv: tuple[str, ...]
+    files: dict[str, str]  # name in the deployment's folder to text
+    settings: dict[str, str]
+    host: str
+    port: int
+
+    def command(self, program: Path, lib: Path | None = None) -> list[str]:
+        """The command line that starts the server; `lib`: the folder of its jars, where it has any."""
+        values = {"program": str(program), "bin": str(program.parent), "lib": str(lib)}
+        return [_fill(text, values) for text in self.argv]
+
+    def init_command(self, program: Path, password_file: Path) -> list[str]:
+        """The command line that makes the data folder, or an empty list where nothing is to be made."""
+        values = {"program": str(program), "bin": str(program.parent), "password_file": str(password_file)}
+        return [_fill(text, values) for text in self.init_argv]
+
+
+def server_settings(system: System, mode: Mode, settings: Mapping[str, object]) -> dict[str, str]:
+    """The settings of recipe, database and mode together, canonical. Raises PropertyError."""
+    recipe = system.process.settings if system.process else {}
+    return {**recipe, **system.check_settings(settings), **mode.server_settings}
+
+
+def node_count(system: System, mode: Mode, settings: Mapping[str, object]) -> int:
+    """The nodes of a cluster that Benchsite starts. Raises PropertyError."""
+    return int(server_settings(system, mode, settings).get("nodes", 1))
+
+
+def render_server(
+    system: System,
+    mode: Mode,
+    settings: Mapping[str, object],
+    *,
+    host: str,
+    port: int,
+    folder: Path,
+    user: str = "",
+    password: str = "",
+    cluster_port: int = 0,
+    seeds: str = "",
+    token: int = 0,
+    recipe: ProcessRecipe | None = None,
+) -> RenderedServer:
+    """What one server of `system` in `mode` is started with, its data below `folder`.
+
+    `cluster_port`: where nodes of its cluster talk to each other; `seeds`: the addresses that a new node asks first;
+    `token`: its place among the keys.
+    `recipe`: another than the system's own for plain processes. Raises PropertyError for settings nobody declared and
+    for values a configuration file cannot hold.
+    """
+    recipe = recipe or system.process
+    if recipe is None:
+        raise ValueError(f"{system.name} cannot be run as a plain process.")
+    chosen = server_settings(system, mode, settings)
+    values = {
+        "host": host,
+        "port": str(port),
+        "user": user,
+        "password": password,
+        "folder": str(folder),
+        "data": str(folder / "data"),
+        "config": str(folder / recipe.config_name),
+        "cluster_port": str(cluster_port),
+        "seeds": seeds,
+        "token": str(token),
+        **{name: chosen.get(name, "") for name in recipe.not_in_config},
+    }
+    fixed = {name: _fill(text, values) for name, text in recipe.fixed.items()}
+    in_config = {name: text for name, text in chosen.items() if name not in recipe.not_in_config}
+    if not password:
+        fixed = {name: text for name, text in fixed.items() if recipe.fixed[name] != "{password}"}
+    return RenderedServer(
+        argv=tuple(_fill(text, values) for text in recipe.argv),
+        init_argv=tuple(_fill(text, values) for text in recipe.init_argv),
+        files={
+            recipe.config_name: _fill(recipe.config_head, values)
+            + render_config(recipe.config_format, {**in_config, **fixed}),
+            **recipe.files,
+        },
+        settings=chosen,
+        host=host,
+        port=port,
+    )
+
+
+def client_properties(
+    system: System,
+    mode: Mode,
+    binding_properties: Mapping[str, object],
+    *,
+    host: str,
+    port: int,
+    password: str = "",
+    workload: Mapping[str, str] | None = None,
+    nodes: Sequence[tuple[str, int]] = (),
+) -> dict[str, str]:
+    """The binding's properties for clients of a server at host:port. The mode's come last: nothing overrides them.
+
+    `workload` (YCSB properties) adds what its operations need of the binding. `nodes` are all nodes of the cluster, for
+    clients that take several. Raises PropertyError.
+    """
+    binding, endpoint = system.binding, system.binding.endpoint
+    properties = system.check_binding_properties(binding_properties)
+    hosts = _hosts(endpoint, nodes or [(host, port)])
+    address: dict[str, object] = {endpoint.host: hosts, endpoint.port: port}
+    if password and endpoint.password:
+        address[endpoint.password] = password
+    address.pop("", None)  # An embedded system has no address, and a URL none beside it.
+    properties.update(check_properties(binding.properties, address))
+    if workload is not None and scans(workload):
+        properties.update(binding.when_scanning)
+    properties.update(binding.fixed)
+    properties.update(mode.client_properties)
+    if endpoint.url:
+        properties[endpoint.url] = _url(binding, hosts, properties)
+    return {name: value for name, value in properties.items() if name not in endpoint.parts}
+
+
+def _hosts(endpoint: Endpoint, nodes: Sequence[tuple[str, int]]) -> str:
+    """The nodes as the client takes them. Raises PropertyError."""
+    if endpoint.nodes == "hosts" and len({port for _, port in nodes}) > 1:
+        ports = ", ".join(str(port) for _, port in nodes)
+        raise PropertyError(
+            {endpoint.host: f"The client takes one port for all nodes, and theirs are {ports}: let them use one."}
+        )
+    used = nodes if endpoint.nodes != "first" else nodes[:1]
+    with_ports = endpoint.nodes == "addresses" or endpoint.url
+    return ",".join(f"{f'[{host}]' if ':' in host else host}:{port}" if with_ports else host for host, port in used)
+
+
+def _url(binding: Binding, hosts: str, properties: Mapping[str, str]) -> str:
+    """The URL that carries the address: user and password quoted, options as a query."""
+    endpoint = binding.endpoint
+
+    def value(name: str) -> str:
+        return properties.get(name) or (binding.properties[name].default if name else "") or ""
+
+    user, password = quote(value(endpoint.user), safe=""), quote(value(endpoint.password), safe="")
+    options = {name.removeprefix(URL_OPTION): properties[name] for name in endpoint.options if name in properties}
+    return _fill(
+        endpoint.template,
+        {
+            "nodes": hosts,
+            "database": value(endpoint.database),
+            "credentials": f"{user}:{password}@" if user else "",
+            "options": f"?{urlencode(options, quote_via=quote)}" if options else "",
+        },
+    )
+
+
+def site_files(system: System, properties: Mapping[str, str]) -> dict[str, str]:
+    """Hadoop configuration files that the client finds on its class path: name -> XML of the address properties."""
+    endpoint = system.binding.endpoint
+    if not endpoint.site_file:
+        return {}
+    lines = "".join(
+        f"<property><name>{escape(name)}</name><value>{escape(properties[name])}</value></property>"
+        for name in sorted(endpoint.addresses)
+    )
+    return {endpoint.site_file: f"<configuration>{lines}</configuration>\n"}
+
+
+def data_target(system: System, address: str, binding_properties: Mapping[str, object], table: str) -> str:
+    """Where on the server at `address` a data set lies, in words: what a message names and an owner confirms."""
+    binding = system.binding
+    name = binding.endpoint.database
+    database = binding_properties.get(name) or (binding.properties[name].default if name else "") or ""
+    return f"{address}, {_fill(binding.target, {'database': str(database), 'table': table})}"
+
+
+def secret_properties(system: System) -> list[str]:
+    """Names of the binding's properties that are never shown."""
+    return [name for name, declared in system.binding.properties.items() if declared.secret]
+
+
+def scans(workload: Mapping[str, str]) -> bool:
+    """Whether any of the workload's operations are scans; YCSB's default share is 0."""
+    return float(workload.get("scanproportion") or 0) > 0
+
+
+def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
+    """A configuration file of `name value` lines, each value quoted as its format wants.
+
+    Raises PropertyError for control characters, which no value of a setting needs.
+    """
+    lines = ["# Written by Benchsite, which overwrites it whenever it starts the server."]
+    for name, value in settings.items():
+        if not _SETTING_NAME.fullmatch(name):
+            raise PropertyError({name: f"{name[:60]!r} cannot be the name of a setting."})
+        if not value.isprintable():
+            raise PropertyError({name: f"{name} must not contain line breaks or other control characters."})
+        match form:
+            case "redis":
+                lines.append(f"{name} {_redis_value(value)}")
+            case "postgresql":
+                lines.append(f"{name} = {_postgresql_value(value)}")
+            case "yaml":
+                lines.append(f"{name}: {_yaml_value(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _redis_value(value: str) -> str:
+    """A word as it is; anything else between quotes, with backslash and quote escaped."""
+    if re.fullmatch(r"[A-Za-z0-9._:/@%+-]+", value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _postgresql_value(value: str) -> str:
+    """Always between apostrophes; inside, an apostrophe is doubled and a backslash escapes, so it is doubled too."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _yaml_value(value: str) -> str:
+    """Sizes with the binary units that they are, between quotes, as JSON, which is YAML."""
+    size = re.fullmatch(r"(\d+)(k|M|G)B", value)
+    return json.dumps(f"{size[1]}{size[2].upper()}iB" if size else value)
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    """The template with the known words filled in, in one pass, so that a value with braces stays what it is."""
+    return _TEMPLATE.sub(lambda found: values.get(found[1], found[0]), text)

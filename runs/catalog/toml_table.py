@@ -1,0 +1,118 @@
+"""Strict reading of one TOML table: every key is asked for, of one type, and what nobody asked for is refused."""
+
+import re
+from collections.abc import Mapping
+from types import TracebackType
+
+from runs.property_schema import unknown_name
+
+_SLUG = re.compile(r"[a-z][a-z0-9-]{0,39}")
+
+
+class CatalogError(ValueError):
+    """A catalog file is wrong. The message names the file, the place in it and what would be right."""
+
+
+class Table:
+    """One table of a file. Used as a context manager: leaving it refuses the keys that were never asked for."""
+
+    def __init__(self, content: object, where: str) -> None:
+        if not isinstance(content, dict):
+            raise CatalogError(f"{where} must be a table")
+        self.where = where
+        self._content: Mapping[str, object] = content
+        self._asked: set[str] = set()
+
+    def __enter__(self) -> "Table":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            return
+        for key in self._content:
+            if key not in self._asked:
+                raise self.error(unknown_name(key, self._asked))
+
+    def error(self, message: str) -> CatalogError:
+        return CatalogError(f"{self.where}: {message}")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._content
+
+    def names(self) -> tuple[str, ...]:
+        """All keys, where they are names the file chose; they count as asked for."""
+        self._asked.update(self._content)
+        return tuple(self._content)
+
+    def value(self, key: str, *, required: bool = True) -> object:
+        self._asked.add(key)
+        if key not in self._content:
+            if required:
+                raise self.error(f"{key} is missing")
+            return None
+        return self._content[key]
+
+    def text(self, key: str, default: str | None = None) -> str:
+        found = self.value(key, required=default is None)
+        if found is None:
+            return default or ""
+        if not isinstance(found, str):
+            raise self.error(f"{key} must be a text in quotes")
+        return found
+
+    def slug(self, key: str) -> str:
+        found = self.text(key)
+        if not _SLUG.fullmatch(found):
+            raise self.error(f"{key} is {found!r}: use small letters, digits and hyphens")
+        return found
+
+    def flag(self, key: str, default: bool) -> bool:
+        found = self.value(key, required=False)
+        if found is None:
+            return default
+        if not isinstance(found, bool):
+            raise self.error(f"{key} must be true or false")
+        return found
+
+    def number(self, key: str) -> float | None:
+        found = self.value(key, required=False)
+        if found is not None and (isinstance(found, bool) or not isinstance(found, int | float)):
+            raise self.error(f"{key} must be a number")
+        return None if found is None else float(found)
+
+    def count(self, key: str, default: int) -> int:
+        found = self.value(key, required=False)
+        if found is None:
+            return default
+        if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+            raise self.error(f"{key} must be a whole number, 0 or more")
+        return found
+
+    def texts(self, key: str, *, required: bool = False) -> tuple[str, ...]:
+        found = self.value(key, required=required)
+        if found is None:
+            return ()
+        if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+            raise self.error(f"{key} must be a list of texts")
+        return tuple(found)
+
+    def mapping(self, key: str) -> dict[str, str]:
+        """A table of texts, empty where it is not there."""
+        found = self.value(key, required=False)
+        if found is None:
+            return {}
+        if not isinstance(found, dict) or not all(isinstance(item, str) for item in found.values()):
+            raise self.error(f"{key} must be a table of texts")
+        return dict(found)
+
+    def table(self, key: str) -> "Table":
+        return Table(self.value(key), f"{self.where}, {key}")
+
+
+def check_slug(name: str, where: str) -> str:
+    """`name`, or CatalogError where it could not stand in an address."""
+    if not _SLUG.fullmatch(name):
+        raise CatalogError(f"{where}: {name!r} must be small letters, digits and hyphens")
+    return name

@@ -1,0 +1,407 @@
+"""What follows when a run has ended: the next trial of a search, or that the rest of a cell is not run.
+
+Everything is decided from rows, so a scheduler that starts again goes on where it was. A decision and the run that it
+orders are inserted in one transaction under a lock on their sweep; where nothing has ended since, nothing is decided.
+"""
+
+import logging
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from benchsite.formatting import counted, latency, percent, throughput
+from runs import lifecycle
+from runs.measures.search import (
+    CONFIRMATIONS,
+    Goal,
+    Rule,
+    State,
+    Step,
+    Trial,
+    capacity_ops_s,
+    search_target,
+    search_threads,
+)
+from runs.measures.sustained_load import MARGINAL, SUSTAINED
+from runs.models import Finding, Matrix, Measurement, MeasurementSet, Run, SearchDecision, Sweep
+from runs.models.run import Phase, Reason, Status, Verdict
+from runs.retry import DATABASE_ERRORS
+from runs.spec import SearchSpec, SloSpec
+
+log = logging.getLogger(__name__)
+# A run that infrastructure broke may still be completed by late output, or be retried.
+TO_COME: Final = Q(status__in=Status.unfinished()) | Q(status=Status.FAILED, late_output_at__isnull=False)
+# Checks that reject a run whose load was too much for the database or the clients: such a trial is not sustained.
+OVERLOAD: Final = frozenset({"V03", "V07", "V09", "V10"})
+BACKLOG: Final = "V10"
+CLIENT_LIMITS: Final = frozenset({"V02", "V03"})
+REOPENED: Final = frozenset({State.SEARCHING, State.FAILED})  # by runs that have ended since
+RUNGS_BEYOND: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RunTrial:
+    """A trial of a search with its run; `trial` is None where it has no usable result."""
+
+    run: Run
+    trial: Trial | None
+    text: str  # what came out, as a sentence
+    client_limited: bool = False
+
+
+def steer(matrix_ids: Collection[UUID]) -> None:
+    """Decide what follows in these matrices, of which runs have ended. What cannot be decided ends its search alone."""
+    matrices = Matrix.objects.filter(pk__in=matrix_ids, by_hand=False)
+    for matrix in matrices:
+        for sweep_id in _open_sweeps(matrix):
+            try:
+                with transaction.atomic():
+                    _search_on(sweep_id) if matrix.search is not None else _stop_early(matrix, sweep_id)
+            except DATABASE_ERRORS:
+                raise
+            except Exception as error:
+                log.exception("What follows in sweep %s cannot be decided.", sweep_id)
+                if matrix.search is not None:
+                    text = f"The search could not go on ({type(error).__name__}: {error})."
+                    _end(sweep_id, State.FAILED, text)
+
+
+def _open_sweeps(matrix: Matrix) -> list[UUID]:
+    """Those whose search may go on, or that have runs to cancel."""
+    sweeps = Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE)
+    if matrix.search is not None:
+        unfinished = Run.objects.filter(TO_COME, matrix=matrix, is_bracket=False).values("sweep")
+        return list(sweeps.exclude(pk__in=unfinished).values_list("pk", flat=True))
+    queued = Run.objects.filter(matrix=matrix, status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
+    return list(sweeps.filter(pk__in=queued.values("sweep")).values_list("pk", flat=True))
+
+
+def _locked(sweep_id: UUID) -> Sweep:
+    # Rows that refer to the sweep may be inserted meanwhile.
+    return Sweep.objects.select_related("matrix").select_for_update(of=("self",), no_key=True).get(pk=sweep_id)
+
+
+def _search_on(sweep_id: UUID) -> None:
+    """Order the next trial, or end the search; nothing while a trial is to come or where the search has ended."""
+    sweep = _locked(sweep_id)
+    last = sweep.decisions.last()
+    if last is None or State(last.state) not in REOPENED or sweep.runs.filter(TO_COME, is_bracket=False).exists():
+        return
+    trials = trials_of(sweep)
+    if not trials or (last.run is None and not any(_ended_since(trial.run, last) for trial in trials)):
+        return
+    newest = trials[-1]
+    if newest.trial is None:
+        is_over = newest.run.status == Status.CANCELLED or last.rule == Rule.REPEAT
+        if is_over:
+            _end(sweep_id, State.FAILED, f"Ended without an answer: {newest.text}", *_bounds(last))
+        else:
+            _order(
+                sweep, newest.run, Step(State.SEARCHING, Rule.REPEAT, *_bounds(last)), _load(newest.run), newest.text
+            )
+        return
+    step = next_step(sweep, trials)
+    if step.next_load is not None:
+        _order(sweep, newest.run, step, step.next_load, _reason(step, sweep, newest))
+        return
+    state = step.state
+    if state in (State.BRACKETED, State.SPENT) and _is_client_limited(sweep, step, trials):
+        state = State.CLIENT_LIMITED
+    value = ceiling_ops_s(sweep, step, trials)
+    _end(sweep_id, state, _answer(replace(step, state=state), sweep, value), step.low, step.high, value)
+    if value is not None and sweep.ladder == Matrix.Ladder.TARGET:
+        _measure_curve(sweep, newest.run, value)
+
+
+def _measure_curve(sweep: Sweep, run: Run, ceiling_ops_s: float) -> None:
+    """Order the rungs below the ceiling, pass by pass, in the place of the search's last trial."""
+    assert sweep.matrix is not None
+    queued_at = run.created_at
+    for _ in range(sweep.matrix.repeats):
+        for share in search_spec(sweep).get("curve_percent", []):
+            # Each behind the one before, with its own load in between where it needs one.
+            queued_at += timedelta(microseconds=1)
+            text = f"{share} % of the ceiling that the search has measured."
+            target = max(round(share / 100 * ceiling_ops_s), 1)
+            lifecycle.run_at(run, run.threads, target, text, queued_at=queued_at)
+
+
+def search_spec(sweep: Sweep) -> SearchSpec:
+    """What its matrix searches for."""
+    assert sweep.matrix is not None and sweep.matrix.search is not None
+    spec: SearchSpec = sweep.matrix.search
+    return spec
+
+
+def next_step(sweep: Sweep, trials: Sequence[RunTrial]) -> Step:
+    """What the pure search says to these trials."""
+    assert sweep.matrix is not None
+    spec = search_spec(sweep)
+    first = trials[0].run
+    usable = [trial for trial in trials if trial.trial is not None]
+    goal = Goal(width=spec["width"], max_trials=spec["max_trials"], confirmations=CONFIRMATIONS)
+    if sweep.ladder == Matrix.Ladder.TARGET:
+        probe, rest = _split(usable)
+        return search_target(probe, rest, goal)
+    clients = len(first.spec["generators"]) * first.spec["load"]["processes"]
+    goal = replace(goal, confirmations=sweep.matrix.repeats, min_load=clients)
+    return search_threads(first.threads, [trial.trial for trial in usable if trial.trial], goal)
+
+
+def _split(trials: Iterable[RunTrial]) -> tuple[float, list[Trial]]:
+    """The throughput of the runs without a target, and the trials of targets."""
+    probes = [one.trial.throughput_ops_s for one in trials if one.trial and not one.run.target_ops_s]
+    return statistics.fmean(probes), [one.trial for one in trials if one.trial and one.run.target_ops_s]
+
+
+def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float | None:
+    """The answer. Of threads: the mean of the runs that confirm the best rung. Of targets: the capacity where all that
+    failed fell short of their targets, else the conditional throughput, which is the mean at the lower bound.
+    """
+    usable = [one for one in trials if one.trial is not None]
+    if sweep.ladder == Matrix.Ladder.THREADS:
+        runs = [one.trial for one in usable if one.trial and one.trial.load == _best(usable)]
+        sustained = [trial.throughput_ops_s for trial in runs if trial.sustained]
+        return statistics.fmean(sustained[1:] or sustained) if sustained else None
+    probe, targets = _split(usable)
+    failed = [trial for trial in targets if not trial.sustained]
+    if failed and all(trial.is_short for trial in failed):
+        return capacity_ops_s(probe, targets)
+    at_low = [trial.throughput_ops_s for trial in targets if trial.load == step.low]
+    return statistics.fmean(at_low) if at_low else None
+
+
+def _best(trials: Sequence[RunTrial]) -> int | None:
+    """The threads that most runs measured: those that were confirmed; the fastest while none was."""
+    runs: dict[int, list[float]] = defaultdict(list)
+    for one in trials:
+        if one.trial and one.trial.sustained:
+            runs[one.trial.load].append(one.trial.throughput_ops_s)
+    return max(runs, key=lambda load: (len(runs[load]), runs[load][0]), default=None)
+
+
+def trials_of(sweep: Sweep) -> list[RunTrial]:
+    """The ended trials of a search in the order of their ends, without failed ones that were repeated. Four queries."""
+    rows = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).exclude(TO_COME).order_by("finished_at", "pk")
+    runs = list(rows.filter(Q(status=Status.SUCCEEDED) | ~Exists(Run.objects.filter(rerun_of=OuterRef("pk")))))
+    spec = search_spec(sweep)
+    sets = {one.run_id: one for one in MeasurementSet.objects.filter(run__in=runs, is_current=True)}
+    findings: dict[UUID, dict[str, str]] = defaultdict(dict)
+    for run_id, check, severity in Finding.objects.filter(measurement_set__in=sets.values()).values_list(
+        "measurement_set__run", "check_id", "severity"
+    ):
+        findings[run_id][check] = severity
+    limits = _latencies(list(sets.values()), spec["slo"])
+    is_target = sweep.ladder == Matrix.Ladder.TARGET
+    return [
+        _trial(
+            run, sets.get(run.pk), findings[run.pk], spec, limits.get(run.pk),
+            is_probe=is_target and not run.target_ops_s,
+        )
+        for run in runs
+    ]  # fmt: skip
+
+
+def _latencies(sets: Sequence[MeasurementSet], slo: SloSpec | None) -> dict[UUID, float]:
+    if slo is None:
+        return {}
+    rows = Measurement.objects.filter(
+        measurement_set__in=sets, operation=slo["operation"], latency_kind=slo["kind"]
+    ).values_list("measurement_set__run", f"{slo['statistic']}_us")
+    return {run_id: value for run_id, value in rows if value is not None}
+
+
+def _trial(
+    run: Run,
+    cut: MeasurementSet | None,
+    findings: dict[str, str],
+    spec: SearchSpec,
+    latency_us: float | None,
+    *,
+    is_probe: bool,
+) -> RunTrial:
+    """`is_probe`: it only shows where the search of targets may begin, so no limit of latency holds for it."""
+    if run.status != Status.SUCCEEDED:
+        return RunTrial(run, None, f"{run.get_reason_display()}. {run.reason_detail}".strip())
+    rejected_by = {check for check, severity in findings.items() if severity == Verdict.REJECT}
+    if run.excluded_reason or (run.verdict == Verdict.REJECT and not run.verdict_override and rejected_by - OVERLOAD):
+        text = run.excluded_reason or f"rejected by {', '.join(sorted(rejected_by - OVERLOAD))}"
+        return RunTrial(run, None, f"{run.name} is not counted: {text}.")
+    if run.throughput_ops_s is None or cut is None:
+        return RunTrial(run, None, f"{run.name} has no throughput.")
+    target, reached = run.target_ops_s, run.throughput_ops_s
+    is_short = target is not None and reached < SUSTAINED * target
+    broken = [f"{percent(reached / target)} of the target"] if target and is_short else []
+    errors = (cut.failed or 0) / cut.operations if cut.operations else 0.0
+    if errors > spec["max_error_rate"]:
+        broken.append(f"{percent(errors)} errors")
+    if BACKLOG in rejected_by:
+        broken.append("a growing backlog")
+    slo = spec["slo"]
+    if slo is not None and not is_probe:
+        if latency_us is None:
+            text = f"{run.name} has no {slo['operation']} {slo['statistic']} ({slo['kind']} time)."
+            return RunTrial(run, None, text)
+        if latency_us > slo["limit_us"]:
+            broken.append(f"{slo['operation']} {slo['statistic']} {latency(latency_us)}")
+    trial = Trial(_load(run), reached, not broken, is_short)
+    client_limited = any(findings.get(check) in (Verdict.WARN, Verdict.REJECT) for check in CLIENT_LIMITS)
+    return RunTrial(run, trial, f"not sustained: {', '.join(broken)}" if broken else "sustained", client_limited)
+
+
+def _load(run: Run) -> int:
+    return run.target_ops_s or run.threads
+
+
+def _ended_since(run: Run, decision: SearchDecision) -> bool:
+    is_later = run.finished_at is not None and run.finished_at > decision.decided_at
+    return is_later and run.status != Status.CANCELLED
+
+
+def _is_client_limited(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> bool:
+    """Whether the clients, not the database, were at their limit in every trial at the load that sets the ceiling."""
+    load = step.high if sweep.ladder == Matrix.Ladder.TARGET else _best(trials)
+    flags = [one.client_limited for one in trials if one.trial and one.trial.load == load]
+    return bool(flags) and all(flags)
+
+
+def _order(sweep: Sweep, run: Run, step: Step, load: int, text: str) -> None:
+    """The next trial, as a run in the place of the last one."""
+    is_target = sweep.ladder == Matrix.Ladder.TARGET and (step.rule != Rule.REPEAT or run.target_ops_s)
+    threads, target = (run.threads, load) if is_target else (load, None)
+    repeats = step.rule == Rule.REPEAT
+    trial = lifecycle.run_at(run, threads, target, text, queued_at=run.created_at, repeats=repeats)
+    _decide(sweep.pk, step.rule, step.state, text, step.low, step.high, run=trial)
+
+
+def _end(
+    sweep_id: UUID, state: State, text: str, low: int | None = None, high: int | None = None, value: float | None = None
+) -> None:
+    _decide(sweep_id, Rule.END, state, text, low, high, value=value)
+
+
+def _decide(
+    sweep_id: UUID,
+    rule: Rule,
+    state: State,
+    text: str,
+    low: int | None,
+    high: int | None,
+    *,
+    run: Run | None = None,
+    value: float | None = None,
+) -> None:
+    last = SearchDecision.objects.filter(sweep=sweep_id).order_by("number").last()
+    SearchDecision.objects.create(
+        sweep_id=sweep_id, number=(last.number if last else 0) + 1, run=run, rule=rule, state=state, sentence=text,
+        low=low, high=high, value_ops_s=value,
+    )  # fmt: skip
+
+
+def _bounds(decision: SearchDecision) -> tuple[int | None, int | None]:
+    return decision.low, decision.high
+
+
+def named_load(sweep: Sweep, load: int | None) -> str:
+    """ "41.2k ops/s" or "16 threads"."""
+    if load is None:
+        return "none"
+    return throughput(load) if sweep.ladder == Matrix.Ladder.TARGET else counted(load, "thread")
+
+
+def _reason(step: Step, sweep: Sweep, last: RunTrial) -> str:
+    """Why this load is next, in one sentence."""
+    load, low, high = (named_load(sweep, value) for value in (step.next_load, step.low, step.high))
+    before = named_load(sweep, last.trial.load if last.trial else None)
+    ends = "the peak" if sweep.ladder == Matrix.Ladder.THREADS else f"{low} and {high}"
+    return {
+        Rule.START: f"Start just below what was reached without a target: {load}.",
+        Rule.RAISE: f"No end yet at {before}: go up to {load}.",
+        Rule.LOWER: f"No lower bound yet: go down to {load}.",
+        Rule.BISECT: f"{load}: the geometric mean between the bounds around {ends}.",
+        Rule.DECIDE: f"As many trials at {load} were sustained as not: one more decides.",
+        Rule.CONFIRM: f"Confirm {load} with a run that did not select it.",
+    }[step.rule]  # fmt: skip
+
+
+def _answer(step: Step, sweep: Sweep, value: float | None) -> str:
+    low, high = named_load(sweep, step.low), named_load(sweep, step.high)
+    shown = f"{throughput(value)}. " if value is not None else ""
+    if sweep.ladder == Matrix.Ladder.THREADS:
+        between = (
+            f"The peak lies between {low} and {high}." if step.low and step.high else f"Neighbours: {low}, {high}."
+        )
+    else:
+        between = f"Sustained: {low}. Not sustained: {high}."
+    return {
+        State.BRACKETED: f"{shown}{between}",
+        State.SPENT: f"{shown}{between} All trials are spent before the bracket was closed and confirmed.",
+        State.CLIENT_LIMITED: f"At least {shown}{between} The clients, not the database, set this limit: add clients.",
+        State.NO_LOAD: f"No load keeps the limits, down to {high}.",
+    }[step.state]
+
+
+# Early stop and paused cells ------------------------------------------------------------------------------------------
+
+
+def _stop_early(matrix: Matrix, sweep_id: UUID) -> None:
+    """Cancel the queued rungs of a sweep that show nothing more, or all of them after two failed rungs in a row."""
+    sweep = _locked(sweep_id)
+    runs = list(sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).defer("spec", "evidence"))
+    repeated = {run.rerun_of_id for run in runs}
+    ended = [run for run in runs if run.finished_at and run.pk not in repeated and run.status != Status.CANCELLED]
+    ended.sort(key=lambda run: (run.finished_at, run.pk))
+    # What a person has asked for since is run.
+    queued = sweep.runs.filter(status=Status.QUEUED, phase=Phase.MEASURE, is_bracket=False)
+    if text := _two_failures(ended):
+        queued = queued.filter(created_at__lte=ended[-1].finished_at)
+        _cancel(queued, Reason.CELL_PAUSED, f"Two rungs failed in a row: {text}. Resume runs what is left.")
+    elif matrix.stops_early and (beyond := rungs_beyond(sweep.ladder, ended, runs)):
+        is_beyond = Q(target_ops_s__in=beyond) if sweep.ladder == Matrix.Ladder.TARGET else Q(threads__in=beyond)
+        queued = queued.filter(Q(rerun_of=None) | Q(is_retry=True))
+        _cancel(queued.filter(is_beyond), Reason.BEYOND_CEILING, "Two rungs beyond saturation were measured.")
+
+
+def _two_failures(ended: Sequence[Run]) -> str:
+    """Why the last rung failed, where the last two that ended are different rungs and failed, not by infrastructure."""
+    last = ended[-2:]
+    failed = all(run.status == Status.FAILED and run.reason not in lifecycle.INFRASTRUCTURE for run in last)
+    is_pair = len({_load(run) for run in last}) == 2
+    return str(last[-1].get_reason_display()) if failed and is_pair else ""
+
+
+def rungs_beyond(ladder: str, ended: Iterable[Run], runs: Iterable[Run]) -> set[int]:
+    """The rungs that no run has measured yet and that lie beyond two measured ones that are beyond saturation.
+
+    Saturation is the lowest rung within 5 % of the highest throughput (analysis 1.b); of targets the highest that
+    reached 95 % of itself. Values are medians of the runs that count.
+    """
+    values: dict[int, list[float]] = defaultdict(list)
+    for run in ended:
+        rejected = run.verdict == Verdict.REJECT and not run.verdict_override
+        is_target = ladder == Matrix.Ladder.TARGET
+        if run.throughput_ops_s and not run.excluded_reason and (is_target or not rejected):
+            values[_load(run)].append(run.throughput_ops_s)
+    medians = {load: statistics.median(values[load]) for load in sorted(values)}
+    if ladder == Matrix.Ladder.TARGET:
+        saturation = max((load for load, ops_s in medians.items() if ops_s >= MARGINAL * load), default=0)
+    else:
+        highest = max(medians.values(), default=math.inf)
+        saturation = next((load for load, ops_s in medians.items() if ops_s >= MARGINAL * highest), 0)
+    beyond = [load for load in medians if load > saturation]
+    best = max(medians, key=lambda load: medians[load], default=0)
+    last = max(best, beyond[RUNGS_BEYOND - 1]) if len(beyond) >= RUNGS_BEYOND else math.inf
+    started = {_load(run) for run in runs if run.status in (Status.DISPATCHED, Status.RUNNING)}
+    return {load for run in runs if (load := _load(run)) > last and load not in values and load not in started}
+
+
+def _cancel(runs: QuerySet[Run], reason: Reason, text: str) -> None:
+    lifecycle.transition_all(runs, Status.CANCELLED, actor="scheduler", reason=reason, reason_detail=text)

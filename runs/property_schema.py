@@ -1,0 +1,201 @@
+"""Declared properties: names with a type, a range and a default, and the checking of what people write for them.
+
+A property that nobody declared is refused with the nearest name that is known, because YCSB and most servers ignore a
+misspelt one in silence. Pure: the catalog declares servers' settings with it, `runs.ycsb` declares YCSB's own.
+"""
+
+import difflib
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["str", "int", "bool", "float", "choice", "size", "duration"]
+
+SIZE_UNITS = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}  # bytes
+DURATION_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}  # seconds
+MAX_TEXT_LENGTH = 500
+# Whole numbers only: PostgreSQL reads 1.5GB, Redis does not.
+_QUANTITY = re.compile(r"([0-9]+)\s*([A-Za-z]*)")
+_YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+
+class PropertyError(ValueError):
+    """What was written for one or more properties is wrong. `problems` maps each name to what to do about it."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__(" ".join(self.problems.values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Property:
+    """One declared property. `least` and `most` are bytes for a size and seconds for a duration.
+
+    `choices` are all values of a choice; of any other type they are words accepted beside its usual values.
+    `pattern` must match the whole of a str; without one a str may hold any printable characters.
+    """
+
+    name: str
+    type: Kind = "str"
+    default: str | None = None
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    pattern: str = ""
+    help: str = ""
+    unit: str = ""
+    secret: bool = False
+
+    def check(self, value: object) -> str:
+        """The canonical text of `value`. Raises PropertyError, whose message says what to write instead."""
+        text = _plain(value)
+        if not text.isprintable():
+            raise self._error("must not contain line breaks or other control characters")
+        if text in self.choices:
+            return text
+        match self.type:
+            case "choice":
+                raise self._error(f"is {self._shown(text)}; write one of {', '.join(self.choices)}")
+            case "str":
+                return self._check_str(text)
+            case "bool":
+                return self._check_bool(text)
+            case "int" | "float":
+                return self._check_number(text)
+            case "size" | "duration":
+                return self._check_quantity(text)
+
+    def number(self, text: str) -> float:
+        """The value of a checked text: bytes of a size, seconds of a duration, else the number itself."""
+        if self.type in ("size", "duration") and (found := _QUANTITY.fullmatch(text)):
+            units = SIZE_UNITS if self.type == "size" else DURATION_UNITS
+            return float(found[1]) * units.get(found[2], 1)
+        return float(text)
+
+    def _check_str(self, text: str) -> str:
+        if len(text) > MAX_TEXT_LENGTH:
+            raise self._error(f"has {len(text)} characters; at most {MAX_TEXT_LENGTH} are allowed")
+        if self.pattern and not re.fullmatch(self.pattern, text, re.ASCII):
+            raise self._error(f"is {self._shown(text)}, which does not have the right form. {self.help}".strip())
+        return text
+
+    def _check_bool(self, text: str) -> str:
+        if text.lower() in _YES:
+            return "true"
+        if text.lower() in _NO:
+            return "false"
+        raise self._error(f"is {self._shown(text)}; write true or false")
+
+    def _check_number(self, text: str) -> str:
+        try:
+            # Underscores and blanks would pass int() and then surprise the program that reads the text.
+            if re.search(r"[_\s]", text):
+                raise ValueError
+            number: int | float = int(text) if self.type == "int" else float(text)
+        except ValueError:
+            wanted = "a whole number" if self.type == "int" else "a number"
+            raise self._error(f"is {self._shown(text)}; write {wanted}{self._range()}") from None
+        if not math.isfinite(number):
+            raise self._error(f"is {self._shown(text)}; write a finite number{self._range()}")
+        self._check_range(number, text)
+        return str(number)
+
+    def _check_quantity(self, text: str) -> str:
+        units = SIZE_UNITS if self.type == "size" else DURATION_UNITS
+        found = _QUANTITY.fullmatch(text)
+        names = {unit.lower(): unit for unit in units}
+        unit = names.get(found[2].lower(), "") if found else ""
+        if found is None or (not unit and float(found[1]) != 0):
+            example = "64MB" if self.type == "size" else "200ms"
+            form = f"a whole number and one of {', '.join(units)}, as in {example}"
+            raise self._error(f"is {self._shown(text)}; write {form}{self._range()}")
+        canonical = found[1] + unit
+        self._check_range(self.number(canonical), canonical)
+        return canonical
+
+    def _check_range(self, number: float, text: str) -> None:
+        too_small = self.least is not None and number < self.least
+        too_large = self.most is not None and number > self.most
+        if too_small or too_large:
+            raise self._error(f"is {self._shown(text)}; it must lie{self._range().removeprefix(',')}")
+
+    def _range(self) -> str:
+        """The allowed range in words, as the end of a sentence, or nothing."""
+        match self.least, self.most:
+            case None, None:
+                return ""
+            case least, None:
+                return f", at or above {self._amount(least)}"
+            case None, most:
+                return f", at or below {self._amount(most)}"
+            case least, most:
+                return f", between {self._amount(least)} and {self._amount(most)}"
+
+    def _amount(self, number: float | None) -> str:
+        if number is None:
+            return ""
+        if self.type == "size":
+            return _in_units(number, SIZE_UNITS)
+        if self.type == "duration":
+            return _in_units(number, DURATION_UNITS)
+        return f"{number:.15g}"
+
+    def _shown(self, text: str) -> str:
+        """The value as an error may repeat it: never a secret's, and never at any length."""
+        if self.secret:
+            return "not acceptable"
+        return repr(text if len(text) <= 60 else text[:57] + "...")
+
+    def _error(self, message: str) -> PropertyError:
+        return PropertyError({self.name: f"{self.name} {message}."})
+
+
+def check_properties(declared: Mapping[str, Property], given: Mapping[str, object]) -> dict[str, str]:
+    """The canonical texts of `given`. Raises one PropertyError that names every problem found."""
+    checked: dict[str, str] = {}
+    problems: dict[str, str] = {}
+    for name, value in given.items():
+        if name not in declared:
+            problems[name] = unknown_name(name, declared)
+            continue
+        try:
+            checked[name] = declared[name].check(value)
+        except PropertyError as error:
+            problems.update(error.problems)
+    if problems:
+        raise PropertyError(problems)
+    return checked
+
+
+def unknown_name(name: str, known: Iterable[str]) -> str:
+    """The sentence that refuses an unknown name, with the nearest known one where one is near."""
+    near = nearest(name, known)
+    shown = name if len(name) <= 60 else name[:57] + "..."
+    return f"{shown!r} is not known here." + (f" Did you mean {near!r}?" if near else "")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that looks most like `name`, or None where nothing does."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    found = difflib.get_close_matches(name.lower()[:200], by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
+def _plain(value: object) -> str:
+    """The text of a value as people or TOML write it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise PropertyError({"": f"A property is a text, a number or true/false, not {type(value).__name__}."})
+
+
+def _in_units(number: float, units: Mapping[str, float]) -> str:
+    """`number` in the largest unit that keeps it a readable number."""
+    best, factor = next(iter(units.items()))
+    for unit, size in units.items():
+        if number >= size and (number / size) == round(number / size, 3):
+            best, factor = unit, size
+    return f"{number / factor:.6g}{best}"

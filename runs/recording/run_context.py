@@ -1,0 +1,170 @@
+"""What is known of a scheduled run beside its clients' output: its machines, its clocks, and other runs of its kind."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from django.db.models import Count, QuerySet
+
+from runs import artifacts
+from runs.measures.host import KIND, HostSamples, parse_host_samples
+from runs.models import Artifact, ClientRun, Measurement, Run
+from runs.models.result import LatencyKind
+from runs.models.run import Phase, Status, Verdict
+from runs.spec import RunSpec
+from runs.validity import CheckResult, ClientProbe, Profile, Surroundings, facts_of, judge_run
+from runs.validity.spec_facts import cluster_facts, shared_machine
+from runs.ycsb.errors import YcsbError
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.merged import Phase as YcsbPhase
+from runs.ycsb.names import COMPOSITE
+from runs.ycsb.numbers import finite
+from runs.ycsb.series import Series, total_rate
+from runs.ycsb.summary import Summary, parse_summary
+from runs.ycsb.summary_run import SummarisedRun
+
+_COLLECTING = "[TOTAL_GC_TIME_%]"
+
+
+def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profile: Profile) -> Surroundings:
+    """Read from the rows of the run; `clients` are with their generators' machines and their artifacts."""
+    generators = {client.number: client.load_generator for client in clients if client.load_generator}
+    cores = {
+        client.number: len(client.order.get("cpus", ())) or int(g.machine.facts.get("cores", {}).get("value", 0))
+        for client in clients
+        if (g := client.load_generator)
+    }
+    collecting = {client.number: _gc_share(summary_of(client)) for client in clients}
+    return Surroundings(
+        client_on_database_host=shared_machine(spec),
+        divided_cpus=_divided_cpus(run),
+        machines={number: g.machine.name for number, g in generators.items()},
+        cores={number: found for number, found in cores.items() if found},
+        cpu_percent={c.number: c.cpu_percent for c in clients if c.cpu_percent is not None},
+        clock_offsets_s={c.number: c.clock_offset_s for c in clients if c.clock_offset_s is not None},
+        gc_shares={number: share for number, share in collecting.items() if share is not None},
+        low_latency_us=_low_latency_us(run),
+        probe=_probe_of(run, len(clients), profile),
+        cluster=cluster_facts(spec),
+        durability=spec["mode"]["record"],
+        mode_stated=bool(run.evidence.get("mode_stated")),
+        made_elsewhere=run.source == Run.Source.BY_HAND,
+        hosts=hosts_of(spec, run.artifacts.filter(kind=KIND).select_related("client_run__load_generator__machine")),
+    )
+
+
+def findings_of(
+    spec: RunSpec,
+    thresholds: Profile,
+    merged: MergedRun | SummarisedRun,
+    series: Sequence[Series],
+    known: Surroundings,
+    *,
+    workload: Mapping[str, str] | None,
+    rows: int | None = None,
+    asked_s: float | None = None,
+) -> list[CheckResult]:
+    """All validity checks over one merged run.
+
+    `series` is of the whole run, `workload` is checked. `asked_s` is how long the window was to be: of a run that is
+    cut again, what the cut leaves of the plan.
+    """
+    measured = spec["phase"] == Phase.MEASURE
+    rate = [float(rate) for rate in total_rate(merged)] if measured and isinstance(merged, MergedRun) else None
+    facts = facts_of(
+        merged,
+        threads=spec["load"]["threads"],
+        target_ops_s=spec["load"]["target_ops_s"],
+        workload=workload,
+        rows_loaded=rows,
+        measure_s=asked_s,
+        rate_ops_s=rate,
+        series=series if measured else (),
+        phase=cast(YcsbPhase, spec["phase"]),
+        known=known,
+    )
+    return judge_run(facts, thresholds)
+
+
+def _divided_cpus(run: Run) -> tuple[int, int] | None:
+    """How many CPUs of one machine servers and clients had each; None where they were not divided."""
+    cpus = run.evidence.get("cpus")
+    return (len(cpus["servers"]), len(cpus["clients"])) if cpus else None
+
+
+def hosts_of(spec: RunSpec, samples: Iterable[Artifact]) -> tuple[HostSamples, ...]:
+    """What was sampled of the run's machines: by the conductor of the server's, by one client of each other.
+
+    `samples` are the run's artifacts of that kind, with their clients' machines. Raises OSError.
+    """
+    nodes = [machine["name"] for machine in spec["cluster"]["machines"]]
+    generators = {generator["machine"]["name"] for generator in spec["generators"]}
+    hosts = []
+    for artifact in samples:
+        client = artifact.client_run
+        machine = client.load_generator.machine.name if client and client.load_generator else next(iter(nodes), "")
+        owners = [("servers_cores", machine in nodes), ("clients_cores", machine in generators)]
+        text = artifacts.open_artifact(artifact).decode("utf-8", errors="replace")
+        hosts.append(parse_host_samples(text, machine, tuple(owner for owner, is_there in owners if is_there)))
+    return tuple(host for host in hosts if host is not None)
+
+
+def summary_of(client: ClientRun) -> Summary | None:
+    """What the client printed at its end; None where it printed nothing that can be read."""
+    for artifact in client.artifacts.all():
+        if artifact.kind == "summary":
+            try:
+                return parse_summary(artifacts.open_artifact(artifact).decode("utf-8", errors="replace"))
+            except YcsbError:
+                return None
+    return None
+
+
+def _gc_share(summary: Summary | None) -> float | None:
+    """The part of its run time that a client's JVM collected garbage."""
+    lines = (line.text for line in summary.others if line.text.startswith(_COLLECTING)) if summary else ()
+    shares = [share for line in lines if (share := finite(line.rpartition(",")[2])) is not None]
+    return shares[0] / 100 if shares else None
+
+
+def _low_latency_us(run: Run) -> float | None:
+    """The mean service time on the lowest rung of the run's sweep, where that is another one."""
+    if not run.target_ops_s or run.sweep_id is None:
+        return None
+    lower = _usable(run).filter(sweep=run.sweep_id, target_ops_s__lt=run.target_ops_s)
+    lowest = lower.order_by("target_ops_s", "repeat").first()
+    if lowest is None:
+        return None
+    timed = Measurement.objects.filter(
+        measurement_set__run=lowest, measurement_set__is_current=True, latency_kind=LatencyKind.SERVICE
+    ).exclude(operation=COMPOSITE)
+    known = [(one.ok, one.mean_us) for one in timed if one.ok and one.mean_us is not None]
+    done = sum(ok for ok, _ in known)
+    return sum(ok * mean for ok, mean in known) / done if done else None
+
+
+def _probe_of(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
+    """The newest run of the same load on the same threads with so many more clients that it tests them."""
+    sweep = run.sweep
+    if run.target_ops_s or run.phase != Phase.MEASURE or sweep is None or sweep.database_id is None:
+        return None
+    same = _usable(run).filter(
+        sweep__database=sweep.database_id,
+        sweep__workload=sweep.workload_id,
+        mode=run.mode,
+        threads=run.threads,
+        target_ops_s=None,
+        throughput_ops_s__isnull=False,
+    )
+    found = same.annotate(clients=Count("client_runs")).filter(clients__gte=math.ceil(profile.probe_clients * clients))
+    probe = found.order_by("-finished_at").first()
+    return ClientProbe(probe.clients, probe.throughput_ops_s or 0.0) if probe else None
+
+
+def _usable(run: Run) -> QuerySet[Run]:
+    """The team's other measured runs that may be compared with."""
+    return (
+        Run.objects.filter(team=run.team_id, phase=Phase.MEASURE, status=Status.SUCCEEDED)
+        .exclude(pk=run.pk)
+        .exclude(verdict=Verdict.REJECT)
+    )

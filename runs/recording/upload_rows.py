@@ -1,0 +1,206 @@
+"""Runs that are uploaded, into rows: as many as there are, all of them in one round trip.
+
+The caller holds the transaction.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Max, Model
+
+from runs import artifacts, lifecycle
+from runs.denormalised_columns import config_key
+from runs.models import Artifact, ClientRun, Run, Sweep, Upload
+from runs.recording.bulk_insert import insert_together
+from runs.recording.client_merge import Collected, times_of
+from runs.recording.intervals import INTERVALS
+from runs.recording.rows import finding_rows, measurement_rows, series_rows, set_row
+from runs.spec import ClientOrder, RunSpec
+from runs.uploading.metadata import Stated, StatedRun
+from runs.uploading.upload_lifecycle import ReadMember
+from runs.validity import CheckResult, verdict_of
+from runs.ycsb.clients import ClientFiles, RunFiles
+from runs.ycsb.hints import hints_of, words_of
+
+# What a file is kept as, by what it was recognised as; anything else is a summary.
+KINDS: Final = {"hdr-log": "hdr", "ycsb-raw": "raw"}
+MAX_ARTIFACT: Final = 200
+MAX_PROPERTIES: Final = 1_000
+MAX_SESSION: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedRun:
+    """One run of an upload, merged and judged, before anything of it is stored."""
+
+    stated: StatedRun
+    files: RunFiles
+    found: Collected
+    spec: RunSpec
+    findings: tuple[CheckResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFiles:
+    """The files of an upload by their names, and how their content gets among the artifacts."""
+
+    members: Mapping[str, ReadMember]
+    formats: Mapping[str, str | None]
+    keep: Callable[[ReadMember], None]
+
+
+def insert_runs(
+    upload: Upload,
+    stated: Stated,
+    runs: Sequence[UploadedRun],
+    sweeps: Mapping[str, Sweep],
+    kept: KeptFiles,
+    before: Sequence[Sequence[Model]] = (),
+) -> list[Run]:
+    """All of them, with everything that was measured. `sweeps` has the curve of each phase; what is not stored yet of
+    them is, and so are the rows `before` of which the others speak.
+    """
+    # Also what no run is made of: whoever computes them again reads the whole upload again.
+    members = [member for member in kept.members.values() if member.sha256]
+    intervals = [part.content.digest for one in runs for part in one.found.intervals]
+    artifacts.hold([*(member.sha256 for member in members), *intervals])
+    for member in members:
+        kept.keep(member)
+    # Only on a curve that was there before there are other repeats; without one the database is not even asked.
+    repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == stated["sweep"]])
+    rows = [_run(upload, stated, one, sweeps[one.stated["phase"]], repeats) for one in runs]
+    ends = [times_of(one.found.merged)[1] for one in runs]
+    events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
+    fresh = [one for one in sweeps.values() if one._state.adding]
+    insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, kept))
+    return rows
+
+
+class _Repeats:
+    """Which repeat of its rung a run is, unless somebody said so."""
+
+    def __init__(self, joined: Collection[uuid.UUID]) -> None:
+        self._most: dict[tuple[uuid.UUID, int, int | None], int] = {}
+        if not joined:
+            return
+        rungs = Run.objects.filter(sweep__in=joined).values("sweep", "threads", "target_ops_s")
+        self._most = {
+            (one["sweep"], one["threads"], one["target_ops_s"]): one["most"]
+            for one in rungs.annotate(most=Max("repeat")).order_by()
+        }
+
+    def next(self, sweep: Sweep, threads: int, target_ops_s: int | None, stated: int | None) -> int:
+        rung = sweep.pk, threads, target_ops_s
+        most = self._most.get(rung, 0)
+        repeat = stated or most + 1
+        self._most[rung] = max(repeat, most)
+        return repeat
+
+
+def _run(upload: Upload, stated: Stated, one: UploadedRun, sweep: Sweep, repeats: _Repeats) -> Run:
+    load = one.spec["load"]
+    threads, target_ops_s = load["threads"], load["target_ops_s"]
+    repeat = repeats.next(sweep, threads, target_ops_s, one.stated["repeat"])
+    target = f" @{target_ops_s}" if target_ops_s else ""
+    began, _ = times_of(one.found.merged)
+    return Run(
+        team_id=upload.team_id,
+        sweep=sweep,
+        source=Run.Source.UPLOADED,
+        upload=upload,
+        position=one.stated["index"],
+        phase=one.stated["phase"],
+        name=f"{sweep.name} {threads}t{target} r{repeat}",
+        spec=one.spec,
+        config_key=config_key(one.spec),
+        commit=stated.get("commit", ""),
+        branch=stated.get("branch", ""),
+        session=(stated.get("session") or stated.get("ci_url", ""))[:MAX_SESSION],
+        system=sweep.system,
+        mode=sweep.mode,
+        workload_name=stated["workload"]["name"],
+        purpose=sweep.purpose,
+        threads=threads,
+        target_ops_s=target_ops_s,
+        repeat=repeat,
+        started_at=began,
+        starts_at=began,
+        throughput_ops_s=one.found.merged.throughput_ops_s,
+        tags=stated["tags"],
+        notes=stated["notes"],
+        **verdict_of(found.severity for found in one.findings),
+    )
+
+
+def _numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> tuple[list[Model], ...]:
+    """What was measured: sets, operations, findings and series."""
+    sets: list[Model] = []
+    operations: list[Model] = []
+    findings: list[Model] = []
+    series: list[Model] = []
+    for run, one in zip(rows, runs, strict=True):
+        kept = set_row(run, 1, one.found.merged)
+        sets.append(kept)
+        operations += measurement_rows(kept, one.found.merged)
+        findings += finding_rows(kept, one.findings)
+        series += series_rows(run, one.found.series, one.found.merged.reader_version)
+    return sets, operations, findings, series
+
+
+def _clients(
+    rows: Sequence[Run], runs: Sequence[UploadedRun], kept: KeptFiles
+) -> tuple[list[ClientRun], list[Artifact]]:
+    """The clients, and whatever they left, as artifacts."""
+    clients: list[ClientRun] = []
+    left: list[Artifact] = []
+    for run, one in zip(rows, runs, strict=True):
+        for client in one.files.clients:
+            clients.append(_client(run, client))
+            left += _sources(run, client, clients[-1], kept)
+        for part in one.found.intervals:
+            artifacts.keep_compressed(part.content.digest, part.content.compressed())
+            left.append(_artifact(run, INTERVALS, part.name, part.content.digest, part.content.size))
+    return clients, left
+
+
+def _client(run: Run, client: ClientFiles) -> ClientRun:
+    said = client.summary
+    order: ClientOrder = {
+        "binding": "",
+        "digest": "",
+        "java_class": "",
+        "phase": run.phase,
+        "threads": (hints_of([said]).threads if said is not None else None) or 0,
+        "target_ops_s": None,
+        "duration_s": None,
+        "deadline_s": 0,
+        "properties": dict(list(said.properties.items())[:MAX_PROPERTIES]) if said is not None else {},
+    }
+    return ClientRun(
+        run=run,
+        number=client.number,
+        process_number=client.number,
+        state=ClientRun.State.FINISHED,
+        finished_at=run.finished_at,
+        order=order,
+        command=words_of(said.command) if said is not None else [],
+    )
+
+
+def _sources(run: Run, client: ClientFiles, row: ClientRun, kept: KeptFiles) -> list[Artifact]:
+    """The files of one client. Of two whose long names end alike the last one has the name, as on disk."""
+    found = {}
+    for name in client.names:
+        kind = KINDS.get(kept.formats.get(name) or "", "summary")
+        member = kept.members[name]
+        found[kind, name[-MAX_ARTIFACT:]] = member
+    return [_artifact(run, kind, name, one.sha256, one.size, row) for (kind, name), one in found.items()]
+
+
+def _artifact(run: Run, kind: str, name: str, digest: str, size: int, client: ClientRun | None = None) -> Artifact:
+    return Artifact(
+        team_id=run.team_id, run_id=run.pk, client_run_id=client.pk if client is not None else None, kind=kind,
+        name=name, sha256=digest, size=size,
+    )  # fmt: skip

@@ -1,0 +1,148 @@
+"""Runs that people bring along: what an upload's files say and what was stated becomes runs, all of them or none."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Final, cast
+
+from django.db import transaction
+from django.db.models import Model
+
+from runs import artifacts
+from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, load_catalog
+from runs.denormalised_columns import sweep_columns
+from runs.models import Run, Sweep, Upload
+from runs.models.plan import Matrix
+from runs.models.run import Phase
+from runs.recording.client_merge import Collected, Merged, merge_upload
+from runs.recording.run_context import findings_of
+from runs.recording.upload_rows import KeptFiles, UploadedRun, insert_runs
+from runs.spec import RunSpec
+from runs.thresholds import thresholds_of
+from runs.uploading import staging, upload_lifecycle
+from runs.uploading.file_pipeline import Progress, Reads, read_members, runs_in
+from runs.uploading.metadata import Stated, StatedRun, checked, spec_of
+from runs.uploading.upload_lifecycle import ReadMember, member_of
+from runs.validity import CheckResult, Profile, Surroundings
+from runs.validity.spec_facts import cluster_facts, shared_machine
+from runs.ycsb.clients import RunFiles
+from runs.ycsb.errors import MergeError
+from runs.ycsb.series import Series
+
+STOCK: Final = "ycsb"
+FLAVOURS: Final = frozenset({"go-ycsb", "ycsb-cpp", "ycsb-c"})
+# No workload has so many: what states more states nonsense, and would fill tables.
+MAX_OPERATIONS: Final = 1_000
+
+
+def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
+    """Save the runs that were asked for, in one transaction. Raises YcsbError, or UploadGone where it was discarded."""
+    stated = cast(Stated, upload.stated)
+    progress = Progress(upload.pk, claim)
+    reads = read_members([member_of(one) for one in upload.files.all()], progress)
+    found = runs_in(reads, upload.grouping)
+    progress.begin("merging, judging and saving", 0)
+    runs = judged_runs(upload, stated, found, reads)
+    with transaction.atomic():
+        # First of all the fence: nobody else saves this upload, or has saved it.
+        upload_lifecycle.saved(upload.pk, claim)
+        return save_runs(upload, stated, runs, reads)
+
+
+def judged_runs(upload: Upload, stated: Stated, found: Sequence[RunFiles], reads: Reads) -> list[UploadedRun]:
+    """The runs that were asked for, merged and judged; nothing is stored. Raises YcsbError."""
+    profile = thresholds_of(upload.team_id, stated["purpose"])
+    return [_judged(upload, stated, one, found[one["index"]], reads, profile) for one in stated["runs"]]
+
+
+def save_runs(
+    upload: Upload,
+    stated: Stated,
+    runs: Sequence[UploadedRun],
+    reads: Reads,
+    before: Sequence[Sequence[Model]] = (),
+) -> list[Run]:
+    """Their rows, curves and artifacts, with the rows `before` in front. The caller holds the transaction."""
+    sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {one.stated["phase"] for one in runs}}
+    files = KeptFiles(reads.members, {one.name: one.format for one in reads.files}, _keep_content)
+    return insert_runs(upload, stated, runs, sweeps, files, before)
+
+
+def collect(run: Run) -> Collected:
+    """An uploaded run, read and merged once more from what is kept of its upload. Raises YcsbError or OSError."""
+    assert run.upload is not None  # Every uploaded run has one.
+    reads = read_members([member_of(one) for one in run.upload.files.all()])
+    return merge_upload(runs_in(reads, run.upload.grouping)[run.position], reads, cast(RunSpec, run.spec))
+
+
+def judge_by(thresholds: Profile, spec: RunSpec, merged: Merged, series: Sequence[Series]) -> list[CheckResult]:
+    """All validity checks over an uploaded run: what is not stated is not assessed."""
+    known = Surroundings(
+        client_on_database_host=shared_machine(spec),
+        cluster=cluster_facts(spec),
+        durability=spec["mode"]["record"],
+        mode_properties=_mode_properties(spec),
+        made_elsewhere=True,
+    )
+    return findings_of(spec, thresholds, merged, series, known, workload=checked(spec["workload"]))
+
+
+def _mode_properties(spec: RunSpec) -> dict[str, str]:
+    """What the stated mode gives to a YCSB client, as the catalog has it."""
+    if spec["system"] == OTHER_SYSTEM or spec["mode"]["slug"] == UNKNOWN_MODE:
+        return {}
+    modes = load_catalog().system(spec["system"]).modes
+    return dict(modes[spec["mode"]["slug"]].client_properties) if spec["mode"]["slug"] in modes else {}
+
+
+def _judged(
+    upload: Upload, stated: Stated, run: StatedRun, files: RunFiles, reads: Reads, profile: Profile
+) -> UploadedRun:
+    first = next((client.summary for client in files.clients if client.summary is not None), None)
+    spec = spec_of(
+        stated,
+        run,
+        catalog=load_catalog(),
+        upload_id=str(upload.pk),
+        by=upload.user.get_username() if upload.user else "",
+        files=[name for client in files.clients for name in client.names],
+        clients=len(files.clients),
+        version=(first.version or "") if first else "",
+        flavour=(first.format if first.format in FLAVOURS else STOCK) if first else STOCK,
+    )
+    found = merge_upload(files, reads, spec)
+    if len(found.merged.operations) > MAX_OPERATIONS:
+        raise MergeError(
+            f"The files state {len(found.merged.operations):,} operations, and a run has at most {MAX_OPERATIONS:,}: "
+            "they are not what a client printed."
+        )
+    return UploadedRun(run, files, found, spec, tuple(judge_by(profile, spec, found.merged, found.series)))
+
+
+def _keep_content(member: ReadMember) -> None:
+    """It lies under its hash, so it does no harm when nothing comes of it."""
+    if member.content is not None:
+        artifacts.keep(member.sha256, member.content)
+    elif member.path:
+        with staging.compressed(member.path) as compressed:
+            artifacts.keep_compressed(member.sha256, compressed)
+
+
+def _sweep(upload: Upload, stated: Stated, runs: Sequence[UploadedRun], phase: str) -> Sweep:
+    """The curve these runs are points of: the chosen one, or a new one. Loads have curves of their own."""
+    if phase == Phase.MEASURE and stated["sweep"]:
+        return Sweep.objects.select_for_update().get(pk=stated["sweep"], team=upload.team_id, matrix=None)
+    what = stated["workload"]["short_name"] if phase == Phase.MEASURE else "load"
+    throttled = any(one.stated["target_ops_s"] for one in runs if one.stated["phase"] == phase)
+    return Sweep(  # stored with its runs
+        team_id=upload.team_id,
+        workload_id=stated["workload"]["id"] or None,
+        phase=phase,
+        name=f"{stated['database']} {stated['mode']} {what}",
+        system=stated["system"],
+        mode=stated["mode"],
+        purpose=stated["purpose"],
+        ladder=Matrix.Ladder.TARGET if throttled else Matrix.Ladder.THREADS,
+        tags=stated["tags"],
+        notes=stated["notes"],
+        **sweep_columns(next(one.spec for one in runs if one.stated["phase"] == phase)),
+    )

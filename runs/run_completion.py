@@ -1,0 +1,138 @@
+"""When a run has ended: what follows (`next_runs`). After the last one of a matrix who asked for it is told, once.
+
+The end of a run leaves an Ending behind, in the same transaction. The scheduler looks at what was left and asks whether
+anything of that matrix is still to come; by then every end that matters is there to be seen.
+"""
+
+import logging
+from typing import Final
+
+from django.db import transaction
+from django.db.models import Count, Exists, Max, OuterRef, Q
+from django.urls import reverse
+
+from benchsite.formatting import short
+from benchsite.teams import notices
+from runs import next_runs
+from runs.models import Ending, Matrix, Run, Sweep
+from runs.models.run import Phase, Reason, Status, Verdict
+from runs.retry import DATABASE_ERRORS
+
+log = logging.getLogger(__name__)
+MAX_AT_ONCE: Final = 1000
+MAX_SWEEPS: Final = 20
+# Characters of what a program printed about its end; the run's page has all of it.
+MAX_DETAIL: Final = 300
+
+
+def look() -> int:
+    """Note the matrices that have finished since the last look; answers how many."""
+    with transaction.atomic():
+        endings = dict(
+            Ending.objects.order_by("pk")
+            .select_for_update(skip_locked=True)
+            .values_list("pk", "matrix_id")[:MAX_AT_ONCE]
+        )
+        if not endings:
+            return 0
+        next_runs.steer(set(endings.values()))
+        unfinished = Run.objects.filter(next_runs.TO_COME, matrix=OuterRef("pk"))
+        ended = Matrix.objects.filter(pk__in=set(endings.values())).exclude(Exists(unfinished))
+        noted = [_note_contained(matrix) for matrix in ended.select_related("team")]
+        Ending.objects.filter(pk__in=endings).delete()
+    return sum(noted)
+
+
+def _note_contained(matrix: Matrix) -> bool:
+    """A notice that cannot be written keeps no search from going on."""
+    try:
+        with transaction.atomic():
+            return note_finished(matrix)
+    except DATABASE_ERRORS:
+        raise
+    except Exception:
+        log.exception("Nobody is told that matrix %s has finished.", matrix.pk)
+        return False
+
+
+def note_finished(matrix: Matrix) -> bool:
+    """Tell of a finished matrix; again when runs were added since, or late output completed one that had failed."""
+    numbers = _numbers(matrix)
+    first = _first_failure(matrix)
+    data = {
+        "matrix": {"id": str(matrix.pk), "name": matrix.name, "tags": matrix.tags, "purpose": matrix.purpose},
+        "runs": {name: numbers[name] for name in ("succeeded", "failed", "cancelled", "rejected")},
+        "loads": {"failed": numbers["loads_failed"]},
+        "first_failure": _as_data(first) if first else None,
+        "highest": _highest(matrix),
+    }
+    last = Run.objects.filter(matrix=matrix).aggregate(last=Max("position"))["last"]
+    made = notices.note(
+        "matrix_finished",
+        matrix.team,
+        subject=f"{matrix.name}: {_in_words(numbers)}",
+        text="\n".join([*([_cause(first)] if first else []), _text(data["highest"])]),  # type: ignore[arg-type]
+        path=reverse("matrix", args=[matrix.pk]),
+        data=data,
+        key=f"matrix_finished:{matrix.pk}:{last}:{numbers['failed'] + numbers['loads_failed']}",
+    )
+    return made is not None
+
+
+def _numbers(matrix: Matrix) -> dict[str, int]:
+    """How the measured runs ended, how many of those that succeeded cannot be trusted, and how many loads failed."""
+    measured = Q(phase=Phase.MEASURE)
+    return Run.objects.filter(matrix=matrix).aggregate(
+        succeeded=Count("pk", filter=measured & Q(status=Status.SUCCEEDED)),
+        failed=Count("pk", filter=measured & Q(status=Status.FAILED)),
+        cancelled=Count("pk", filter=measured & Q(status=Status.CANCELLED) & ~Q(reason__in=Reason.skipped())),
+        rejected=Count("pk", filter=measured & Q(status=Status.SUCCEEDED, verdict=Verdict.REJECT)),
+        loads_failed=Count("pk", filter=Q(phase=Phase.LOAD, status=Status.FAILED)),
+    )
+
+
+def _in_words(numbers: dict[str, int]) -> str:
+    rejected = f" ({numbers['rejected']} rejected)" if numbers["rejected"] else ""
+    runs = "run" if numbers["succeeded"] == 1 else "runs"
+    said = [f"{numbers['succeeded']} {runs} succeeded{rejected}"]
+    said += [f"{numbers[word]} {word}" for word in ("failed", "cancelled") if numbers[word]]
+    if loads := numbers["loads_failed"]:
+        said.append(f"{loads} {'load' if loads == 1 else 'loads'} failed")
+    return ", ".join(said)
+
+
+def _first_failure(matrix: Matrix) -> Run | None:
+    """What failed first, a load or a run: what was cancelled after it mostly is for its sake."""
+    return Run.objects.filter(matrix=matrix, status=Status.FAILED).order_by("finished_at", "position").first()
+
+
+def _cause(run: Run) -> str:
+    """Why it failed, as one sentence: what its page says at more length."""
+    detail = notices.one_line(run.reason_detail)
+    if len(detail) > MAX_DETAIL:
+        detail = f"{detail[: MAX_DETAIL - 1]}…"
+    said = f"Failed first: “{run.name}”, {run.get_reason_display()}"
+    return f"{said}: {detail.rstrip('.')}." if detail else f"{said}."
+
+
+def _as_data(run: Run) -> dict[str, str]:
+    return {"run": str(run.pk), "name": run.name, "phase": run.phase, "reason": run.reason, "text": _cause(run)}
+
+
+def _highest(matrix: Matrix) -> list[dict[str, object]]:
+    """The highest throughput that each sweep measured, rejected and excluded runs left out; of 20 sweeps at most."""
+    counted = Q(runs__status=Status.SUCCEEDED, runs__excluded_reason="") & ~Q(runs__verdict=Verdict.REJECT)
+    sweeps = (
+        Sweep.objects.filter(matrix=matrix, phase=Phase.MEASURE)
+        .annotate(highest=Max("runs__throughput_ops_s", filter=counted))
+        .exclude(highest=None)
+        .order_by("-highest")
+    )
+    return [{"sweep": one.name, "throughput_ops_s": round(one.highest, 1)} for one in sweeps[:MAX_SWEEPS]]
+
+
+def _text(highest: list[dict[str, object]]) -> str:
+    if not highest:
+        return "No run has a result that counts."
+    lines = [f"{one['sweep']}: {short(float(str(one['throughput_ops_s'])))} ops/s" for one in highest]
+    return "Highest throughput measured:\n" + "\n".join(lines)

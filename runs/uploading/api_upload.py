@@ -1,0 +1,184 @@
+"""Uploads by programs: a manifest and files become runs, once for each key, however often the request is repeated.
+
+What is small is read, judged and stored at once, in one transaction with its key. What is large is kept with its key
+for a worker, which goes the way of `working`.
+"""
+
+import hashlib
+import io
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import DataError, IntegrityError, transaction
+from django.utils import timezone
+
+from benchsite.teams.models import Team, User
+from runs.models import Run, Upload, UploadKey
+from runs.recording.upload_rows import UploadedRun
+from runs.recording.uploaded_runs import judged_runs, save_runs
+from runs.uploading import keys, upload_lifecycle
+from runs.uploading.file_pipeline import Reads, runs_in
+from runs.uploading.form_data import Arrived
+from runs.uploading.inline import TooMuchAtOnce, read_at_once
+from runs.uploading.manifest import Manifest
+from runs.uploading.metadata import Stated
+from runs.uploading.metadata_merge import stated_by, told_by
+from runs.uploading.upload_errors import ResultRefused, check_files, refused_run
+from runs.ycsb.clients import RunFiles
+from runs.ycsb.errors import LimitExceeded, UnreadableFile, YcsbError
+
+log = logging.getLogger(__name__)
+State = Upload.State
+NOTHING: Final = {"files": [], "runs": [], "more_runs": 0}  # `Upload.recognised` of what nobody is asked about
+# Makes the body of the answer from what was stored.
+Answer = Callable[[Upload, Sequence[Run], Sequence[UploadedRun]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One upload as it was asked for."""
+
+    team: Team
+    user: User
+    kind: str  # of the key
+    key: str
+    manifest: Manifest
+    files: Sequence[Arrived]
+
+    def fingerprint(self) -> str:
+        """Equal for equal manifests and files, however the form around them was written."""
+        stated = self.manifest.model_dump(mode="json", exclude_unset=True)
+        files = sorted([one.name, one.digest.hexdigest()] for one in self.files)
+        return hashlib.sha256(json.dumps([stated, files], sort_keys=True).encode()).hexdigest()
+
+    @property
+    def size(self) -> int:
+        return sum(one.size for one in self.files)
+
+    @property
+    def is_small(self) -> bool:
+        return self.size <= settings.UPLOAD_AT_ONCE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What an upload became."""
+
+    key: UploadKey
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedUpload:
+    """What would be stored."""
+
+    stated: Stated
+    reads: Reads
+    runs: Sequence[UploadedRun]
+
+
+def upload(asked: Asked, answer: Answer) -> Stored:
+    """Store it, unless its key was used before. Raises KeyBusy, KeyReused, ManifestRefused, ResultRefused."""
+    if asked.is_small:
+        try:
+            return _at_once(asked, answer)
+        except TooMuchAtOnce:
+            pass  # It unpacks to more than a request may read.
+    return _later(asked)
+
+
+def judge_only(asked: Asked) -> JudgedUpload:
+    """What would be stored; nothing is. Raises ManifestRefused, ResultRefused."""
+    refusal = "This is more than is judged in a request: upload it, and a worker reads it."
+    if not asked.is_small:
+        raise ResultRefused("payload-too-large", refusal)
+    try:
+        return _judged(asked, Upload(team=asked.team, user=asked.user))
+    except TooMuchAtOnce:
+        raise ResultRefused("payload-too-large", refusal) from None
+
+
+def _at_once(asked: Asked, answer: Answer) -> Stored:
+    fingerprint = asked.fingerprint()
+    with transaction.atomic():
+        keys.hold(asked.team, asked.kind, asked.key)
+        if known := keys.find(asked.team, asked.kind, asked.key, fingerprint):
+            return Stored(known, replayed=True)
+        row = Upload(team=asked.team, user=asked.user, size=asked.size)
+        found = _judged(asked, row)
+        try:
+            row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), asked.manifest.grouping
+            row.manifest = asked.manifest.model_dump(mode="json", exclude_unset=True)
+            row.stated, row.recognised = dict(found.stated), dict(NOTHING)
+            files = [
+                upload_lifecycle.file_row(row.pk, place, one) for place, one in enumerate(found.reads.members.values())
+            ]
+            runs = save_runs(row, found.stated, found.runs, found.reads, before=([row], files))
+        except (IntegrityError, DataError) as error:
+            log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
+            raise ResultRefused("malformed-result", upload_lifecycle.IMPOSSIBLE) from error
+        said = answer(row, runs, found.runs)
+        key = keys.store(asked.team, asked.kind, asked.key, fingerprint, upload=row, status=201, answer=said)
+    return Stored(key, replayed=False)
+
+
+def _judged(asked: Asked, row: Upload) -> JudgedUpload:
+    """All that can be known before anything is stored."""
+    if not asked.files:
+        raise ResultRefused("validation-error", "Send at least one file as “files”.")
+    try:
+        reads = read_at_once([one.brought() for one in asked.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES)
+    except LimitExceeded as error:
+        raise ResultRefused("payload-too-large", str(error)) from error
+    check_files(reads)
+    found = runs_in(reads, asked.manifest.grouping)
+    stated = stated_by(asked.manifest, asked.team, [told_by(one) for one in found])
+    try:
+        return JudgedUpload(stated, reads, judged_runs(row, stated, found, reads))
+    except YcsbError as error:
+        raise refused_run(reads, found, error) from error
+
+
+def _later(asked: Asked) -> Stored:
+    """Keep the files with their key. A worker reads them, states what the manifest says, and saves the runs."""
+    fingerprint = asked.fingerprint()
+    if known := keys.find(asked.team, asked.kind, asked.key, fingerprint):
+        return Stored(known, replayed=True)
+    row, claim = upload_lifecycle.receive(asked.team, asked.user, [(file.name, file.content()) for file in asked.files])
+    known = None
+    try:
+        with transaction.atomic():
+            keys.hold(asked.team, asked.kind, asked.key)
+            known = keys.find(asked.team, asked.kind, asked.key, fingerprint)
+            if known is None:
+                said = asked.manifest.model_dump(mode="json", exclude_unset=True)
+                upload_lifecycle.let_go(row.pk, claim, manifest=said, grouping=asked.manifest.grouping)
+                key = keys.store(asked.team, asked.kind, asked.key, fingerprint, upload=row, status=202, answer={})
+    except (keys.KeyBusy, keys.KeyReused):
+        upload_lifecycle.discard(row)
+        raise
+    if known is not None:
+        upload_lifecycle.discard(row)  # Another request with the same key was quicker.
+        return Stored(known, replayed=True)
+    row.refresh_from_db()
+    return Stored(key, replayed=False)
+
+
+def stated_later(row: Upload, reads: Reads, found: Sequence[RunFiles]) -> Mapping[str, object]:
+    """What a manifest that came with a large upload says of the runs in it. Raises YcsbError."""
+    try:
+        check_files(reads)
+    except ResultRefused as error:
+        raise UnreadableFile(str(error)) from error
+    return stated_by(Manifest.model_validate(row.manifest), row.team, [told_by(one) for one in found])
+
+
+def brought(name: str, content: bytes) -> Arrived:
+    """A file that came in another way than in a form."""
+    arrived = Arrived(name, io.BytesIO())
+    arrived.write(content)
+    return arrived

@@ -1,0 +1,273 @@
+"""Files to what a person is shown: unpacked, redacted, read, grouped into runs. Memory stays bounded throughout.
+
+First every file is unpacked and written again without its secrets; then only those copies are read, here and when the
+runs are saved. So nothing secret can get any further, and whatever is shown can be computed again from what is kept.
+"""
+
+import hashlib
+import io
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+import numpy as np
+import zstandard
+
+from runs import artifacts
+from runs.models import Upload, UploadedFile
+from runs.uploading import staging, upload_handlers, upload_lifecycle
+from runs.uploading.file_redaction import without_secrets
+from runs.uploading.recognition import MAX_RUNS, Recognised, file_of, run_of, shortened
+from runs.uploading.upload_lifecycle import ReadMember, member_of, own_name
+from runs.ycsb.clients import RunFiles, group, merge_run
+from runs.ycsb.errors import UnreadableFile, YcsbError
+from runs.ycsb.files import Member, open_members
+from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.hints import hints_of
+from runs.ycsb.merged import MergedRun
+from runs.ycsb.readers import read_file
+from runs.ycsb.readers.results import Note, ReadFile
+from runs.ycsb.summary_run import SummarisedRun
+
+# Of one upload, all archives unpacked.
+MAX_MEMBERS = 300
+REPORT_EVERY_S = 1.0
+# What a damaged file did to the runs in it.
+ALL_DOUBTFUL, END_MISSING = "doubtful", "cut"
+
+
+class Progress:
+    """Tells the upload's row how far its reader is, at most once a second. Raises UploadGone where it is gone."""
+
+    def __init__(self, upload_id: uuid.UUID, claim: uuid.UUID) -> None:
+        self.upload_id, self.claim = upload_id, claim
+        self.step, self.total, self.before, self.done = "", 0, 0, 0
+        self.told = 0.0
+
+    def begin(self, step: str, total: int) -> None:
+        """A step of so many bytes."""
+        self.step, self.total, self.before, self.done = step, total, 0, 0
+        self._tell()
+
+    def file(self, size: int) -> Callable[[int], None]:
+        """For one file of the step: what it returns is told how many bytes of it are done."""
+        self.before, self.done = self.before + self.done, 0
+
+        def within(done: int) -> None:
+            self.done = min(done, size)
+            if time.monotonic() - self.told >= REPORT_EVERY_S:
+                self._tell()
+
+        return within
+
+    def _tell(self) -> None:
+        self.told = time.monotonic()
+        upload_lifecycle.beat(
+            self.upload_id, self.claim, step=self.step, bytes_done=self.before + self.done, bytes_total=self.total
+        )
+
+
+# What a manifest says of the runs that were found; raises YcsbError.
+State = Callable[[Upload, "Reads", Sequence[RunFiles]], Mapping[str, object]]
+
+
+def read(upload: Upload, claim: uuid.UUID, state: State | None = None) -> None:
+    """READING -> RECOGNISED, whatever the files hold, or -> COMPLETED with what `state` says. Raises UploadGone."""
+    progress = Progress(upload.pk, claim)
+    stored = list(upload.files.all())
+    if any(one.sha256 or one.error for one in stored):
+        kept = [member_of(one) for one in stored]  # It was read before, and is only to be grouped otherwise.
+    else:
+        kept = redact_all(upload.pk, stored, progress)
+    reads = read_members(kept, progress)
+    stated = state(upload, reads, runs_in(reads, upload.grouping)) if state is not None else None
+    upload_lifecycle.recognise(upload.pk, claim, kept, recognise(reads, upload.grouping), stated)
+    for one in stored:
+        if not one.sha256:
+            staging.drop(one.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What the redacted files of an upload say, one answer for each.
+
+    However long a histogram log is, it stands here as one interval over all of it: that says whose it is and what it
+    counts, and leaves memory bounded however many files there are. Of a few small files the logs are `whole`.
+    """
+
+    members: Mapping[str, ReadMember]
+    files: tuple[ReadFile, ...]
+    whole: bool = False
+
+    def origin(self, log: IntervalLog) -> tuple[ReadFile, IntervalLog]:
+        """Where this very log stands, and the name it has there: clients' logs are given common names."""
+        return next(
+            (file, one) for file in self.files for run in file.runs for one in run.logs if one.count is log.count
+        )
+
+
+def read_members(kept: Sequence[ReadMember], progress: Progress | None = None, *, whole: bool = False) -> Reads:
+    """Every file, one after the other; `whole` for those that are small enough to stay in memory."""
+    if progress is not None:
+        progress.begin("reading", sum(one.size for one in kept))
+    files = []
+    for one in kept:
+        file = _read(one, progress.file(one.size) if progress is not None else None)
+        if not whole:
+            runs = tuple(replace(run, logs=tuple(overall(log) for log in run.logs)) for run in file.runs)
+            file = replace(file, runs=runs)
+        files.append(file)
+    return Reads({one.name: one for one in kept}, tuple(files), whole)
+
+
+def read_whole(logs: Sequence[IntervalLog], reads: Reads) -> tuple[IntervalLog, ...]:
+    """The same logs with all their intervals, read once more."""
+    wanted: dict[str, list[tuple[IntervalLog, IntervalLog]]] = {}
+    for log in logs:
+        file, stands = reads.origin(log)
+        wanted.setdefault(file.name, []).append((log, stands))
+    found = []
+    for name, pairs in wanted.items():
+        again = [log for run in _read(reads.members[name], None).runs for log in run.logs]
+        before = [log for file in reads.files if file.name == name for run in file.runs for log in run.logs]
+        found += [replace(whole, operation=log.operation) for log, stands in pairs
+                  for whole, one in zip(again, before, strict=True) if one is stands]  # fmt: skip
+    return tuple(found)
+
+
+def overall(log: IntervalLog) -> IntervalLog:
+    """The log as one interval from its beginning to its end."""
+    if not len(log):
+        return log
+    start_s = log.start_s.min()
+    index, count = log.histogram().sparse()
+    return replace(
+        log,
+        start_s=np.array([start_s]),
+        length_s=np.array([(log.start_s + log.length_s).max() - start_s]),
+        max_us=np.array([log.max_us.max()]),
+        offsets=np.array([0, index.size]),
+        index=index.astype(np.int32),
+        count=count,
+    )
+
+
+def chunks_of(member: ReadMember) -> Iterator[bytes]:
+    """The content of a redacted file, piece by piece."""
+    with _opened(member) as stream:
+        while piece := stream.read(artifacts.CHUNK):
+            yield piece
+
+
+def _opened(member: ReadMember) -> AbstractContextManager[BinaryIO]:
+    """What was saved lies among the artifacts."""
+    if member.content is not None:
+        return nullcontext(io.BytesIO(member.content))
+    return staging.opened(member.path) if member.path else artifacts.opened(member.sha256)
+
+
+def _read(member: ReadMember, told: Callable[[int], None] | None) -> ReadFile:
+    if member.error:
+        return ReadFile(name=member.name, error=member.error, size=member.size)
+    noticed = tuple(Note(one["text"], one["line"]) for one in member.notes)
+    with _opened(member) as stream:
+        (read,) = read_file(member.name, stream, progress=told)
+    runs = read.runs
+    if member.damage:
+        doubtful = runs if member.damage == ALL_DOUBTFUL else runs[-1:]
+        runs = tuple(replace(run, complete=False) if run in doubtful else run for run in runs)
+    return replace(read, runs=runs, warnings=(*noticed, *read.warnings))
+
+
+def runs_in(reads: Reads, grouping: str) -> list[RunFiles]:
+    """The runs that these files are of."""
+    if grouping == Upload.Grouping.APART:
+        return [run for one in reads.files for run in group([one])]
+    return list(group(reads.files, together=grouping == Upload.Grouping.TOGETHER))
+
+
+def recognise(reads: Reads, grouping: str) -> Recognised:
+    """What a person is shown before anything is saved."""
+    found = runs_in(reads, grouping)
+    used = {name for run in found for client in run.clients for name in client.names}
+    files = [replace(file, error=None) if file.name in used else file for file in reads.files]
+    return {
+        "files": shortened([file_of(file, reads.members[file.name].redacted_lines) for file in files]),
+        "runs": [
+            run_of(files, merged_or_why(files), hints_of([c.summary for c in files.clients if c.summary is not None]))
+            for files in found[:MAX_RUNS]
+        ],
+        "more_runs": max(len(found) - MAX_RUNS, 0),
+    }
+
+
+def merged_or_why(files: RunFiles) -> MergedRun | SummarisedRun | YcsbError:
+    """The merge of a run's clients over their whole runs, or the reason why there is none."""
+    try:
+        return merge_run(files, entire=True)
+    except YcsbError as error:
+        return error
+
+
+def redact_all(
+    upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress, *, most: int = MAX_MEMBERS
+) -> list[ReadMember]:
+    """Every file unpacked, and kept without its secrets; one that cannot be unpacked keeps the reason."""
+    progress.begin("unpacking, and taking secrets out", sum(one.size for one in stored))
+    kept: list[ReadMember] = []
+    names: set[str] = set()
+    for one in stored:
+        with staging.opened(one.path) as stream:
+            try:
+                for member in open_members(one.name, stream, progress=progress.file(one.size)):
+                    if len(kept) >= most:
+                        raise UnreadableFile(
+                            f"There are more than {most:,} files; the rest was not looked at: bring fewer."
+                        )
+                    kept.append(_redacted_into_storage(upload_id, len(kept), member, own_name(member.name, names)))
+                    names.add(kept[-1].name)
+            except UnreadableFile as error:
+                kept.append(ReadMember(own_name(one.name, names), one.size, "", "", 0, str(error)))
+                names.add(kept[-1].name)
+    return kept
+
+
+def _redacted_into_storage(upload_id: uuid.UUID, position: int, member: Member, name: str) -> ReadMember:
+    with tempfile.TemporaryFile(dir=upload_handlers.folder()) as draft:
+        with zstandard.ZstdCompressor(level=3).stream_writer(draft, closefd=False) as compressed:
+            read = redacted(member, name, compressed.write)
+        if read.error:
+            return read
+        draft.seek(0)
+        return replace(read, path=staging.keep_redacted(upload_id, position, draft))
+
+
+def redacted(
+    member: Member, name: str, write: Callable[[bytes], object], *, raises: tuple[type[Exception], ...] = ()
+) -> ReadMember:
+    """One file without its secrets, block by block into `write`; what is wrong with it stands in its `error`.
+
+    Only errors of the classes `raises` are raised.
+    """
+    digest, size, hidden, damage = hashlib.sha256(), 0, 0, ""
+    try:
+        for block in member.blocks():
+            content, lines = without_secrets(block.data)
+            if block.unterminated:
+                # Ended with a line feed it would be read as a whole line, and its last value may be cut.
+                content = content.removesuffix(b"\n")
+            write(content)
+            digest.update(content)
+            size, hidden = size + len(content), hidden + lines
+    except raises:
+        raise
+    except UnreadableFile as error:
+        return ReadMember(name, member.size, "", "", 0, str(error))
+    if member.damage is not None:
+        damage = ALL_DOUBTFUL if member.damage.is_doubtful else END_MISSING
+    notes = tuple({"text": note.text, "line": note.line} for note in member.notes)
+    return ReadMember(name, size, "", digest.hexdigest(), hidden, notes=notes, damage=damage)

@@ -1,0 +1,107 @@
+"""The runs list, its twins, and what can be done to several runs at once."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from benchsite.teams.models import Role
+from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
+from runs import annotations
+from runs.models import Run
+from runs.models.plan import Purpose
+from runs.models.run import Phase, Status, Verdict
+from runs.pages.run_list import HEAVY, MAX_ROWS_IN_CSV, PER_PAGE, SORTS, RunFilter, choices
+from runs.views import run_deletion
+from runs.views.pagination import page_of
+from runs.views.table_exports import twin
+
+COLUMNS = (
+    "id", "name", "source", "matrix", "sweep_id", "system", "mode", "workload", "phase", "purpose", "threads",
+    "target_ops_s", "repeat", "status", "reason", "verdict", "verdict_override", "throughput_ops_s",
+    "excluded_reason", "tags", "created_at", "started_at", "finished_at", "notes", "commit", "branch",
+)  # fmt: skip
+
+
+@require_GET
+@team_required
+def runs_list(request: HttpRequest) -> HttpResponse:
+    wanted = RunFilter.from_query(request.GET)
+    rows = wanted.apply(team_of(request)).defer(*HEAVY).select_related("matrix")
+    page = page_of(request, rows, PER_PAGE)
+    context = {
+        "filter": wanted,
+        "page": page,
+        "choices": choices(team_of(request)),
+        "statuses": [("active", "not finished"), *Status.choices],
+        "verdicts": [*[(v.value, v.label) for v in Verdict if v], ("none", "not judged"), ("excluded", "excluded")],
+        "phases": [*Phase.choices, ("any", "both")],
+        "purposes": Purpose.choices,
+        "sources": Run.Source.choices,
+        "sorts": list(SORTS),
+        "can_run": has_role(request, Role.RUNNER),
+        "can_delete": has_role(request, Role.ADMIN),
+        "twins": [(form.upper(), _with_query(reverse(f"runs-{form}"), wanted.query())) for form in ("csv", "json")],
+        "nothing_at_all": not page.object_list and not Run.objects.filter(team=team_of(request)).exists(),
+    }
+    return render(request, "runs/runs.html", context)
+
+
+@require_GET
+@team_required
+def runs_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
+    """The same filter as comma-separated values or JSON."""
+    rows = RunFilter.from_query(request.GET).apply(team_of(request)).defer(*HEAVY).select_related("matrix")
+    return twin(form, "runs", COLUMNS, map(_row, rows[:MAX_ROWS_IN_CSV].iterator(2_000)))
+
+
+@require_POST
+@role_required(Role.RUNNER)
+def runs_bulk(request: HttpRequest) -> HttpResponseBase:
+    """Tag or exclude the selected runs, or ask whether to delete them.
+
+    Keys of another team's runs match nothing, like keys of no run at all.
+    """
+    if request.POST.get("action") == "delete" and has_role(request, Role.ADMIN):
+        return run_deletion.ask(request, run_deletion.ticked(request))
+    back = _with_query(reverse("runs"), RunFilter.from_query(QueryDict(request.POST.get("back", ""))).query())
+    try:
+        done = _bulk(request, run_deletion.ticked(request))
+    except annotations.AnnotationRefused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, done)
+    return redirect(back)
+
+
+def _bulk(request: HttpRequest, runs: list[Run]) -> str:
+    user, action = user_of(request), request.POST.get("action", "")
+    if not runs:
+        raise annotations.AnnotationRefused("No run is selected: select runs first.")
+    if action == "tag":
+        tags = annotations.parse_tags(request.POST.get("tags", ""))
+        if not tags:
+            raise annotations.AnnotationRefused("Write at least one tag; put commas between several.")
+        return f"{annotations.add_tags(runs, user, tags)} of {len(runs)} runs got a new tag."
+    if action == "exclude":
+        out = annotations.exclude(runs, user, request.POST.get("reason", ""))
+        return f"{out} of {len(runs)} runs are now excluded. They stay visible, with your reason."
+    if action == "include":
+        return f"{annotations.include(runs, user)} of {len(runs)} runs count again."
+    raise annotations.AnnotationRefused("Choose an action for the selected runs.")
+
+
+def _row(run: Run) -> list[Any]:
+    return [
+        run.pk, run.name, run.source, run.matrix.name if run.matrix else "", run.sweep_id, run.system, run.mode,
+        run.workload_name, run.phase, run.purpose, run.threads, run.target_ops_s, run.repeat, run.status, run.reason,
+        run.verdict, run.verdict_override, run.throughput_ops_s, run.excluded_reason, run.tags, run.created_at,
+        run.started_at, run.finished_at, run.notes, run.commit, run.branch,
+    ]  # fmt: skip
+
+
+def _with_query(url: str, query: str) -> str:
+    return f"{url}?{query}" if query else url

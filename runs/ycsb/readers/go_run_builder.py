@@ -1,0 +1,202 @@
+"""One run of go-ycsb while its lines are read."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final
+
+from runs.ycsb.block import Note
+from runs.ycsb.hdr import IntervalLog
+from runs.ycsb.merged import Phase
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.readers.goreports import ReportLine
+from runs.ycsb.readers.points import Points
+from runs.ycsb.readers.reports import Reports
+from runs.ycsb.readers.results import Format, ReadRun
+from runs.ycsb.readers.unparsed_lines import Chatter
+from runs.ycsb.redact import HIDDEN, is_secret, redact
+
+_MAX_OPERATIONS: Final = 200
+_MAX_PROPERTIES: Final = 1_000
+_TOTAL: Final = "TOTAL"
+_COMPOSITE: Final = "READ_MODIFY_WRITE"
+_FAILED: Final = "_ERROR"
+_DURATION_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|µs|μs|us|ns)", re.ASCII)
+_NS: Final = {"h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "µs": 1000, "μs": 1000, "us": 1000, "ns": 1}
+_BUCKET_US: Final = 1000.0
+_NEARLY: Final = 0.98
+
+
+def duration_ms(text: str) -> float | None:
+    """A duration as Go prints it: `1m7.43s`, `151.030789ms`, `872.5µs`."""
+    parts = _DURATION_PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    # Go counts whole nanoseconds, so nothing is lost before the last division.
+    return float(sum(Decimal(number) * _NS[unit] for number, unit in parts)) / 1e6
+
+
+class GoDraft:
+    """Gathers one run."""
+
+    def __init__(self, first_line: int) -> None:
+        self.command = ""
+        self.points = Points(per_second=1_000_000, times_are_starts=True)
+        self.chatter = Chatter()
+        self.is_finished = False  # the client said so
+        self.is_cut = False  # the file ends in the middle of a line
+        self._first_line = first_line
+        self._format: Format = "go-ycsb"
+        self._runtime_ms: float | None = None
+        self._properties: dict[str, str] = {}
+        self._reports = Reports()
+        self._report: dict[str, ReportLine] = {}  # the one at hand
+        self._latest: dict[str, ReportLine] = {}
+        self._final: dict[str, ReportLine] = {}
+        self._notes: list[Note] = []
+
+    @property
+    def says_something(self) -> bool:
+        return self.is_finished or bool(self._latest) or bool(self.points)
+
+    @property
+    def has_begun(self) -> bool:
+        return self.says_something or bool(self._properties)
+
+    def is_reported(self, operation: str) -> bool:
+        """Whether the final report has it already."""
+        return operation in self._final
+
+    def take_property(self, name: str, value: str) -> None:
+        if len(self._properties) < _MAX_PROPERTIES:
+            self._properties[name] = HIDDEN if is_secret(name) and value else redact(value)
+
+    def stopped(self, number: int) -> None:
+        self._notes.append(Note("The client was stopped by a signal before its work was done.", number))
+
+    def finish(self, duration: str | None) -> None:
+        """`duration` is None where digits of it may be missing."""
+        self._end_report()
+        self.is_finished = True
+        self._runtime_ms = duration_ms(duration) if duration is not None else None
+
+    def report(self, run_format: Format, line: ReportLine) -> None:
+        """One operation. Reports are sorted, so one that comes again or before the last is the next report's."""
+        if len(self._latest) == _MAX_OPERATIONS and line.operation not in self._latest:
+            return
+        self._format = run_format
+        if self._report and line.operation <= next(reversed(self._report)):
+            self._end_report()
+        self._report[line.operation] = self._latest[line.operation] = line
+        if self.is_finished:
+            self._final[line.operation] = line
+
+    def _end_report(self) -> None:
+        if self._report:
+            counts = {name: line.count for name, line in self._latest.items()}
+            elapsed_s = max(line.takes_s for line in self._latest.values())
+            self._reports.add(elapsed_s, _done(counts), counts)
+        self._report = {}
+
+    def done(self, last_line: int) -> ReadRun:
+        if self._covers_all(self._report):
+            self._end_report()  # else it broke off, and what it lacks would count as not done
+        lines = self._final or self._latest
+        total = lines.get(_TOTAL)
+        has_points = bool(self.points)
+        return ReadRun(
+            format="go-ycsb-csv" if has_points else self._format,
+            phase=self._phase(lines),
+            runtime_ms=self._runtime_ms,
+            throughput_ops_s=total.read().rate_ops_s if total is not None else None,
+            complete=self._is_complete,
+            operations=_operations(lines),
+            status=self._reports.lines(),
+            logs=tuple(_in_words_of_ycsb(log) for log in self.points.logs()),
+            properties=self._properties,
+            command=redact(self.command),
+            others=self.chatter.lines(),
+            warnings=tuple(self._warnings(lines)),
+            first_line=self._first_line,
+            last_line=last_line,
+        )
+
+    def _covers_all(self, report: Mapping[str, ReportLine]) -> bool:
+        """Whether a report has all operations: those of earlier ones, and what its total counts.
+
+        The lines of a report in the middle of a run are not of the same moment, so their sum may miss a little.
+        """
+        total = report.get(_TOTAL)
+        if report.keys() != self._latest.keys() or total is None:
+            return bool(self._reports) and report.keys() == self._latest.keys()
+        counted = sum(line.count for name, line in report.items() if not name.endswith(_FAILED))
+        counted -= total.count + (report[_COMPOSITE].count if _COMPOSITE in report else 0)
+        return counted >= total.count * (1 if self.is_finished else _NEARLY)
+
+    @property
+    def _is_complete(self) -> bool:
+        """Points may be in a file of their own: then that has nothing else, and what the client printed no report."""
+        if self.is_cut:
+            return False
+        if bool(self.points) and not self._properties:
+            return True
+        elsewhere = "measurement.output_file" in self._properties
+        if self._final:
+            return self.is_finished and (_TOTAL not in self._latest or self._covers_all(self._final))
+        return self.is_finished and (bool(self.points) or elsewhere)
+
+    def _phase(self, lines: Mapping[str, ReportLine]) -> Phase | None:
+        """As stated; else only what a load never does tells that it was none."""
+        does = self._properties.get("dotransactions")
+        stated = {"true": "run", "false": "load"}.get(does or "") or self._properties.get("command")
+        operations = {*lines, *self.points.operations} - {_TOTAL}
+        if stated not in ("load", "run") and any(not name.startswith("INSERT") for name in operations):
+            stated = "run"
+        if stated is None and self.command:
+            stated = "load" if " load " in f"{self.command} " else "run"
+        return None if stated is None else "load" if stated == "load" else "measure"
+
+    def _warnings(self, lines: Mapping[str, ReportLine]) -> list[Note]:
+        notes = list(self._notes)
+        if lines and not self._final:
+            notes.append(Note("There is no final report: the numbers are those of the last one before the end."))
+        if lines and _are_buckets(lines):
+            notes.append(Note("The percentiles are the upper ends of buckets of 1 ms, as go-ycsb counted until 2021."))
+        if self.points.dropped:
+            notes.append(Note(f"{self.points.dropped:,} points of too many different operations were left out."))
+        return notes
+
+
+def _done(counts: Mapping[str, int]) -> int:
+    """What the workload did: failed operations too, a read-modify-write once although its halves are counted."""
+    return sum(-count if name == _COMPOSITE else count for name, count in counts.items() if name != _TOTAL)
+
+
+def _are_buckets(lines: Mapping[str, ReportLine]) -> bool:
+    values = [value for line in lines.values() for value in line.read().percentiles_us.values()]
+    return bool(values) and not any(line.is_fine for line in lines.values()) and not any(v % _BUCKET_US for v in values)
+
+
+def _operations(lines: Mapping[str, ReportLine]) -> dict[str, ReadOperation]:
+    operations = {name: line.read() for name, line in lines.items()}
+    if not _are_buckets(lines):
+        return operations
+    # A percentile beyond the last bucket was printed as 0.
+    return {
+        name: replace(
+            entry,
+            percentiles_us={rank: value for rank, value in entry.percentiles_us.items() if value},
+            resolution_us=_BUCKET_US,
+            rounds_up=True,
+        )
+        for name, entry in operations.items()
+    }
+
+
+def _in_words_of_ycsb(log: IntervalLog) -> IntervalLog:
+    """The names that logs of histograms have, so that both are merged by the same rules."""
+    name = log.operation
+    if name.endswith(_FAILED):
+        name = name.removesuffix(_FAILED) + "-FAILED"
+    return replace(log, operation=name.replace(_COMPOSITE, "READ-MODIFY-WRITE"))

@@ -1,0 +1,324 @@
+"""One run while its lines are read."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+import numpy as np
+
+from runs.ycsb.merged import Phase
+from runs.ycsb.metric import MetricDraft, Taken
+from runs.ycsb.names import KNOWN_OPERATIONS, parse_name
+from runs.ycsb.numbers import finite, ungrouped
+from runs.ycsb.operation import ReadOperation
+from runs.ycsb.readers.completeness import counted, sums_of, what_breaks_off
+from runs.ycsb.readers.points import Points
+from runs.ycsb.readers.preamble import Preamble
+from runs.ycsb.readers.results import Format, Note, OtherLine, ReadRun
+from runs.ycsb.readers.statuses import MOST, Statuses, StatusTable
+from runs.ycsb.readers.versions import Layout, Range, contradiction_of, corrected, version_of
+from runs.ycsb.redact import redact, redact_beginning
+from runs.ycsb.summary import is_process
+from runs.ycsb.symptoms import SymptomCounter
+
+RUNTIME: Final = "RunTime(ms)"
+THROUGHPUT: Final = "Throughput(ops/sec)"
+MAX_OTHERS: Final = 300  # lines kept that are no measurement
+_TELLING: Final = 3  # so many equal status lines are no accident
+_MAX_METRICS: Final = 500
+_MAX_COMMAS: Final = 100  # that are warned of one by one
+_MAX_OTHER: Final = 500  # characters
+_THUMBTACK_VERSION: Final = "0.1.4"
+
+
+class RunDraft:
+    """Everything of one run, in the order of its lines."""
+
+    def __init__(self, first_line: int = 1) -> None:
+        self.first_line = first_line
+        self.last_line = first_line
+        self.preamble = Preamble()
+        self.overall: dict[str, str] = {}
+        self.metrics: dict[str, MetricDraft] = {}
+        self.process: dict[str, float] = {}
+        self.symptoms = SymptomCounter()
+        self.points = Points()
+        self.is_cut = False  # its last line was
+        self.is_doubled = False  # every line stands there twice
+        self.has_overall_last = False
+        self._statuses: list[Statuses] = []
+        self._status_count = 0
+        self._is_thinned = False  # of the last status lines only one is kept
+        self._others: list[OtherLine] = []
+        self._notes: list[Note] = []
+        self._repeated: int | None = None  # the first line that states something once more
+
+    # --- what it has so far --------------------------------------------------------------------------------------
+
+    @property
+    def has_measurements(self) -> bool:
+        """Whether a metric was stated, and not only rows as the Thumbtack lineage writes them while it runs."""
+        return any(draft.keys or draft.returns for draft in self.metrics.values())
+
+    @property
+    def has_summary(self) -> bool:
+        return RUNTIME in self.overall or self.has_measurements
+
+    @property
+    def has_results(self) -> bool:
+        return bool(self.overall or self._statuses or self.points) or any(
+            draft.is_measured for draft in self.metrics.values()
+        )
+
+    @property
+    def has_statuses(self) -> bool:
+        return bool(self._statuses)
+
+    def repeats_statuses_of(self, earlier: "RunDraft") -> bool:
+        """Whether this is nothing but the status lines of another one, as printed on the other stream."""
+        if self.has_summary or self._status_count != earlier._status_count or self._status_count < _TELLING:
+            return False
+        mine, theirs = StatusTable(self._statuses), StatusTable(earlier._statuses)
+        return np.array_equal(mine.operations_done, theirs.operations_done) and np.array_equal(
+            mine.at_s, theirs.at_s, equal_nan=True
+        )
+
+    @property
+    def is_thumbtack(self) -> bool:
+        """The lineage counts retries and reconnections, and its rows have a rate."""
+        return "Reconnections" in self.overall or any(
+            "Retries" in draft.extra or draft.rows.rates for draft in self.metrics.values()
+        )
+
+    @property
+    def last_status(self) -> tuple[int, int, float]:
+        """Elapsed seconds, operations done so far, and when it was written (NaN where it does not say so)."""
+        if not self._statuses:
+            return 0, 0, math.nan
+        last = self._statuses[-1]
+        return int(last.elapsed_s[-1]), int(last.operations_done[-1]), float(last.at_s[-1])
+
+    # --- lines ---------------------------------------------------------------------------------------------------
+
+    def take_measurement(self, metric: str, key: str, value: str, number: int) -> None:
+        """One line of the summary."""
+        self.last_line = number
+        if metric == "OVERALL":
+            taken: Taken = "repeated" if key in self.overall else "known"
+            self.overall.setdefault(key, value)
+        elif is_process(metric):
+            taken = "known" if self._take_process(metric, key, value) else "unknown"
+        elif metric not in self.metrics and len(self.metrics) == _MAX_METRICS:
+            taken = "unknown"
+        else:
+            draft = self.metrics.get(metric)
+            if draft is None:
+                draft = self.metrics[metric] = MetricDraft()
+            taken = draft.take(key, value)
+        if taken == "repeated":
+            self._repeated = self._repeated or number
+            self.take_other(f"[{metric}], {key}, {value}", number)
+
+    def take_back(self, metric: str, key: str) -> None:
+        """Forget the value of the last line, of which digits may be missing."""
+        if metric == "OVERALL":
+            self.overall.pop(key, None)
+        elif is_process(metric):
+            self.process.pop(f"{metric} {key}", None)
+        elif metric in self.metrics:
+            self.metrics[metric].take_back(key)
+
+    def returns_add_up(self, metric: str) -> bool:
+        """Whether a metric's return codes make up its operations, with or without those that failed."""
+        draft = self.metrics.get(metric)
+        if draft is None or not draft.count:
+            return False
+        failed = sum(
+            other.count or 0
+            for name, other in self.metrics.items()
+            if parse_name(name).operation == metric and parse_name(name).status
+        )
+        return sum(draft.returns.values()) in (draft.count, draft.count + failed)
+
+    def take_statuses(self, statuses: Statuses, last_line: int) -> None:
+        self.last_line = last_line
+        if self._status_count >= MOST:
+            # Only how far it came is kept from here on.
+            if self._is_thinned:
+                self._statuses.pop()
+            self._is_thinned = True
+            self._statuses.append(statuses.part(len(statuses) - 1, len(statuses)))
+        else:
+            self._statuses.append(statuses)
+        self._status_count += len(statuses)
+
+    def take_other(self, line: str, number: int) -> None:
+        if len(self._others) < MAX_OTHERS:
+            self._others.append(OtherLine(number, redact_beginning(line, _MAX_OTHER)))
+
+    def note(self, text: str, line: int | None = None) -> None:
+        self._notes.append(Note(text, line))
+
+    def adopt(self, later: "RunDraft") -> None:
+        """Take over what was written of the same run later, or in another stream."""
+        self.preamble.adopt(later.preamble)
+        self.overall.update(later.overall)
+        self.metrics.update(later.metrics)
+        self.process.update(later.process)
+        self._statuses += later._statuses
+        self._status_count += later._status_count
+        self._others = (self._others + later._others)[:MAX_OTHERS]
+        self._notes += later._notes
+        self.symptoms.adopt(later.symptoms)
+        self.is_cut |= later.is_cut
+        self.last_line = max(self.last_line, later.last_line)
+
+    def _take_process(self, metric: str, key: str, value: str) -> bool:
+        number = finite(value)
+        if number is None or key.lstrip(">").isdecimal():  # the rows of a histogram of it
+            return False
+        self.process[f"{metric} {key}"] = number
+        return True
+
+    # --- the result ----------------------------------------------------------------------------------------------
+
+    @property
+    def runtime_ms(self) -> float | None:
+        return self._overall_number(RUNTIME, is_whole=True)
+
+    @property
+    def throughput_ops_s(self) -> float | None:
+        return self._overall_number(THROUGHPUT, is_whole=False)
+
+    def done(self, run_format: Format, source: str) -> ReadRun:
+        """The run as it stands; applying the exceptions of its version and saying what is doubtful."""
+        measured = {name: draft.done() for name, draft in self.metrics.items() if draft.is_measured}
+        status = StatusTable(self._statuses)
+        layout = Layout(
+            self.preamble,
+            self.metrics,
+            runtime=ungrouped(self.overall[RUNTIME], is_whole=True) if RUNTIME in self.overall else None,
+            has_gc=self._has_gc,
+            is_master=status.has_median,
+        )
+        version = None if self.is_thumbtack else version_of(layout)
+        logs = self.points.logs()
+        counts = counted(measured, logs)
+        properties = self.preamble.properties
+        operations, sentences = corrected(measured, self.metrics, version, properties)
+        is_complete = self._is_complete(measured, counts)
+        self._notes = [Note(text) for text in sentences] + self._notes
+        self._note_what_is_doubtful(layout, counts)
+        return ReadRun(
+            format="thumbtack" if self.is_thumbtack and run_format == "ycsb-text" else run_format,
+            phase=self.preamble.phase or phase_of(counts or (status[-1].operations if status else ())),
+            runtime_ms=self.runtime_ms,
+            throughput_ops_s=self.throughput_ops_s,
+            complete=is_complete,
+            version=self._version_name(version),
+            operations=operations,
+            status=status,
+            logs=logs,
+            properties=properties,
+            command=self.preamble.command,
+            process=self._process(),
+            others=self._all_others(),
+            symptoms=self.symptoms.found(),
+            warnings=tuple(self._notes),
+            source=source,
+            first_line=self.first_line,
+            last_line=self.last_line,
+        )
+
+    def _overall_number(self, key: str, *, is_whole: bool) -> float | None:
+        digits = ungrouped(self.overall.get(key, ""), is_whole=is_whole)
+        return None if digits is None else finite(digits)
+
+    def _version_name(self, version: Range | None) -> str | None:
+        if self.is_thumbtack:
+            return self.preamble.jar or _THUMBTACK_VERSION
+        return None if version is None else str(version)
+
+    @property
+    def _has_gc(self) -> bool:
+        return any(name.startswith("TOTAL_GC") for name in self.process)
+
+    def _is_complete(self, measured: dict[str, ReadOperation], counts: Mapping[str, ReadOperation]) -> bool:
+        if self.is_cut or RUNTIME not in self.overall or THROUGHPUT not in self.overall:
+            return False
+        # With the totals at the end, nothing can be missing before them.
+        if self.is_thumbtack or self.has_overall_last:
+            return True
+        broken = what_breaks_off(measured, self.metrics, is_untouched=self._has_gc)
+        if broken is not None:
+            self.note(broken, self.last_line)
+            return False
+        sums = sums_of(counts, self.runtime_ms, self.throughput_ops_s)
+        if sums is None or not sums.tell_of_missing:
+            return True
+        # People edit what they publish; what a machine wrote, or what lacks all metrics, was cut.
+        return bool(measured) and not self._has_gc
+
+    def _note_what_is_doubtful(self, layout: Layout, counts: Mapping[str, ReadOperation]) -> None:
+        contradiction = None if self.is_thumbtack else contradiction_of(layout)
+        if contradiction is not None:
+            self.note(contradiction)
+        if any(operation.is_average for operation in counts.values()):
+            self.note("Counts are fractions: these numbers are averages of several runs, not the output of one.")
+        sums = sums_of(counts, self.runtime_ms, self.throughput_ops_s)
+        if sums is not None and not sums.agree and not self.is_thumbtack:
+            self.note(str(sums))
+        if self.has_statuses and not self.has_summary:
+            elapsed_s, operations, _ = self.last_status
+            self.note(
+                "There is no summary: the client was killed, or its file was cut. "
+                f"By its last status line it had done {operations:,} operations after {elapsed_s} s."
+            )
+        elif RUNTIME not in self.overall:
+            self.note("The run time and the throughput of this run are missing.")
+        if self._repeated is not None:
+            self.note("Some values are stated more than once; the first of each counts.", self._repeated)
+        if self._is_thinned:
+            self.note(f"Only the first {MOST:,} of {self._status_count:,} status lines were kept, and the last one.")
+        for key, value in islice(self._doubtful_commas(), _MAX_COMMAS):
+            self.note(f"{key} reads {value}: its comma may part thousands or decimals, so it was left out.")
+
+    def _doubtful_commas(self) -> Iterator[tuple[str, str]]:
+        for key, value in self.overall.items():
+            if key in (RUNTIME, THROUGHPUT) and "," in value and ungrouped(value, is_whole=key == RUNTIME) is None:
+                yield key, value
+        for name, draft in self.metrics.items():
+            yield from ((f"[{name}], {key}", value) for key, value in draft.doubtful.items())
+
+    def _process(self) -> dict[str, float]:
+        """What is of the client itself, with the totals that only forks state."""
+        found = dict(self.process)
+        for key, value in self.overall.items():
+            number = finite(value) if key not in (RUNTIME, THROUGHPUT) else None
+            if number is not None:
+                found[f"OVERALL {key}"] = number
+        return found
+
+    def _all_others(self) -> tuple[OtherLine, ...]:
+        """The chatter, and the metrics of which nothing is known to be a measurement."""
+        unknown = [
+            OtherLine(self.last_line, redact(f"[{name}], {key}, {value}"))
+            for name, draft in self.metrics.items()
+            if not draft.is_measured
+            for key, value in draft.extra.items()
+        ]
+        infinite = [
+            OtherLine(self.last_line, f"[OVERALL], {key}, {value}"[:_MAX_OTHER])
+            for key, value in self.overall.items()
+            if finite(value) is None and value.strip() != "NaN" and "," not in value
+        ]
+        return (*self._others, *infinite, *unknown)
+
+
+def phase_of(names: Iterable[str]) -> Phase | None:
+    """A load inserts and does nothing else; None where an operation is unknown, or there is none."""
+    done = {parse_name(name).operation for name in names if parse_name(name).is_operation}
+    if not done or not done <= set(KNOWN_OPERATIONS):
+        return None
+    return "load" if done == {"INSERT"} else "measure"

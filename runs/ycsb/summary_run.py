@@ -1,0 +1,373 @@
+"""A run of which only summaries exist: what can be added is added exactly, and percentiles become bounds.
+
+The counterpart of `runs.ycsb.merged.MergedRun` for clients that left no histograms.
+
+Throughput is that of the window which the clients have in common, where their dated status lines tell it: the sum of
+what each client did in it / its length. Without them it is the sum of what the clients state over their own windows.
+Clients state all operations of a measurement, failed ones included, but only the successful inserts of a load; here it
+is always the successful ones.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
+from runs.ycsb.bounds import Bounds, added_buckets, mean_bounds, percentile_bounds
+from runs.ycsb.evidence import ClientEvidence
+from runs.ycsb.merged import MissingClient, Phase, Window
+from runs.ycsb.names import LatencyKind
+from runs.ycsb.operation import Bucket, ReadOperation
+from runs.ycsb.printed_series import series_of_clients
+from runs.ycsb.progress import (
+    Progress,
+    bookkeeping_s,
+    common_window,
+    counted_so_far,
+    progress_of,
+    weighted_mean,
+    whole_window,
+)
+from runs.ycsb.readers.results import Format, ReadRun
+from runs.ycsb.series import Series
+from runs.ycsb.summary_counts import (
+    Operations,
+    StatedOperation,
+    SummaryClient,
+    counts_operations,
+    operations_of,
+)
+
+__all__ = ["Bounds", "SummarisedClient", "SummarisedOperation", "SummarisedRun", "SummaryClient", "summarise"]
+
+# From what the throughput was computed: the window that all clients have in common (by their status lines), the one
+# client's own statement, or the sum of several clients' statements with nothing known about their windows.
+ThroughputBasis = Literal["window", "stated", "sum"]
+
+
+@dataclass(frozen=True, slots=True)
+class SummarisedOperation:
+    """One operation of all clients, whole run. Counts are None where a client does not state them."""
+
+    operation: str
+    kind: LatencyKind
+    ok: int | None
+    failed: int | None
+    failures: Mapping[str, int]  # status -> count
+    returns: Mapping[str, int]
+    is_composite: bool
+    mean_us: float | None
+    min_us: float | None
+    max_us: float | None
+    percentiles_us: Mapping[str, Bounds]  # "99.9" -> bounds
+    resolution_us: float | None = None
+    variance_us2: float | None = None
+    buckets: tuple[Bucket, ...] = ()  # of all clients, where all have the same
+    mean_bounds_us: Bounds | None = None  # by those buckets
+    failed_mean_us: float | None = None
+    is_average: bool = False  # a client's counts are fractions
+    contradiction: str = ""  # what a client's buckets say against its other numbers, in words
+
+
+@dataclass(frozen=True, slots=True)
+class SummarisedClient:
+    """One client as it stated itself."""
+
+    number: int
+    operations: int | None
+    ok: int | None
+    failed: int | None
+    busy_us: float | None  # the sum of all service times: counts times means
+    throughput_ops_s: float | None  # as printed
+    runtime_ms: float | None
+    threads: int | None
+    printed_counts: Mapping[str, int] | None  # None: they are averages of several runs
+    started_s: float | None = None  # by its status lines
+    ended_s: float | None = None
+    cleanup_s: float | None = None
+    complete: bool = True
+    format: Format | None = None
+    status_interval_s: float | None = None  # how far apart its status lines are
+    evidence: ClientEvidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SummarisedRun:
+    """Every number that summaries allow. `operations` is sorted by name, service before response times."""
+
+    phase: Phase | None
+    operations: tuple[SummarisedOperation, ...]
+    clients: tuple[SummarisedClient, ...]
+    missing: tuple[MissingClient, ...]
+    total_operations: int | None  # failed ones included, a read-modify-write once
+    ok_operations: int | None
+    failed_operations: int | None
+    throughput_ops_s: float | None  # successful operations, on `basis`
+    basis: ThroughputBasis
+    throughput_sum_ops_s: float | None
+    throughput_wall_ops_s: float | None
+    overlap: float | None  # None: nothing tells when the clients ran
+    window: Window | None
+    series: tuple[Series, ...] = ()  # of status lines and printed series
+    reader_version: int = READER_VERSION
+    notes: tuple[str, ...] = ()  # why there are no histograms, and what else a reader of the numbers must know
+    algorithm_version: int = ALGORITHM_VERSION
+
+    @property
+    def clients_expected(self) -> int:
+        return len(self.clients) + len(self.missing)
+
+    @property
+    def clients_merged(self) -> int:
+        return len(self.clients)
+
+    def operation(self, name: str, kind: LatencyKind = "service") -> SummarisedOperation | None:
+        return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
+
+
+_NO_RESULT: Final = "it left neither a result nor a status line that counts an operation"
+
+
+def summarise(
+    clients: Sequence[SummaryClient], *, percentiles: Iterable[str] = (), notes: Iterable[str] = ()
+) -> SummarisedRun:
+    """Merge what the clients of one run state. Without `percentiles` bounds are given for those that they printed."""
+    parts = [_Part.of(client) for client in sorted(clients, key=lambda client: client.number)]
+    found = [part for part in parts if part.says_something]
+    progress = [part.progress for part in found if part.progress is not None]
+    complete = len(progress) == len(found)
+    window = common_window(progress) if complete else None
+    whole = whole_window(progress) if complete else None
+    throughput, basis = _throughput(found, window)
+    series, complaints = series_of_clients([part.source for part in found], progress)
+    total = _sum(part.total for part in found)
+    return SummarisedRun(
+        phase=found[0].run.phase if len({part.run.phase for part in found}) == 1 else None,
+        operations=_operations(found, tuple(percentiles)),
+        clients=tuple(part.client() for part in found),
+        missing=tuple(MissingClient(part.number, _NO_RESULT) for part in parts if not part.says_something),
+        total_operations=total,
+        ok_operations=_sum(part.ok for part in found),
+        failed_operations=_sum(part.failed for part in found),
+        throughput_ops_s=throughput,
+        basis=basis,
+        throughput_sum_ops_s=_sum_of_rates(part.run.throughput_ops_s for part in found),
+        throughput_wall_ops_s=total / whole.length_s if whole is not None and total is not None else None,
+        overlap=None if whole is None else window.length_s / whole.length_s if window is not None else 0.0,
+        window=window,
+        series=series,
+        notes=(*notes, *complaints),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One client, with what follows from its statements."""
+
+    source: SummaryClient
+    operations: Operations
+    progress: Progress | None
+
+    @classmethod
+    def of(cls, client: SummaryClient) -> "_Part":
+        operations, progress = operations_of(client.run), progress_of(client)
+        if not operations and client.run.throughput_ops_s is None and progress is not None:
+            # It was killed before its summary: its status lines still count and add.
+            operations = operations_of(replace(client.run, operations=counted_so_far(progress)))
+        return cls(client, operations, progress)
+
+    @property
+    def run(self) -> ReadRun:
+        return self.source.run
+
+    @property
+    def number(self) -> int:
+        return self.source.number
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self.operations) or self.run.throughput_ops_s is not None or self.progress is not None
+
+    def _counting(self) -> list[StatedOperation]:
+        """The operations that make up the workload, each seen from one moment only."""
+        return [entry for entry in self.operations.values() if counts_operations(entry.name, self.run)]
+
+    @property
+    def total(self) -> int | None:
+        """Failed operations included, a read-modify-write once although its read and its update are counted too."""
+        counting = self._counting()
+        counts = [-entry.count if entry.name.is_composite and entry.count else entry.count for entry in counting]
+        if counting and None not in counts:
+            return max(sum(count for count in counts if count is not None), 0)
+        return int(self.progress.done[-1]) if self.progress is not None else None
+
+    @property
+    def failed(self) -> int | None:
+        return _sum(entry.failed for entry in self._plain()) if self._counting() else None
+
+    @property
+    def ok(self) -> int | None:
+        total, failed = self.total, self.failed
+        return None if total is None or failed is None else max(total - failed, 0)
+
+    def _plain(self) -> list[StatedOperation]:
+        return [entry for entry in self._counting() if not entry.name.is_composite]
+
+    @property
+    def ok_share(self) -> float:
+        """Of the operations that this client's own throughput counts: how many are successful ones of the workload."""
+        ok, total, failed = self.ok, self.total, self.failed
+        if ok is None or total is None or failed is None:
+            return 1.0
+        if self.run.format.startswith("go-ycsb"):
+            # Its total has no failed operation in it, and both halves of a read-modify-write.
+            counted = _sum(entry.ok for entry in self._plain()) or 0
+        else:
+            counted = ok if self.run.phase == "load" else total
+        return ok / counted if counted else 1.0
+
+    @property
+    def goodput_ops_s(self) -> float | None:
+        """Successful operations per second by the client's own clock."""
+        if self.run.throughput_ops_s is not None:
+            return self.run.throughput_ops_s * self.ok_share
+        if self.ok is not None and self.run.runtime_ms:
+            return self.ok * 1000.0 / self.run.runtime_ms
+        if self.progress is None or self.progress.ended_s <= self.progress.started_s:
+            return None
+        return float(self.progress.done[-1]) / (self.progress.ended_s - self.progress.started_s) * self.ok_share
+
+    @property
+    def busy_us(self) -> float | None:
+        """Only service times are time in which a thread waited for the database."""
+        plain = self._plain()
+        if not plain or any(entry.name.kind != "service" for entry in plain):
+            return None
+        total = 0.0
+        for entry in plain:
+            for latency in (*entry.latencies, *entry.failed_latencies):
+                if latency.count is None or (latency.count and latency.mean_us is None):
+                    return None
+                total += latency.count * (latency.mean_us or 0.0)
+        return total
+
+    def client(self) -> SummarisedClient:
+        run, progress = self.run, self.progress
+        counts = {name: entry.count for name, entry in run.operations.items() if entry.count is not None}
+        dated = progress if progress is not None and progress.is_dated else None
+        return SummarisedClient(
+            number=self.number,
+            operations=self.total,
+            ok=self.ok,
+            failed=self.failed,
+            busy_us=self.busy_us,
+            throughput_ops_s=run.throughput_ops_s,
+            runtime_ms=run.runtime_ms,
+            threads=self.source.threads,
+            printed_counts=None if any(entry.is_average for entry in run.operations.values()) else counts,
+            started_s=dated.started_s if dated is not None else None,
+            ended_s=dated.ended_s if dated is not None else None,
+            cleanup_s=bookkeeping_s(run.operations),
+            complete=run.complete,
+            format=run.format,
+            status_interval_s=progress.interval_s if progress is not None else None,
+        )
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """None where there is nothing to add, or one part is unknown."""
+    known = list(counts)
+    return sum(count for count in known if count is not None) if known and None not in known else None
+
+
+def _sum_of_rates(rates: Iterable[float | None]) -> float | None:
+    known = list(rates)
+    return sum(rate for rate in known if rate is not None) if known and None not in known else None
+
+
+def _throughput(parts: Sequence[_Part], window: Window | None) -> tuple[float | None, ThroughputBasis]:
+    if len(parts) == 1 and (parts[0].run.throughput_ops_s is not None or window is None):
+        return parts[0].goodput_ops_s, "stated"
+    if window is None:
+        return _sum_of_rates(part.goodput_ops_s for part in parts), "sum"
+    done = sum(part.progress.done_in(window) * part.ok_share for part in parts if part.progress is not None)
+    return done / window.length_s, "window"
+
+
+def _operations(parts: Sequence[_Part], percentiles: Sequence[str]) -> tuple[SummarisedOperation, ...]:
+    keys = sorted({key for part in parts for key in part.operations}, key=lambda key: (key[0], key[1] != "service"))
+    return tuple(
+        _operation([part.operations[key] for part in parts if key in part.operations], percentiles) for key in keys
+    )
+
+
+def _operation(stated: Sequence[StatedOperation], percentiles: Sequence[str]) -> SummarisedOperation:
+    """One operation of all clients. A client that does not name it did none of it."""
+    values = [entry for one in stated for entry in one.latencies if entry.count != 0]
+    failed_values = [entry for one in stated for entry in one.failed_latencies if entry.count != 0]
+    buckets = added_buckets(values)
+    least, most = _extreme([entry.min_us for entry in values], min), _extreme([entry.max_us for entry in values], max)
+    name = stated[0].name
+    return SummarisedOperation(
+        operation=name.operation,
+        kind=name.kind,
+        ok=_sum(one.ok for one in stated),
+        failed=_sum(one.failed for one in stated),
+        failures=_added(one.failures for one in stated),
+        returns=_added(one.returns for one in stated) if name.kind == "service" else {},
+        is_composite=name.is_composite,
+        mean_us=_mean(values),
+        min_us=least,
+        max_us=most,
+        percentiles_us=percentile_bounds(values, percentiles),
+        resolution_us=max((entry.resolution_us for entry in values if entry.resolution_us is not None), default=None),
+        variance_us2=_variance(values),
+        buckets=buckets,
+        mean_bounds_us=mean_bounds(buckets, least, most),
+        failed_mean_us=_mean(failed_values),
+        is_average=any(entry.is_average for entry in (*values, *failed_values)),
+        contradiction=next(filter(None, map(bucket_contradiction, values)), ""),
+    )
+
+
+def _added(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, count in part.items():
+            total[name] = total.get(name, 0) + count
+    return total
+
+
+def _mean(values: Sequence[ReadOperation]) -> float | None:
+    return weighted_mean([entry.mean_us for entry in values], [entry.count for entry in values]) if values else None
+
+
+def _extreme(values: Sequence[float | None], choose: Callable[[list[float]], float]) -> float | None:
+    known = [value for value in values if value is not None]
+    return choose(known) if known and len(known) == len(values) else None
+
+
+def _variance(values: Sequence[ReadOperation]) -> float | None:
+    """Of all values together: the mean of the squares minus the square of the mean."""
+    if len(values) == 1:
+        return values[0].variance_us2
+    squares = [
+        None if entry.variance_us2 is None or entry.mean_us is None else entry.variance_us2 + entry.mean_us**2
+        for entry in values
+    ]
+    mean = _mean(values)
+    square = weighted_mean(squares, [entry.count for entry in values]) if values else None
+    return None if square is None or mean is None else max(square - mean**2, 0.0)
+
+
+def bucket_contradiction(operation: ReadOperation) -> str:
+    """What the buckets say against the count and the maximum, in words, or nothing."""
+    if not operation.buckets:
+        return ""
+    counted = sum(bucket.count for bucket in operation.buckets)
+    if operation.count is not None and counted != operation.count:
+        return f"its buckets hold {counted:,} values of {operation.count:,}"
+    last = max((bucket.from_us for bucket in operation.buckets if bucket.count), default=0.0)
+    if operation.max_us is not None and last > operation.max_us:
+        return "a bucket above its maximum is not empty"
+    return ""

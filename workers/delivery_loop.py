@@ -1,0 +1,91 @@
+"""The loop that tells people and programs what happened, beside the scheduler's and never in its way.
+
+Each delivery is tried in a thread of its own, a few at a time and few of a team (`benchsite.teams.deliveries`), so
+that a receiver who is slow delays itself, and a team with many such ones its own notices alone.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from typing import Final
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from benchsite.teams import deliveries, notices, webhooks
+from benchsite.teams.models import Delivery
+
+log = logging.getLogger(__name__)
+TICK_S: Final = 1.0
+EXPIRE_AFTER_S: Final = 3600.0
+FIND_AFTER_S: Final = 30.0
+
+
+class Deliverer:
+    """Threads that die with their process: what was being delivered then is delivered by the next one."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self.ended = threading.Event()  # An attempt has ended: perhaps its receiver has more to get.
+        self.under_way: dict[uuid.UUID, Delivery] = {}  # by the delivery's id
+        self.lock = threading.Lock()
+        self.expired = self.found = -EXPIRE_AFTER_S
+        self.thread = threading.Thread(target=self._serve, name="deliverer", daemon=True)
+
+    def start(self) -> None:
+        self.thread.start()
+
+    def stop(self) -> None:
+        """Begin nothing more; returns when the loop has ended. What is under way goes on in its own threads."""
+        self.stopping.set()
+        self.ended.set()  # The loop may be waiting for it.
+        self.thread.join()
+
+    def tick(self) -> int:
+        """Begin what is due, as far as there is room; answers how many that are."""
+        with self.lock:
+            under_way = list(self.under_way.values())
+        found = deliveries.due(under_way=under_way)
+        for delivery in found:
+            with self.lock:
+                self.under_way[delivery.pk] = delivery
+            threading.Thread(target=self._attempt, args=[delivery], name=f"delivery {delivery.pk}", daemon=True).start()
+        now = time.monotonic()
+        if now - self.expired >= EXPIRE_AFTER_S:
+            self.expired = now
+            deliveries.expire()
+            webhooks.seal_again()
+        if now - self.found >= FIND_AFTER_S:
+            self.found = now
+            notices.find()
+        return len(found)
+
+    def _serve(self) -> None:
+        try:
+            while not self._told_to_stop_within(TICK_S):
+                try:
+                    self.tick()
+                except (DatabaseError, InterfaceError) as error:
+                    log.warning("Nothing is delivered (%s); trying again.", str(error).partition("\n")[0])
+                    connection.close()
+        finally:
+            connection.close()
+
+    def _told_to_stop_within(self, patience_s: float) -> bool:
+        """Wait, but no longer than until an attempt ends."""
+        self.ended.wait(patience_s)
+        self.ended.clear()
+        return self.stopping.is_set()
+
+    def _attempt(self, delivery: Delivery) -> None:
+        try:
+            found = deliveries.attempt(delivery)
+            log.info("Delivery %s: %s %s", delivery.pk, found.state, found.error)
+        except Exception:
+            # Whatever it was, it is tried again when its time comes, and nobody else has to wait for that.
+            log.exception("Delivery %s was not finished.", delivery.pk)
+        finally:
+            connection.close()
+            with self.lock:
+                self.under_way.pop(delivery.pk, None)
+            self.ended.set()

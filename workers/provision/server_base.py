@@ -1,0 +1,75 @@
+"""What is alike for every server that Benchsite starts itself, as a process or in a container. No Django."""
+
+from pathlib import Path
+from typing import Final
+
+from runs.catalog import ProcessRecipe, RenderedServer, render_server
+from runs.property_schema import PropertyError
+from workers.provision.administration import address_of
+from workers.provision.servers import ServerDidNotStart, ServerDidNotStop, Wanted
+
+HOST: Final = "127.0.0.1"
+HIDDEN: Final = "(hidden)"  # stands for the password in what is kept of the configuration
+START_DEADLINE_S: Final = 90.0
+INIT_DEADLINE_S: Final = 120.0
+# A planned stop writes everything to disk, which takes its time after a long run.
+PLANNED_STOP_S: Final = 300.0
+# Between choosing a free port and listening on it somebody else may take it.
+PORT_ATTEMPTS: Final = 3
+
+
+def refuse_replicas(wanted: Wanted, what: str, nodes: int = 1) -> None:
+    """Raises ServerDidNotStart for a mode that so few nodes cannot have; `what` is what the cluster is made of."""
+    mode = wanted.mode
+    if mode.replicas_needed >= nodes:
+        runs = "one server" if nodes == 1 else f"{nodes} nodes"
+        raise ServerDidNotStart(
+            f"Mode {mode.slug} needs {mode.replicas_needed} connected replica, and a cluster of {what} runs {runs}: "
+            "choose a mode without replicas, or an external cluster."
+        )
+
+
+def schema_settings(wanted: Wanted, rendered: RenderedServer) -> dict[str, str]:
+    """What a fresh server's schema is made of."""
+    return {**rendered.settings, "replication_factor": str(wanted.replication_factor)}
+
+
+def render(
+    wanted: Wanted,
+    *,
+    host: str,
+    port: int,
+    folder: Path,
+    password: str,
+    cluster_port: int = 0,
+    seeds: str = "",
+    token: int = 0,
+    recipe: ProcessRecipe | None = None,
+) -> RenderedServer:
+    """Its configuration and commands. Raises ServerDidNotStart for settings that are wrong."""
+    properties = {name: str(value) for name, value in wanted.binding_properties.items()}
+    try:
+        return render_server(
+            wanted.system,
+            wanted.mode,
+            wanted.settings,
+            host=host,
+            port=port,
+            folder=folder,
+            user=address_of(wanted.system, properties).user,
+            password=password,
+            cluster_port=cluster_port,
+            seeds=seeds,
+            token=token,
+            recipe=recipe,
+        )
+    except PropertyError as error:
+        raise ServerDidNotStart(f"The database's settings are wrong: {error}") from error
+
+
+def had_to_be_killed(wanted: Wanted, problem: str, log_tail: str) -> ServerDidNotStop:
+    """What is raised for a server that did not end as planned and was killed then."""
+    return ServerDidNotStop(
+        f"{wanted.system.name} did not stop as planned and was killed: {problem}. Its data set may be "
+        f"incomplete: load it again.\nIts last log lines:\n{log_tail}"
+    )
