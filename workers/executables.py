@@ -180,10 +180,15 @@ def choose_java_server(name: str, servers: Path, account: Account | None, *, she
     only this process reaches them. Raises ExecutableNotFound with what to do.
     """
     try:
-        manifest, java = verify(servers / name), java_executable()
+        manifest = verify(servers / name)
     except ManifestError as error:
-        reason = "There is no java" if (servers / name).exists() else "Its jars are not here"
-        raise ExecutableNotFound(f"{reason}: run `make servers {name}`. ({error})") from error
+        raise ExecutableNotFound(
+            f"The jars of {name} are missing or damaged: run `make servers {name}`. ({error})"
+        ) from error
+    try:
+        java = java_executable()
+    except ManifestError as error:
+        raise ExecutableNotFound(str(error)) from error
     release = java_version(java)
     if release not in SERVER_JAVA:
         known = " or ".join(map(str, SERVER_JAVA))

@@ -63,7 +63,6 @@ class HeatFigure(Figure):
                 domain=_domain(number, len(self.heats)),
             )
             data.append(_map(heat, _axis_name("y", number), low, frame, bar=number == 1))
-        layout["showlegend"] = False
         if self.heats:
             mark_window(layout, float(self.heats[0].begins_s[0]), _end_s(self.heats[0]), self.window, frame)
             # Over the map, not below it, where its cells would hide it; its name stands above.

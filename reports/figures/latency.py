@@ -56,7 +56,7 @@ class LatencyFigure(CurvesFigure):
         data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
         data += [ring for one in ringed for ring in _rings(one)] + crossings
         if zoomed:
-            _cut_texts(data, layout)
+            _cut_texts(data)
         return {"data": data + _keys(drawn, ringed, choice, frame), "layout": layout}
 
     @property
@@ -231,7 +231,7 @@ def _label_of(drawn: Iterable[DrawnCurve]) -> str:
     return ceiling_label(line.curve.ceiling for line in drawn if line.curve.ceiling)
 
 
-def _cut_texts(data: Sequence[Trace], layout: Layout) -> None:
+def _cut_texts(data: Sequence[Trace]) -> None:
     """Rung names are drawn beyond the axes too, where a zoomed figure has nothing for them."""
     for trace in data:
         if trace["mode"] == "markers+text":

@@ -57,9 +57,7 @@ def against_table(found: Against, equal: EqualLoad | None, labels: Labels) -> Ta
         for what, better in names
         for column in (f"{what}, times {better}", f"{what}: {interval}", f"{what}: outcome")
     ]
-    rows = [
-        (labels.get(row.curve.sweep_id, row.curve.label), *_against(row, found, len(columns))) for row in found.rows
-    ]
+    rows = [(labels.get(row.curve.sweep_id, row.curve.label), *_against(row, len(columns))) for row in found.rows]
     return Table(("side", *columns), tuple(rows))
 
 
@@ -67,7 +65,7 @@ def _at(equal: EqualLoad | None) -> str:
     return f"{equal.statistic_label} at {formatting.throughput(equal.load_ops_s)}" if equal else "latency"
 
 
-def _against(row: Row, found: Against, width: int) -> list[Cell]:
+def _against(row: Row, width: int) -> list[Cell]:
     blank: list[Cell] = [None] * (width - 3)
     if row.is_baseline:
         return [None, None, "the baseline", *blank]

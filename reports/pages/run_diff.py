@@ -179,7 +179,7 @@ def _sentences(
         did = "more" if change > 0 else "less"
         amount = formatting.percent(abs(change))
         yield f"B did {amount} {did} than A: {formatting.throughput(y)} against {formatting.throughput(x)}."
-        yield _verdict(sides, comparison)
+        yield _verdict(comparison)
         if ratio and ratio.comparison and ratio.why:
             what = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
             yield f"{what}: {ratio.why}."
@@ -195,7 +195,7 @@ def _sentences(
         )
 
 
-def _verdict(sides: Both, comparison: Comparison) -> str:
+def _verdict(comparison: Comparison) -> str:
     if comparison.outcome is Outcome.INCONCLUSIVE:
         needed = min(comparison.n_a, comparison.n_b) + (comparison.needs_more or 0)
         advice = f" Measure {needed} of each." if comparison.low is None and comparison.needs_more else ""

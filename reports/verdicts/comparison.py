@@ -42,8 +42,8 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
     return CompareAnswer(
         combined([Verdict(one.verdict) for one in found]).value,
         tuple(found),
-        tuple(_names(after, shared if shared else list(after))),
-        tuple(_names(before, shared if shared else list(before))),
+        tuple(runs[0].name for test, runs in after.items() if test not in before),
+        tuple(runs[0].name for test, runs in before.items() if test not in after),
     )
 
 
@@ -71,7 +71,3 @@ def _all_differ(found: list[VerdictDocument]) -> tuple[DiffersAnswer, ...]:
     if any(one.environment.comparable for one in found):
         return ()
     return tuple(dict.fromkeys(differs for one in found for differs in one.environment.differs))
-
-
-def _names(tests: Mapping[str, list[Run]], without: list[str]) -> list[str]:
-    return [f"{runs[0].name}" for test, runs in tests.items() if test not in without]

@@ -264,7 +264,10 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
         argv = table.texts("argv", required=True)
         init_argv = table.texts("init_argv")
         not_in_config = table.texts("not_in_config")
-        for text in (*argv, *init_argv, *fixed.values()):
+        if unknown := set(not_in_config) - settings.keys():
+            raise table.error(f"not_in_config: no such settings: {', '.join(sorted(unknown))}.")
+        config_head = table.text("config_head", "")
+        for text in (*argv, *init_argv, *fixed.values(), config_head):
             _check_placeholders(table, text, PLACEHOLDERS | set(not_in_config))
         return ProcessRecipe(
             program=table.text("program"),
@@ -276,7 +279,7 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
             fixed=fixed,
             settings=_checked(table, "settings", settings),
             files=_files(table, table.text("config_name")),
-            config_head=table.text("config_head", ""),
+            config_head=config_head,
             not_in_config=not_in_config,
         )
 

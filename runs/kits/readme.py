@@ -27,7 +27,7 @@ def readme(file: PlanFile, stations: Sequence[Station], clients: int) -> str:
     """What is in the kit, what is needed, and what to do, in that order."""
     parts = [
         f"# Run again: {plain(file.name)}",
-        _what(file, stations, clients),
+        _what(stations, clients),
         _needs(stations),
         *(_station(file, station) for station in stations),
         _running(stations, clients),
@@ -43,7 +43,7 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|!~])", r"\\\1", shown)
 
 
-def _what(file: PlanFile, stations: Sequence[Station], clients: int) -> str:
+def _what(stations: Sequence[Station], clients: int) -> str:
     cells = [cell for station in stations for cell in station.cells]
     measured = sum(cell.run.phase == "measure" for cell in cells)
     seconds = sum(cell.run.expected_s for cell in cells)

@@ -41,7 +41,7 @@ def client_script(file: PlanFile, number: int, stations: Sequence[Station]) -> s
         'wanted "$@"',
     ]
     for station in stations:
-        lines += ["", _station(file, station)]
+        lines += ["", _station(station)]
         lines += [_cell(cell, number) for cell in station.cells if number < len(cell.clients)]
     return "\n".join([*lines, "", "finish", ""])
 
@@ -70,7 +70,7 @@ def load_script(file: PlanFile, station: Station) -> str:
     return f"{text}exec ./run-here.sh {shlex.quote(loads[0])}\n"
 
 
-def _station(file: PlanFile, station: Station) -> str:
+def _station(station: Station) -> str:
     system, binding = station.system, station.system.binding
     mode = system.mode(station.mode)
     port = binding.properties[binding.endpoint.port].default if binding.endpoint.port else ""

@@ -184,7 +184,7 @@ def _readback(evidence: Mapping[str, Any]) -> tuple[Readback, ...]:
     before, after = (evidence.get(when) or {} for when in ("before", "after"))
     expected = {**after.get("expected", {}), **before.get("expected", {})}
     answers = [reading.get("found", {}) for reading in (before, after)]
-    differing = " ".join([*before.get("differences", []), *after.get("differences", [])])
+    differences = [*before.get("differences", []), *after.get("differences", [])]
     # The reading itself knows that 1GB and 1073741824 are the same; a setting is wrong where a difference names it.
     return tuple(
         Readback(
@@ -192,7 +192,7 @@ def _readback(evidence: Mapping[str, Any]) -> tuple[Readback, ...]:
             expected=str(expected.get(setting, "")),
             before=_answer(answers[0], setting),
             after=_answer(answers[1], setting),
-            ok=f"{setting} should be" not in differing,
+            ok=not any(difference.startswith(f"{setting} should be") for difference in differences),
         )
         for setting in dict.fromkeys([*expected, *answers[0], *answers[1]])
     )

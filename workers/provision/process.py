@@ -85,6 +85,7 @@ class ProcessProvisioner:
     def start(self) -> Server:
         if self.alive():
             raise ServerDidNotStart(f"{self.wanted.system.name} is already up.")
+        self._kill()  # what is left of a cluster that lost a node
         try:
             self._nodes = node_count(self.wanted.system, self.wanted.mode, self.wanted.settings)
         except PropertyError as error:
@@ -149,7 +150,7 @@ class ProcessProvisioner:
         return password
 
     def _render(self, port: int, password: str, node: int = 0) -> RenderedServer:
-        cluster_port = self._cluster_port()
+        cluster_port = self._cluster_port() if "{cluster_port}" in "".join(self.recipe.fixed.values()) else 0
         return render(
             self.wanted,
             host=_host(node),
@@ -315,7 +316,7 @@ class ProcessProvisioner:
             problem = f"it could not be told to end: {error}"
         else:
             if not told:
-                for guarded in nodes:
+                for guarded in (node for node in nodes if not node.ended):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(guarded.pid, self._stop_signal)
             end = time.monotonic() + PLANNED_STOP_S

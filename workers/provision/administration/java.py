@@ -39,11 +39,14 @@ class AdminProgram:
         )
 
     def answer(self, call: Mapping[str, object]) -> Any:
-        """The answer's JSON object. Raises OSError or ValueError where the program ended instead."""
+        """The answer's JSON object. Raises OSError where the program ended instead, ValueError where it is no JSON."""
         with self._lock:
             self._write(call)
             assert self._popen.stdout is not None
-            return json.loads(self._popen.stdout.readline())
+            line = self._popen.stdout.readline()
+        if not line:
+            raise OSError("The program gave no answer.")
+        return json.loads(line)
 
     def _write(self, line: Mapping[str, object]) -> None:
         assert self._popen.stdin is not None
