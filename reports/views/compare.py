@@ -25,6 +25,7 @@ from reports.pages.charts import ceilings_picture, latency_pictures, more_pictur
 from reports.pages.equal_load import EqualLoad, equal_load, only_single_rungs
 from reports.pages.exclusions import left_out
 from reports.pages.filter_menus import chips, menus
+from reports.pages.headline import headline_of
 from reports.published_overlay import choices as studies
 from reports.queries import (
     Compared,
@@ -209,15 +210,17 @@ def judged(
     floors: Mapping[str, SessionSpread],
     equal: EqualLoad | None,
 ) -> dict[str, Any]:
-    """What the checks of pairs and the ratios say; nothing of fewer than two sides."""
+    """What the checks of pairs and the ratios say, and the headline; nothing of fewer than two sides."""
     if len(curves) < 2:
         return {"pairs": []}
     sides, profile = sides_by_sweep(curves), profile_of(team, curves)
+    judging = Judging(sides, profile, floors, selection.kind_for(curves))
     return {
         "pairs": pairs(sides.values(), profile),
+        "headline": headline_of(curves, judging, labels_of(curves)),
         "against": against(
             curves,
-            Judging(sides, profile, floors, selection.kind_for(curves)),
+            judging,
             equal,
             baseline=selection.baseline,
             vary=selection.vary,

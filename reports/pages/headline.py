@@ -1,0 +1,84 @@
+"""The headline of a comparison: what each guarantee sustains, and what durability costs each database. Pure.
+
+It names no winner across guarantees: a database that may lose writes is not compared with one that may not.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from benchsite import formatting
+from reports.curves import Curve, durability_key, promise_of
+from reports.figures.durability import promises_of
+from reports.pages.baseline_ratios import Judging, against
+
+MAX_SIDES: Final = 3  # that a sentence names
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    guarantees: tuple[tuple[str, str], ...]  # guarantee and what its sides sustain, the strongest first
+    costs: tuple[str, ...]  # one for each database with several guarantees
+    certainty: str  # what the numbers do not show; empty where every ceiling has repeats
+
+
+def headline_of(curves: Sequence[Curve], judging: Judging, labels: Mapping[UUID, str]) -> Headline | None:
+    """None where no side has a ceiling. `labels` are the names of the sides by sweep."""
+    measured = [curve for curve in curves if curve.ceiling and curve.ceiling_ops_s > 0]
+    if not measured:
+        return None
+    groups: dict[tuple[tuple[float, ...], str], list[Curve]] = {}
+    for curve in sorted(measured, key=lambda curve: (not curve.durability, durability_key(curve.durability))):
+        groups.setdefault((durability_key(curve.durability), _guarantee(curve)), []).append(curve)
+    return Headline(
+        tuple((guarantee, _sides(group, labels)) for (_, guarantee), group in groups.items()),
+        tuple(_costs(measured, judging)),
+        _certainty(measured),
+    )
+
+
+def _guarantee(curve: Curve) -> str:
+    """ "Loses none (disk)", "May lose 1 s (memory)"."""
+    acknowledged, _, loss = promise_of(curve.durability).partition(", ")
+    return f"{loss[:1].upper()}{loss[1:]} ({acknowledged})" if loss else "Guarantee unknown"
+
+
+def _sides(curves: Sequence[Curve], labels: Mapping[UUID, str]) -> str:
+    """ "Redis · always at least 23.9k ops/s, PostgreSQL · on 13.6k ops/s", the highest first."""
+    ordered = sorted(curves, key=lambda curve: curve.ceiling_ops_s, reverse=True)
+    texts = [f"{labels.get(curve.sweep_id, curve.label)} {ceiling_text(curve)}" for curve in ordered[:MAX_SIDES]]
+    more = len(ordered) - MAX_SIDES
+    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
+
+
+def ceiling_text(curve: Curve) -> str:
+    """ "at least 31.0k ops/s" where the ladder does not bracket the ceiling. Raises ValueError without a ceiling."""
+    if curve.ceiling is None:
+        raise ValueError(f"{curve.label} has no ceiling.")
+    least = "at least " if curve.ceiling.is_lower_bound else ""
+    return f"{least}{formatting.throughput(curve.ceiling.throughput_ops_s)}"
+
+
+def _costs(curves: Sequence[Curve], judging: Judging) -> Iterator[str]:
+    """Each database's strongest guarantee against its weakest, as a ratio with its interval."""
+    for trade in promises_of(curves).trades:
+        weakest, strongest = trade.steps[0].curve, trade.steps[-1].curve
+        if strongest is weakest:
+            continue
+        table = against((weakest, strongest), judging, None, baseline=weakest.sweep_id)
+        ratios = next((row.ratios for row in table.rows if not row.is_baseline), ()) if table else ()
+        if ratios and ratios[0].times:
+            ratio = ratios[0]
+            at = f" at {ratio.at}" if ratio.at else ""
+            interval = f" {ratio.interval}" if ratio.interval else ""
+            note = f" ({ratio.outcome})" if ratio.outcome.startswith("inconclusive") else ""
+            yield f"{trade.label} {strongest.mode} does {ratio.times}{interval} of {weakest.mode}{at}{note}"
+
+
+def _certainty(curves: Sequence[Curve]) -> str:
+    single = sum(not curve.ceiling_rung or curve.ceiling_rung.throughput_ops_s.n < 2 for curve in curves)
+    if not single:
+        return ""
+    which = "every ceiling" if single == len(curves) else f"{single} of {len(curves)} ceilings"
+    return f"n = 1 for {which}: indicative only."
