@@ -323,6 +323,11 @@ class Curve:
         return "by_hand" if self.by_hand else "uploaded" if self.uploaded else "scheduled"
 
     @property
+    def is_searched(self) -> bool:
+        """Whether a search chose its rungs."""
+        return self.matrix_id is not None and not self.repeats
+
+    @property
     def promise(self) -> str:
         """What a write waits for, in a few words."""
         return promise_of(self.durability)

@@ -132,7 +132,9 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
     if a.ladder != b.ladder:
         yield _Differs("load", "One side climbs a ladder of threads, the other of target throughputs.")
         return
-    if a.rungs and b.rungs and not set(a.rungs) & set(b.rungs):
+    # A search chooses its rungs after each side's own ceiling, so they need not meet.
+    searched = a.is_searched and b.is_searched
+    if not searched and a.rungs and b.rungs and not set(a.rungs) & set(b.rungs):
         unit = "target throughput" if a.ladder == "target" else "number of threads"
         yield _Differs("target" if a.ladder == "target" else "threads", f"The ladders have no {unit} in common.")
     threads = [{point.threads for point in one.points} for one in (a, b)]

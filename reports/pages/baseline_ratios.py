@@ -303,7 +303,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
     why = f"ceilings are not compared: {who} too short"
     common = common_rung(curve, baseline)
     if common is None:
-        return Ratio("throughput", None, f"{why}, and they have no number of threads in common")
+        return Ratio("throughput", None, f"{why}, and they have no load in common")
     repeats = common[0].as_rung().by_repeat, common[1].as_rung().by_repeat
     comparison = compare_values(
         _values(common[0]), _values(common[1]), higher_is_better=True, spread=spread,

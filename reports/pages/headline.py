@@ -68,12 +68,17 @@ def _costs(curves: Sequence[Curve], judging: Judging) -> Iterator[str]:
             continue
         table = against((weakest, strongest), judging, None, baseline=weakest.sweep_id)
         ratios = next((row.ratios for row in table.rows if not row.is_baseline), ()) if table else ()
-        if ratios and ratios[0].times:
-            ratio = ratios[0]
+        if not ratios:
+            continue
+        ratio, pair = ratios[0], f"{trade.label} {strongest.mode}"
+        if ratio.times:
             at = f" at {ratio.at}" if ratio.at else ""
             interval = f" {ratio.interval}" if ratio.interval else ""
             note = f" ({ratio.outcome})" if ratio.outcome.startswith("inconclusive") else ""
-            yield f"{trade.label} {strongest.mode} does {ratio.times}{interval} of {weakest.mode}{at}{note}"
+            yield f"{pair} does {ratio.times}{interval} of {weakest.mode}{at}{note}"
+        else:
+            bounds = all(curve.ceiling and curve.ceiling.is_lower_bound for curve in (weakest, strongest))
+            yield f"{pair} against {weakest.mode} is open: {'both ceilings are lower bounds' if bounds else ratio.why}"
 
 
 def _certainty(curves: Sequence[Curve]) -> str:

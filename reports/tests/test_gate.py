@@ -1,5 +1,6 @@
 """What shuts the gate of a comparison, what the declared axis opens it for, and what a selection is about."""
 
+import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +41,11 @@ def findings(**changes) -> list[CheckResult]:
 
 
 A = side()
+
+
+def test_searched_ladders_need_no_common_load():
+    a, b = (side(matrix_id=uuid.uuid4(), repeats=0, rungs=rungs) for rungs in ((2, 4), (64, 128)))
+    assert gate(a, b, findings(), ()).comparable
 
 
 def test_equal_sides_are_comparable():

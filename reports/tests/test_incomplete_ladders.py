@@ -53,7 +53,7 @@ def test_two_short_ladders_are_compared_at_their_common_rung():
 
 def test_without_a_common_rung_there_is_no_ratio():
     ratio = throughput_ratio(side("off", (8, 5000.0)), side("always", (2, 4000.0)), None)
-    assert ratio.comparison is None and ratio.why.endswith("and they have no number of threads in common")
+    assert ratio.comparison is None and ratio.why.endswith("and they have no load in common")
 
 
 def test_a_bracketed_slower_side_makes_a_lower_bound():

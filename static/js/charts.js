@@ -53,6 +53,10 @@
     figure.prepend(state.plot);
     if (!state.caption.isConnected) state.plot.after(state.caption);
     figure.append(state.tools, state.twin);
+    if ("menu" in figure.dataset) {
+      state.twin.firstChild.textContent = "Caption, exports and table";
+      state.twin.firstChild.after(state.caption, state.tools);
+    }
     if (figure.classList.contains("figure--spark")) state.tools.hidden = state.twin.hidden = true;
     known.set(figure, state);
     new ResizeObserver(() => state.drawn && state.plot.offsetParent && window.Plotly.Plots.resize(state.plot)).observe(state.plot);
