@@ -21,7 +21,7 @@ def side(database, mode, factor, *, runs=3, ladder=LADDER, durability=None):
 
 
 def headline(*curves):
-    labels = {one.sweep_id: one.label for one in curves}
+    labels = {curve.sweep_id: curve.label for curve in curves}
     return headline_of(curves, Judging({}, profile("measured", {}), {}), labels)
 
 
