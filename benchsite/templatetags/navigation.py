@@ -11,25 +11,34 @@ from benchsite.teams.permissions import current_team, memberships_of
 
 register = template.Library()
 
-MAIN = (
-    ("Home", "home"),
-    ("Matrices", "matrices"),
-    ("Sweeps", "sweeps"),
-    ("Runs", "runs"),
-    ("Import", "imports"),
-    ("Compare", "compare"),
-    ("Reports", "reports"),
-    ("Databases", "databases"),
-    ("Workloads", "workloads"),
-    ("Clusters", "clusters"),
-    ("Load generators", "load-generators"),
-)
-
-# Pages of the same work at addresses of their own, by the place they are reached from.
-BESIDE = {
-    "matrices": ("schedules", "watch-links"),
-    "compare": ("history", "baselines", "sizing", "scaling", "why", "published"),
+# Group -> the label and the name of each of its pages.
+GROUPS = {
+    "Results": (
+        ("Compare", "compare"),
+        ("Sweeps", "sweeps"),
+        ("Reports", "reports"),
+        ("History", "history"),
+        ("Sizing", "sizing"),
+        ("Published results", "published"),
+    ),
+    "Runs": (
+        ("Matrices", "matrices"),
+        ("Schedules", "schedules"),
+        ("Runs", "runs"),
+        ("Queue", "queue"),
+        ("Import", "imports"),
+    ),
+    "Setup": (
+        ("Databases", "databases"),
+        ("Workloads", "workloads"),
+        ("Clusters", "clusters"),
+        ("Load generators", "load-generators"),
+        ("Systems", "systems"),
+    ),
 }
+
+# Pages of the same work at addresses of their own, by the page they are reached from.
+BESIDE = {"matrices": ("watch-links",), "compare": ("baselines", "scaling", "why")}
 
 
 class Link(TypedDict):
@@ -43,19 +52,29 @@ def is_here(path: str, href: str) -> bool:
     return path == href if href == "/" else path.startswith(href)
 
 
+class Group(TypedDict):
+    label: str
+    links: list[Link]
+    here: bool
+
+
 @register.inclusion_tag("partials/nav.html", takes_context=True)
-def main_nav(context: RequestContext) -> dict[str, list[Link]]:
+def main_nav(context: RequestContext, *, folded: bool = False) -> dict[str, object]:
+    """Home and the three groups: menus of a bar, or, `folded`, one list with headings."""
     request: HttpRequest | None = context.get("request")
     path = request.path if request else ""
-    links: list[Link] = []
-    for label, name in MAIN:
-        try:
-            href = reverse(name)
-        except NoReverseMatch:
-            continue  # An app that is not installed has no place in the navigation.
-        places = [href, *(reverse(one) for one in BESIDE.get(name, ()))]
-        links.append({"label": label, "href": href, "here": any(is_here(path, place) for place in places)})
-    return {"links": links}
+    groups: list[Group] = []
+    for group, pages in GROUPS.items():
+        links: list[Link] = []
+        for label, name in pages:
+            try:
+                href = reverse(name)
+            except NoReverseMatch:
+                continue  # An app that is not installed has no place in the navigation.
+            places = [href, *(reverse(beside) for beside in BESIDE.get(name, ()))]
+            links.append({"label": label, "href": href, "here": any(is_here(path, place) for place in places)})
+        groups.append({"label": group, "links": links, "here": any(link["here"] for link in links)})
+    return {"groups": groups, "folded": folded, "home": path == "/"}
 
 
 @register.inclusion_tag("partials/teams.html", takes_context=True)

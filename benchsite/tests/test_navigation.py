@@ -11,12 +11,14 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "place"),
     [
-        ("schedules", "Matrices"),
+        ("schedules", "Schedules"),
         ("watch-links", "Matrices"),
         ("baselines", "Compare"),
-        ("history", "Compare"),
-        ("published", "Compare"),
+        ("history", "History"),
+        ("published", "Published results"),
         ("runs", "Runs"),
+        ("home", "Home"),
+        ("systems", "Systems"),
     ],
 )
 def test_it_marks_the_place_that_a_page_belongs_to(client_in, name, place):
