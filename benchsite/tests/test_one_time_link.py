@@ -4,6 +4,7 @@ import hashlib
 from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from benchsite.teams.models import SignInLink
@@ -84,3 +85,9 @@ def test_expired_links_are_cleared_away(user):
     SignInLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     make_link(user)
     assert SignInLink.objects.count() == 1
+
+
+def test_command_makes_none_for_sites_with_accounts(settings):
+    settings.EMBEDDED = False
+    with pytest.raises(CommandError, match="accounts of its own"):
+        call_command("sign_in_link")

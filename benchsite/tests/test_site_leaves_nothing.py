@@ -145,9 +145,16 @@ def test_it_goes_up_and_down_in_the_background(place):
     assert f"already runs at http://127.0.0.1:{place.port}" in said
     assert before.keys() <= place.processes().keys()
 
+    code, link = place.said("sign_in_link")
+    assert code == 0
+    assert f"http://127.0.0.1:{place.port}/sign-in/once/" in link
+
     code, said = place.said("down")
     assert (code, "Stopped the site" in said) == (0, True), said
     assert place.processes() == {}
+
+    code, message = place.said("sign_in_link")
+    assert (code, "Start it with `make up`" in message) == (1, True)
     assert not place.state.exists() and not place.answers()
 
     code, said = place.said("down")

@@ -32,6 +32,7 @@ class Command(BaseCommand):
         already = running_site()
         if already is not None:
             self.stdout.write(f"The site already runs at {already.url} (process {already.pid}).")
+            self.stdout.write("`python manage.py sign_in_link` prints another sign-in link.")
             return
         self._start_in_background()
 
