@@ -20,6 +20,24 @@
   document.addEventListener("DOMContentLoaded", () => localTimes(document));
   document.addEventListener("htmx:afterSwap", () => localTimes(document));
 
+  // A request of htmx that fails is visible until the next answer. What polls asks again by itself.
+  function failed(event) {
+    const polls = event.detail.elt.getAttribute("hx-trigger")?.includes("every ");
+    const status = event.detail.xhr?.status;
+    const reason = status ? `The server answered ${status}` : "No answer from the server";
+    answered();
+    const note = document.createElement("p");
+    note.className = "note note--warn request-note";
+    note.setAttribute("role", "alert");
+    note.textContent = `${reason}, ${polls ? "retrying" : "try again"}.`;
+    document.body.append(note);
+  }
+  function answered() {
+    document.querySelector(".request-note")?.remove();
+  }
+  for (const type of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) document.addEventListener(type, failed);
+  document.addEventListener("htmx:afterOnLoad", (event) => event.detail.successful && answered());
+
   document.addEventListener("click", async function (event) {
     const copy = event.target.closest("[data-copy]");
     if (copy) {
