@@ -42,7 +42,7 @@ COPY workers workers
 COPY reports reports
 COPY static static
 COPY templates templates
-COPY docs/glossary.md docs/
+COPY docs docs
 ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \

@@ -221,7 +221,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = env_path("BENCHSITE_STATIC", VAR_DIR / "static")
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static", ("docs", BASE_DIR / "docs" / "images")]
 # A page served before `collectstatic` has run (tests, a plain runserver) still finds its files.
 WHITENOISE_USE_FINDERS = DEBUG or "pytest" in sys.modules
 

@@ -4,12 +4,12 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import Max, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from benchsite import documents, team_transfer
 from benchsite import glossary as terms
-from benchsite import team_transfer
 from benchsite.teams.models import Membership, Role, Team
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
 from reports.models import Report
@@ -122,3 +122,14 @@ def hand_over(request: HttpRequest) -> HttpResponse:
 def glossary(request: HttpRequest) -> HttpResponse:
     """Open to readers of reports, who may have no account."""
     return render(request, "benchsite/glossary.html", {"sections": terms.sections()})
+
+
+@require_GET
+def help_document(request: HttpRequest, name: str = documents.INDEX) -> HttpResponse:
+    """A page of the documentation, open to everybody like the glossary."""
+    try:
+        document = documents.read_document(name)
+    except KeyError:
+        raise Http404 from None
+    context = {"document": document, "is_index": name == documents.INDEX}
+    return render(request, "benchsite/document.html", context)

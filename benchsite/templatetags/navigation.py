@@ -6,7 +6,9 @@ from django import template
 from django.http import HttpRequest
 from django.template.context import RequestContext
 from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html
 
+from benchsite import documents
 from benchsite.teams.permissions import current_team, memberships_of
 
 register = template.Library()
@@ -100,3 +102,16 @@ def query(context: RequestContext, **changes: object) -> str:
         else:
             parameters[name] = str(value)
     return f"?{parameters.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
+def help_link(context: RequestContext) -> str:
+    """A link to the document that explains this page; empty where there is none."""
+    match = getattr(context.get("request"), "resolver_match", None)
+    name = documents.EXPLAINED_PAGES.get(match.url_name or "") if match else None
+    if name is None:
+        return ""
+    title = documents.read_document(name).title
+    return format_html(
+        '<a class="button button--quiet" href="{}" title="{}">Help</a>', documents.address_of(name), title
+    )
