@@ -424,6 +424,11 @@ def times_text(found: Comparison) -> str:
     return f"{sign} {ratio(value, rounding)}{TIMES}"
 
 
+def finite(value: float | None) -> float | None:
+    """None for an end of an interval without bound, and for no number: JSON has neither."""
+    return value if value is not None and math.isfinite(value) else None
+
+
 def interval_text(found: Comparison) -> str:
     """ "[3.57, 3.68]": three digits, and one more where an end would read as 1 that is not."""
     if found.low is None or found.high is None:

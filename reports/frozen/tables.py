@@ -1,13 +1,12 @@
 """The tables of a report: the compare page's, with whole numbers and units in the names of the columns. Pure."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from benchsite import formatting
 from reports.analysis.differences import differences
-from reports.analysis.repeat_comparison import ALGORITHM, Comparison, Outcome
+from reports.analysis.repeat_comparison import ALGORITHM, Comparison, Outcome, finite
 from reports.curves import STATISTICS, Curve
 from reports.figures.ceilings import Ranking
 from reports.figures.table import Cell, Table
@@ -119,8 +118,8 @@ def _verdict(found: Comparison | None, why: str, *, refused: bool) -> dict[str, 
         }  # fmt: skip
     return {
         "ratio": found.ratio,
-        "low": _finite(found.low),
-        "high": _finite(found.high),
+        "low": finite(found.low),
+        "high": finite(found.high),
         "bound": found.bound,
         "outcome": found.outcome.value,
         "reason": " ".join(
@@ -137,11 +136,6 @@ def _verdict(found: Comparison | None, why: str, *, refused: bool) -> dict[str, 
         "noise_floor": found.noise_floor,
         "runs_lacking": found.needs_more,
     }
-
-
-def _finite(value: float | None) -> float | None:
-    """None for the end of an interval without bound, which JSON does not have."""
-    return None if value is None or math.isinf(value) else value
 
 
 def equal_table(equal: EqualLoad, labels: Labels) -> Table:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from benchsite.teams.models import Team
 from reports.analysis.ratios import unusable
+from reports.analysis.repeat_comparison import finite
 from reports.analysis.sessions import Session, SessionSpread, largest_spread, mean_of
 from reports.analysis.verdicts import Environment, MetricVerdict, judge
 from reports.curves import Curve
@@ -146,8 +147,8 @@ def _metric(one: MetricVerdict) -> MetricAnswer:
         new=_mean(metric.new[-found.n_a :]),
         base=_mean([*metric.base, *metric.history][: found.n_b]),
         ratio=found.ratio,
-        low=_finite(found.low),
-        high=_finite(found.high),
+        low=finite(found.low),
+        high=finite(found.high),
         new_runs=sum(map(len, metric.new)),
         base_runs=sum(map(len, metric.base)),
         new_sessions=found.n_a,
@@ -165,8 +166,3 @@ def _mean(sessions: Sequence[Session]) -> float | None:
     if not sessions or any(unusable(session) for session in sessions):
         return None
     return math.exp(fmean(mean_of(session) for session in sessions))
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON knows no infinity: an end that reaches beyond any number is not sent."""
-    return value if value is None or math.isfinite(value) else None
