@@ -103,7 +103,7 @@ def web(port: int, host: str = HOST) -> Component:
     argv = [
         *(sys.executable, "-m", "gunicorn", "benchsite.wsgi:application"),
         *("--bind", f"{host}:{port}", "--workers", str(WEB_WORKERS)),
-        *("--worker-class", "gthread", "--threads", str(WEB_THREADS)),
+        *("--worker-class", "benchsite.buffering_worker.BufferingWorker", "--threads", str(WEB_THREADS)),
         *("--graceful-timeout", "3", "--no-control-socket", "--config", "python:benchsite.serving"),
     ]
 

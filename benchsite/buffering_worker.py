@@ -1,0 +1,147 @@
+"""gunicorn's worker with threads, with the requests complete before a thread takes them.
+
+A request waits in the poller of the worker until its head and its body are in the receive buffer of the kernel. So slow
+and silent clients occupy a file descriptor and no thread. Bodies too large for the buffer (uploads) are read by
+threads while they arrive, by at most half of the threads.
+"""
+
+import bisect
+import contextlib
+import re
+import selectors
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from gunicorn.workers.gthread import ThreadWorker
+
+MAX_BUFFERED_BYTES: Final = 32 * 2**10  # head and body; Linux's smallest receive buffer by default holds 64 KiB
+REQUEST_TIMEOUT_S: Final = 30  # from the first look at a request to its last buffered byte
+LINGER_S: Final = 2  # for the client to read the last answer of a connection
+BODY_TIMEOUT_S: Final = 60  # of silence within a streamed body
+
+_LENGTH: Final = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,20})[ \t]*\r\n", re.IGNORECASE)
+_STREAMED: Final = re.compile(rb"\r\n(?:transfer-encoding|expect):", re.IGNORECASE)
+_TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How much of a request must be there before a thread takes it, and whether the thread streams its body."""
+
+    needed: int
+    streamed: bool = False
+
+
+def measure(data: bytes) -> Arrival:
+    """The bytes that a request needs, from those that have arrived."""
+    start = len(data) - len(data.lstrip(b"\r\n"))
+    end = data.find(b"\r\n\r\n", start)
+    if end < 0:
+        return Arrival(len(data) + 1)
+    head = data[start : end + 4]
+    if _STREAMED.search(head):
+        return Arrival(end + 4, streamed=True)
+    length = _LENGTH.search(head)
+    needed = end + 4 + (int(length[1]) if length else 0)
+    return Arrival(end + 4, streamed=True) if needed > MAX_BUFFERED_BYTES else Arrival(needed)
+
+
+class BufferingWorker(ThreadWorker):  # type: ignore[misc]
+    """All connections, new and kept alive, come to a thread through `enqueue_req`, which the poller's thread calls."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.streaming: set[Any] = set()
+        self.queued_streams: deque[Any] = deque()
+
+    def enqueue_req(self, conn: Any) -> None:
+        data = conn.parser.unreader.buf.getvalue() if conn.parser else b""
+        try:
+            arrived = conn.sock.recv(MAX_BUFFERED_BYTES, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            arrived = None
+        except OSError:
+            arrived = b""  # The thread meets the same error and closes the connection.
+        data, ended = data + (arrived or b""), arrived == b""
+        arrival = measure(data)
+        if len(data) < arrival.needed and not ended:
+            if len(data) >= MAX_BUFFERED_BYTES:
+                self._refuse(conn)
+            else:
+                self._wait(conn, arrival.needed - len(data) + len(arrived or b""))
+            return
+        conn.deadline = None  # the next request on this connection has its own
+        conn.data_ready = True
+        conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+        if not arrival.streamed:
+            super().enqueue_req(conn)
+        elif len(self.streaming) < max(1, self.cfg.threads // 2):
+            self._stream(conn)
+        else:
+            self.queued_streams.append(conn)
+
+    def finish_request(self, conn: Any, fs: Any) -> None:
+        self.streaming.discard(conn)
+        if self.queued_streams and len(self.streaming) < max(1, self.cfg.threads // 2):
+            self._stream(self.queued_streams.popleft())
+        if fs.cancelled() or fs.exception() or fs.result():
+            super().finish_request(conn, fs)
+        else:
+            self._linger(conn)
+
+    def _wait(self, conn: Any, readable_at: int) -> None:
+        """Until that many bytes are in the receive buffer, or the connection ends, or the request is too late."""
+        conn.sock.setblocking(False)
+        conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, readable_at)
+        conn.deadline = getattr(conn, "deadline", None) or time.monotonic() + REQUEST_TIMEOUT_S
+        self._poll(conn, conn.deadline, partial(self.on_pending_socket_readable, conn))
+
+    def _linger(self, conn: Any) -> None:
+        """Close once the client has read the answer: unread bytes in the buffer would reset the connection before.
+
+        gunicorn waits for that in the poller's thread, 2 s for each client that keeps its side open.
+        """
+        try:
+            conn.sock.setblocking(False)
+            conn.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.nr_conns -= 1
+            conn.close()
+            return
+        self._poll(conn, time.monotonic() + LINGER_S, partial(self._drain, conn))
+
+    def _drain(self, conn: Any, client: Any) -> None:
+        try:
+            if client.recv(MAX_BUFFERED_BYTES):
+                return
+        except BlockingIOError:
+            return
+        except OSError:
+            pass
+        self.poller.unregister(client)
+        self.pending_conns.remove(conn)
+        self.nr_conns -= 1
+        conn.close()
+
+    def _poll(self, conn: Any, timeout: float, callback: Callable[[Any], None]) -> None:
+        """Have the callback run when the socket is readable; `murder_pending` closes the connection at the timeout."""
+        conn.timeout = timeout
+        bisect.insort(self.pending_conns, conn, key=lambda pending: pending.timeout)
+        self.poller.register(conn.sock, selectors.EVENT_READ, callback)
+
+    def _stream(self, conn: Any) -> None:
+        self.streaming.add(conn)
+        conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", BODY_TIMEOUT_S, 0))
+        super().enqueue_req(conn)
+
+    def _refuse(self, conn: Any) -> None:
+        self.nr_conns -= 1
+        with contextlib.suppress(OSError):
+            conn.sock.send(_TOO_LARGE, socket.MSG_DONTWAIT)
+        conn.close()
