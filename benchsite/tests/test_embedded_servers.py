@@ -137,10 +137,10 @@ def test_a_second_start_is_told_who_is_there(var):
 OWNER = """
 import sys, time
 from pathlib import Path
-from benchsite import places
+from benchsite import paths
 from benchsite.embedded import EmbeddedServers
 var = Path(sys.argv[1])
-servers = EmbeddedServers(places.places(var), logs=var / "log", careless=True)
+servers = EmbeddedServers(paths.places(var), logs=var / "log", careless=True)
 servers.start()
 print(servers.postgresql.pid, servers.postgresql.guardian_pid, flush=True)
 time.sleep(300)

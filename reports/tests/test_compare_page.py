@@ -108,8 +108,8 @@ def test_another_teams_matrix_is_not_shown(client_in, team):
 def test_across_all_matrices_only_what_is_meant_to_be_compared_is_shown(client_in, team):
     study(team, name="A demonstration", purpose="demo")
     study(team, name="For real", purpose="measured", modes=("everysec",))
-    assert "1 sweep:" in page(client_in, "?matrix=all")
-    assert "2 sweeps:" in page(client_in, "?matrix=all&purpose=demo")
+    assert "1 sweep." in page(client_in, "?matrix=all")
+    assert "2 sweeps." in page(client_in, "?matrix=all&purpose=demo")
 
 
 def test_facets_narrow_what_is_shown(client_in, team):

@@ -42,7 +42,7 @@ def test_it_shows_a_matrix_to_somebody_without_an_account(client_in, team, anybo
     assert response["X-Robots-Tag"] == "noindex" and "no-store" in response["Cache-Control"]
     # Nothing on it leads to where one has to sign in, and no form asks for anything.
     inside = html[html.index("<main") :]
-    assert not re.findall(r'href="/(?!static|glossary/)', inside) and "<form" not in inside
+    assert not re.findall(r'href="/(?!static|glossary/|help/)', inside) and "<form" not in inside
     for url in figures_of(anybody, path):
         assert len(anybody.get(url.replace("&amp;", "&")).json()["table"]["rows"]) > 0
 
