@@ -44,10 +44,10 @@ def program_of(team: Team, *scopes: str, role: str = Role.ADMIN) -> Program:
 def problem(answer: Any, status: int, slug: str) -> dict[str, Any]:
     """The problem document that this must be."""
     assert (answer.status_code, answer["Content-Type"]) == (status, "application/problem+json"), answer.content
-    said: dict[str, Any] = json.loads(answer.content)
-    assert (said["type"], said["status"]) == (f"/problems/{slug}", status)
-    assert said["title"] and said["detail"]
-    return said
+    data: dict[str, Any] = json.loads(answer.content)
+    assert (data["type"], data["status"]) == (f"/problems/{slug}", status)
+    assert data["title"] and data["detail"]
+    return data
 
 
 def described() -> list[tuple[str, str, dict[str, Any]]]:

@@ -103,11 +103,11 @@ class TestEngine:
 @pytest.fixture(scope="module")
 def engine() -> Iterator[TestEngine]:
     """A Docker engine for the tests of one file; they are skipped where none can run."""
-    found = start_engine()
-    if isinstance(found, str):
-        pytest.skip(found)
-    yield found
-    found.stop()
+    engine = start_engine()
+    if isinstance(engine, str):
+        pytest.skip(engine)
+    yield engine
+    engine.stop()
 
 
 def start_engine() -> TestEngine | str:
@@ -179,6 +179,6 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes, mode: int) -> None
 def _libraries(files: Iterable[Path]) -> list[Path]:
     """What the dynamic linker loads for these programs and libraries, by its own answer."""
     programs = [str(path) for path in files if path.suffix == ".so" or path.parent.name in ("bin", "sbin")]
-    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
-    words = {word for line in said.splitlines() for word in line.split() if word.startswith("/")}
+    stdout = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    words = {word for line in stdout.splitlines() for word in line.split() if word.startswith("/")}
     return sorted(Path(word) for word in words if not word.endswith(":") and Path(word).is_file())

@@ -53,9 +53,9 @@ def limited(examples: int, **more: Any) -> Any:
 
 
 def operations(schema: Any) -> Iterator[Any]:
-    for found in schema.get_all_operations():
-        assert isinstance(found, Ok), found
-        yield found.ok()
+    for operation in schema.get_all_operations():
+        assert isinstance(operation, Ok), operation
+        yield operation.ok()
 
 
 def ask_each(

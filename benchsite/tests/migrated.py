@@ -34,7 +34,7 @@ def make_migrated(url: str) -> str:
     name = name_of_migrated()
     with psycopg.connect(_other(url, "postgres"), autocommit=True) as server:
         rows = server.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{PREFIX}%"]).fetchall()
-        found = [found for (found,) in rows]
+        found = [row for (row,) in rows]
         if name not in found:
             for stale in [UNFINISHED, *found]:
                 server.execute(f"DROP DATABASE IF EXISTS {stale} WITH (FORCE)".encode())

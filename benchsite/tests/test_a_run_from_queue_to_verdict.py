@@ -151,7 +151,7 @@ def test_it_stops_a_run_that_is_cancelled(site):
     site.until_measured(run)
     lifecycle.request_cancel_matrix(matrix, make_user())
     runs = site.until_ended(matrix, 40)
-    assert [found.status for found in runs] == [Status.SUCCEEDED, Status.CANCELLED, Status.CANCELLED]
+    assert [run.status for run in runs] == [Status.SUCCEEDED, Status.CANCELLED, Status.CANCELLED]
     assert runs[1].reason == Reason.CANCELLED_BY_USER
     assert runs[1].artifacts.filter(kind="hdr").exists()
     assert clients_of(matrix) == []
@@ -162,7 +162,7 @@ def test_it_survives_a_server_that_is_killed_under_the_load(site):
     run = Run.objects.get(matrix=matrix, threads=2, phase=Phase.MEASURE)
     site.until_measured(run)
     os.kill(Deployment.objects.get(matrix=matrix).process["pid"], signal.SIGKILL)
-    runs = {found.name: found for found in site.until_ended(matrix)}
+    runs = {run.name: run for run in site.until_ended(matrix)}
     lost = runs["redis off A 2t r1"]
     assert (lost.status, lost.reason) == (Status.FAILED, Reason.SERVER_LOST)
     assert lost.artifacts.filter(kind="server_log").exists()

@@ -29,10 +29,10 @@ def grave(page, options):
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe.Axe().axe_script)
     run = "([context, options]) => axe.run(context, options).then(found => found.violations)"
-    found = page.evaluate(run, [ALL_BUT_DRAWINGS, options])
+    value = page.evaluate(run, [ALL_BUT_DRAWINGS, options])
     return [
         f"{one['id']} ({one['impact']}): {one['help']}: " + "; ".join(node["html"][:160] for node in one["nodes"][:3])
-        for one in found
+        for one in value
         if one["impact"] in GRAVE
     ]
 

@@ -43,8 +43,8 @@ def test_every_reference_leads_somewhere():
 @pytest.mark.parametrize(("method", "path", "said"), ENDPOINTS, ids=NAMES)
 def test_every_endpoint_says_what_it_does_and_how_it_refuses(method, path, said):
     assert said["summary"]
-    responses = {int(status): one for status, one in said["responses"].items()}
-    refusing = {status: one for status, one in responses.items() if status >= 400}
+    responses = {int(status): response for status, response in said["responses"].items()}
+    refusing = {status: response for status, response in responses.items() if status >= 400}
     assert all(set(one["content"]) == {"application/problem+json"} for one in refusing.values())
     if said.get("security"):
         assert {401, 403, 429} <= set(refusing)

@@ -34,7 +34,7 @@ def program(team):
 
 
 def ids(answer):
-    return [one["id"] for one in answer["items"]]
+    return [item["id"] for item in answer["items"]]
 
 
 def test_pages_hold_every_run_once_while_others_are_added(program, team):
@@ -51,14 +51,14 @@ def test_pages_hold_every_run_once_while_others_are_added(program, team):
 
 @pytest.mark.parametrize("cursor", ["x", "WyJhIl0", "W10", "bnVsbA", "é", "WyIyMDI2LTAxLTAxIiwiMSJd", "A" * 400])
 def test_a_cursor_of_another_list_is_refused(program, cursor):
-    said = problem(program.get(f"/runs?cursor={cursor}"), 400, "validation-error")
-    assert said["errors"][0]["pointer"] == "query.cursor"
+    refusal = problem(program.get(f"/runs?cursor={cursor}"), 400, "validation-error")
+    assert refusal["errors"][0]["pointer"] == "query.cursor"
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=201", "limit=x", "status=gone", "since=yesterday", "system=%00"])
 def test_a_filter_that_cannot_be_meant_is_refused(program, query):
-    said = problem(program.get(f"/runs?{query}"), 400, "validation-error")
-    assert said["errors"][0]["pointer"] == f"query.{query.partition('=')[0]}"
+    refusal = problem(program.get(f"/runs?{query}"), 400, "validation-error")
+    assert refusal["errors"][0]["pointer"] == f"query.{query.partition('=')[0]}"
 
 
 @pytest.mark.parametrize(
@@ -96,25 +96,30 @@ def test_it_asks_the_database_as_often_whatever_there_is(program, team, where):
     for more in range(2):
         with CaptureQueriesContext(connection) as asked:
             program.said(where.format(run=run.pk))
-        assert len(asked) <= QUERIES[where], [one["sql"][:90] for one in asked.captured_queries]
+        assert len(asked) <= QUERIES[where], [query["sql"][:90] for query in asked.captured_queries]
         make_run(sweep, threads=64 + more)
 
 
 def test_a_run_says_what_it_is_and_where_to_read_on(program, team):
     run = make_run(make_sweep(team=team), threads=16, tags=["nightly"])
-    said = program.said(f"/runs/{run.pk}")
-    assert (said["system"], said["mode"], said["threads"], said["labels"]) == ("redis", "always", 16, ["nightly"])
-    assert said["permalink"] == f"http://testserver/runs/{run.pk}/"
+    answer = program.said(f"/runs/{run.pk}")
+    assert (answer["system"], answer["mode"], answer["threads"], answer["labels"]) == (
+        "redis",
+        "always",
+        16,
+        ["nightly"],
+    )
+    assert answer["permalink"] == f"http://testserver/runs/{run.pk}/"
     for name in ("self", "measurements", "findings", "events", "artifacts", "series", "sweep", "matrix"):
-        assert program.get(said["links"][name]).status_code == 200, name
+        assert program.get(answer["links"][name]).status_code == 200, name
 
 
 def test_numbers_of_any_cut(program, team):
     run = make_run(make_sweep(team=team), threads=4, throughput=2000.0)
-    said = program.said(f"/runs/{run.pk}/measurements")
-    assert said["throughput_ops_s"] == 2000.0
-    assert [one["operation"] for one in said["measurements"]] == ["READ", "UPDATE"]
-    assert said["cut"]["number"] == 1
+    answer = program.said(f"/runs/{run.pk}/measurements")
+    assert answer["throughput_ops_s"] == 2000.0
+    assert [measurement["operation"] for measurement in answer["measurements"]] == ["READ", "UPDATE"]
+    assert answer["cut"]["number"] == 1
     problem(program.get(f"/runs/{run.pk}/measurements?cut=2"), 404, "not-found")
 
 
@@ -129,11 +134,11 @@ def test_the_merged_histogram_is_that_of_the_stored_numbers(program, team, artif
     run = recorded_run(team)
     for row in program.said(f"/runs/{run.pk}/measurements")["measurements"]:
         where = f"/runs/{run.pk}/histogram/{row['operation']}?latency_kind={row['latency_kind']}"
-        said = program.said(where)
-        assert said["count"] == sum(said["counts"]) == row["ok"]
-        assert said["percentiles_us"]["p99"] == row["p99_us"]
-        assert said["mean_us"] == pytest.approx(row["mean_us"])
-        assert len(said["from_us"]) == len(said["to_us"]) == len(said["counts"])
+        answer = program.said(where)
+        assert answer["count"] == sum(answer["counts"]) == row["ok"]
+        assert answer["percentiles_us"]["p99"] == row["p99_us"]
+        assert answer["mean_us"] == pytest.approx(row["mean_us"])
+        assert len(answer["from_us"]) == len(answer["to_us"]) == len(answer["counts"])
     assert "READ" in problem(program.get(f"/runs/{run.pk}/histogram/SCAN"), 404, "not-found")["detail"]
 
 
@@ -144,20 +149,22 @@ def test_of_a_long_run_a_coarser_level_is_given(program, team, artifact_folder):
     assert coarse["interval_s"] >= fine["interval_s"]
     first = fine["series"][0]
     assert all(len(column) == len(first["second"]) for column in first["columns"].values())
-    assert {one["operation"] for one in program.said(f"/runs/{run.pk}/series?operation=READ")["series"]} == {"READ"}
+    assert {series["operation"] for series in program.said(f"/runs/{run.pk}/series?operation=READ")["series"]} == {
+        "READ"
+    }
 
 
 def test_a_file_is_downloaded_only_by_its_run(program, team, artifact_folder):
     run, other = (make_run(make_sweep(team=team)) for _ in range(2))
     kept = artifacts.store(run, "summary", "../a\r\nb.txt", b"[OVERALL], RunTime(ms), 10\n")
-    (said,) = program.said(f"/runs/{run.pk}/artifacts")["items"]
-    answer = program.get(said["download"])
+    (item,) = program.said(f"/runs/{run.pk}/artifacts")["items"]
+    answer = program.get(item["download"])
     assert b"".join(answer.streaming_content) == b"[OVERALL], RunTime(ms), 10\n"
     assert answer["Content-Type"] == "application/octet-stream"
     assert answer["Content-Disposition"] == 'attachment; filename="..ab.txt"'
     problem(program.get(f"/runs/{other.pk}/artifacts/{kept.sha256}"), 404, "not-found")
     artifacts.remove(kept.sha256)
-    problem(program.get(said["download"]), 404, "not-found")
+    problem(program.get(item["download"]), 404, "not-found")
 
 
 def test_people_annotate_and_numbers_stay(program, team):

@@ -54,8 +54,8 @@ def test_it_is_made_and_its_secret_is_said_once(program):
     ],
 )
 def test_what_pages_refuse_it_refuses(program, change, pointer):
-    said = problem(program.ask("POST", "/webhooks", {**PLAN, **change}), 400, "validation-error")
-    assert said["errors"][0]["pointer"] == pointer
+    refusal = problem(program.ask("POST", "/webhooks", {**PLAN, **change}), 400, "validation-error")
+    assert refusal["errors"][0]["pointer"] == pointer
     assert not Webhook.objects.exists()
 
 
@@ -101,7 +101,7 @@ def test_a_test_says_what_came_of_it_and_stands_in_the_log(program):
         failed = program.ask("POST", f"{own}/test").json()
     assert (done["state"], done["status_code"], done["kind"]) == ("delivered", 200, "test")
     assert (failed["state"], failed["error"]) == ("given_up", "It answered 500 Internal Server Error.")
-    assert [one["id"] for one in program.said(f"{own}/deliveries")["items"]] == [failed["id"], done["id"]]
+    assert [item["id"] for item in program.said(f"{own}/deliveries")["items"]] == [failed["id"], done["id"]]
     assert len(program.said(f"{own}/deliveries?limit=1")["items"]) == 1
 
 

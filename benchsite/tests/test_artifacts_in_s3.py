@@ -89,7 +89,7 @@ def test_it_stores_reads_and_streams(bucket, tmp_path, team, client_in):
         large = artifacts.store_pieces(run, "hdr", log.name, file.read, size=3_000_000, digest=digest)
     assert artifacts.open_artifact(small) == b"[OVERALL], RunTime(ms), 1000\n" * 10
     assert b"".join(artifacts.chunks(large.sha256)) == log.read_bytes()
-    names = {one.key for one in bucket.objects.all()}
+    names = {bucket.key for bucket in bucket.objects.all()}
     assert names == {key_of(small), key_of(large)}
     artifacts.remove(small.sha256)
     assert len(list(bucket.objects.all())) == 1

@@ -30,8 +30,8 @@ def program(name: str) -> Path:
         cursor.execute("SHOW server_version_num")
         [(version,)] = cursor.fetchall()
     major = int(version) // 10000
-    newest = max(one.major for one in find_postgresql())
-    wanted = major if any(one.major == major for one in find_postgresql()) else newest
+    newest = max(program.major for program in find_postgresql())
+    wanted = major if any(program.major == major for program in find_postgresql()) else newest
     return choose_postgresql(None, major=wanted, shelf=site.VAR_DIR / "programs").folder / name
 
 

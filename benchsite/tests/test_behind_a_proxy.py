@@ -37,6 +37,6 @@ def test_it_writes_a_line_of_json_for_each_record():
         record = logging.LogRecord("runs", logging.ERROR, "x.py", 1, "lost %s", ("“r1”\nand more",), sys.exc_info())
     line = JsonLines().format(record)
     assert "\n" not in line
-    said = json.loads(line)
-    assert (said["level"], said["logger"], said["message"]) == ("ERROR", "runs", "lost “r1”\nand more")
-    assert said["time"].endswith("+00:00") and "ValueError" in said["traceback"]
+    data = json.loads(line)
+    assert (data["level"], data["logger"], data["message"]) == ("ERROR", "runs", "lost “r1”\nand more")
+    assert data["time"].endswith("+00:00") and "ValueError" in data["traceback"]

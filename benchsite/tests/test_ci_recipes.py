@@ -164,8 +164,8 @@ def test_the_one_line_and_the_baseline_of_a_release(checkout):
     assert checkout.build([baseline], COMMIT=OLD) == 0, checkout.said
     assert Baseline.objects.get().name == "release-1.2" and Baseline.objects.get().pins.count() == 5
     assert checkout.build([line], BUILD_NUMBER="77") == 0, checkout.said
-    said = json.loads(checkout.said)
-    assert said["runs"][0]["permalink"].startswith(checkout.site) and said["against"]["verdict"] == "pass"
+    data = json.loads(checkout.said)
+    assert data["runs"][0]["permalink"].startswith(checkout.site) and data["against"]["verdict"] == "pass"
     judge = STEPS["github"][1].replace("--each", "--each --baseline release-1.2 --json out.json")
     checkout.measuring(*outputs(70_000, 20)).build([STEPS["github"][0]])
     assert checkout.build([judge], **github(checkout.folder, NEW, build=3)) == 0, checkout.said

@@ -98,9 +98,9 @@ def test_it_gives_no_secret_a_default():
 
 
 def test_it_asks_for_what_the_example_names():
-    asked = set(VARIABLE.findall((ROOT / "docker-compose.yml").read_text()))
-    assert asked - set(example()) == {"BENCHSITE_RELEASE", "DOCKER_GROUP"}
-    assert set(example()) <= asked
+    values = set(VARIABLE.findall((ROOT / "docker-compose.yml").read_text()))
+    assert values - set(example()) == {"BENCHSITE_RELEASE", "DOCKER_GROUP"}
+    assert set(example()) <= values
 
 
 def test_it_passes_on_only_what_the_settings_read():

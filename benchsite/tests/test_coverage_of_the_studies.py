@@ -48,14 +48,14 @@ ROWS = rows()
 @functools.cache
 def addresses():
     """The names of all addresses of the site."""
-    found, waiting = set(), [get_resolver()]
+    values, waiting = set(), [get_resolver()]
     while waiting:
         for pattern in waiting.pop().url_patterns:
             if hasattr(pattern, "url_patterns"):
                 waiting.append(pattern)
             elif pattern.name:
-                found.add(pattern.name)
-    return found
+                values.add(pattern.name)
+    return values
 
 
 @functools.cache
@@ -105,7 +105,7 @@ def test_what_is_not_covered_says_why():
 
 
 def test_every_printed_number_stands_in_a_row():
-    told = {one for row in ROWS if row.facts != NOTHING for one in expanded(row.facts.split(", "))}
+    told = {fact for row in ROWS if row.facts != NOTHING for fact in expanded(row.facts.split(", "))}
     known = {fact.id for study in studies() for fact in study.facts}
     assert told == known
 
@@ -114,7 +114,9 @@ def test_the_facts_of_a_row_are_those_of_its_study():
     keys = {study.slug: study.key for study in studies()}
     for row in ROWS:
         if row.facts != NOTHING:
-            assert all(one.startswith(keys[LETTERS[row.item[0]]]) for one in expanded(row.facts.split(", "))), row.item
+            assert all(fact.startswith(keys[LETTERS[row.item[0]]]) for fact in expanded(row.facts.split(", "))), (
+                row.item
+            )
 
 
 def test_no_item_has_two_rows():

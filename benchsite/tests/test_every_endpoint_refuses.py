@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 ENDPOINTS = described()
 # What everybody may read; badges have secret addresses of their own.
 PUBLIC = {"list_formats", "report_badge", "verdict_badge", "history_sparkline"}
-GUARDED = [one for one in ENDPOINTS if one[2]["operationId"] not in PUBLIC]
+GUARDED = [endpoint for endpoint in ENDPOINTS if endpoint[2]["operationId"] not in PUBLIC]
 # Parameters that name rows of a team, and bodies that are valid where a body is asked for.
 OF_A_TEAM = ("run_id", "matrix_id", "sweep_id", "upload_id", "report_id", "webhook_id", "schedule_id", "cluster_id")
 BODIES = {
@@ -90,7 +90,7 @@ def test_a_token_without_its_scope_is_refused(team, method, path, said):
     assert any(scope in problem(answer, 403, "insufficient-scope")["detail"] for scope in needed)
 
 
-OWNED = [one for one in GUARDED if any(f"{{{name}}}" in one[1] for name in OF_A_TEAM)]
+OWNED = [path for path in GUARDED if any(f"{{{name}}}" in path[1] for name in OF_A_TEAM)]
 
 
 @pytest.mark.parametrize(("method", "path", "said"), OWNED, ids=names(OWNED))
@@ -167,5 +167,5 @@ def test_a_body_that_cannot_be_read_is_a_problem_document(team, body):
 
 def test_a_failure_of_the_site_is_a_problem_document_that_tells_nothing(team, monkeypatch):
     monkeypatch.setattr("runs.api.catalog.load_catalog", lambda: 1 / 0)
-    said = problem(program_of(team).get("/systems"), 500, "internal-error")
-    assert "ZeroDivision" not in str(said)
+    refusal = problem(program_of(team).get("/systems"), 500, "internal-error")
+    assert "ZeroDivision" not in str(refusal)

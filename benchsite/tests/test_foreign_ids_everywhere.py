@@ -57,7 +57,7 @@ def _asked(route: str, converters: dict[str, object]) -> Iterator[tuple[str, typ
 def _name_of(converter) -> str:
     from django.urls.converters import get_converters
 
-    return next(name for name, one in get_converters().items() if type(one) is type(converter))
+    return next(name for name, get_converter in get_converters().items() if type(get_converter) is type(converter))
 
 
 def everything_of_a_team():

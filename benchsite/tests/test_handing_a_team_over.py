@@ -24,9 +24,9 @@ def new():
 @pytest.fixture
 def both(team, new):
     """An admin of both teams."""
-    found = make_user(team=team, role=Role.ADMIN, username="both")
-    Membership.objects.create(user=found, team=new, role=Role.ADMIN)
-    return found
+    user = make_user(team=team, role=Role.ADMIN, username="both")
+    Membership.objects.create(user=user, team=new, role=Role.ADMIN)
+    return user
 
 
 def owned():

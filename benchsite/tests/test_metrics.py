@@ -49,37 +49,37 @@ def test_it_counts_runs_and_generators():
         seen_at = timezone.now() - timedelta(seconds=silent_s)
         key = UUID(int=number)
         Conductor.objects.create(pk=key, name=f"lab-{number}", host_key="lab", capacity=4, last_seen_at=seen_at)
-    found = read()
-    assert (found["benchsite_conductors_alive"], found["benchsite_conductor_capacity"]) == (1, 4)
-    assert found["benchsite_runs[succeeded]"] == 1
-    assert found["benchsite_runs[failed]"] == 1
-    assert found["benchsite_runs[queued]"] == found["benchsite_queue_runs"] == 1
-    assert 0 <= found["benchsite_queue_oldest_wait_seconds"] < 60
-    assert found["benchsite_generators_alive"] == 1
-    assert found["benchsite_generator_heartbeat_age_seconds[lab-1]"] < 5
-    assert found["benchsite_database_up"] == found["benchsite_redis_up"] == 1
-    assert found["benchsite_uploads_waiting"] == found["benchsite_deliveries_due"] == 0
+    content = read()
+    assert (content["benchsite_conductors_alive"], content["benchsite_conductor_capacity"]) == (1, 4)
+    assert content["benchsite_runs[succeeded]"] == 1
+    assert content["benchsite_runs[failed]"] == 1
+    assert content["benchsite_runs[queued]"] == content["benchsite_queue_runs"] == 1
+    assert 0 <= content["benchsite_queue_oldest_wait_seconds"] < 60
+    assert content["benchsite_generators_alive"] == 1
+    assert content["benchsite_generator_heartbeat_age_seconds[lab-1]"] < 5
+    assert content["benchsite_database_up"] == content["benchsite_redis_up"] == 1
+    assert content["benchsite_uploads_waiting"] == content["benchsite_deliveries_due"] == 0
     assert "Secret project" not in Client().get("/metrics", SERVER_NAME="127.0.0.1").text
 
 
 def test_it_counts_requests_by_the_name_of_the_page():
     Client().get("/healthz")
     Client().get("/runs/01890000-0000-7000-8000-000000000000/")
-    found = read()
-    assert found["benchsite_http_requests_total[GET][healthz][2xx]"] >= 1
-    assert found["benchsite_http_request_seconds_count[healthz]"] >= 1
-    assert not [name for name in found if "01890000" in name]
+    content = read()
+    assert content["benchsite_http_requests_total[GET][healthz][2xx]"] >= 1
+    assert content["benchsite_http_request_seconds_count[healthz]"] >= 1
+    assert not [name for name in content if "01890000" in name]
 
 
 def test_it_tells_the_endpoints_of_one_address_apart():
     Client().get("/api/v1/runs")
     Client().post("/api/v1/runs")
     Client().get("/api/v1/runs/01890000-0000-7000-8000-000000000000")
-    found = read()
+    content = read()
     for page in ("GET /api/v1/runs", "POST /api/v1/runs", "GET /api/v1/runs/{run_id}"):
-        assert found[f"benchsite_http_requests_total[{page.split()[0]}][{page}][4xx]"] >= 1
-        assert found[f"benchsite_http_request_seconds_count[{page}]"] >= 1
-    assert not [name for name in found if "list_runs" in name or "01890000" in name]
+        assert content[f"benchsite_http_requests_total[{page.split()[0]}][{page}][4xx]"] >= 1
+        assert content[f"benchsite_http_request_seconds_count[{page}]"] >= 1
+    assert not [name for name in content if "list_runs" in name or "01890000" in name]
 
 
 def test_it_asks_as_many_queries_of_a_large_site(django_assert_num_queries):
@@ -121,6 +121,6 @@ def test_it_needs_a_token_in_production(settings):
 def test_it_answers_when_redis_is_away(settings):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}}
-    found = read()
-    assert (found["benchsite_redis_up"], found["benchsite_database_up"]) == (0, 1)
-    assert "benchsite_runs[succeeded]" not in found
+    content = read()
+    assert (content["benchsite_redis_up"], content["benchsite_database_up"]) == (0, 1)
+    assert "benchsite_runs[succeeded]" not in content

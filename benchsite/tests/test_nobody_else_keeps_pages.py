@@ -34,9 +34,9 @@ def test_so_are_files_answers_to_programs_and_refusals(client_in, path):
     ],
 )
 def test_tokens_of_reports_and_badges_are_masked_in_logs(path):
-    said = mask(f"Gone: {path}")
-    assert TOKEN not in said
-    assert said.endswith(path.partition(TOKEN)[2])
+    masked = mask(f"Gone: {path}")
+    assert TOKEN not in masked
+    assert masked.endswith(path.partition(TOKEN)[2])
 
 
 @pytest.mark.parametrize("path", ["/reports/", "/runs/", "/public/team/", "/reports/import/"])

@@ -13,10 +13,10 @@ DRAWN = "() => document.querySelectorAll('figure[data-src] .main-svg').length >=
 
 @pytest.fixture
 def page(site):
-    found = site.open(viewport={"width": 1280, "height": 800})
-    found.goto(site.url + "/compare/")
-    found.wait_for_function(DRAWN)
-    yield found
+    page = site.open(viewport={"width": 1280, "height": 800})
+    page.goto(site.url + "/compare/")
+    page.wait_for_function(DRAWN)
+    yield page
     assert site.complaints == []
 
 

@@ -60,9 +60,9 @@ def test_its_summary_counts_every_run_and_leaves_rejected_points_out_of_the_ceil
     make_run(make_sweep(matrix=sweep.matrix, phase=Phase.LOAD), phase=Phase.LOAD)
     path = tmp_path / "demo" / "summary.json"
     write_summary(path, summary(sweep.matrix, {"home": "/"}))
-    found = json.loads(path.read_text())
-    assert (found["runs"], found["succeeded"], found["urls"]) == (5, 4, {"home": "/"})
-    [only] = found["sweeps"]
+    data = json.loads(path.read_text())
+    assert (data["runs"], data["succeeded"], data["urls"]) == (5, 4, {"home": "/"})
+    [only] = data["sweeps"]
     assert (only["system"], only["mode"], only["workload"], only["ceiling_ops_s"]) == ("redis", "always", "A", 2_000)
     assert [point["threads"] for point in only["points"]] == [2, 4, 16]
     assert set(only["points"][0]) == {
@@ -78,6 +78,6 @@ def test_its_progress_tells_each_ended_run_once(team):
     make_run(sweep, threads=4, status="failed", reason_detail="The disk is full.")
     out = io.StringIO()
     Progress(sweep.matrix, out).follow(lambda: None)
-    told = out.getvalue()
-    assert told.count("1.23k\N{NARROW NO-BREAK SPACE}ops/s") == 1
-    assert "failed: a YCSB client failed. The disk is full." in told
+    output = out.getvalue()
+    assert output.count("1.23k\N{NARROW NO-BREAK SPACE}ops/s") == 1
+    assert "failed: a YCSB client failed. The disk is full." in output

@@ -28,8 +28,8 @@ def numbers(found):
     return (
         merged.throughput_ops_s,
         merged.operations,
-        [(one.operation, one.kind, one.interval_s, one.points.tobytes()) for one in found.series],
-        [(one.name, one.content.digest) for one in found.intervals],
+        [(series.operation, series.kind, series.interval_s, series.points.tobytes()) for series in found.series],
+        [(interval.name, interval.content.digest) for interval in found.intervals],
     )
 
 
@@ -40,7 +40,9 @@ def test_it_gives_what_the_import_page_gives(client_in, files):
     brought = (
         [Brought(name, content) for name, content in typical(3).files]
         if files == "typical"
-        else [one for one in files_of(DATA / files) if one.name.endswith((".txt", ".hdr", ".log", ".json", ".out", ""))]
+        else [
+            file for file in files_of(DATA / files) if file.name.endswith((".txt", ".hdr", ".log", ".json", ".out", ""))
+        ]
     )
     upload = bring(client_in, *(sent(one.name, one.content) for one in brought))
     reads = read_at_once(brought)
@@ -57,8 +59,8 @@ def test_it_gives_what_the_import_page_gives(client_in, files):
         assert [(f.check_id, f.severity) for f in findings] == [
             (f.check_id, f.severity) for f in by_page.findings.order_by("id")
         ]
-        stored = {one.name: one.sha256 for one in run.artifacts.filter(kind="intervals")}
-        assert {one.name: one.content.digest for one in once.intervals} == stored
+        stored = {artifact.name: artifact.sha256 for artifact in run.artifacts.filter(kind="intervals")}
+        assert {interval.name: interval.content.digest for interval in once.intervals} == stored
 
 
 def test_both_ways_of_merging_give_the_same_numbers(settings):

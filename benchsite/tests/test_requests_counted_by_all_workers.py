@@ -46,7 +46,7 @@ class Web:
     def workers(self) -> list[int]:
         assert self.part.guarded is not None
         workers = psutil.Process(self.part.guarded.pid).children()
-        return [one.pid for one in workers if one.status() != psutil.STATUS_ZOMBIE]
+        return [worker.pid for worker in workers if worker.status() != psutil.STATUS_ZOMBIE]
 
     def get(self, path: str) -> str:
         # A connection of its own each time, so that either worker may take it.

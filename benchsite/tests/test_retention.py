@@ -34,9 +34,9 @@ def old_run(sweep, threads: int, *, days: int = 100, content: bytes = b"raw outp
 
 
 def prune(*argv: str) -> str:
-    said = StringIO()
-    call_command("prune", *argv, stdout=said)
-    return said.getvalue()
+    output = StringIO()
+    call_command("prune", *argv, stdout=output)
+    return output.getvalue()
 
 
 def test_it_keeps_numbers_and_removes_files(team, own_storage):
@@ -84,7 +84,7 @@ def test_it_forgets_sessions_that_have_run_out(db):
     Session.objects.create(session_key="old", session_data="", expire_date=timezone.now() - timedelta(days=1))
     Session.objects.create(session_key="new", session_data="", expire_date=timezone.now() + timedelta(days=1))
     assert "Removed sessions: 1." in prune("--older-than", "90", "--really")
-    assert [one.session_key for one in Session.objects.all()] == ["new"]
+    assert [session.session_key for session in Session.objects.all()] == ["new"]
 
 
 def test_it_refuses_to_remove_what_has_just_ended(db):

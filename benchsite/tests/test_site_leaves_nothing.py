@@ -49,8 +49,8 @@ class Place:
 
     def said(self, *words: str) -> tuple[int, str]:
         process = self.manage(*words)
-        said, _ = process.communicate(timeout=PATIENCE_S)
-        return process.returncode, said
+        output, _ = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, output
 
     def processes(self) -> dict[int, str]:
         """Everything that belongs to a site here, whoever runs it."""
@@ -133,32 +133,32 @@ def gone(place: Place) -> bool:
 
 
 def test_it_goes_up_and_down_in_the_background(place):
-    code, said = place.said("up")
-    assert (code, f"up at http://127.0.0.1:{place.port}" in said) == (0, True), said
-    assert "/sign-in/once/" in said
+    code, output = place.said("up")
+    assert (code, f"up at http://127.0.0.1:{place.port}" in output) == (0, True), output
+    assert "/sign-in/once/" in output
     assert place.answers()
     before = place.processes()
     assert len(before) >= 18  # 7 parts and their guardians, the supervisor, and what the parts have started
 
-    code, said = place.said("up")
+    code, output = place.said("up")
     assert code == 0
-    assert f"already runs at http://127.0.0.1:{place.port}" in said
+    assert f"already runs at http://127.0.0.1:{place.port}" in output
     assert before.keys() <= place.processes().keys()
 
     code, link = place.said("sign_in_link")
     assert code == 0
     assert f"http://127.0.0.1:{place.port}/sign-in/once/" in link
 
-    code, said = place.said("down")
-    assert (code, "Stopped the site" in said) == (0, True), said
+    code, output = place.said("down")
+    assert (code, "Stopped the site" in output) == (0, True), output
     assert place.processes() == {}
 
     code, message = place.said("sign_in_link")
     assert (code, "Start it with `make up`" in message) == (1, True)
     assert not place.state.exists() and not place.answers()
 
-    code, said = place.said("down")
-    assert (code, "No site runs" in said) == (0, True)
+    code, output = place.said("down")
+    assert (code, "No site runs" in output) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_it_goes_up_and_down_in_the_background(place):
 )
 def test_a_signal_stops_everything_in_order(place, site, number):
     site.send_signal(number)
-    said, _ = site.communicate(timeout=PATIENCE_S)
-    assert (site.returncode, "Stopped." in said) == (0, True), said
+    output, _ = site.communicate(timeout=PATIENCE_S)
+    assert (site.returncode, "Stopped." in output) == (0, True), output
     assert place.processes() == {}
     assert not list((place.var / "supervised").iterdir())
 
@@ -181,8 +181,8 @@ def test_nothing_stays_when_the_supervisor_is_killed(place, site):
     site.kill()
     site.wait()
     assert gone(place)
-    code, said = place.said("down")
-    assert (code, "No site runs" in said) == (0, True)
+    code, output = place.said("down")
+    assert (code, "No site runs" in output) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_a_part_that_keeps_dying_ends_the_site(place, site):
         until(lambda: place.knows("scheduler"), "the scheduler was not started again")
         os.kill(place.pid_of("scheduler"), signal.SIGKILL)
         until(lambda: not place.knows("scheduler"), "the record stays")
-    said, _ = site.communicate(timeout=PATIENCE_S)
+    output, _ = site.communicate(timeout=PATIENCE_S)
     assert site.returncode == 1
-    assert "scheduler was ended by signal 9" in said
+    assert "scheduler was ended by signal 9" in output
     assert gone(place)
 
 
@@ -233,9 +233,9 @@ def test_a_part_that_keeps_dying_ends_the_site(place, site):
 )
 def test_a_server_of_its_own_that_is_killed_ends_the_site(place, site, part):
     os.kill(place.pid_of(part), signal.SIGKILL)
-    said, _ = site.communicate(timeout=PATIENCE_S)
+    output, _ = site.communicate(timeout=PATIENCE_S)
     assert site.returncode == 1
-    assert f"the site's own {part.partition(chr(39))[0]} has died. the end of" in said.lower()
+    assert f"the site's own {part.partition(chr(39))[0]} has died. the end of" in output.lower()
     assert gone(place)
 
 
@@ -245,11 +245,11 @@ def test_a_port_that_is_taken_is_told_before_anything_starts(place):
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", place.port))
         taken.listen()
-        code, said = place.said("up")
+        code, output = place.said("up")
     assert code == 1
-    assert f"Port {place.port} on 127.0.0.1 is taken" in said
-    assert f"PORT={place.port + 1} make up" in said or "PORT=" in said
-    assert "Starting" not in said
+    assert f"Port {place.port} on 127.0.0.1 is taken" in output
+    assert f"PORT={place.port + 1} make up" in output or "PORT=" in output
+    assert "Starting" not in output
     assert place.processes() == {}
 
 
@@ -257,10 +257,10 @@ def test_two_starts_at_once_make_one_site(place):
     first, second = place.manage("up", "--foreground"), place.manage("up", "--foreground")
     until(lambda: first.poll() is not None or second.poll() is not None, "two sites in one place")
     loser, winner = (first, second) if first.poll() is not None else (second, first)
-    said, _ = loser.communicate(timeout=PATIENCE_S)
-    assert (loser.returncode, "already runs" in said) == (1, True), said
+    output, _ = loser.communicate(timeout=PATIENCE_S)
+    assert (loser.returncode, "already runs" in output) == (1, True), output
 
     winner.send_signal(signal.SIGINT)  # Also in the middle of its start.
-    said, _ = winner.communicate(timeout=PATIENCE_S)
-    assert (winner.returncode, "Stopped." in said) == (0, True), said
+    output, _ = winner.communicate(timeout=PATIENCE_S)
+    assert (winner.returncode, "Stopped." in output) == (0, True), output
     assert gone(place)

@@ -61,14 +61,14 @@ def test_another_team_sees_none_of_it(stranger, some, name):
 def test_no_cell_is_a_formula_and_the_document_keeps_the_text(client_in, some):
     (row,) = rows_of(client_in, "/sweeps.csv")
     assert (row["name"], row["tags"], row["notes"]) == (f"'{FORMULA}", "'-quiet", "'@all")
-    (said,) = json.loads(downloaded(client_in, "/sweeps.json"))
-    assert (said["name"], said["tags"]) == (FORMULA, ["-quiet"])
+    (load,) = json.loads(downloaded(client_in, "/sweeps.json"))
+    assert (load["name"], load["tags"]) == (FORMULA, ["-quiet"])
 
 
 def test_sweeps_have_the_numbers_of_the_page(client_in, some):
-    (said,) = json.loads(downloaded(client_in, "/sweeps.json"))
-    assert said["ceiling_ops_s"] == 4000.0
-    assert (said["runs"], said["runs_succeeded"]) == (2, 2)
+    (load,) = json.loads(downloaded(client_in, "/sweeps.json"))
+    assert load["ceiling_ops_s"] == 4000.0
+    assert (load["runs"], load["runs_succeeded"]) == (2, 2)
 
 
 def test_histories_have_the_newest_point(client_in, some):
@@ -85,5 +85,5 @@ def test_the_filter_of_the_page_is_kept(client_in, some, team):
 
 
 def test_matrices_count_their_runs(client_in, some):
-    (said,) = json.loads(downloaded(client_in, "/matrices.json"))
-    assert (said["runs_total"], said["runs_succeeded"], said["state"]) == (2, 2, "succeeded")
+    (load,) = json.loads(downloaded(client_in, "/matrices.json"))
+    assert (load["runs_total"], load["runs_succeeded"], load["state"]) == (2, 2, "succeeded")

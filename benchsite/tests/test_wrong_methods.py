@@ -33,9 +33,9 @@ def plain(patterns, so_far=""):
 def test_it_knows_of_every_address_whether_it_can_be_opened():
     # Pages, which end with a stroke; what programs ask may wait for what is not there in tests.
     addresses = [one for one in plain(get_resolver().url_patterns) if one.endswith("/")]
-    refused = {one for one in addresses if Client().get(one).status_code == 405}
-    assert {one for one in addresses if openable(one) != one} == refused
-    assert len(refused) > 20 and not {openable(one) for one in refused} & refused
+    refused = {address for address in addresses if Client().get(address).status_code == 405}
+    assert {address for address in addresses if openable(address) != address} == refused
+    assert len(refused) > 20 and not {openable(refusal) for refusal in refused} & refused
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def some_content(team: Team, matrix: Matrix, title: str) -> Content:
         "team": team.name,
         "published_at": dt.datetime(2026, 11, 21, 12, 0, tzinfo=dt.UTC).isoformat(),
         "demonstration": "",
-        "order": [*(one["name"] for one in figures), "points"],
+        "order": [*(figure["name"] for figure in figures), "points"],
         "figures": figures,
         "tables": [
             {

@@ -116,8 +116,8 @@ def test_latency_is_compared_at_one_load():
     latency = row_of(against([weak, strong], NOBODY_KNOWS, equal), weak).ratios[1]
     assert latency.what == "READ" and latency.comparison.ratio > 1  # the lower latency is the better one
     beyond = equal_load([weak, strong], ["READ"], load_ops_s=5000.0)
-    found = row_of(against([weak, strong], NOBODY_KNOWS, beyond), weak).ratios[1]
-    assert found.comparison is None and found.why == "the baseline: not reached: the highest is 3.90k\u202fops/s"
+    ratio = row_of(against([weak, strong], NOBODY_KNOWS, beyond), weak).ratios[1]
+    assert ratio.comparison is None and ratio.why == "the baseline: not reached: the highest is 3.90k\u202fops/s"
 
 
 def with_latencies(one, factors):
@@ -127,7 +127,9 @@ def with_latencies(one, factors):
         return {name: repeated(spread.median, factors) for name, spread in operation.latencies_us.items()}
 
     points = [
-        replace(at, operations=tuple(replace(found, latencies_us=spreads(found)) for found in at.operations))
+        replace(
+            at, operations=tuple(replace(operation, latencies_us=spreads(operation)) for operation in at.operations)
+        )
         for at in one.points
     ]
     return replace(one, points=tuple(points))
@@ -165,10 +167,10 @@ def test_all_comparisons_of_a_table_are_judged_together():
     table = against(sides, NOBODY_KNOWS, equal_load(sides, ["READ"]))
     assert table.tests >= 6
     assert all(
-        one.comparison.adjusted_p >= one.comparison.p
+        ratio.comparison.adjusted_p >= ratio.comparison.p
         for row in table.rows
-        for one in row.ratios
-        if one.comparison and one.comparison.p is not None
+        for ratio in row.ratios
+        if ratio.comparison and ratio.comparison.p is not None
     )
 
 

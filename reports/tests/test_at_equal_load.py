@@ -36,8 +36,8 @@ def test_nothing_measured_has_no_load():
 
 
 def test_a_rung_is_read_as_measured_and_between_two_it_is_marked():
-    found = equal_load([ladder(1)], ["READ"], load_ops_s=1900.0)
-    assert found.sides[0].operations[0].how == "measured at 4 threads"
+    comparison = equal_load([ladder(1)], ["READ"], load_ops_s=1900.0)
+    assert comparison.sides[0].operations[0].how == "measured at 4 threads"
     between = equal_load([ladder(1)], ["READ", "UPDATE"], load_ops_s=2500.0).sides[0].operations[1]
     assert between.how == "≈ between 4 and 8 threads"
     assert [at.how for at in between.at] == [How.INTERPOLATED] * 3
@@ -46,11 +46,11 @@ def test_a_rung_is_read_as_measured_and_between_two_it_is_marked():
 
 
 def test_nothing_is_extrapolated():
-    found = equal_load([ladder(1), ladder(10)], ["READ"], load_ops_s=5000.0)
-    slow, fast = (side.operations[0] for side in found.sides)
+    comparison = equal_load([ladder(1), ladder(10)], ["READ"], load_ops_s=5000.0)
+    slow, fast = (side.operations[0] for side in comparison.sides)
     assert slow.at[0].latency_us is None and slow.how == "not reached: the highest is 3.90k\u202fops/s"
     assert fast.at[0].latency_us is None and fast.how == "the lowest rung does already 10.0k\u202fops/s"
-    assert found.sentence == (
+    assert comparison.sentence == (
         "At 5.00k\u202fops/s 0 sides have a latency; 1 side has only rungs that do more; 1 side has not reached it."
     )
 
@@ -60,9 +60,9 @@ def test_sentence_counts_sides_that_lack_the_median():
     stated = operation("READ", 1000.0)
     only_p95 = replace(stated, latencies_us={"p95": stated.latencies_us["p95"]})
     side = curve(points=[point(threads, threads * 1000.0, operations=(only_p95,)) for threads in (1, 2, 4)])
-    found = equal_load([side], ["READ"], load_ops_s=2000.0, statistic="p95")
-    assert found.sentence == "At 2.00k\u202fops/s 1 side has a latency."
-    assert found.sides[0].how == "measured at 2 threads"
+    comparison = equal_load([side], ["READ"], load_ops_s=2000.0, statistic="p95")
+    assert comparison.sentence == "At 2.00k\u202fops/s 1 side has a latency."
+    assert comparison.sides[0].how == "measured at 2 threads"
 
 
 def test_the_falling_end_of_a_ladder_is_not_read():
@@ -72,29 +72,31 @@ def test_the_falling_end_of_a_ladder_is_not_read():
 
 
 def test_the_inverse_is_the_highest_throughput_within_a_limit():
-    found = equal_load([ladder(1), ladder(0.001)], ["READ"], limit_us=10_000.0)
-    fast, slow = (side.operations[0] for side in found.sides)
-    assert fast.within.throughput_ops_s and found.columns == 4
+    comparison = equal_load([ladder(1), ladder(0.001)], ["READ"], limit_us=10_000.0)
+    fast, slow = (side.operations[0] for side in comparison.sides)
+    assert fast.within.throughput_ops_s and comparison.columns == 4
     assert slow.within.throughput_ops_s is None and slow.within_how == "not even the lowest rung"
 
 
 def test_a_lower_rung_above_the_limit_is_named():
     dip = curve(points=[point(2, 1000.0), point(4, 1200.0), point(8, 3300.0), point(16, 3900.0)])
-    one = equal_load([dip], ["READ"], limit_us=7000.0).sides[0].operations[0]
-    assert one.within.throughput_ops_s > 3300 and one.within_how.startswith("≈ between 8 and 16 threads, but the lower")
-    assert "rung of 4 threads (8.00" in one.within_how and one.within_how.endswith("is above the limit")
+    operation = equal_load([dip], ["READ"], limit_us=7000.0).sides[0].operations[0]
+    assert operation.within.throughput_ops_s > 3300 and operation.within_how.startswith(
+        "≈ between 8 and 16 threads, but the lower"
+    )
+    assert "rung of 4 threads (8.00" in operation.within_how and operation.within_how.endswith("is above the limit")
 
 
 def test_another_statistic_is_added_to_the_usual_ones():
     assert percentiles_of("p99") == ["p50", "p95", "p99"]
-    found = equal_load([ladder(1)], ["READ"], statistic="p999")
-    assert found.labels == ["p50", "p95", "p99", "p99.9"] and found.columns == 4
+    comparison = equal_load([ladder(1)], ["READ"], statistic="p999")
+    assert comparison.labels == ["p50", "p95", "p99", "p99.9"] and comparison.columns == 4
 
 
 @pytest.mark.parametrize("load", [1e-9, 0.5, 3120.0, 3120.123456, 1e9])
 def test_the_slider_gives_the_asked_load_back(load):
-    found = equal_load([ladder(1), ladder(3)], ["READ"], load_ops_s=load)
-    slider = found.slider
+    comparison = equal_load([ladder(1), ladder(3)], ["READ"], load_ops_s=load)
+    slider = comparison.slider
     steps = (load - slider.least) / slider.step
     assert slider.least <= load <= slider.most
     assert steps == pytest.approx(round(steps), abs=1e-3)
@@ -102,14 +104,14 @@ def test_the_slider_gives_the_asked_load_back(load):
 
 def repeated(throughputs, latencies):
     """One rung of as many repeats."""
-    one = operation("READ", 100.0)
+    row = operation("READ", 100.0)
     spreads = {name: Spread(latencies[0], min(latencies), max(latencies), len(latencies), tuple(latencies))
-               for name in one.latencies_us}  # fmt: skip
+               for name in row.latencies_us}  # fmt: skip
     return {
         "throughput_ops_s": Spread(
             throughputs[0], min(throughputs), max(throughputs), len(throughputs), tuple(throughputs)
         ),
-        "operations": (type(one)(one.operation, one.kind, one.ok, one.failed, spreads),),
+        "operations": (type(row)(row.operation, row.kind, row.ok, row.failed, spreads),),
     }
 
 
@@ -155,8 +157,8 @@ def test_rungs_without_two_repeats_in_common_have_the_one_latency_of_their_media
         point(2, 1000.0, **repeated([1000.0, 1010.0], [100.0, 110.0])),
         point(4, 2000.0, **repeated([2000.0], [200.0])),
     ]
-    found = latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0)
-    assert len(found.values) == 1 and found.why == "The repeats differ from rung to rung: no interval."
+    latencies = latencies_at(curve(points=rungs), "READ", "p99", "service", 1500.0)
+    assert len(latencies.values) == 1 and latencies.why == "The repeats differ from rung to rung: no interval."
     assert latencies_at(curve(points=rungs), "SCAN", "p99", "service", 1500.0).values == ()
 
 
@@ -166,9 +168,9 @@ def targets(*pairs):
 
 def test_the_throughput_within_a_limit_never_lies_above_the_sustained_ceiling():
     side = targets((25_000, 25_000.0), (50_000, 45_000.0), (100_000, 99_900.0))
-    one = equal_load([side], ["READ"], limit_us=1e6).sides[0].operations[0]
-    assert one.within.throughput_ops_s == 25_000 and one.within.capped
-    assert one.within_how == "measured at a target of 25.0k, the last that was sustained"
+    operation = equal_load([side], ["READ"], limit_us=1e6).sides[0].operations[0]
+    assert operation.within.throughput_ops_s == 25_000 and operation.within.capped
+    assert operation.within_how == "measured at a target of 25.0k, the last that was sustained"
     none = equal_load([targets((25_000, 20_000.0), (50_000, 30_000.0))], ["READ"], limit_us=1e6).sides[0].operations[0]
     assert none.within.throughput_ops_s is None and none.within_how == "no target was sustained"
 

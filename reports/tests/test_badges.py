@@ -36,9 +36,9 @@ def test_it_is_as_wide_as_its_texts():
     assert width(svg) == pytest.approx(width_of("benchmark") + width_of("pass") + 24, abs=0.2)
     assert width(badge("benchmark", "inconclusive", "#000")) > width(svg)
     places = [
-        (float(one.attrib["x"]), float(one.attrib["textLength"]))
-        for one in ET.fromstring(svg).iter()
-        if "textLength" in one.attrib
+        (float(element.attrib["x"]), float(element.attrib["textLength"]))
+        for element in ET.fromstring(svg).iter()
+        if "textLength" in element.attrib
     ]
     assert all(x + length < width(svg) for x, length in places)
 

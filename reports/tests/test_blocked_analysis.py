@@ -55,8 +55,8 @@ def test_shared_noise_leaves_an_interleaved_ratio_alone():
     ids=["another plan", "not interleaved", "targets", "another data set", "copies of planned runs"],
 )
 def test_other_sides_are_compared_by_welch(changes):
-    found = throughput_ratio(side(1.1, **changes), side(1, noise=OTHER), None).comparison
-    assert not found.is_blocked and found.analysis.startswith("Welch's t")
+    comparison = throughput_ratio(side(1.1, **changes), side(1, noise=OTHER), None).comparison
+    assert not comparison.is_blocked and comparison.analysis.startswith("Welch's t")
 
 
 def test_two_cells_are_the_paired_t_test():
@@ -80,15 +80,15 @@ def test_identical_repeats_and_a_single_block_have_no_interval():
     same = {1: 100.0, 2: 100.0}
     assert blocked_interval(Blocks(same, same, ([same] * 2, [same] * 2))) is None
     assert blocked_interval(Blocks({1: 100.0, 2: 99.0}, {2: 100.0, 3: 98.0})) is None
-    found = compare_values([1.0, 1.1], [1.0, 1.05], higher_is_better=True, blocks=Blocks({1: 1.0}, {2: 1.0}))
-    assert not found.is_blocked and found.low is not None
+    comparison = compare_values([1.0, 1.1], [1.0, 1.05], higher_is_better=True, blocks=Blocks({1: 1.0}, {2: 1.0}))
+    assert not comparison.is_blocked and comparison.low is not None
 
 
 def test_the_number_of_lacking_runs_is_one_of_blocks():
     a, b = side(1.04), side(1, noise=OTHER)
-    found = throughput_ratio(a, b, None).comparison
-    assert found.is_blocked and found.outcome is Outcome.INCONCLUSIVE
-    assert found.needs_more is None or found.needs_more < 1000
+    comparison = throughput_ratio(a, b, None).comparison
+    assert comparison.is_blocked and comparison.outcome is Outcome.INCONCLUSIVE
+    assert comparison.needs_more is None or comparison.needs_more < 1000
 
 
 def test_the_table_names_its_analyses():

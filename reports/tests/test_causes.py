@@ -134,9 +134,9 @@ def test_what_the_runs_themselves_say():
 def test_the_images_and_limits_of_containers():
     ran = {"reference": "redis:7.4", "image_id": "sha256:a", "network": "host", "memory_bytes": None, "cpus": None}
     plain, other = ({"container": {**ran, **more}} for more in ({}, {"image_id": "sha256:b", "cpus": 1.5}))
-    said = found(side("B", evidence=other), a=side(evidence=plain))[0].why
-    assert "Image, by its id is sha256:a in A and sha256:b in B" in said
-    assert "no limit in A and 1.5 in B" in said
+    why = found(side("B", evidence=other), a=side(evidence=plain))[0].why
+    assert "Image, by its id is sha256:a in A and sha256:b in B" in why
+    assert "no limit in A and 1.5 in B" in why
     assert found(side("B", evidence=plain), a=side(evidence=plain)) == []
 
 

@@ -31,12 +31,12 @@ def cut(most_threads: int) -> list[Rung]:
 
 
 def test_it_finds_the_ceiling_of_the_golden_ladder():
-    found = thread_ceiling(ladder(L1))
-    assert found is not None
-    assert (found.highest_ops_s, found.threads, found.saturation_threads) == (45821, 128, 128)
+    ceiling = thread_ceiling(ladder(L1))
+    assert ceiling is not None
+    assert (ceiling.highest_ops_s, ceiling.threads, ceiling.saturation_threads) == (45821, 128, 128)
     assert end_as_measured(ladder(L1)) is Ladder.SATURATED
     # Single runs confirm neither.
-    assert (found.ladder, found.is_lower_bound, found.is_estimate) == (Ladder.OPEN, False, False)
+    assert (ceiling.ladder, ceiling.is_lower_bound, ceiling.is_estimate) == (Ladder.OPEN, False, False)
 
 
 def test_it_does_not_depend_on_the_order_of_the_rungs():
@@ -44,9 +44,9 @@ def test_it_does_not_depend_on_the_order_of_the_rungs():
 
 
 def test_it_calls_a_growing_ladder_too_short():
-    found = thread_ceiling(cut(64))
-    assert found is not None and found.ladder is Ladder.SHORT and found.is_lower_bound
-    assert found.throughput_ops_s == 39648
+    ceiling = thread_ceiling(cut(64))
+    assert ceiling is not None and ceiling.ladder is Ladder.SHORT and ceiling.is_lower_bound
+    assert ceiling.throughput_ops_s == 39648
 
 
 def test_the_limit_of_the_last_gain_is_five_per_cent_per_doubling():
@@ -63,8 +63,8 @@ def test_the_limit_of_a_retrograde_end_is_95_per_cent_of_the_highest():
 
 
 def test_the_saturation_rung_is_the_first_within_five_per_cent():
-    found = thread_ceiling(ladder({2: 500, 4: 960, 8: 1000, 16: 990}))
-    assert found is not None and (found.threads, found.saturation_threads) == (8, 4)
+    ceiling = thread_ceiling(ladder({2: 500, 4: 960, 8: 1000, 16: 990}))
+    assert ceiling is not None and (ceiling.threads, ceiling.saturation_threads) == (8, 4)
 
 
 def test_one_rung_is_a_lower_bound_and_no_rung_is_no_ceiling():
@@ -77,15 +77,15 @@ def test_one_rung_is_a_lower_bound_and_no_rung_is_no_ceiling():
 
 def test_a_target_ladder_ends_at_the_last_target_sustained():
     targets = [(50_000, 50_000), (75_000, 74_900), (100_000, 93_000), (125_000, 94_200)]
-    found = target_ceiling([Rung(64, achieved, target_ops_s=target) for target, achieved in targets])
-    assert found is not None and found.target_ops_s == 75_000 and found.throughput_ops_s == 74_900
-    assert found.ladder is Ladder.SATURATED
+    ceiling = target_ceiling([Rung(64, achieved, target_ops_s=target) for target, achieved in targets])
+    assert ceiling is not None and ceiling.target_ops_s == 75_000 and ceiling.throughput_ops_s == 74_900
+    assert ceiling.ladder is Ladder.SATURATED
 
 
 def test_a_target_sustained_above_a_failed_one_does_not_count():
     targets = [(1000, 1000), (2000, 1500), (3000, 2990)]
-    found = ceiling([Rung(8, achieved, target_ops_s=target) for target, achieved in targets])
-    assert found is not None and found.target_ops_s == 1000
+    estimate = ceiling([Rung(8, achieved, target_ops_s=target) for target, achieved in targets])
+    assert estimate is not None and estimate.target_ops_s == 1000
 
 
 def test_the_power_of_the_golden_ladder():

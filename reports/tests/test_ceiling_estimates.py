@@ -38,13 +38,13 @@ def test_an_outlier_is_neither_a_ceiling_nor_an_end():
 
 
 def test_a_flat_top_is_pooled_and_saturated():
-    found = thread_ceiling(ladder(1000, 1900, 2000, 2001, 1999))
-    assert found.ladder is Ladder.SATURATED and found.is_bracketed and not found.is_lower_bound
-    assert found.plateau == (4, 8, 16) and found.low_ops_s < 2000 < found.high_ops_s
-    assert found.throughput_ops_s == pytest.approx(2000, rel=0.003) and len(found.repeats_ops_s) == 3
-    assert found.throughput_ops_s == pytest.approx(math.prod(found.repeats_ops_s) ** (1 / 3))
-    said = ceiling_sentence(found)
-    assert "95 % interval" in said and "4, 8 and 16 threads" in said and "Highest measured: 2.00k" in said
+    ceiling = thread_ceiling(ladder(1000, 1900, 2000, 2001, 1999))
+    assert ceiling.ladder is Ladder.SATURATED and ceiling.is_bracketed and not ceiling.is_lower_bound
+    assert ceiling.plateau == (4, 8, 16) and ceiling.low_ops_s < 2000 < ceiling.high_ops_s
+    assert ceiling.throughput_ops_s == pytest.approx(2000, rel=0.003) and len(ceiling.repeats_ops_s) == 3
+    assert ceiling.throughput_ops_s == pytest.approx(math.prod(ceiling.repeats_ops_s) ** (1 / 3))
+    sentence = ceiling_sentence(ceiling)
+    assert "95 % interval" in sentence and "4, 8 and 16 threads" in sentence and "Highest measured: 2.00k" in sentence
 
 
 def test_the_end_is_retrograde_where_it_falls_beyond_noise():
@@ -60,9 +60,9 @@ def test_the_end_is_short_where_it_grows_beyond_noise_else_open():
 
 @pytest.mark.parametrize("rungs", [ladder(2000, 1990, 1700), ladder(2000, 2002, 1999), [rung(1, 20), rung(2, 19)]])
 def test_a_ceiling_on_the_first_rung_is_not_saturated(rungs):
-    found = thread_ceiling(rungs)
-    assert found.ladder is Ladder.FIRST and not found.is_bracketed
-    assert "first rung" in ceiling_sentence(found) and "saturated" not in ladder_says(found)
+    ceiling = thread_ceiling(rungs)
+    assert ceiling.ladder is Ladder.FIRST and not ceiling.is_bracketed
+    assert "first rung" in ceiling_sentence(ceiling) and "saturated" not in ladder_says(ceiling)
 
 
 def test_passes_that_a_rung_lacks_do_not_count():
@@ -73,8 +73,8 @@ def test_passes_that_a_rung_lacks_do_not_count():
 
 
 def test_identical_repeats_have_no_interval():
-    found = thread_ceiling([rung(1, 900, 900), rung(2, 1800, 1800), rung(4, 1800, 1800)])
-    assert (found.throughput_ops_s, found.is_estimate, found.ladder) == (1800, False, Ladder.OPEN)
+    ceiling = thread_ceiling([rung(1, 900, 900), rung(2, 1800, 1800), rung(4, 1800, 1800)])
+    assert (ceiling.throughput_ops_s, ceiling.is_estimate, ceiling.ladder) == (1800, False, Ladder.OPEN)
 
 
 def test_a_single_run_is_shown_with_the_variation_of_its_cluster():

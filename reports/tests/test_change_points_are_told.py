@@ -57,8 +57,8 @@ def test_it_is_told_once_however_much_is_measured_afterwards(sweep, asked):
     assert notice.kind == KIND
     assert notice.path == f"/history/{key}/"
     change, *latencies = notice.data["changes"]
-    assert {one["metric"].split()[-1] for one in latencies} == {"p99"}
-    assert {(one["unit"], one["commit"]) for one in latencies} == {("us", "000ebeef")}
+    assert {latency["metric"].split()[-1] for latency in latencies} == {"p99"}
+    assert {(latency["unit"], latency["commit"]) for latency in latencies} == {("us", "000ebeef")}
     assert (change["metric"], change["better"], change["commit"]) == ("throughput", False, "000ebeef")
     assert change["relative"] == pytest.approx(-0.1, abs=0.02)
     assert f"throughput {MINUS}" in notice.subject and "worse" in notice.subject

@@ -193,7 +193,7 @@ def test_queries_do_not_grow_with_the_sweeps(client_in, team):
             with CaptureQueriesContext(connection) as context:
                 assert client_in.get(f"{reverse(name)}?v=1&matrix={matrix.pk}").status_code == 200
             counts.setdefault(name, set()).add(len(context))
-    assert all(len(found) == 1 for found in counts.values()), counts
+    assert all(len(count) == 1 for count in counts.values()), counts
 
 
 def test_sides_are_compared_with_a_baseline_that_can_be_pinned(client_in, team):

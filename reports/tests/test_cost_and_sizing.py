@@ -36,15 +36,15 @@ def test_without_nodes_or_throughput_nothing_is_said():
 
 
 def test_the_worked_sizing():
-    found = nodes_needed(Need(1_000_000, data_gb=4000, copies=2, node_gb=3200), 820_000 / 3)
-    assert (found.nodes, found.binding) == (6, "throughput")
-    assert found.parts == {"throughput": 6, "storage": 4, "copies": 2}
+    nodes = nodes_needed(Need(1_000_000, data_gb=4000, copies=2, node_gb=3200), 820_000 / 3)
+    assert (nodes.nodes, nodes.binding) == (6, "throughput")
+    assert nodes.parts == {"throughput": 6, "storage": 4, "copies": 2}
 
 
 def test_storage_and_copies_can_bind():
     assert nodes_needed(Need(100_000, data_gb=8000, copies=2, node_gb=3200), 273_333).binding == "storage"
-    found = nodes_needed(Need(1000, copies=3), 273_333)
-    assert (found.nodes, found.binding) == (3, "copies") and "storage" not in found.parts
+    nodes = nodes_needed(Need(1000, copies=3), 273_333)
+    assert (nodes.nodes, nodes.binding) == (3, "copies") and "storage" not in nodes.parts
     assert nodes_needed(Need(1000), 0.0) is None
 
 

@@ -26,12 +26,12 @@ def curve_of(sweep):
 def test_a_curve_carries_what_was_submitted():
     sweep = make_sweep(system="redis", mode="always")
     make_run(sweep, threads=4, throughput=2000.0)
-    found = curve_of(sweep)
-    assert found.database_name == sweep.database.name and found.workload == sweep.workload.name
-    assert found.durability["ack"] == "disk" and found.promise == "disk, loses none"
-    assert found.setup.clients == 2 and found.setup.records == 10_000 and found.setup.record_bytes == 1000
-    assert found.setup.cluster_machines == found.setup.generator_machines
-    assert found.setup.cluster_machines[0].cores == 2
+    curve = curve_of(sweep)
+    assert curve.database_name == sweep.database.name and curve.workload == sweep.workload.name
+    assert curve.durability["ack"] == "disk" and curve.promise == "disk, loses none"
+    assert curve.setup.clients == 2 and curve.setup.records == 10_000 and curve.setup.record_bytes == 1000
+    assert curve.setup.cluster_machines == curve.setup.generator_machines
+    assert curve.setup.cluster_machines[0].cores == 2
 
 
 def test_a_renamed_database_does_not_rename_its_past():
@@ -104,10 +104,10 @@ def test_runs_that_did_not_succeed_make_no_points():
     make_run(sweep, threads=2)
     make_run(sweep, threads=4, status="failed")
     make_run(sweep, threads=8, status="queued")
-    found = curve_of(sweep)
-    assert [point.threads for point in found.points] == [2] and found.rungs == (2, 4, 8)
-    assert (found.progress.runs, found.progress.failed, found.progress.going) == (3, 1, True)
-    rows = rung_rows(sweep, found)
+    curve = curve_of(sweep)
+    assert [point.threads for point in curve.points] == [2] and curve.rungs == (2, 4, 8)
+    assert (curve.progress.runs, curve.progress.failed, curve.progress.going) == (3, 1, True)
+    rows = rung_rows(sweep, curve)
     assert [(row["threads"], row["point"] is not None, len(row["runs"])) for row in rows] == [
         (2, True, 1),
         (4, False, 1),

@@ -15,9 +15,9 @@ from runs.ycsb.tests.samples import golden
 
 
 def pack(slug: str) -> Study:
-    found = study_of(slug)
-    assert found
-    return found
+    study = study_of(slug)
+    assert study
+    return study
 
 
 def values(slug: str):
@@ -34,25 +34,25 @@ def busy_threads(*operations):
 
 def test_fifteen_of_eighteen_scores_reproduce():
     checks = checks_of(pack("thumbtack-2014"))
-    assert len(checks) == 18 and sum(one.reproduces for one in checks) == 15
-    assert {one.fact.id for one in checks if not one.reproduces} == {"tt14-041", "tt14-042", "tt14-046"}
+    assert len(checks) == 18 and sum(check.reproduces for check in checks) == 15
+    assert {check.fact.id for check in checks if not check.reproduces} == {"tt14-041", "tt14-042", "tt14-046"}
     expected = sorted((row["printed"], row["computed"]) for row in golden("scalability"))
-    assert sorted((one.fact.value, round(one.value, 4)) for one in checks) == expected
+    assert sorted((check.fact.value, round(check.value, 4)) for check in checks) == expected
 
 
 def test_couchbase_on_eight_nodes():
     facts, disputes = values("thumbtack-2014")
     told = disputes["couchbase-eight-nodes"]
     sizes = throughputs_by_nodes(pack("thumbtack-2014"))["Read-heavy 95/5", "Couchbase"]
-    found = scalability.score(sizes)
-    assert 100 * found.gains[8] == pytest.approx(told["gain_percent"], abs=1e-4)
-    assert 100 * found.score == pytest.approx(told["score_percent"], abs=1e-4)
+    score = scalability.score(sizes)
+    assert 100 * score.gains[8] == pytest.approx(told["gain_percent"], abs=1e-4)
+    assert 100 * score.score == pytest.approx(told["score_percent"], abs=1e-4)
     # What the printed gain would mean, given that it was rounded to two decimals.
     assert round(facts[2] * (1 + (facts[41] - 0.005) / 100)) == told["least_implied"]
     assert round(facts[2] * (1 + (facts[41] + 0.005) / 100)) == told["most_implied"]
     assert (facts[40] / 0.5 + facts[41]) / 2 == pytest.approx(told["score_of_printed_gains"])
     assert rounds_to(told["score_of_printed_gains"] + 1e-9, "86.95", 2)
-    assert 8 in found.super_linear
+    assert 8 in score.super_linear
     assert cost.per_node(facts[8], 8) > cost.per_node(facts[2], 4)
 
 
@@ -78,13 +78,13 @@ def test_gigabytes_are_binary():
 
 
 def test_the_ratios_of_2017():
-    checks = {one.fact.id: one for one in checks_of(pack("aerospike-2017"))}
-    not_so = {identity for identity, one in checks.items() if not one.reproduces}
+    checks = {check.fact.id: check for check in checks_of(pack("aerospike-2017"))}
+    not_so = {identity for identity, check in checks.items() if not check.reproduces}
     assert not_so == {"as17-011", "as17-043", "as17-047", "as17-049", "as17-050", "as17-052"}
-    assert all(one.fact.disputed for one in checks.values() if not one.reproduces)
+    assert all(check.fact.disputed for check in checks.values() if not check.reproduces)
     assert len(checks) == 30
     for row in golden("ratios"):
-        same = [one for one in checks.values() if one.fact.value == row["printed"] and one.fact.unit == "x"]
+        same = [check for check in checks.values() if check.fact.value == row["printed"] and check.fact.unit == "x"]
         assert any(one.value == pytest.approx(row["computed"], abs=1e-4) for one in same), row
         assert all(one.reproduces == row["reproduces"] for one in same), row
 
@@ -128,7 +128,7 @@ def test_the_cost_product_and_what_binds():
 
 def test_percentiles_of_the_histogram_are_one_bucket_lower():
     told = values("vari-2013")[1]["one-bucket-too-high"]
-    buckets = [one for one in buckets_of(pack("vari-2013")) if one.high_us is not None]
+    buckets = [bucket for bucket in buckets_of(pack("vari-2013")) if bucket.high_us is not None]
     for name, share in (("p95", 0.95), ("p99", 0.99), ("p999", 0.999)):
         found = bucket_of(buckets, share)
         assert (found.low_us, found.high_us) == (told[f"{name}_low_us"], told[f"{name}_high_us"])
@@ -137,14 +137,14 @@ def test_percentiles_of_the_histogram_are_one_bucket_lower():
 def test_the_line_beyond_128_seconds_is_too_much():
     facts, disputes = values("vari-2013")
     told, buckets = disputes["beyond-the-run"], buckets_of(pack("vari-2013"))
-    assert sum(one.count for one in buckets[:-1]) == told["without"] == facts[11]
-    assert sum(one.count for one in buckets) == told["with"]
+    assert sum(bucket.count for bucket in buckets[:-1]) == told["without"] == facts[11]
+    assert sum(bucket.count for bucket in buckets) == told["with"]
     assert buckets[-1].low_us > 1000 * facts[9] > 1e6 * facts[14] / 1000
-    assert sum(one.count for one in buckets[:-1]) == golden("vari_histogram")["sum_without_overflow"]
+    assert sum(bucket.count for bucket in buckets[:-1]) == golden("vari_histogram")["sum_without_overflow"]
 
 
 def test_the_mean_lies_within_the_bounds_of_the_buckets():
-    buckets = [one for one in buckets_of(pack("vari-2013")) if one.high_us is not None]
+    buckets = [bucket for bucket in buckets_of(pack("vari-2013")) if bucket.high_us is not None]
     low, high = mean_bounds(buckets, 146.0, 2_110_000.0)
     assert (round(low), round(high)) == (302, 571)
 
@@ -167,7 +167,7 @@ def test_the_sweet_spot_is_rounded_in_two_ways():
 
 def test_the_loads_of_2016():
     facts, disputes = values("columbia-2016")
-    assert all(one.reproduces for one in checks_of(pack("columbia-2016")))
+    assert all(check.reproduces for check in checks_of(pack("columbia-2016")))
     told = disputes["half-is-cleanup"]
     assert 100 * facts[4] / 1000 / facts[1] == pytest.approx(told["cleanup_percent"], abs=0.01)
     assert busy_threads((facts[2], facts[10])) == pytest.approx(told["busy_threads"], abs=1e-4)
@@ -200,13 +200,13 @@ def test_overlays_are_throughputs_and_say_what_they_are():
 
 
 def test_a_latency_is_laid_only_over_its_own_kind():
-    assert [one.latency_us for one in overlays(["vari-2013"], operation="READ", statistic="mean")] == [
+    assert [overlay.latency_us for overlay in overlays(["vari-2013"], operation="READ", statistic="mean")] == [
         400.0,
         None,
         401.87,
     ]
-    assert not any(one.latency_us for one in overlays(["vari-2013"], operation="READ", statistic="p99"))
-    assert not any(one.latency_us for one in overlays(["vari-2013"], operation="UPDATE", statistic="mean"))
+    assert not any(overlay.latency_us for overlay in overlays(["vari-2013"], operation="READ", statistic="p99"))
+    assert not any(overlay.latency_us for overlay in overlays(["vari-2013"], operation="UPDATE", statistic="mean"))
 
 
 def test_loads_are_laid_over_loads_and_nothing_over_an_unknown_study():
@@ -215,7 +215,7 @@ def test_loads_are_laid_over_loads_and_nothing_over_an_unknown_study():
 
 
 def test_a_disputed_number_is_disputed_in_the_overlay_too():
-    found = {one.label: one for one in overlays(["thumbtack-2014"])}
+    found = {overlay.label: overlay for overlay in overlays(["thumbtack-2014"])}
     assert "107.89 %" in found["Couchbase, 8 nodes, 95/5"].disputed
     assert not found["MongoDB, 8 nodes, 95/5"].disputed
     assert all(one.latency_us is None for one in found.values())

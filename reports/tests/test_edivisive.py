@@ -48,25 +48,25 @@ def test_the_greatest_divergence_is_that_of_its_definition():
             for tau in range(start + least, size)
             for kappa in range(tau + least, size + 1)
         ]
-        found = best_split(distance_sums(values), start, size, least)
-        assert (found is None) == (not splits)
-        if found:
-            assert found[1] == pytest.approx(max(splits)[0])
-            assert found[0] == max(splits)[1]
+        split = best_split(distance_sums(values), start, size, least)
+        assert (split is None) == (not splits)
+        if split:
+            assert split[1] == pytest.approx(max(splits)[0])
+            assert split[0] == max(splits)[1]
 
 
 def test_it_finds_several_changes_across_windows():
     random = np.random.default_rng(3)
     levels = np.repeat([1000.0, 900.0, 1000.0, 1150.0], [70, 40, 90, 60])
-    found = change_points(levels * random.normal(1, 0.02, levels.size), min_magnitude=0.05)
-    assert [split.index for split in found.strong] == pytest.approx([70, 110, 200], abs=1)
+    changes = change_points(levels * random.normal(1, 0.02, levels.size), min_magnitude=0.05)
+    assert [split.index for split in changes.strong] == pytest.approx([70, 110, 200], abs=1)
 
 
 @pytest.mark.parametrize("values", [[], [5.0], [5.0, 6.0], [7.0] * 60, [0.0] * 12])
 def test_it_finds_nothing_where_there_is_nothing(values):
-    found = change_points(values)
-    assert not found.strong
-    assert not found.weak
+    changes = change_points(values)
+    assert not changes.strong
+    assert not changes.weak
 
 
 def test_a_step_between_constant_levels_is_certain():
@@ -88,6 +88,6 @@ def test_five_thousand_points_are_analysed_at_once():
     random = np.random.default_rng(1)
     values = random.normal(1000, 20, 5000) * np.repeat([1.0, 0.92, 1.1], [2000, 2000, 1000])
     began = time.process_time()
-    found = change_points(values, min_magnitude=0.05, least=2)
+    changes = change_points(values, min_magnitude=0.05, least=2)
     assert time.process_time() - began < 0.5  # 55 ms on the two cores it was written on, with nothing else running
-    assert [split.index for split in found.strong] == [2000, 4000]
+    assert [split.index for split in changes.strong] == [2000, 4000]

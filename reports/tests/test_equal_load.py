@@ -16,16 +16,16 @@ WITHOUT_ORDER = [LoadPoint(throughput, latency) for _, throughput, latency in RU
 @pytest.mark.parametrize("points", [LADDER, LADDER[::-1], WITHOUT_ORDER])
 def test_a_rung_within_one_per_cent_has_measured_the_load(points):
     for load in (1980.5, 2000.0, 2019.5):
-        found = latency_at(points, load)
-        assert (found.latency_us, found.how, len(found.between)) == (4000.0, How.MEASURED, 1)
+        latency = latency_at(points, load)
+        assert (latency.latency_us, latency.how, len(latency.between)) == (4000.0, How.MEASURED, 1)
 
 
 @pytest.mark.parametrize("points", [LADDER, WITHOUT_ORDER])
 def test_between_two_rungs_the_inverse_of_latency_is_a_straight_line(points):
-    found = latency_at(points, 3000.0)
-    assert found.how is How.INTERPOLATED
-    assert found.latency_us == pytest.approx(2 / (1 / 4000.0 + 1 / 16000.0))
-    assert [point.throughput_ops_s for point in found.between] == [2000.0, 4000.0]
+    latency = latency_at(points, 3000.0)
+    assert latency.how is How.INTERPOLATED
+    assert latency.latency_us == pytest.approx(2 / (1 / 4000.0 + 1 / 16000.0))
+    assert [point.throughput_ops_s for point in latency.between] == [2000.0, 4000.0]
 
 
 def test_nothing_is_extrapolated():
@@ -43,8 +43,8 @@ def test_a_load_that_is_none_has_no_latency(load):
 @pytest.mark.parametrize("points", [LADDER, WITHOUT_ORDER])
 def test_the_throughput_within_a_limit(points):
     assert throughput_within(points, 4000.0).how is How.MEASURED
-    found = throughput_within(points, 8000.0)
-    assert found.how is How.INTERPOLATED and found.throughput_ops_s == pytest.approx(2000.0 + 2000.0 * 2 / 3)
+    throughput = throughput_within(points, 8000.0)
+    assert throughput.how is How.INTERPOLATED and throughput.throughput_ops_s == pytest.approx(2000.0 + 2000.0 * 2 / 3)
     assert throughput_within(points, 1999.0).how is How.BELOW
     assert throughput_within(points, 1999.0).throughput_ops_s is None
     ceiling = throughput_within(points, 1e6)
@@ -77,8 +77,8 @@ def _curve(throughputs, inverse):
 
 def test_an_open_queue_is_read_without_error():
     """M/M/1: R = 1 / (1 - X / 100)."""
-    found = latency_at(_curve((10, 40, 60, 80, 90), lambda x: 1 - x / 100), 70)
-    assert (found.latency_us, found.low_us, found.high_us) == pytest.approx((1e3 / 0.3,) * 3)
+    latency = latency_at(_curve((10, 40, 60, 80, 90), lambda x: 1 - x / 100), 70)
+    assert (latency.latency_us, latency.low_us, latency.high_us) == pytest.approx((1e3 / 0.3,) * 3)
 
 
 def test_a_curve_to_a_bottleneck_lies_within_the_bounds():
@@ -88,9 +88,9 @@ def test_a_curve_to_a_bottleneck_lies_within_the_bounds():
         return math.sqrt(1 - (x / 100) ** 2)
 
     points = _curve((10, 40, 60, 80, 90), inverse)
-    found = latency_at(points, 70)
-    assert found.low_us < 1e3 / inverse(70) < found.high_us == found.latency_us
-    assert (found.low_us, found.high_us) == pytest.approx((1e3 / (0.8 - (inverse(40) - 0.8) / 2), 1e3 / 0.7))
+    latency = latency_at(points, 70)
+    assert latency.low_us < 1e3 / inverse(70) < latency.high_us == latency.latency_us
+    assert (latency.low_us, latency.high_us) == pytest.approx((1e3 / (0.8 - (inverse(40) - 0.8) / 2), 1e3 / 0.7))
     assert latency_at(points[2:4], 70).low_us == pytest.approx(1250)  # nothing is known of the rungs beside them
     rung = latency_at(points, 60)
     assert rung.low_us == rung.high_us == rung.latency_us
@@ -101,9 +101,9 @@ def test_a_curve_to_a_bottleneck_lies_within_the_bounds():
 def test_a_curve_that_bends_the_other_way_is_bounded_from_above():
     """Latency jumps at first and stays: the next step, extended downwards, lies above the line between the rungs."""
     points = [LoadPoint(x, y, order=x) for x, y in ((1000, 1000), (2000, 2000), (3000, 2100))]
-    found = latency_at(points, 1500)
-    assert found.latency_us == pytest.approx(4000 / 3) and found.latency_us < found.high_us < 2000
-    assert found.low_us == 1000
+    latency = latency_at(points, 1500)
+    assert latency.latency_us == pytest.approx(4000 / 3) and latency.latency_us < latency.high_us < 2000
+    assert latency.low_us == 1000
 
 
 def test_the_noise_of_a_latency_is_pooled_over_the_rungs():
@@ -128,8 +128,8 @@ def test_the_noise_of_a_latency_is_pooled_over_the_rungs():
 
 def test_a_lower_rung_above_the_limit_is_named():
     dip = [LADDER[0], LoadPoint(2000, 9000, "4", 4), LoadPoint(3000, 5000, "8", 8), LoadPoint(3500, 9000, "16", 16)]
-    found = throughput_within(dip, 6000.0)
-    assert [point.label for point in found.violated] == ["4"] and found.throughput_ops_s > 3000
+    throughput = throughput_within(dip, 6000.0)
+    assert [point.label for point in throughput.violated] == ["4"] and throughput.throughput_ops_s > 3000
     assert throughput_within(LADDER, 4000.0).violated == ()
 
 

@@ -221,15 +221,15 @@ def test_colour_means_the_database_and_dash_with_marker_the_mode():
 
 def test_two_curves_of_one_database_never_look_alike():
     curves = [curve("A", mode, durability=DISK) for mode in ("one", "two", "three")]
-    found = looks(curves, LIGHT)
-    assert len({(look.dash, look.symbol) for look in found.values()}) == 3
+    plan = looks(curves, LIGHT)
+    assert len({(look.dash, look.symbol) for look in plan.values()}) == 3
 
 
 def test_with_more_than_five_databases_one_is_highlighted_and_the_rest_is_grey():
     curves = STATES["many databases"]
-    found = looks(curves, LIGHT, highlight="Database 3")
-    assert [c.database_name for c in curves if found[c.sweep_id].colour == LIGHT.series[0]] == ["Database 3"]
-    assert {found[c.sweep_id].colour for c in curves if c.database_name != "Database 3"} == {LIGHT.grey}
+    plan = looks(curves, LIGHT, highlight="Database 3")
+    assert [c.database_name for c in curves if plan[c.sweep_id].colour == LIGHT.series[0]] == ["Database 3"]
+    assert {plan[c.sweep_id].colour for c in curves if c.database_name != "Database 3"} == {LIGHT.grey}
     fastest = replace(curves[5], points=(point(2, 1e6),))
     assert not looks([*curves, fastest], LIGHT)[fastest.sweep_id].faded
 

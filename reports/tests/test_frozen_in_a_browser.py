@@ -66,19 +66,19 @@ def test_it_is_drawn_without_a_complaint_and_asks_nobody_else(team, reader, live
     report = published(team, **(spoilt_content(team) if ugly else {}))
     url = f"{live_server.url}/r/{token_of(report)}"
     for width, scheme in ((1280, "light"), (390, "dark")):
-        one = reader(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        page = one.open(url)
+        frozen = reader(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page = frozen.open(url)
         assert widest(page) <= 0, f"{width} {scheme}"
-        assert one.complaints == []
-        assert {address.split("/r/")[0].split("/static/")[0] for address in one.asked} == {live_server.url}
+        assert frozen.complaints == []
+        assert {address.split("/r/")[0].split("/static/")[0] for address in frozen.asked} == {live_server.url}
 
 
 def test_axe_finds_nothing_serious(team, reader, live_server):
     report = published(team, access="public", demonstration="Too short.", plan="x")
     token = token_of(report)
     for address in (f"/r/{token}", f"/r/{token}/embed", reverse("public-reports", args=[team.slug])):
-        one = reader(reduced_motion="reduce")
-        page = one.open(live_server.url + address, figures=0)
+        frozen = reader(reduced_motion="reduce")
+        page = frozen.open(live_server.url + address, figures=0)
         page.wait_for_load_state("networkidle")
         found = grave(page, EVERYTHING)
         page.emulate_media(color_scheme="dark")
@@ -92,17 +92,17 @@ def test_the_file_needs_no_network_at_all(team, reader, live_server, client, tmp
     report = published(team, **spoilt_content(team))
     file = tmp_path / "report.html"
     file.write_bytes(client.get(f"/r/{token_of(report)}.html").content)
-    one = reader(offline=True)
-    page = one.open(file.as_uri())
-    assert one.asked == [file.as_uri()]
-    assert one.complaints == []
+    frozen = reader(offline=True)
+    page = frozen.open(file.as_uri())
+    assert frozen.asked == [file.as_uri()]
+    assert frozen.complaints == []
     assert page.locator("figure .main-svg .trace").count() > 5
     page.get_by_role("button", name="Dark", exact=True).click()
     page.wait_for_function("() => getComputedStyle(document.querySelector('.main-svg text')).fill !== ''")
     with page.expect_download() as downloaded:
         page.get_by_role("button", name="PNG", exact=True).first.click()
     assert Path(downloaded.value.path()).read_bytes().startswith(b"\x89PNG")
-    assert one.complaints == []
+    assert frozen.complaints == []
 
 
 def test_the_file_is_read_without_javascript(team, reader, client, tmp_path):
@@ -110,8 +110,8 @@ def test_the_file_is_read_without_javascript(team, reader, client, tmp_path):
     keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
     file = tmp_path / "report.html"
     file.write_bytes(client.get(f"/r/{token_of(report)}.html").content)
-    one = reader(java_script_enabled=False, offline=True)
-    page = one.open(file.as_uri(), figures=0)
+    frozen = reader(java_script_enabled=False, offline=True)
+    page = frozen.open(file.as_uri(), figures=0)
     assert page.locator("#ceilings img").evaluate("image => image.naturalWidth") == 1200
     page.locator("#ceilings details summary").click()
     assert page.locator("#ceilings table tbody tr").count() == 3
@@ -132,23 +132,23 @@ def test_a_picture_stands_where_the_figure_will_be(team, reader, live_server):
     report = published(team)
     keep_pictures(report.revisions.get(), {"ceilings": encoded_anew(png((1200, 630)))})
     url = f"{live_server.url}/r/{token_of(report)}"
-    one = reader(color_scheme="dark")
-    one.page.route("**/plotly*", lambda route: None)  # on its way for ever
-    page = one.open(url, figures=0)
+    frozen = reader(color_scheme="dark")
+    frozen.page.route("**/plotly*", lambda route: None)  # on its way for ever
+    page = frozen.open(url, figures=0)
     page.wait_for_function("() => document.querySelector('#ceilings img').naturalWidth === 1200")
     assert page.locator("#ceilings img").is_visible()
     before = page.locator("#ceilings .figure__plot").bounding_box()
     page.unroute("**/plotly*")
-    one.open(url)
+    frozen.open(url)
     assert page.locator("#ceilings .main-svg").count() and not page.locator("#ceilings img").count()
     assert page.locator("#ceilings .figure__plot").bounding_box() == before
-    assert one.complaints == []
+    assert frozen.complaints == []
 
 
 def test_on_paper_nothing_is_cut_and_nothing_is_to_be_clicked(team, reader, live_server):
     report = published(team, notes="[elsewhere](https://e.example/paper)")
-    one = reader(color_scheme="dark")
-    page = one.open(f"{live_server.url}/r/{token_of(report)}")
+    frozen = reader(color_scheme="dark")
+    page = frozen.open(f"{live_server.url}/r/{token_of(report)}")
     page.wait_for_timeout(2500)  # what a reader in the dark needs for paper is fetched when all is quiet
     pdf = page.pdf(format="A4", prefer_css_page_size=True)
     boxes = set(re.findall(rb"/MediaBox \[0 0 (\d+)", pdf))
@@ -166,15 +166,15 @@ def test_on_paper_nothing_is_cut_and_nothing_is_to_be_clicked(team, reader, live
     assert max(edges) <= 681
     ink = page.locator("figure .xtick text").first.evaluate("one => getComputedStyle(one).fill")
     assert ink == "rgb(91, 100, 114)"  # the light drawing's
-    assert one.complaints == []
+    assert frozen.complaints == []
 
 
 def test_a_frame_in_this_site_shows_one_figure(team, reader, live_server):
     token = link_of(published(team)).token
-    one = reader(viewport={"width": 640, "height": 420})
-    page = one.open(f"{live_server.url}/r/{token}/embed?figure=latency", figures=1)
+    frozen = reader(viewport={"width": 640, "height": 420})
+    page = frozen.open(f"{live_server.url}/r/{token}/embed?figure=latency", figures=1)
     assert page.locator("figure").count() == 1
-    assert widest(page) <= 0 and one.complaints == []
+    assert widest(page) <= 0 and frozen.complaints == []
 
 
 assert playwright

@@ -49,8 +49,8 @@ def test_searched_ladders_need_no_common_load():
 
 
 def test_equal_sides_are_comparable():
-    found = gate(A, side(), findings(), ())
-    assert found.comparable and not found.stops and not found.ignored and not found.unknown
+    reasons = gate(A, side(), findings(), ())
+    assert reasons.comparable and not reasons.stops and not reasons.ignored and not reasons.unknown
 
 
 # What differs on the other side, the axis that implies it, and a word of the sentence.
@@ -81,8 +81,8 @@ def test_an_axis_implies_its_own_and_nothing_else(other, axis, word):
 
 
 def test_records_that_do_not_grow_with_the_nodes_shut_it():
-    found = gate(A, side(setup={"nodes": 6, "records": 80_000_000}), findings(), ("nodes",))
-    assert not found.comparable and "number of records" in found.stops[0] and "nodes" in found.ignored[0]
+    reasons = gate(A, side(setup={"nodes": 6, "records": 80_000_000}), findings(), ("nodes",))
+    assert not reasons.comparable and "number of records" in reasons.stops[0] and "nodes" in reasons.ignored[0]
 
 
 UNIFORM = {**MIX, "requestdistribution": "uniform"}
@@ -101,8 +101,8 @@ UNIFORM = {**MIX, "requestdistribution": "uniform"}
     ],
 )
 def test_no_axis_implies_another_test(other, word):
-    found = gate(A, other, findings(), VARIES)
-    assert not found.comparable and any(word in text for text in found.stops)
+    reasons = gate(A, other, findings(), VARIES)
+    assert not reasons.comparable and any(word in text for text in reasons.stops)
 
 
 def test_targets_offered_by_other_threads_are_another_test():
@@ -148,15 +148,15 @@ def test_what_both_share_is_no_difference_and_a_demo_is_judged_mildly():
 
 def test_what_nobody_knows_shuts_nothing_and_is_said():
     other = side(setup={"records": None, "nodes": None, "workload_properties": {}})
-    found = gate(A, other, findings(durability={}, records=None), ())
-    assert found.comparable and "number of records" in found.unknown[0] and len(found.unknown) == 3
+    reasons = gate(A, other, findings(durability={}, records=None), ())
+    assert reasons.comparable and "number of records" in reasons.unknown[0] and len(reasons.unknown) == 3
 
 
 def test_an_undeclared_selection_compares_no_promises_across_systems():
     other, unlike = side("Memcached", "none", system="memcached"), findings(durability=MEMORY)
     assert gate(A, other, unlike, ("mode", "database")).comparable
-    found = gate(A, other, unlike, ("mode", "database"), declared=False)
-    assert not found.comparable and "write waits" in found.stops[0]
+    reasons = gate(A, other, unlike, ("mode", "database"), declared=False)
+    assert not reasons.comparable and "write waits" in reasons.stops[0]
     assert gate(A, side(mode="off"), unlike, ("mode", "database"), declared=False).comparable
 
 

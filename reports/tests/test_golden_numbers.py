@@ -92,19 +92,19 @@ def test_golden_search():
 
 def test_golden_stability():
     expected = golden("stability")
-    found = stability(expected["series"])
-    assert (found.mean, found.median) == (expected["mean"], expected["median"])
-    assert found.sd == pytest.approx(expected["sd"], abs=5e-5) and found.cv == pytest.approx(expected["cv"], abs=5e-5)
-    assert found.down_spike_share == pytest.approx(expected["down_spike"])
-    assert found.slow_share == expected["frac_below_90pct_median"]
+    cut = stability(expected["series"])
+    assert (cut.mean, cut.median) == (expected["mean"], expected["median"])
+    assert cut.sd == pytest.approx(expected["sd"], abs=5e-5) and cut.cv == pytest.approx(expected["cv"], abs=5e-5)
+    assert cut.down_spike_share == pytest.approx(expected["down_spike"])
+    assert cut.slow_share == expected["frac_below_90pct_median"]
 
 
 def test_golden_mser5():
     expected = golden("mser5")
-    found = mser5(expected["series"])
-    assert (found.truncate_s, found.at_limit) == (expected["truncate"], expected["at_limit"])
-    assert found.mean_kept == pytest.approx(expected["mean_kept"])
-    assert list(found.statistics)[: len(expected["stat"])] == pytest.approx(expected["stat"], abs=6e-6)
+    cut = mser5(expected["series"])
+    assert (cut.truncate_s, cut.at_limit) == (expected["truncate"], expected["at_limit"])
+    assert cut.mean_kept == pytest.approx(expected["mean_kept"])
+    assert list(cut.statistics)[: len(expected["stat"])] == pytest.approx(expected["stat"], abs=6e-6)
 
 
 def test_golden_edivisive():
@@ -123,7 +123,7 @@ def test_golden_vari_histogram():
     cumulative = np.cumsum([bucket.count for bucket in buckets])[:8] / total
     assert cumulative.tolist() == pytest.approx(expected["cum"], abs=6e-7)
     bounds = percentile_bounds([ReadOperation(count=total, buckets=buckets)], ["95", "99", "99.9"])
-    ends = {name: (found.low_us, found.high_us) for name, found in bounds.items()}
+    ends = {name: (bound.low_us, bound.high_us) for name, bound in bounds.items()}
     assert ends == {"50": (256, 512), "95": (512, 1024), "99": (1024, 2000), "99.9": (4000, 8000)}
     # Eight threads cannot have done it; all twenty clients together make the headline.
     threads = explained_share_of_operations([(VARI_OPS_S, VARI_MEAN_US)], VARI_THREADS) * VARI_THREADS
@@ -156,22 +156,22 @@ def test_golden_coordinated_omission():
 
 def test_golden_ratio_ci():
     expected = golden("ratio_ci")
-    found = compare_values(expected["A"], expected["B"], higher_is_better=True)
-    assert found.ratio == pytest.approx(expected["ratio"], abs=5.1e-5)
-    assert [found.low, found.high] == pytest.approx(expected["ci95"], abs=5.1e-5)
-    assert found.df == pytest.approx(expected["df"], abs=5.1e-3)
+    comparison = compare_values(expected["A"], expected["B"], higher_is_better=True)
+    assert comparison.ratio == pytest.approx(expected["ratio"], abs=5.1e-5)
+    assert [comparison.low, comparison.high] == pytest.approx(expected["ci95"], abs=5.1e-5)
+    assert comparison.df == pytest.approx(expected["df"], abs=5.1e-3)
 
 
 def test_golden_usl_cisco():
     expected = golden("usl_cisco")
-    found = fit_usl(range(1, 33), CISCO)
-    assert (found.sigma, found.kappa) == (
+    fit = fit_usl(range(1, 33), CISCO)
+    assert (fit.sigma, fit.kappa) == (
         pytest.approx(expected["sigma"], abs=5e-7),
         pytest.approx(expected["kappa"], abs=5e-9),
     )
-    assert found.lam == pytest.approx(expected["lam"], rel=1e-5)
-    assert found.peak_threads == pytest.approx(expected["n_star"], rel=1e-5)
-    assert found.peak_ops_s == pytest.approx(expected["x_peak"], abs=0.01)
+    assert fit.lam == pytest.approx(expected["lam"], rel=1e-5)
+    assert fit.peak_threads == pytest.approx(expected["n_star"], rel=1e-5)
+    assert fit.peak_ops_s == pytest.approx(expected["x_peak"], abs=0.01)
 
 
 def test_golden_tco():

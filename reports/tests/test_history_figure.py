@@ -96,8 +96,8 @@ def test_a_decision_stays_when_its_run_is_left_out():
     at = runs[15].run_id
     runs[15] = Measured(at, runs[15].at, "000000f", "main", None, 800.0, standing=Standing.EXCLUDED)
     history = history_of(THROUGHPUT_METRIC, points_of(runs), [Triage(at, "confirmed", "seen")])
-    (said,) = history.changes
-    assert (said.index, said.state, said.change.kept) == (16, "confirmed", True)
+    (change,) = history.changes
+    assert (change.index, change.state, change.change.kept) == (16, "confirmed", True)
 
 
 def test_a_decision_on_a_run_of_another_branch_is_passed_over():
@@ -117,8 +117,8 @@ def test_days_are_points_where_neither_commit_nor_matrix_is_known():
 
 
 def test_what_nobody_knows_is_no_change_of_environment():
-    found = environment_changes([None, {"kernel": "6.1"}, {}, {"kernel": "6.1"}, None, {"kernel": "6.2", "os": "x"}])
-    assert [(one.index, one.text) for one in found] == [(5, "kernel: 6.1 → 6.2")]
+    changes = environment_changes([None, {"kernel": "6.1"}, {}, {"kernel": "6.1"}, None, {"kernel": "6.2", "os": "x"}])
+    assert [(change.index, change.text) for change in changes] == [(5, "kernel: 6.1 → 6.2")]
 
 
 def test_the_sentence_about_a_newest_point_says_the_side():

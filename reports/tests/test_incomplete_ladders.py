@@ -41,12 +41,12 @@ def table(*sides):
 def test_two_short_ladders_are_compared_at_their_common_rung():
     """Rungs 4, 8 against 1, 2, 4: the highest rungs are 2.4 times apart, the common rung 1.25 times."""
     fast, slow = side("off", (4, 5000.0), (8, 9600.0)), side("always", (1, 1000.0), (2, 2000.0), (4, 4000.0))
-    found = table(fast, slow)
-    ratio = found.rows[0].ratios[0]
+    rows = table(fast, slow)
+    ratio = rows.rows[0].ratios[0]
     assert ratio.comparison.ratio == pytest.approx(1.25) and ratio.comparison.outcome is Outcome.FASTER
     assert (ratio.at, ratio.why) == ("4 threads", "ceilings are not compared: both ladders are too short")
-    assert found.short
-    headline = proposed((fast, slow), found, {})
+    assert rows.short
+    headline = proposed((fast, slow), rows, {})
     assert headline.startswith("At 4 threads Redis 7.0 · off does 1.25 times [") and "sustains" not in headline
     assert "ceilings are not compared" in headline
 
@@ -84,10 +84,10 @@ def test_single_runs_have_a_bound_without_a_verdict():
 
 
 def test_bounds_are_rounded_to_the_side_on_which_they_are_true():
-    found = compare_values([176.9, 177.0, 177.1], [100.0, 100.1, 99.9], higher_is_better=True)
-    assert times_text(widen(found, 1.0, math.inf)) == "≥ 1.7" + TIMES
-    assert times_text(widen(found, 0.0, 1.0)) == "≤ 1.8" + TIMES
-    assert times_text(found) == "1.8" + TIMES
+    comparison = compare_values([176.9, 177.0, 177.1], [100.0, 100.1, 99.9], higher_is_better=True)
+    assert times_text(widen(comparison, 1.0, math.inf)) == "≥ 1.7" + TIMES
+    assert times_text(widen(comparison, 0.0, 1.0)) == "≤ 1.8" + TIMES
+    assert times_text(comparison) == "1.8" + TIMES
 
 
 def test_targets_leave_the_ratio_open_up_to_the_first_that_failed():
@@ -100,16 +100,18 @@ def test_targets_leave_the_ratio_open_up_to_the_first_that_failed():
             for t, x in rungs
         ]
         sides.append(curve(points=points, ladder="target", rungs=targets))
-    found = throughput_ratio(*sides, None).comparison
-    assert found.outcome is Outcome.INCONCLUSIVE and found.low < 75 / 82 and found.high > 100 / 80
-    assert found.needs_more is None and "rungs nearer" in found.reason
+    comparison = throughput_ratio(*sides, None).comparison
+    assert comparison.outcome is Outcome.INCONCLUSIVE and comparison.low < 75 / 82 and comparison.high > 100 / 80
+    assert comparison.needs_more is None and "rungs nearer" in comparison.reason
 
 
 def test_the_peak_may_lie_between_two_rungs():
     """By the Universal Scalability Law the peak through three rungs is exact; of a first rung nothing is known."""
     law = [Rung(n, n * 1000 / (1 + 0.001 * n * (n - 1))) for n in (8, 32, 128)]
-    found = ceiling(law)
-    assert found.throughput_ops_s * found.headroom == pytest.approx(1000 / (2 * math.sqrt(0.001) - 0.001), rel=1e-3)
+    estimate = ceiling(law)
+    assert estimate.throughput_ops_s * estimate.headroom == pytest.approx(
+        1000 / (2 * math.sqrt(0.001) - 0.001), rel=1e-3
+    )
     assert math.isinf(ceiling([Rung(8, 1000), Rung(16, 900)]).headroom)
     assert ceiling([Rung(1, 1000), Rung(2, 900)]).headroom == 1
     assert ceiling([Rung(1, 1000), Rung(2, 1040)]).headroom == pytest.approx(1 / 0.96)
@@ -120,31 +122,31 @@ def test_an_end_that_the_repeats_do_not_show_is_no_ceiling():
     """The last step gains 3 % with runs that scatter by 10 %: saturated as measured, not beyond noise."""
     noisy = [Rung(n, x, repeats_ops_s=tuple(x * f for f in (0.9, 1.0, 1.1)), repeats=(1, 2, 3)) for n, x in FULL[:3]]
     last = Rung(8, 3400.0, repeats_ops_s=(3000.0, 3400.0, 3900.0), repeats=(1, 2, 3))
-    found = ceiling([*noisy, last])
-    assert not found.is_bracketed and math.isinf(found.headroom)
+    estimate = ceiling([*noisy, last])
+    assert not estimate.is_bracketed and math.isinf(estimate.headroom)
 
 
 def test_widening_moves_the_ends_and_the_p_of_the_nearest_one():
-    found = compare_values([120.0, 121.0, 119.0], [100.0, 101.0, 99.0], higher_is_better=True)
-    wide = widen(found, 0.9, 1.1)
-    assert (wide.low, wide.high) == (pytest.approx(found.low * 0.9), pytest.approx(found.high * 1.1))
-    assert wide.ratio == found.ratio and found.p < wide.p < 0.05 and wide.outcome is Outcome.FASTER
-    lost = widen(found, 0.8, 1.1)
+    comparison = compare_values([120.0, 121.0, 119.0], [100.0, 101.0, 99.0], higher_is_better=True)
+    wide = widen(comparison, 0.9, 1.1)
+    assert (wide.low, wide.high) == (pytest.approx(comparison.low * 0.9), pytest.approx(comparison.high * 1.1))
+    assert wide.ratio == comparison.ratio and comparison.p < wide.p < 0.05 and wide.outcome is Outcome.FASTER
+    lost = widen(comparison, 0.8, 1.1)
     assert lost.p == 1 and lost.outcome is Outcome.INCONCLUSIVE and lost.needs_more is None
-    assert widen(found, 1.0, 1.0) == found
+    assert widen(comparison, 1.0, 1.0) == comparison
     single = widen(compare_values([2.0], [1.0], higher_is_better=True), 1.0, math.inf)
     assert single.low is None and single.bound == "at least"
 
 
 def test_far_from_its_other_end_a_certain_range_takes_the_one_sided_quantile():
     """2.132 in place of 2.776 with 4 degrees of freedom; next to no range leaves the two-sided one."""
-    found = compare_values([120.0, 121.0, 119.0], [100.0, 101.0, 99.0], higher_is_better=True)
-    wide, hardly = (widen(found, 1 - share, 1 + share, is_certain=True) for share in (0.1, 1e-5))
-    reach = math.log(found.high / found.ratio) * 2.132 / 2.776
-    expected = found.ratio * 0.9 * math.exp(-reach), found.ratio * 1.1 * math.exp(reach)
+    comparison = compare_values([120.0, 121.0, 119.0], [100.0, 101.0, 99.0], higher_is_better=True)
+    wide, hardly = (widen(comparison, 1 - share, 1 + share, is_certain=True) for share in (0.1, 1e-5))
+    reach = math.log(comparison.high / comparison.ratio) * 2.132 / 2.776
+    expected = comparison.ratio * 0.9 * math.exp(-reach), comparison.ratio * 1.1 * math.exp(reach)
     assert (wide.low, wide.high) == pytest.approx(expected, rel=1e-3)
-    assert (hardly.low, hardly.high) == pytest.approx((found.low, found.high), rel=5e-4)
-    assert found.p < wide.p < 0.05 and hardly.p == pytest.approx(found.p, rel=0.01)
+    assert (hardly.low, hardly.high) == pytest.approx((comparison.low, comparison.high), rel=5e-4)
+    assert comparison.p < wide.p < 0.05 and hardly.p == pytest.approx(comparison.p, rel=0.01)
 
 
 def test_identical_databases_on_other_rungs_are_not_called_faster():
@@ -161,11 +163,11 @@ def test_identical_databases_on_other_rungs_are_not_called_faster():
 def test_frozen_tables_name_bounds_and_are_json():
     bounded, base = side("off", *FULL[:3], times=3.0), side("always", *FULL)
     short = side("mid", (4, 5000.0), (8, 9600.0))
-    found = table(bounded, replace(base, name="other"), short, base)
-    verdicts = verdicts_of(found, None, {})
+    rows = table(bounded, replace(base, name="other"), short, base)
+    verdicts = verdicts_of(rows, None, {})
     assert json.loads(json.dumps(verdicts, allow_nan=False))[0]["bound"] == "at least"
     assert verdicts[0]["high"] is None and verdicts[0]["low"] > 2
-    cells = against_table(found, None, {}).rows[0]
+    cells = against_table(rows, None, {}).rows[0]
     assert cells[1] == pytest.approx(verdicts[0]["low"], rel=1e-3) and cells[2].endswith("∞]")
 
 
@@ -179,21 +181,21 @@ def answered(*curves, query="throughput=5k"):
 
 def test_a_short_ladder_takes_at_most_so_many_nodes_and_dollars():
     exact, bounded = (replace(side("off", *rungs), setup=NODES) for rungs in (FULL, SHORT))
-    (one,) = answered(exact).answers
-    assert (one.sign, one.reached.sign, one.cost_sign) == ("", "", "")
-    (one,) = answered(bounded).answers
-    assert (one.sign, one.reached.sign, one.cost_sign) == ("≤ ", "≥ ", "≤ ")
-    assert "a lower bound" in " ".join(one.notes)
+    (answer,) = answered(exact).answers
+    assert (answer.sign, answer.reached.sign, answer.cost_sign) == ("", "", "")
+    (answer,) = answered(bounded).answers
+    assert (answer.sign, answer.reached.sign, answer.cost_sign) == ("≤ ", "≥ ", "≤ ")
+    assert "a lower bound" in " ".join(answer.notes)
     (stored,) = answered(bounded, query="throughput=1&data=9000&copies=2&node=1000").answers
     assert stored.binding == "storage" and stored.sign == ""
 
 
 def test_a_limit_that_the_last_rung_keeps_is_a_bound_too():
     bounded = replace(side("off", *SHORT), setup=NODES)
-    (one,) = answered(bounded, query="throughput=5k&within=100").answers
-    assert one.reached.at_least and one.sign == "≤ "
-    (one,) = answered(bounded, query="throughput=5k&within=2.7&op=READ").answers
-    assert not one.reached.at_least
+    (answer,) = answered(bounded, query="throughput=5k&within=100").answers
+    assert answer.reached.at_least and answer.sign == "≤ "
+    (answer,) = answered(bounded, query="throughput=5k&within=2.7&op=READ").answers
+    assert not answer.reached.at_least
 
 
 def test_nodes_keep_the_direction_of_the_sizes_that_are_bounds():
@@ -207,9 +209,9 @@ def test_nodes_keep_the_direction_of_the_sizes_that_are_bounds():
 def test_ratios_of_bounds_have_a_direction_or_none():
     assert [bound_sign(*pair) for pair in ((0, 0), (1, 0), (0, 1), (1, 1))] == ["", "≥ ", "≤ ", None]
     scores = [score({1: 100.0, 2: 220.0, 4: 300.0}, lower_bounds=bounds) for bounds in ((), (4,), (1,), (1, 4))]
-    assert [one.sign for one in scores] == ["", "≥ ", "≤ ", None]
-    assert [one.gain_sign(2) for one in scores] == ["", "", "≤ ", "≤ "]
-    assert [one.super_linear for one in scores] == [(2,), (2,), (), ()]
+    assert [score.sign for score in scores] == ["", "≥ ", "≤ ", None]
+    assert [score.gain_sign(2) for score in scores] == ["", "", "≤ ", "≤ "]
+    assert [score.super_linear for score in scores] == [(2,), (2,), (), ()]
 
 
 def test_the_price_of_a_promise_is_a_bound_where_a_ladder_is_short():

@@ -13,8 +13,8 @@ from reports.analysis.coverage import CASES, PAIRS, Case, coverage
 @pytest.mark.parametrize("shape", ["normal", "lognormal"])
 @pytest.mark.parametrize(("cv_a", "cv_b"), [(0.02, 0.02), (0.05, 0.05), (0.02, 0.05)])
 def test_five_runs_of_each_side_cover_as_promised(cv_a, cv_b, shape):
-    found = coverage(Case(5, 5, cv_a, cv_b, shape), PAIRS)
-    assert 0.93 <= found.held <= 0.97 and found.wrong <= 0.05
+    share = coverage(Case(5, 5, cv_a, cv_b, shape), PAIRS)
+    assert 0.93 <= share.held <= 0.97 and share.wrong <= 0.05
 
 
 @pytest.mark.parametrize("n", [2, 3, 10])
@@ -33,9 +33,9 @@ def test_the_interval_is_that_of_the_pages():
     a, b = random.normal(0, 0.05, (50, 3)), random.normal(0, 0.02, (50, 7))
     distance, error, df = welch(a, b)
     for i in range(50):
-        one = log_welch(np.exp(a[i]).tolist(), np.exp(b[i]).tolist())
-        assert (np.log(one.ratio), one.df) == (pytest.approx(distance[i]), pytest.approx(df[i]))
-        assert np.log(one.high / one.low) > 2 * error[i]
+        ratio = log_welch(np.exp(a[i]).tolist(), np.exp(b[i]).tolist())
+        assert (np.log(ratio.ratio), ratio.df) == (pytest.approx(distance[i]), pytest.approx(df[i]))
+        assert np.log(ratio.high / ratio.low) > 2 * error[i]
 
 
 @pytest.mark.slow

@@ -26,10 +26,10 @@ SHARE = 300  # ladders of each case; a rate of 95 % then has a standard error of
 @pytest.mark.parametrize("name", ["flat top, 6 rungs", "flat top, 10 rungs", "peak, neighbours 3 % lower"])
 @pytest.mark.parametrize("noise", [(0.05, 0.0), (0.01, 0.05)])
 def test_the_interval_holds_the_ceiling_and_the_estimate_is_hardly_biased(name, noise):
-    found = ceiling_rate(FLAT[name], 3, noise, SHARE)
-    assert found.held >= 0.92 and abs(found.bias) < 0.025
+    rate = ceiling_rate(FLAT[name], 3, noise, SHARE)
+    assert rate.held >= 0.92 and abs(rate.bias) < 0.025
     if name.startswith("flat") and noise == (0.05, 0.0):
-        assert abs(found.bias) < 0.006 < 0.03 < found.bias_of_highest and found.width < 0.2
+        assert abs(rate.bias) < 0.006 < 0.03 < rate.bias_of_highest and rate.width < 0.2
 
 
 @pytest.mark.parametrize("name", ["5 % per doubling throughout", "5 % in the last doubling"])
@@ -52,19 +52,19 @@ def test_a_ladder_without_a_knee_seldom_gets_one(name, n):
 @pytest.mark.parametrize("name", KNEE)
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_knee_is_reported_within_one_rung(name, n):
-    found = knee_rate(KNEE[name], n, 0.03, 60)
-    assert found.reported >= 0.95 and found.near >= 0.8
+    rate = knee_rate(KNEE[name], n, 0.03, 60)
+    assert rate.reported >= 0.95 and rate.near >= 0.8
 
 
 @pytest.mark.parametrize("sides", [2, 10])
 def test_the_best_is_in_the_set_and_slower_sides_are_not(sides):
-    found = best_rate(sides, 3, (0.03, 0.03), SHARE)
-    assert found.held >= 0.92 and found.excluded >= 0.95
+    rate = best_rate(sides, 3, (0.03, 0.03), SHARE)
+    assert rate.held >= 0.92 and rate.excluded >= 0.95
 
 
 def test_forty_sides_still_exclude_those_that_are_20_per_cent_slower():
-    found = best_rate(40, 3, (0.03, 0.03), 30)
-    assert found.held >= 0.9 and found.excluded >= 0.8
+    rate = best_rate(40, 3, (0.03, 0.03), 30)
+    assert rate.held >= 0.9 and rate.excluded >= 0.8
 
 
 @pytest.mark.parametrize("sides", [2, 10])

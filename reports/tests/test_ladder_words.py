@@ -59,13 +59,13 @@ def test_missing_threads_in_words():
 
 def test_a_target_without_a_counted_run_in_words():
     rungs = [Rung(8, 1000, target_ops_s=1000), Rung(8, 2000, target_ops_s=2000, rejected="unknown")]
-    found = ceiling(rungs)
-    assert plain(ceiling_sentence(found)) == (
+    estimate = ceiling(rungs)
+    assert plain(ceiling_sentence(estimate)) == (
         "At least 1.00k ops/s: every target up to 1.00k ops/s was sustained, but of 2.00k ops/s no run counts. "
         "Measure it again."
     )
-    assert plain(ceiling_notes(found)[0]).startswith("This target has no counted run: 2.00k ops/s.")
-    assert plain(next_step(found, None)).startswith("Measure the target of 2.00k ops/s again next")
+    assert plain(ceiling_notes(estimate)[0]).startswith("This target has no counted run: 2.00k ops/s.")
+    assert plain(next_step(estimate, None)).startswith("Measure the target of 2.00k ops/s again next")
     none = ceiling([replace(rungs[1], target_ops_s=500), rungs[0]])
     assert "of 500 ops/s no run counts" in plain(ceiling_sentence(none))
 
@@ -109,10 +109,10 @@ def test_a_ladder_that_is_still_measured_asks_for_nothing():
 
 
 def test_repeats_bring_their_own_latencies():
-    found = point(8, 2000.0, throughput_ops_s=spread([1900.0, 2100.0]))
-    assert repeats_of(found).latencies_s == pytest.approx((8 / 1900, 8 / 2100))
+    rung = point(8, 2000.0, throughput_ops_s=spread([1900.0, 2100.0]))
+    assert repeats_of(rung).latencies_s == pytest.approx((8 / 1900, 8 / 2100))
     means = replace(operation("READ", 1000.0), latencies_us={"mean": spread([1000.0, 3000.0])})
-    both = replace(found, operations=(means, replace(means, operation="UPDATE", ok=3000)))
+    both = replace(rung, operations=(means, replace(means, operation="UPDATE", ok=3000)))
     assert repeats_of(both).latencies_s == pytest.approx((0.001, 0.003))
     single = point(8, 2000.0, target_ops_s=2000)
     assert repeats_of(single).latencies_s == pytest.approx((single.mean_latency_s,))

@@ -63,16 +63,16 @@ def test_it_is_drawn_in_both_themes_and_on_a_telephone(client_in, run, theme):
 
 
 def test_before_the_first_line_it_says_so_and_asks_again(client_in, run):
-    found = answer(client_in, run)
-    assert found["empty"] == "No client has begun yet."
-    assert found["live"] is True
+    response = answer(client_in, run)
+    assert response["empty"] == "No client has begun yet."
+    assert response["live"] is True
 
 
 def test_after_the_end_it_asks_no_more(client_in, team):
     ended = make_run(make_sweep(team=team))
-    found = answer(client_in, ended)
-    assert found["live"] is False
-    assert "has ended" in found["empty"]
+    response = answer(client_in, ended)
+    assert response["live"] is False
+    assert "has ended" in response["empty"]
 
 
 def test_without_redis_it_says_that_there_is_no_live_view(client_in, run, settings):

@@ -69,36 +69,41 @@ def test_overall_p_agrees_with_the_level():
 @pytest.mark.parametrize(("repeats", "after", "n"), [(3, 3, 3), (4, 3, 3), (5, 5, 5), (8, 5, 5), (9, 9, 9), (12, 9, 9)])
 @pytest.mark.parametrize("order", ["interleaved", "as_listed"])
 def test_later_repeats_wait_for_their_look(repeats, after, n, order):
-    found = compared(side(1.1, repeats, order=order), side(1, repeats, seed=2, order=order))
-    assert (found.look.after, found.n_a, found.n_b) == (after, n, n)
-    assert found.is_blocked == (order == "interleaved") and not found.is_extended
+    comparison = compared(side(1.1, repeats, order=order), side(1, repeats, seed=2, order=order))
+    assert (comparison.look.after, comparison.n_a, comparison.n_b) == (after, n, n)
+    assert comparison.is_blocked == (order == "interleaved") and not comparison.is_extended
     at_once = compared(side(1.1, after, order=order), side(1, after, seed=2, order=order))
-    assert (found.ratio, found.low, found.high) == (at_once.ratio, at_once.low, at_once.high)
+    assert (comparison.ratio, comparison.low, comparison.high) == (at_once.ratio, at_once.low, at_once.high)
 
 
 @pytest.mark.parametrize("order", ["interleaved", "as_listed"])
 def test_interval_has_the_level_of_the_look(order):
     sides = [side(1.1, 5, order=order), side(1, 5, seed=2, order=order)]
-    found = compared(*sides)
-    plain = compared(*(replace(one, looks=(), repeats=5) for one in sides))
-    widths = [math.log(one.high / one.low) for one in (found, plain)]
-    quantiles = [stats.t.ppf(1 - level / 2, one.df) for level, one in ((found.level, found), (ALPHA, plain))]
-    assert found.level == levels(LOOKS)[1] and plain.level == ALPHA
+    comparison = compared(*sides)
+    plain = compared(*(replace(side, looks=(), repeats=5) for side in sides))
+    widths = [math.log(one.high / one.low) for one in (comparison, plain)]
+    quantiles = [stats.t.ppf(1 - level / 2, one.df) for level, one in ((comparison.level, comparison), (ALPHA, plain))]
+    assert comparison.level == levels(LOOKS)[1] and plain.level == ALPHA
     selection = math.log(sides[0].ceiling.headroom * sides[0].ceiling.selection) + math.log(
         sides[1].ceiling.headroom * sides[1].ceiling.selection
     )
     assert (widths[0] - selection) / (widths[1] - selection) == pytest.approx(quantiles[0] / quantiles[1])
-    assert found.p > plain.p
-    assert found.note.replace(THIN, " ") == (
+    assert comparison.p > plain.p
+    assert comparison.note.replace(THIN, " ") == (
         "Verdict after 5 of 9 repeats, at the level 1.78 % of this look (98.2 % interval); the next look is after 9."
     )
 
 
 def test_no_verdict_before_the_first_look():
-    found = compared(side(2, 2), side(1, 2, seed=2))
-    assert (found.outcome, found.low, found.p, found.needs_more) == (Outcome.INCONCLUSIVE, None, None, 1)
-    assert found.ratio == pytest.approx(2, rel=0.1)
-    assert found.note == "2 of 3 repeats: no verdict before the first look."
+    comparison = compared(side(2, 2), side(1, 2, seed=2))
+    assert (comparison.outcome, comparison.low, comparison.p, comparison.needs_more) == (
+        Outcome.INCONCLUSIVE,
+        None,
+        None,
+        1,
+    )
+    assert comparison.ratio == pytest.approx(2, rel=0.1)
+    assert comparison.note == "2 of 3 repeats: no verdict before the first look."
 
 
 def test_look_is_reached_by_every_compared_rung():
@@ -107,18 +112,20 @@ def test_look_is_reached_by_every_compared_rung():
     highest = max(whole.points, key=lambda point: point.throughput_ops_s.median)
 
     def short(point):
-        points = tuple(one.first_repeats(4) if one is point else one for one in whole.points)
+        points = tuple(rung.first_repeats(4) if rung is point else rung for rung in whole.points)
         return compared(replace(whole, points=points), other).look.after
 
     assert short(highest) == 3 and short(whole.points[0]) == 5
-    lost = tuple(replace(one, standing=Standing.REJECTED) if one is whole.points[-1] else one for one in whole.points)
+    lost = tuple(
+        replace(point, standing=Standing.REJECTED) if point is whole.points[-1] else point for point in whole.points
+    )
     assert compared(replace(whole, points=lost), other).look.after == 5
 
 
 def test_inconclusive_verdict_waits_for_the_next_look():
-    found = compared(side(1.02, 3, cv=0.05), side(1, 3, seed=2, cv=0.05))
-    assert found.outcome is Outcome.INCONCLUSIVE and found.needs_more == 2
-    assert found.reason.endswith("Raise each rung to 5 repeats, the next look.")
+    comparison = compared(side(1.02, 3, cv=0.05), side(1, 3, seed=2, cv=0.05))
+    assert comparison.outcome is Outcome.INCONCLUSIVE and comparison.needs_more == 2
+    assert comparison.reason.endswith("Raise each rung to 5 repeats, the next look.")
     last = compared(side(1.02, 9, cv=0.05), side(1, 9, seed=2, cv=0.05))
     assert last.outcome is not Outcome.INCONCLUSIVE or (last.needs_more, last.reason[-16:]) == (
         None,
@@ -134,8 +141,8 @@ def test_other_sides_have_no_look():
 
 def test_added_runs_without_looks_are_said():
     plain = {"looks": (), "order": "as_listed"}
-    found = compared(side(1.1, 5, **plain), side(1, 5, seed=2, **plain))
-    assert found.is_extended and found.note == EXTENDED
+    comparison = compared(side(1.1, 5, **plain), side(1, 5, seed=2, **plain))
+    assert comparison.is_extended and comparison.note == EXTENDED
     for changes in ({"repeats": 3}, {"planned": 5}, {"order": "interleaved"}):
         settings = {"repeats": 5, **plain, **changes}
         assert compared(side(1.1, **settings), side(1, seed=2, **settings)).note == ""
@@ -143,17 +150,17 @@ def test_added_runs_without_looks_are_said():
 
 def test_p_of_a_look_is_adjusted_among_its_table():
     values = [1.0, 1.02, 0.99, 1.01, 1.03], [0.95, 0.96, 0.94, 0.97, 0.93]
-    found = compare_values(*values, higher_is_better=True, look=Look(LOOKS, 5))
-    assert found.outcome is Outcome.FASTER and found.p < ALPHA
-    crowd = adjusted([found] + [replace(found, p=0.5)] * 400)
-    assert crowd[0].outcome is Outcome.INCONCLUSIVE and crowd[0].adjusted_p == pytest.approx(401 * found.p)
+    comparison = compare_values(*values, higher_is_better=True, look=Look(LOOKS, 5))
+    assert comparison.outcome is Outcome.FASTER and comparison.p < ALPHA
+    crowd = adjusted([comparison] + [replace(comparison, p=0.5)] * 400)
+    assert crowd[0].outcome is Outcome.INCONCLUSIVE and crowd[0].adjusted_p == pytest.approx(401 * comparison.p)
 
 
 def test_best_set_waits_for_the_look_of_its_plan():
     sides = [side(1.15, 8), side(1, 8, seed=2)]
     best = best_of(sides)
-    assert best == best_of([replace(one, points=one.first_repeats(5).points) for one in sides])
-    values = [one.first_repeats(5).ceiling.repeats_ops_s for one in sides]
+    assert best == best_of([replace(side, points=side.first_repeats(5).points) for side in sides])
+    values = [side.first_repeats(5).ceiling.repeats_ops_s for side in sides]
     level = Look(LOOKS, 5).one_sided_level
     assert list(best.values()) == best_set(values, level) == [True, False]
     assert best_sentence(sides).endswith("judged after 5 of 9 repeats, at the level of this look")
@@ -170,7 +177,7 @@ def test_no_side_is_best_before_the_first_look():
     assert list(best_of(sides).values()) == [None, None]
     assert best_sentence(sides).startswith("2 of 3 repeats: no verdict before the first look. ")
     assert re.fullmatch("\N{DIVISION SIGN}[0-9.]+", bars_of(sides, LIGHT)[1].notes[0])
-    others = [replace(one, matrix_id=uuid.uuid4()) for one in sides]
+    others = [replace(side, matrix_id=uuid.uuid4()) for side in sides]
     assert list(best_of(others).values()) == [True, False], "sides of different plans have no look"
 
 
@@ -197,8 +204,8 @@ def test_confirming_runs_of_a_search_are_no_added_runs(team):
     for number, sweep in enumerate(sweeps):
         for repeat, ops_s in enumerate((1000.0, 1010.0, 990.0), 1):
             make_run(sweep, threads=4, repeat=repeat, throughput=ops_s + 7 * number * repeat)
-    found = compared(*curves(sweeps))
-    assert (found.n_a, found.note, found.is_blocked) == (3, "", False)
+    comparison = compared(*curves(sweeps))
+    assert (comparison.n_a, comparison.note, comparison.is_blocked) == (3, "", False)
 
 
 @pytest.mark.slow

@@ -21,13 +21,13 @@ def test_it_pools_the_means_of_sessions_over_tests_and_takes_off_the_variation_o
         {"monday": [50.0], "tuesday": [54.0]},
         {"monday": [7.0]},
     ]
-    found = session_spread(tests)
+    spread = session_spread(tests)
     logs = [[math.log(100.0 * 102) / 2, math.log(110.0 * 108) / 2, math.log(95.0 * 96) / 2], np.log([50.0, 54.0])]
-    squares = sum(float(((np.asarray(one) - np.mean(one)) ** 2).sum()) for one in logs)
+    squares = sum(float(((np.asarray(log) - np.mean(log)) ** 2).sum()) for log in logs)
     within = np.mean([np.log(pair).var(ddof=1) / 2 for pair in ([100, 102], [110, 108], [95, 96])])
-    assert found.variance == pytest.approx(squares / 3 - within)
-    assert (found.sessions, found.tests) == (3, 2)
-    assert found.degrees == 2, "tests of one session vary together: three sessions say no more than three"
+    assert spread.variance == pytest.approx(squares / 3 - within)
+    assert (spread.sessions, spread.tests) == (3, 2)
+    assert spread.degrees == 2, "tests of one session vary together: three sessions say no more than three"
 
 
 TOO_LITTLE = [
@@ -81,10 +81,10 @@ def test_each_cluster_has_the_spread_of_its_own_sessions():
     commit_runs(calm, "aaaa1111", 1.0, days_ago=5, repeats=2, session="", verdict="reject")
     names = [sweep.cluster_name for sweep in (calm, wild, single)]
     with CaptureQueriesContext(connection) as asked:
-        found = session_spreads(team, [*names, "", "no such cluster"])
-    assert len(asked) == 1 and set(found) == set(names[:2])
-    assert found[names[0]].relative < 0.05 < 0.3 < found[names[1]].relative
-    assert found[names[1]].sessions == 3 and found[names[1]].degrees == 2
+        spreads = session_spreads(team, [*names, "", "no such cluster"])
+    assert len(asked) == 1 and set(spreads) == set(names[:2])
+    assert spreads[names[0]].relative < 0.05 < 0.3 < spreads[names[1]].relative
+    assert spreads[names[1]].sessions == 3 and spreads[names[1]].degrees == 2
     assert session_spreads(make_team(), names) == {} and session_spreads(team, []) == {}
 
 

@@ -43,9 +43,9 @@ def sweep(team):
 def test_the_repeat_nearest_to_the_median_is_drawn_over_its_measured_window(team, sweep, django_assert_num_queries):
     for run in sweep.runs.all():
         store_series(run, [run.throughput_ops_s / 2] * 15)
-    found = compared(team, Selection()).curves
+    curves = compared(team, Selection()).curves
     with django_assert_num_queries(3):
-        (ridge,) = ridges(found)
+        (ridge,) = ridges(curves)
     assert set(ridge.rate_ops_s.tolist()) == {1000.0}
     assert ridge.seconds.tolist() == list(range(10))
 

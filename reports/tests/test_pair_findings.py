@@ -18,27 +18,27 @@ def side(label, **changes):
 
 
 def by_id(*sides):
-    return {one.check_id: one for one in pair_findings(sides, MEASURED)}
+    return {finding.check_id: finding for finding in pair_findings(sides, MEASURED)}
 
 
 def test_equal_sides_may_be_compared():
-    found = by_id(side("a"), side("b"), side("c"))
-    assert {check_id: one.severity for check_id, one in found.items()} == {
+    findings = by_id(side("a"), side("b"), side("c"))
+    assert {check_id: finding.severity for check_id, finding in findings.items()} == {
         "V17": "pass", "V18": "not_assessed", "V20": "pass", "V24": "pass",
     }  # fmt: skip
-    assert all(one.of == one.pairs == 3 and not one.tells for one in found.values())
+    assert all(finding.of == finding.pairs == 3 and not finding.tells for finding in findings.values())
 
 
 def test_it_counts_the_pairs_that_differ_and_says_each_thing_once():
-    found = by_id(side("a"), side("b"), side("c", durability=MEMORY))["V20"]
-    assert (found.severity, found.pairs, found.of, len(found.messages)) == ("warn", 2, 3, 2)
-    assert found.tells and found.remedy
+    V20 = by_id(side("a"), side("b"), side("c", durability=MEMORY))["V20"]
+    assert (V20.severity, V20.pairs, V20.of, len(V20.messages)) == ("warn", 2, 3, 2)
+    assert V20.tells and V20.remedy
 
 
 def test_one_unknown_side_is_no_pass_and_hides_nothing():
     assert by_id(side("a"), side("b"), side("c", durability={}))["V20"].severity == "not_assessed"
-    found = by_id(side("a"), side("b", durability=MEMORY), side("c", durability={}))["V20"]
-    assert (found.severity, found.pairs) == ("warn", 1)
+    V20 = by_id(side("a"), side("b", durability=MEMORY), side("c", durability={}))["V20"]
+    assert (V20.severity, V20.pairs) == ("warn", 1)
 
 
 def test_one_side_is_compared_with_nothing():

@@ -12,7 +12,7 @@ from django.urls import reverse
 from runs.studies import studies
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-SLUGS = [one.slug for one in studies()]
+SLUGS = [study.slug for study in studies()]
 # Session, person, membership with the team.
 QUERIES = 3
 
@@ -30,16 +30,16 @@ def rows_of(response):
 
 def test_all_studies_are_listed_with_their_question_and_numbers(client_in):
     html = page(client_in, "/published/").replace("&#x27;", "'")
-    for one in studies():
-        assert one.question in html and reverse("published-study", args=[one.slug]) in html
-        assert f"template={one.slug}" in html and f"published={one.slug}" in html
+    for study in studies():
+        assert study.question in html and reverse("published-study", args=[study.slug]) in html
+        assert f"template={study.slug}" in html and f"published={study.slug}" in html
     assert "269 numbers" in html and "disputed" in html and "1,878,120" in html
 
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_study_shows_every_number_with_what_speaks_against_it(client_in, slug):
     html = page(client_in, f"/published/{slug}/")
-    study = next(one for one in studies() if one.slug == slug)
+    study = next(study for study in studies() if study.slug == slug)
     for fact in study.facts:
         assert f'id="{fact.id}"' in html
     for dispute in study.disputes:
@@ -80,8 +80,8 @@ def test_a_disputed_point_is_drawn_hollow(client_in):
 
 def test_facts_are_found_by_words_database_and_metric(client_in):
     assert "1 of 269 numbers match" in page(client_in, "/published/?q=footnote+6")
-    found = rows_of(client_in.get("/published/facts.csv", {"database": "HBase", "metric": "throughput"}))
-    assert [row["id"] for row in found] == ["co16-017"]
+    rows = rows_of(client_in.get("/published/facts.csv", {"database": "HBase", "metric": "throughput"}))
+    assert [row["id"] for row in rows] == ["co16-017"]
     only = rows_of(client_in.get("/published/facts.csv", {"disputed": "1", "study": "vari-2013"}))
     assert only and all(row["disputed because"] for row in only)
     assert len(rows_of(client_in.get("/published/facts.csv"))) == 269

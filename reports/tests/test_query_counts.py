@@ -86,7 +86,7 @@ def test_it_asks_as_often_for_forty_sweeps_as_for_two(client_in, grow, forget):
             forget()
             counts[name].add(queries(client_in, address(name, newest)))
             again[name].add(queries(client_in, address(name, newest)))
-    assert {name: sorted(found) for name, found in counts.items() if len(found) > 1} == {}
+    assert {name: sorted(count) for name, count in counts.items() if len(count) > 1} == {}
     assert {name: sorted(found) for name, found in again.items() if len(found) > 1} == {}
     assert max(again["compare"]) <= 12 < min(counts["compare"]) <= 25
 

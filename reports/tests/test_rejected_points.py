@@ -87,11 +87,11 @@ def test_a_rejected_repeat_counts_by_its_reason(team):
     sweep = make_sweep(team=team)
     make_run(sweep, throughput=1000.0)
     run = make_run(sweep, throughput=3000.0, repeat=2, verdict="reject")
-    (found,) = curves([sweep])
-    assert (found.points[0].throughput_ops_s.n, found.points[0].overridden) == (1, ())
+    (curve,) = curves([sweep])
+    assert (curve.points[0].throughput_ops_s.n, curve.points[0].overridden) == (1, ())
     Run.objects.filter(pk=run.pk).update(verdict_override=WHY)
-    (found,) = curves([sweep])
-    assert (found.points[0].throughput_ops_s.n, found.points[0].overridden) == (2, (WHY,))
+    (curve,) = curves([sweep])
+    assert (curve.points[0].throughput_ops_s.n, curve.points[0].overridden) == (2, (WHY,))
 
 
 @pytest.mark.django_db

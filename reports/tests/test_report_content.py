@@ -27,7 +27,7 @@ def about(matrix, **fields):
 
 
 def every_item(team, matrix):
-    return tuple(one.name for one in build(team, about(matrix), "T").items)
+    return tuple(item.name for item in build(team, about(matrix), "T").items)
 
 
 def test_the_same_rows_make_the_same_content(team):
@@ -52,19 +52,19 @@ def test_it_is_shown_when_every_run_of_the_team_is_deleted(team, user, client):
 def test_it_has_every_figure_in_four_drawings_with_its_numbers(team):
     matrix = measured_matrix(team)
     content = build(team, about(matrix, items=every_item(team, matrix)), "T").content
-    for one in content["figures"]:
-        assert one["empty"] or set(one["drawn"]) == {"light", "dark", "light-narrow", "dark-narrow"}
-        assert one["title"] and (one["empty"] or one["table"]["rows"]) and one["caption"]
-    assert [one["name"] for one in content["figures"]][:3] == ["ceilings", "latency-read", "latency-update"]
-    assert {one["name"] for one in content["tables"]} == {
+    for figure in content["figures"]:
+        assert figure["empty"] or set(figure["drawn"]) == {"light", "dark", "light-narrow", "dark-narrow"}
+        assert figure["title"] and (figure["empty"] or figure["table"]["rows"]) and figure["caption"]
+    assert [figure["name"] for figure in content["figures"]][:3] == ["ceilings", "latency-read", "latency-update"]
+    assert {table["name"] for table in content["tables"]} == {
         "table-sustained", "table-against", "table-equal-load", "table-differences", "table-points",
     }  # fmt: skip
 
 
 def test_its_verdicts_name_their_algorithm_and_its_method_its_versions(team):
     content = build(team, about(measured_matrix(team)), "T").content
-    assert {one["algorithm"] for one in content["verdicts"]} == {"log-Welch or blocked 6"}
-    assert {one["outcome"] for one in content["verdicts"] if one["metric"] == "throughput"} == {"faster"}
+    assert {verdict["algorithm"] for verdict in content["verdicts"]} == {"log-Welch or blocked 6"}
+    assert {verdict["outcome"] for verdict in content["verdicts"] if verdict["metric"] == "throughput"} == {"faster"}
     assert content["method"]["algorithms"]["ratios and intervals"] == "log-Welch or blocked 6"
     environment = {row[0]: row[1:] for row in content["method"]["environment"]["rows"]}
     assert environment["version, as the server says"] == ["7.0.15"] * 3 and environment["records"] == [10_000] * 3
@@ -85,11 +85,11 @@ def test_what_was_left_out_is_listed_with_its_reason(team):
 
 def test_the_digest_of_a_source_changes_with_its_numbers(team):
     matrix = measured_matrix(team)
-    found = compared(team, about(matrix).selection).curves
-    before = {run.id: run.sha256 for run in source_runs(found)}
+    curves = compared(team, about(matrix).selection).curves
+    before = {run.id: run.sha256 for run in source_runs(curves)}
     measurement = Measurement.objects.first()
     Measurement.objects.filter(pk=measurement.pk).update(p99_us=1.0)
-    after = {run.id: run.sha256 for run in source_runs(found)}
+    after = {run.id: run.sha256 for run in source_runs(curves)}
     assert [key for key in before if before[key] != after[key]] == [measurement.measurement_set.run_id]
 
 
@@ -110,10 +110,10 @@ def test_the_plan_says_which_version_answered_where_nobody_stated_one(team):
     matrix.load_generators.add(make_load_generator())
     matrix.runs.update(evidence={"server_version": "7.0.15"})
     plan = read_plan(build(team, about(matrix), "T").content["plan"])
-    assert [one.version for one in plan.databases.values()] == ["7.0.15"]
+    assert [database.version for database in plan.databases.values()] == ["7.0.15"]
     matrix.runs.filter(pk=matrix.runs.first().pk).update(evidence={"server_version": "7.2.0"})
     plan = read_plan(build(team, about(matrix), "T").content["plan"])
-    assert [one.version for one in plan.databases.values()] == [""]
+    assert [database.version for database in plan.databases.values()] == [""]
 
 
 def test_it_says_which_image_ran_but_not_where_it_came_from(team):

@@ -91,9 +91,9 @@ def test_nothing_that_counts_is_not_published(client_in, team):
 
 def test_its_figures_are_drawn_before_it_is_published(client_in, report):
     html = client_in.get(f"/reports/{report.pk}/publish/").content.decode()
-    found = re.findall(r'data-src="(/reports/[^"]+)"', html)
-    assert found
-    for address in found:
+    matches = re.findall(r'data-src="(/reports/[^"]+)"', html)
+    assert matches
+    for address in matches:
         for more in ("", "?theme=dark&narrow=1", "?medium=slide"):
             said = client_in.get(address + more).json()
             assert said["figure"]["data"] and said["table"]["rows"]

@@ -28,15 +28,15 @@ def claiming(width, height, body=b""):
 
 
 def test_it_is_another_png_of_the_same_picture():
-    found = encoded_anew(png(colour=(200, 0, 0, 255)))
-    again = Image.open(io.BytesIO(found.png))
-    assert (found.width, found.height) == again.size == (40, 20)
+    encoded = encoded_anew(png(colour=(200, 0, 0, 255)))
+    again = Image.open(io.BytesIO(encoded.png))
+    assert (encoded.width, encoded.height) == again.size == (40, 20)
     assert again.convert("RGB").getpixel((5, 5)) == (200, 0, 0)
 
 
 def test_what_was_transparent_is_white():
-    found = Image.open(io.BytesIO(encoded_anew(png()).png))
-    assert found.convert("RGB").getpixel((5, 5)) == (255, 255, 255)
+    image = Image.open(io.BytesIO(encoded_anew(png()).png))
+    assert image.convert("RGB").getpixel((5, 5)) == (255, 255, 255)
 
 
 def test_nothing_that_came_along_stays():
@@ -45,9 +45,9 @@ def test_nothing_that_came_along_stays():
     info.add_itxt("XML:com.adobe.xmp", "<secret/>")
     data = png(pnginfo=info, exif=b"Exif\0\0secret") + b"secret after the end"
     assert b"secret" in data
-    found = encoded_anew(data)
-    assert b"secret" not in found.png
-    assert not Image.open(io.BytesIO(found.png)).text
+    encoded = encoded_anew(data)
+    assert b"secret" not in encoded.png
+    assert not Image.open(io.BytesIO(encoded.png)).text
 
 
 def jpeg():

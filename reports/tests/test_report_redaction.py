@@ -94,7 +94,7 @@ def matrix(team):
 
 @pytest.mark.django_db
 def test_no_name_or_address_is_in_the_bytes_of_a_report(team, matrix):
-    items = [one.name for one in build(team, Draft(query=f"v=1&matrix={matrix.pk}"), "T").items]
+    items = [item.name for item in build(team, Draft(query=f"v=1&matrix={matrix.pk}"), "T").items]
     texts = " ".join(HOSTS)
     draft = Draft(
         query=f"v=1&matrix={matrix.pk}",
@@ -232,7 +232,7 @@ def test_it_takes_a_site_of_thousands_of_machines_as_quickly_as_a_small_one():
     redactor = Redactor(names)
     began = time.process_time()
     for number in range(500):
-        said = redactor.clean(f"run {number} on rack-{number}.DC 1, not rack-{number}.dc 10 of {number}", "figures")
-        assert said == f"run {number} on machine {number}, not rack-{number}.dc 10 of {number}"
+        cleaned = redactor.clean(f"run {number} on rack-{number}.DC 1, not rack-{number}.dc 10 of {number}", "figures")
+        assert cleaned == f"run {number} on machine {number}, not rack-{number}.dc 10 of {number}"
     assert redactor.clean("see /odd", "notes") == "see [odd]"
     assert time.process_time() - began < 2

@@ -24,7 +24,7 @@ def test_it_is_read_back_as_it_was_written(report):
     revision = report.revisions.get()
     content = content_of(revision)
     assert content["title"] == report.title and digest(content) == revision.digest
-    assert [one["name"] for one in content["figures"]][:2] == ["ceilings", "latency"]
+    assert [figure["name"] for figure in content["figures"]][:2] == ["ceilings", "latency"]
     assert set(content["figures"][0]["drawn"]) == {"light", "dark", "light-narrow", "dark-narrow"}
     assert len(revision.content) < len(canonical(content)) / 5
 
@@ -51,8 +51,8 @@ def test_it_has_the_same_digest_in_another_process(report, tmp_path):
         "print(digest(json.load(open(sys.argv[1], encoding='utf-8'))))"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "content.json")]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "7"})
-    assert said.stdout.strip() == revision.digest
+    process = subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "7"})
+    assert process.stdout.strip() == revision.digest
 
 
 def test_it_refuses_what_is_no_report_or_too_large(report, user, monkeypatch):

@@ -43,30 +43,30 @@ def query(team):
 
 def test_it_publishes_revises_and_closes(ask, query):
     answer = ask("post", "", {"title": "Nightly", "query": query, "items": ["ceilings", "table-against"]})
-    said = answer.json()
-    assert answer.status_code == 201 and said["revisions"][0]["number"] == 1, said
-    token = said["permalink"].rpartition("/")[2]
+    data = answer.json()
+    assert answer.status_code == 201 and data["revisions"][0]["number"] == 1, data
+    token = data["permalink"].rpartition("/")[2]
     assert open_link(token).report.access == "unlisted"
-    again = ask("post", f"/{said['id']}/revisions", {"headline": "Still fast."}).json()
-    assert [one["number"] for one in again["revisions"]] == [2, 1] and again["permalink"] == said["permalink"]
+    again = ask("post", f"/{data['id']}/revisions", {"headline": "Still fast."}).json()
+    assert [revision["number"] for revision in again["revisions"]] == [2, 1] and again["permalink"] == data["permalink"]
     assert again["revisions"][0]["headline"] == "Still fast."
-    assert ask("get", f"/{said['id']}").json()["revisions"] == again["revisions"]
-    new = ask("post", f"/{said['id']}/link/rotate").json()["permalink"]
-    assert new != said["permalink"]
+    assert ask("get", f"/{data['id']}").json()["revisions"] == again["revisions"]
+    new = ask("post", f"/{data['id']}/link/rotate").json()["permalink"]
+    assert new != data["permalink"]
     with pytest.raises(LinkRevoked):
         open_link(token)
-    assert ask("delete", f"/{said['id']}/link").status_code == 204
-    assert ask("get", f"/{said['id']}").json()["permalink"] is None
-    assert ask("delete", f"/{said['id']}").status_code == 204 and not Report.objects.exists()
+    assert ask("delete", f"/{data['id']}/link").status_code == 204
+    assert ask("get", f"/{data['id']}").json()["permalink"] is None
+    assert ask("delete", f"/{data['id']}").status_code == 204 and not Report.objects.exists()
 
 
 def test_it_says_first_what_it_would_publish(ask, query):
     answer = ask("post", "?dry_run=1", {"title": "Nightly", "query": query, "notes": "Ask ops@corp.example, 10.1.2.3"})
-    said = answer.json()
+    data = answer.json()
     assert answer.status_code == 200 and not Report.objects.exists()
-    assert {one["kind"] for one in said["found"]} >= {"e-mail address", "address"}
-    assert "ceilings" in said["items"] and "table-points" in [one["name"] for one in said["available"]]
-    assert said["proposed_headline"] == said["headline"] and said["bytes"] > 1000
+    assert {one["kind"] for one in data["found"]} >= {"e-mail address", "address"}
+    assert "ceilings" in data["items"] and "table-points" in [one["name"] for one in data["available"]]
+    assert data["proposed_headline"] == data["headline"] and data["bytes"] > 1000
 
 
 def test_what_may_be_seen_is_seen(ask, query):
@@ -93,7 +93,7 @@ def test_a_later_revision_is_about_the_same_matrix(ask, query, team):
     assert Report.objects.get().draft["query"] == query
     measured_matrix(team)
     again = ask("post", f"/{said['id']}/revisions", {})
-    first, second = ({one["run"] for one in content_of(row)["sources"]} for row in ReportRevision.objects.all())
+    first, second = ({source["run"] for source in content_of(row)["sources"]} for row in ReportRevision.objects.all())
     assert again.status_code == 201 and first == second
 
 

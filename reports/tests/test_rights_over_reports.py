@@ -23,10 +23,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def report(team, user):
     """A report with one revision, or what looks like it, of another runner than `user`."""
-    found = Report.objects.create(team=team, title="Durability", access="unlisted", created_by=make_user(team=team))
-    found.revisions.create(number=1, title="Durability", digest="0" * 64, content=b"", published_at=timezone.now())
-    make_link(found)
-    return found
+    report = Report.objects.create(team=team, title="Durability", access="unlisted", created_by=make_user(team=team))
+    report.revisions.create(number=1, title="Durability", digest="0" * 64, content=b"", published_at=timezone.now())
+    make_link(report)
+    return report
 
 
 def api(team, user, method, address, said=None):

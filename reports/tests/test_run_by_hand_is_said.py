@@ -43,7 +43,7 @@ def test_the_menu_offers_each_and_finds_only_those(team, sweeps):
 
 
 def test_a_comparison_says_it_of_each_side(team, client_in, sweeps):
-    [said] = [one for one in differences(curves(team)) if one.what == "how it was run"]
+    [said] = [difference for difference in differences(curves(team)) if difference.what == "how it was run"]
     assert set(said.values) == {"run here", "run by hand", "uploaded"}
     page = client_in.get("/compare/?" + "&".join(f"sweep={pk}" for pk in sweeps.values()), follow=True)
     html = page.content.decode()
@@ -65,5 +65,5 @@ def test_programs_are_told(team, user, sweeps, client):
 
     for source, sweep in sweeps.items():
         assert said(f"/sweeps/{sweep}")["source"] == source
-        assert [one["source"] for one in said(f"/runs?source={source}")["items"]] == [source]
-    assert {one["source"] for one in said("/sweeps")["items"]} == set(sweeps)
+        assert [item["source"] for item in said(f"/runs?source={source}")["items"]] == [source]
+    assert {item["source"] for item in said("/sweeps")["items"]} == set(sweeps)

@@ -30,9 +30,9 @@ def on(nodes, ceiling, row=("Redis", "always"), **changes):
 
 def test_rows_are_scored_over_their_sizes_and_missing_sizes_are_none():
     # Cassandra, read-heavy, of the study of 2014: E = 53.26 % (analysis 3).
-    found = pivot([on(4, 60_281), on(8, 99_089), on(6, 72_983), on(6, 500, row=("PostgreSQL", "on"))])
-    assert found.sizes == (4, 6, 8)
-    redis, postgresql = found.rows
+    table = pivot([on(4, 60_281), on(8, 99_089), on(6, 72_983), on(6, 500, row=("PostgreSQL", "on"))])
+    assert table.sizes == (4, 6, 8)
+    redis, postgresql = table.rows
     assert redis.score.score == pytest.approx(0.532606, abs=1e-6)
     assert [cell and cell.nodes for cell in postgresql.cells] == [None, 6, None]
     assert postgresql.score is None
@@ -73,9 +73,9 @@ def test_a_version_is_named_only_where_a_system_has_several():
 
 
 def test_printed_tables_hold_what_was_printed_disputes_included():
-    found = pivot(printed_of(["thumbtack-2014", "nonsense"]))
-    assert found.sizes == (4, 6, 8)
-    rows = {row.names[0].partition(" ")[0] + " " + row.names[1][:4]: row for row in found.rows}
+    table = pivot(printed_of(["thumbtack-2014", "nonsense"]))
+    assert table.sizes == (4, 6, 8)
+    rows = {row.names[0].partition(" ")[0] + " " + row.names[1][:4]: row for row in table.rows}
     assert rows["Cassandra Read"].score.score == pytest.approx(0.532606, abs=1e-6)
     assert rows["Couchbase Read"].score.score == pytest.approx(0.961061, abs=1e-6)  # not the printed 86.95 %
     assert rows["Couchbase Read"].disputed

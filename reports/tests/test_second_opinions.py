@@ -99,25 +99,25 @@ def test_kneedle_needs_a_curve(xs, ys):
 
 @pytest.mark.slow
 def test_usl_fits_the_published_benchmark():
-    found = fit_usl(range(1, 33), CISCO)
-    assert found.sigma == pytest.approx(0.0267159, abs=5e-7) and found.kappa == pytest.approx(7.69095e-4, abs=5e-9)
-    assert found.lam == pytest.approx(995.648, abs=5e-3)
-    assert found.peak_threads == pytest.approx(35.57, abs=0.005) and math.floor(found.peak_threads) == 35
-    assert found.throughput_at(35) == pytest.approx(12_341.74, abs=0.05)
-    assert found.peak_ops_s == pytest.approx(12_342.85, abs=0.05)
-    assert found.accepted and found.rungs == 32
+    fit = fit_usl(range(1, 33), CISCO)
+    assert fit.sigma == pytest.approx(0.0267159, abs=5e-7) and fit.kappa == pytest.approx(7.69095e-4, abs=5e-9)
+    assert fit.lam == pytest.approx(995.648, abs=5e-3)
+    assert fit.peak_threads == pytest.approx(35.57, abs=0.005) and math.floor(fit.peak_threads) == 35
+    assert fit.throughput_at(35) == pytest.approx(12_341.74, abs=0.05)
+    assert fit.peak_ops_s == pytest.approx(12_342.85, abs=0.05)
+    assert fit.accepted and fit.rungs == 32
 
 
 def test_usl_finds_the_law_of_the_worked_ladder():
-    found = fit_usl(L1.keys(), L1.values())
-    assert (round(found.sigma, 4), round(found.kappa, 6)) == (0.02, 4.0e-5)
-    assert found.peak_threads == pytest.approx(156.5, abs=0.1) and found.accepted
+    fit = fit_usl(L1.keys(), L1.values())
+    assert (round(fit.sigma, 4), round(fit.kappa, 6)) == (0.02, 4.0e-5)
+    assert fit.peak_threads == pytest.approx(156.5, abs=0.1) and fit.accepted
 
 
 @pytest.mark.slow
 def test_a_peak_far_beyond_the_ladder_is_extrapolated():
-    found = fit_usl([1, 2, 4, 8, 16, 32], [L1[n] for n in (1, 2, 4, 8, 16, 32)])
-    assert found.peak_threads > 64 and not found.accepted
+    fit = fit_usl([1, 2, 4, 8, 16, 32], [L1[n] for n in (1, 2, 4, 8, 16, 32)])
+    assert fit.peak_threads > 64 and not fit.accepted
     noise = fit_usl([1, 2, 4, 8, 16, 32], [1000, 300, 2500, 900, 4000, 1200])
     assert noise.r2 < 0.98 and not noise.accepted
     assert fit_usl([1, 2, 4, 8, 16], [1, 2, 3, 4, 5]) is None
@@ -136,10 +136,12 @@ def test_usl_latency_solves_the_quadratic():
 
 
 def test_the_worked_ladder_is_of_medium_confidence():
-    found = opinions(ladder(L1))
-    assert (found.knee.threads, found.chord.threads, found.knee.confidence) == (32, 64, "medium")
-    assert found.asymptote_threads == pytest.approx(30.5, abs=0.05)
-    assert found.refine == (23, 45) and found.kneedle.threads == 64 and found.resampled_share is None
+    alternatives = opinions(ladder(L1))
+    assert (alternatives.knee.threads, alternatives.chord.threads, alternatives.knee.confidence) == (32, 64, "medium")
+    assert alternatives.asymptote_threads == pytest.approx(30.5, abs=0.05)
+    assert (
+        alternatives.refine == (23, 45) and alternatives.kneedle.threads == 64 and alternatives.resampled_share is None
+    )
 
 
 def steep(repeats=()):
@@ -171,19 +173,19 @@ def test_resampled_ladders_have_the_knee_that_the_rule_gives():
 
 
 def test_a_knee_that_is_not_reached_asks_for_more_rungs():
-    found = opinions(cut(32))
-    assert (found.knee.reached, found.knee.confidence, found.refine) == (False, "", (64, 128))
+    alternatives = opinions(cut(32))
+    assert (alternatives.knee.reached, alternatives.knee.confidence, alternatives.refine) == (False, "", (64, 128))
     assert opinions([]) is None
 
 
 def test_a_knee_on_the_first_rung_asks_for_less():
-    found = opinions(ladder({2: 28_100, 4: 33_000, 16: 39_500, 32: 41_300}))
-    assert not found.knee.reached and found.knee.threads == 2 and found.refine == (1, 3)
+    alternatives = opinions(ladder({2: 28_100, 4: 33_000, 16: 39_500, 32: 41_300}))
+    assert not alternatives.knee.reached and alternatives.knee.threads == 2 and alternatives.refine == (1, 3)
 
 
 def test_neighbouring_rungs_cannot_be_refined():
-    found = opinions(ladder({1: 1000, 2: 1900, 3: 2500, 4: 2520, 5: 2530, 6: 2535}))
-    assert found.knee.reached and found.refine == ()
+    alternatives = opinions(ladder({1: 1000, 2: 1900, 3: 2500, 4: 2520, 5: 2530, 6: 2535}))
+    assert alternatives.knee.reached and alternatives.refine == ()
 
 
 def test_a_ladder_of_targets_uses_response_times_and_no_law_of_threads():
@@ -191,7 +193,9 @@ def test_a_ladder_of_targets_uses_response_times_and_no_law_of_threads():
         Rung(64, target, 0.001, target, response_s=0.001 * (1 + index**3 / 4))
         for index, target in enumerate((1000.0, 2000.0, 3000.0, 4000.0, 5000.0, 6000.0))
     ]
-    found = opinions(rungs)
-    assert found.usl is None and found.asymptote_threads is None
-    assert found.knee.reached and found.knee.target_ops_s == 2000.0 and found.refine == (1414, 2449)
+    alternatives = opinions(rungs)
+    assert alternatives.usl is None and alternatives.asymptote_threads is None
+    assert (
+        alternatives.knee.reached and alternatives.knee.target_ops_s == 2000.0 and alternatives.refine == (1414, 2449)
+    )
     assert latency(replace(rungs[2], response_s=None)) == 0.001

@@ -23,9 +23,9 @@ def test_the_bare_address_is_the_defaults():
 
 
 def test_only_what_differs_from_the_defaults_is_written_in_one_order():
-    asked = state("stat=p95&system=redis&op=update&system=postgresql&scale=auto&kind=&v=1&mode=")
-    assert asked.query() == "?v=1&system=postgresql&system=redis&op=UPDATE&stat=p95"
-    assert asked.problems == ()
+    content = state("stat=p95&system=redis&op=update&system=postgresql&scale=auto&kind=&v=1&mode=")
+    assert content.query() == "?v=1&system=postgresql&system=redis&op=UPDATE&stat=p95"
+    assert content.problems == ()
 
 
 def test_an_address_means_itself():
@@ -91,14 +91,14 @@ def test_an_address_means_itself():
     ],
 )
 def test_what_cannot_be_read_is_said_and_left_out(query, said):
-    found = state(query)
-    assert found == Selection()
-    assert said in " ".join(found.problems)
+    content = state(query)
+    assert content == Selection()
+    assert said in " ".join(content.problems)
 
 
 def test_too_many_sweeps_are_cut_with_a_sentence():
-    found = state("&".join(f"sweep={uuid.UUID(int=number)}" for number in range(500)))
-    assert len(found.sweeps) == 60 and "500 sweeps" in found.problems[0]
+    content = state("&".join(f"sweep={uuid.UUID(int=number)}" for number in range(500)))
+    assert len(content.sweeps) == 60 and "500 sweeps" in content.problems[0]
 
 
 def test_a_value_is_toggled_in_and_out():
@@ -147,6 +147,6 @@ def test_reading_never_fails_and_its_address_is_a_fixed_point(parameters):
     query = QueryDict(mutable=True)
     for name, values in parameters.items():
         query.setlist(name, values)
-    found = read(query)
-    again = state(found.query().removeprefix("?"))
-    assert again == found and again.problems == () and again.query() == found.query()
+    content = read(query)
+    again = state(content.query().removeprefix("?"))
+    assert again == content and again.problems == () and again.query() == content.query()

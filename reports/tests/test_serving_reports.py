@@ -30,25 +30,25 @@ def queries(client, url, **headers):
 def test_a_kept_page_costs_one_query(team, client):
     token = link_of(published(team)).token
     first, _ = queries(client, f"/r/{token}")
-    again, asked = queries(client, f"/r/{token}")
+    again, statements = queries(client, f"/r/{token}")
     assert again.content == first.content
-    assert asked == 1
+    assert statements == 1
 
 
 def test_a_kept_private_page_costs_those_of_its_reader_besides(team, client_in):
     token = link_of(published(team, access="private")).token
     queries(client_in, f"/r/{token}")
-    _, asked = queries(client_in, f"/r/{token}")
-    assert asked <= 4  # link, session, user, membership
+    _, statements = queries(client_in, f"/r/{token}")
+    assert statements <= 4  # link, session, user, membership
 
 
 @pytest.mark.parametrize("part", ["", ".json", ".csv", "/figures/ceilings/", "@1/figures/ceilings.csv"])
 def test_whoever_has_it_already_is_told_so(team, client, part):
     url = f"/r/{link_of(published(team)).token}{part}"
     first = client.get(url)
-    again, asked = queries(client, url, if_none_match=first["ETag"])
+    again, statements = queries(client, url, if_none_match=first["ETag"])
     assert (again.status_code, again.content) == (304, b"")
-    assert asked == 1
+    assert statements == 1
     assert client.get(url, headers={"if-none-match": 'W/"other"'}).status_code == 200
     assert client.get(url, headers={"if-modified-since": first["Last-Modified"]}).status_code == 304
 

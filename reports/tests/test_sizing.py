@@ -41,21 +41,23 @@ def only(result):
     ],
 )
 def test_throughput_is_read_as_people_write_it(text, value):
-    found = asked(f"throughput={text}")
-    assert found.throughput_ops_s == value and found.answerable
+    answer = asked(f"throughput={text}")
+    assert answer.throughput_ops_s == value and answer.answerable
 
 
 @pytest.mark.parametrize("text", ["0", "-5", "nan", "inf", "lots", "1e99", "1e400", "2,5", "200kk"])
 def test_what_is_no_number_has_a_sentence_beside_its_field(text):
-    found = asked(f"throughput={text}&within={text}&headroom={text}&copies={text}")
-    assert set(found.problems) == {"throughput", "within", "headroom", "copies"}
-    assert not found.answerable and "Write it like" in found.problems["throughput"]
+    answer = asked(f"throughput={text}&within={text}&headroom={text}&copies={text}")
+    assert set(answer.problems) == {"throughput", "within", "headroom", "copies"}
+    assert not answer.answerable and "Write it like" in answer.problems["throughput"]
 
 
 def test_other_nonsense_has_a_sentence_too():
-    found = asked("throughput=1&op=DROP&stat=p98&survives=ragnarok&survives=node_loss&copies=1.5&headroom=1.2&data=100")
-    assert set(found.problems) == {"op", "stat", "survives", "copies", "headroom", "node"}
-    assert found.survives == ("node_loss",) and found.statistic == "p99" and found.operation == ""
+    answer = asked(
+        "throughput=1&op=DROP&stat=p98&survives=ragnarok&survives=node_loss&copies=1.5&headroom=1.2&data=100"
+    )
+    assert set(answer.problems) == {"op", "stat", "survives", "copies", "headroom", "node"}
+    assert answer.survives == ("node_loss",) and answer.statistic == "p99" and answer.operation == ""
 
 
 def test_the_empty_question_has_no_problem_and_no_answer():
@@ -154,15 +156,15 @@ def test_sweeps_of_different_matrices_or_the_same_size_stand_for_themselves():
 def test_the_cheapest_comes_first_then_the_fewest_nodes():
     cheap = side(setup=replace(NODES, price_per_hour=3.0), mode="cheap")
     free = side(setup=replace(NODES, price_per_hour=None), mode="unpriced")
-    found = answer([free, side(mode="dear"), cheap], asked("throughput=1M"))
-    assert [one.curve.mode for one in found.answers] == ["cheap", "dear", "unpriced"]
+    response = answer([free, side(mode="dear"), cheap], asked("throughput=1M"))
+    assert [answer.curve.mode for answer in response.answers] == ["cheap", "dear", "unpriced"]
 
 
 def test_the_product_of_ratios_stands_beside_what_binds():
     slow = side(((8, 200_000.0, 500.0),), setup=replace(NODES, replication_factor=4, price_per_hour=60.0))
-    found = answer([side(), slow], asked("throughput=1M&data=4000&node=3200")).against
-    assert [round(one.throughput_ratio, 2) for one in found] == [4.1] and found[0].storage_ratio == 2.0
-    assert found[0].product == pytest.approx(8.2) and found[0].binding == pytest.approx(4.1)
+    against = answer([side(), slow], asked("throughput=1M&data=4000&node=3200")).against
+    assert [round(one.throughput_ratio, 2) for one in against] == [4.1] and against[0].storage_ratio == 2.0
+    assert against[0].product == pytest.approx(8.2) and against[0].binding == pytest.approx(4.1)
     assert answer([side(), slow], asked("throughput=1M")).against == ()
 
 
@@ -194,8 +196,8 @@ def test_no_limit_of_latency_raises_the_answer_above_the_sustained_ceiling(query
 
 def test_a_limit_below_the_ceiling_of_targets_is_answered_as_ever():
     side = targets((25_000, 25_000.0, 100.0), (50_000, 50_000.0, 400.0), (100_000, 80_000.0, 900.0))
-    found = only(answer([side], asked("throughput=10k&within=0.6"))).reached
-    assert 25_000 < found.throughput_ops_s < 50_000 and found.how.startswith("≈ between a target of 25.0k and")
+    reached = only(answer([side], asked("throughput=10k&within=0.6"))).reached
+    assert 25_000 < reached.throughput_ops_s < 50_000 and reached.how.startswith("≈ between a target of 25.0k and")
 
 
 def test_targets_of_which_none_was_sustained_answer_nothing():

@@ -29,15 +29,15 @@ def ladder(pairs=WORKED, **changes):
 
 
 def test_the_worked_ladder_has_a_bracket_and_a_saturation():
-    found = target_ceiling(ladder())
-    assert (found.target_ops_s, found.bracket) == (75_000, (75_000, 100_000))
-    assert (found.saturation_ops_s, found.ladder, found.notes) == (94_200, Ladder.SATURATED, ())
+    ceiling = target_ceiling(ladder())
+    assert (ceiling.target_ops_s, ceiling.bracket) == (75_000, (75_000, 100_000))
+    assert (ceiling.saturation_ops_s, ceiling.ladder, ceiling.notes) == (94_200, Ladder.SATURATED, ())
     assert [round(achieved / target, 4) for target, achieved in WORKED] == [1.0, 0.9987, 0.93, 0.7536]
 
 
 def test_a_marginal_target_is_not_sustained():
-    found = target_ceiling(ladder(((1000, 1000), (2000, 1950), (3000, 2900))))
-    assert (found.target_ops_s, found.bracket, found.marginal) == (1000, (1000, 2000), (2000, 3000))
+    ceiling = target_ceiling(ladder(((1000, 1000), (2000, 1950), (3000, 2900))))
+    assert (ceiling.target_ops_s, ceiling.bracket, ceiling.marginal) == (1000, (1000, 2000), (2000, 3000))
 
 
 def test_a_target_that_was_reached_with_errors_failed():
@@ -52,32 +52,32 @@ def test_a_target_behind_which_a_backlog_grew_failed():
 
 
 def test_a_target_sustained_above_a_failed_one_is_noted_and_does_not_count():
-    found = target_ceiling(ladder(((1000, 1000), (2000, 1500), (3000, 2990))))
-    assert (found.target_ops_s, found.notes, found.bracket) == (1000, (NON_MONOTONE,), (1000, 2000))
+    ceiling = target_ceiling(ladder(((1000, 1000), (2000, 1500), (3000, 2990))))
+    assert (ceiling.target_ops_s, ceiling.notes, ceiling.bracket) == (1000, (NON_MONOTONE,), (1000, 2000))
 
 
 def test_nothing_sustained_is_the_highest_throughput_with_an_open_bracket():
-    found = target_ceiling(ladder(((1000, 800), (2000, 900))))
-    assert (found.throughput_ops_s, found.target_ops_s, found.bracket) == (900, None, (0.0, 1000))
+    ceiling = target_ceiling(ladder(((1000, 800), (2000, 900))))
+    assert (ceiling.throughput_ops_s, ceiling.target_ops_s, ceiling.bracket) == (900, None, (0.0, 1000))
 
 
 def test_everything_sustained_is_a_lower_bound():
-    found = target_ceiling(ladder(((1000, 1000), (2000, 2000))))
-    assert (found.ladder, found.bracket, found.is_lower_bound) == (Ladder.SHORT, (2000, None), True)
+    ceiling = target_ceiling(ladder(((1000, 1000), (2000, 2000))))
+    assert (ceiling.ladder, ceiling.bracket, ceiling.is_lower_bound) == (Ladder.SHORT, (2000, None), True)
 
 
 def test_a_target_with_several_thread_counts_is_sustained_by_any_of_them():
     rungs = [Rung(8, 1000, target_ops_s=1000), Rung(8, 1500, target_ops_s=2000), Rung(32, 2000, target_ops_s=2000)]
-    found = target_ceiling(rungs)
-    assert (found.target_ops_s, found.threads, found.rungs) == (2000, 32, 2)
+    ceiling = target_ceiling(rungs)
+    assert (ceiling.target_ops_s, ceiling.threads, ceiling.rungs) == (2000, 32, 2)
 
 
 def test_a_failure_for_lack_of_threads_says_nothing_of_the_database():
     """Eight threads of 1 ms can do 8,000 ops/s: all are busy, and the database answers as fast as ever."""
     rungs = [Rung(8, 2000, 0.0010, 2000.0), Rung(8, 7900, 0.0010, 16000.0, p99_s=0.002)]
-    found = target_ceiling(rungs)
-    assert THREAD_LIMITED in found.notes and found.is_lower_bound
-    assert found.threads_needed == 48  # 1.5 · 16,000 · 0.002
+    ceiling = target_ceiling(rungs)
+    assert THREAD_LIMITED in ceiling.notes and ceiling.is_lower_bound
+    assert ceiling.threads_needed == 48  # 1.5 · 16,000 · 0.002
     slower = [rungs[0], replace(rungs[1], throughput_ops_s=3800, latency_s=0.0021)]
     assert target_ceiling(slower).notes == () and not target_ceiling(slower).is_lower_bound
     idle = [rungs[0], replace(rungs[1], throughput_ops_s=7000)]
@@ -123,9 +123,9 @@ def held(*targets):
 
 @pytest.mark.parametrize("check", ["V07", "V09", "V10"])
 def test_a_target_that_was_rejected_for_the_load_failed(check):
-    found = curve(points=[*held(25_000, 50_000, 75_000), rejected(100_000, 99_900, check)]).ceiling
-    assert (found.bracket, found.ladder, found.notes) == ((75_000, 100_000), Ladder.SATURATED, ())
-    assert found.throughput_ops_s == 75_000 == found.saturation_ops_s
+    ceiling = curve(points=[*held(25_000, 50_000, 75_000), rejected(100_000, 99_900, check)]).ceiling
+    assert (ceiling.bracket, ceiling.ladder, ceiling.notes) == ((75_000, 100_000), Ladder.SATURATED, ())
+    assert ceiling.throughput_ops_s == 75_000 == ceiling.saturation_ops_s
 
 
 def test_a_rejected_target_fails_by_its_own_numbers_where_they_are_trusted():
@@ -139,14 +139,14 @@ def test_a_rejected_target_fails_by_its_own_numbers_where_they_are_trusted():
 
 
 def test_a_rejected_target_below_a_sustained_one_contradicts_it():
-    found = curve(points=[*held(25_000), rejected(30_000, 29_990, "V07"), *held(40_000)]).ceiling
-    assert (found.target_ops_s, found.bracket, found.notes) == (25_000, (25_000, 30_000), (NON_MONOTONE,))
+    ceiling = curve(points=[*held(25_000), rejected(30_000, 29_990, "V07"), *held(40_000)]).ceiling
+    assert (ceiling.target_ops_s, ceiling.bracket, ceiling.notes) == (25_000, (25_000, 30_000), (NON_MONOTONE,))
 
 
 def test_a_target_of_which_no_run_counts_is_not_passed_over():
-    found = curve(points=[*held(25_000), rejected(30_000, 30_000, "V05"), *held(40_000)]).ceiling
-    assert (found.target_ops_s, found.bracket, found.notes) == (25_000, (25_000, 30_000), (NOT_KNOWN,))
-    assert found.is_lower_bound and found.rungs == 3
+    ceiling = curve(points=[*held(25_000), rejected(30_000, 30_000, "V05"), *held(40_000)]).ceiling
+    assert (ceiling.target_ops_s, ceiling.bracket, ceiling.notes) == (25_000, (25_000, 30_000), (NOT_KNOWN,))
+    assert ceiling.is_lower_bound and ceiling.rungs == 3
     lowest = curve(points=[rejected(30_000, 30_000, "V05"), *held(40_000)]).ceiling
     assert (lowest.target_ops_s, lowest.bracket, lowest.notes) == (None, (0.0, 30_000), (NOT_KNOWN,))
     both = curve(points=[*held(25_000), rejected(30_000, 30_000, "V05"), rejected(35_000, 1.0, "V07"), *held(40_000)])
@@ -171,9 +171,9 @@ def left_out(throughput, standing=Standing.EXCLUDED):
 def test_the_ceiling_had_what_people_left_out_counted():
     low = point(2, 1000.0)
     high = point(4, 2000.0, throughput_ops_s=Spread(2000.0, 2000.0, 2000.0, 1, (2000.0,)), left_out=(left_out(1600.0),))
-    found = curve(points=[low, high])
-    assert found.ceiling.throughput_ops_s == 2000.0
-    assert found.ceiling_with_left_out.throughput_ops_s == 1800.0
+    line = curve(points=[low, high])
+    assert line.ceiling.throughput_ops_s == 2000.0
+    assert line.ceiling_with_left_out.throughput_ops_s == 1800.0
 
 
 def test_a_rung_that_people_left_out_whole_counts_then_and_a_rejected_one_never():
@@ -199,20 +199,22 @@ def laddered(*rungs):
 
 
 def test_the_knee_of_targets_is_a_sustained_rung_and_its_share_that_of_the_stated_ceiling():
-    found = laddered((25_000, 25_000, 95.0), (50_000, 50_000, 100.0), (75_000, 74_900, 160.0), (100_000, 93_000, 600.0))
-    assert found.knee.reached and found.knee.target_ops_s == 50_000
-    assert found.knee.share_of_ceiling == pytest.approx(50_000 / 74_900)
+    ladder = laddered(
+        (25_000, 25_000, 95.0), (50_000, 50_000, 100.0), (75_000, 74_900, 160.0), (100_000, 93_000, 600.0)
+    )
+    assert ladder.knee.reached and ladder.knee.target_ops_s == 50_000
+    assert ladder.knee.share_of_ceiling == pytest.approx(50_000 / 74_900)
 
 
 def test_no_knee_lies_above_the_ceiling_of_targets():
-    found = laddered(
+    ladder = laddered(
         (25_000, 25_000, 100.0), (50_000, 45_000, 100.0), (75_000, 75_000, 110.0), (100_000, 99_900, 900.0)
     )
-    assert NON_MONOTONE in found.ceiling.notes
-    assert found.knee.target_ops_s == 25_000 and found.knee.share_of_ceiling == 1.0
-    rejected_low = replace(found, points=(found.points[0], rejected(30_000, 30_000, "V07"), *found.points[2:]))
+    assert NON_MONOTONE in ladder.ceiling.notes
+    assert ladder.knee.target_ops_s == 25_000 and ladder.knee.share_of_ceiling == 1.0
+    rejected_low = replace(ladder, points=(ladder.points[0], rejected(30_000, 30_000, "V07"), *ladder.points[2:]))
     assert rejected_low.knee.target_ops_s == 25_000
-    assert all("25.0k" in row.load or not row.load for row in ladder_page(found).rows)
+    assert all("25.0k" in row.load or not row.load for row in ladder_page(ladder).rows)
 
 
 def test_targets_of_which_none_was_sustained_have_no_knee():

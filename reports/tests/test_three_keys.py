@@ -42,37 +42,37 @@ FASTER = tuple(value * 1.12 for value in reversed(BASE))
 
 
 def test_it_is_a_regression_with_all_three_keys():
-    found = judge([throughput(SLOWER, BASE)], ALIKE)
-    assert found.verdict == Verdict.REGRESSION and found.metrics[0].state is State.REGRESSED
-    assert found.reasons[0] == "Regression: worse in throughput."
-    assert found.reasons[1].startswith("Throughput is 12 % lower: ratio 0.880, 5 sessions against 5.")
-    assert "The interval [0.876, 0.884] excludes 1" in found.reasons[1]
+    finding = judge([throughput(SLOWER, BASE)], ALIKE)
+    assert finding.verdict == Verdict.REGRESSION and finding.metrics[0].state is State.REGRESSED
+    assert finding.reasons[0] == "Regression: worse in throughput."
+    assert finding.reasons[1].startswith("Throughput is 12 % lower: ratio 0.880, 5 sessions against 5.")
+    assert "The interval [0.876, 0.884] excludes 1" in finding.reasons[1]
 
 
 def test_it_is_an_improvement_with_all_three_keys():
-    found = judge([throughput(FASTER, BASE)], ALIKE)
-    assert found.verdict == Verdict.IMPROVEMENT and found.reasons[0] == "Improvement: better in throughput."
+    finding = judge([throughput(FASTER, BASE)], ALIKE)
+    assert finding.verdict == Verdict.IMPROVEMENT and finding.reasons[0] == "Improvement: better in throughput."
 
 
 def test_without_an_effect_that_matters_nothing_is_red():
-    found = judge([throughput([value * 0.97 for value in BASE], BASE)], ALIKE)
-    assert found.verdict == Verdict.PASS
-    assert "A loss of 5 % or more is excluded." in found.reasons[1]
+    finding = judge([throughput([value * 0.97 for value in BASE], BASE)], ALIKE)
+    assert finding.verdict == Verdict.PASS
+    assert "A loss of 5 % or more is excluded." in finding.reasons[1]
 
 
 def test_without_an_interval_that_agrees_nothing_is_red():
-    found = judge([throughput((700.0, 1000.0, 900.0), (1000.0, 1300.0, 800.0))], ALIKE)
-    assert found.verdict == Verdict.INCONCLUSIVE and found.needs_more
-    assert "holds 1" in found.reasons[1]
+    finding = judge([throughput((700.0, 1000.0, 900.0), (1000.0, 1300.0, 800.0))], ALIKE)
+    assert finding.verdict == Verdict.INCONCLUSIVE and finding.needs_more
+    assert "holds 1" in finding.reasons[1]
 
 
 @pytest.mark.parametrize("new", [SLOWER, FASTER, BASE[::-1]])
 def test_a_changed_environment_is_never_red_nor_green(new):
-    found = judge([throughput(new, BASE), p99(new, BASE)], CHANGED)
-    assert found.verdict == Verdict.INCONCLUSIVE
-    assert {one.state for one in found.metrics} == {State.NOT_COMPARABLE}
-    assert found.metrics[0].comparison.ratio is not None, "the ratio is shown all the same"
-    assert found.reasons[0].endswith("for they differ in hardware.")
+    finding = judge([throughput(new, BASE), p99(new, BASE)], CHANGED)
+    assert finding.verdict == Verdict.INCONCLUSIVE
+    assert {metric.state for metric in finding.metrics} == {State.NOT_COMPARABLE}
+    assert finding.metrics[0].comparison.ratio is not None, "the ratio is shown all the same"
+    assert finding.reasons[0].endswith("for they differ in hardware.")
 
 
 @pytest.mark.parametrize(("new", "base", "said"), [
@@ -80,30 +80,32 @@ def test_a_changed_environment_is_never_red_nor_green(new):
     ((880.0,), BASE, "1 session against 5. One session does not decide"),
 ])  # fmt: skip
 def test_one_session_shows_the_ratio_and_decides_nothing(new, base, said):
-    found = judge([throughput(new, base)], ALIKE)
-    assert found.verdict == Verdict.INCONCLUSIVE and found.metrics[0].comparison.ratio == pytest.approx(0.88, rel=0.01)
-    assert said in found.reasons[1] and "ratio 0.88" in found.reasons[1]
-    assert found.needs_more == 1 and found.flagged == (base == BASE)
+    finding = judge([throughput(new, base)], ALIKE)
+    assert finding.verdict == Verdict.INCONCLUSIVE and finding.metrics[0].comparison.ratio == pytest.approx(
+        0.88, rel=0.01
+    )
+    assert said in finding.reasons[1] and "ratio 0.88" in finding.reasons[1]
+    assert finding.needs_more == 1 and finding.flagged == (base == BASE)
 
 
 def test_a_loss_and_a_gain_are_mixed():
-    found = judge([throughput(FASTER, BASE), p99([value * 1.3 for value in BASE], BASE[::-1])], ALIKE)
-    assert found.verdict == Verdict.MIXED
-    assert found.reasons[0] == "Mixed: worse in READ p99, better in throughput."
-    assert found.reasons[1].startswith("READ p99 is 30 % higher"), "what is worse stands first"
+    finding = judge([throughput(FASTER, BASE), p99([value * 1.3 for value in BASE], BASE[::-1])], ALIKE)
+    assert finding.verdict == Verdict.MIXED
+    assert finding.reasons[0] == "Mixed: worse in READ p99, better in throughput."
+    assert finding.reasons[1].startswith("READ p99 is 30 % higher"), "what is worse stands first"
 
 
 def test_an_open_metric_keeps_a_pass_open_and_is_named_beside_a_loss():
     noisy = p99((100.0, 300.0, 200.0), (150.0, 250.0, 220.0))
     assert judge([throughput(BASE[::-1], BASE), noisy], ALIKE).verdict == Verdict.INCONCLUSIVE
-    found = judge([throughput(SLOWER, BASE), noisy], ALIKE)
-    assert found.verdict == Verdict.REGRESSION
-    assert found.reasons[0] == "Regression: worse in throughput. Open in READ p99."
+    finding = judge([throughput(SLOWER, BASE), noisy], ALIKE)
+    assert finding.verdict == Verdict.REGRESSION
+    assert finding.reasons[0] == "Regression: worse in throughput. Open in READ p99."
 
 
 def test_a_gain_that_may_be_small_is_no_loss():
-    found = judge([throughput((1020.0, 1080.0, 1055.0, 1030.0, 1065.0), BASE)], ALIKE)
-    assert found.metrics[0].state is State.HELD and found.verdict == Verdict.PASS
+    finding = judge([throughput((1020.0, 1080.0, 1055.0, 1030.0, 1065.0), BASE)], ALIKE)
+    assert finding.metrics[0].state is State.HELD and finding.verdict == Verdict.PASS
 
 
 def test_thresholds_are_by_name_then_by_statistic_then_the_usual_ones():
@@ -120,8 +122,8 @@ def test_thresholds_are_by_name_then_by_statistic_then_the_usual_ones():
 def test_the_variation_of_the_machines_counts_where_the_test_has_no_history():
     metric = throughput((880.0, 885.0), (1000.0, 1004.0))
     assert judge([metric], ALIKE).verdict == Verdict.REGRESSION
-    found = judge([metric], ALIKE, spread=SessionSpread(0.1**2, 20, 21, 4))
-    assert found.verdict == Verdict.INCONCLUSIVE and found.metrics[0].comparison.low < 0.8
+    finding = judge([metric], ALIKE, spread=SessionSpread(0.1**2, 20, 21, 4))
+    assert finding.verdict == Verdict.INCONCLUSIVE and finding.metrics[0].comparison.low < 0.8
 
 
 def test_a_loss_that_only_the_first_session_has_is_not_confirmed():
@@ -151,8 +153,8 @@ def test_the_error_is_shared_by_the_tests_of_a_commit_and_by_looks():
 
 @pytest.mark.parametrize("bad", [(0.0, 1.0), (-1.0, 2.0), (float("nan"), 1.0), ()])
 def test_values_that_have_no_ratio_are_inconclusive(bad):
-    found = judge([throughput(bad, BASE)], ALIKE)
-    assert found.verdict == Verdict.INCONCLUSIVE and found.metrics[0].comparison.ratio is None
+    finding = judge([throughput(bad, BASE)], ALIKE)
+    assert finding.verdict == Verdict.INCONCLUSIVE and finding.metrics[0].comparison.ratio is None
 
 
 def test_many_metrics_are_judged_together():
@@ -179,11 +181,11 @@ def test_golden_ratios_are_judged_as_the_study_of_methods_says():
     samples = golden("ratio_ci")
     a, b = samples["A"], samples["B"]
     metric = judge([throughput(a, b)], ALIKE).metrics[0]
-    found = metric.comparison
-    assert found.ratio == pytest.approx(3.6267, abs=1e-4)
+    comparison = metric.comparison
+    assert comparison.ratio == pytest.approx(3.6267, abs=1e-4)
     welch = compare_values(a, b, higher_is_better=True)
     assert (welch.low, welch.high) == pytest.approx((3.5702, 3.6840), abs=1e-4)
-    assert (found.low, found.high) == pytest.approx((welch.low, welch.high), rel=2e-3), "of pooled variance"
+    assert (comparison.low, comparison.high) == pytest.approx((welch.low, welch.high), rel=2e-3), "of pooled variance"
     assert metric.state is State.IMPROVED and judge([throughput(b, a)], ALIKE).verdict == Verdict.REGRESSION
 
 
@@ -196,13 +198,13 @@ def test_false_reds_are_rare_over_noise_alone():
         return [level * chance.lognormvariate(0, 0.04) for _ in range(5)]
 
     def drawn():
-        one = judge([throughput(noise(1000), noise(1000)), *(p99(noise(80), noise(80)) for _ in range(4))], ALIKE)
-        return one.verdict
+        finding = judge([throughput(noise(1000), noise(1000)), *(p99(noise(80), noise(80)) for _ in range(4))], ALIKE)
+        return finding.verdict
 
     verdicts = [drawn() for _ in range(400)]
-    red = sum(one in (Verdict.REGRESSION, Verdict.MIXED) for one in verdicts)
+    red = sum(verdict in (Verdict.REGRESSION, Verdict.MIXED) for verdict in verdicts)
     assert red <= 8, f"{red} of 400"
-    assert sum(one == Verdict.IMPROVEMENT for one in verdicts) <= 8
+    assert sum(verdict == Verdict.IMPROVEMENT for verdict in verdicts) <= 8
 
 
 def test_true_losses_are_found():

@@ -22,8 +22,8 @@ def curve(name, record, **fields):
 
 def test_it_shares_its_look_with_no_other():
     curves = [curve("a", DISK), curve("b", DISK), curve("c", {}), curve("d", {})]
-    found = looks(curves, LIGHT)
-    a, b, c, d = ((found[one.sweep_id].dash, found[one.sweep_id].symbol) for one in curves)
+    plan = looks(curves, LIGHT)
+    a, b, c, d = ((plan[curve.sweep_id].dash, plan[curve.sweep_id].symbol) for curve in curves)
     assert a == b
     assert len({a, c, d}) == 3
 
@@ -35,7 +35,7 @@ def test_it_has_the_key_of_no_known_record():
     ]
     assert durability_key({}) not in {durability_key(record) for record in known}
     assert promise_of({}) == ""
-    assert [one.name for one in in_order([curve("b", {}), curve("a", DISK)])] == ["a", "b"]
+    assert [curve.name for curve in in_order([curve("b", {}), curve("a", DISK)])] == ["a", "b"]
 
 
 def test_what_nobody_stated_is_said_as_unknown():

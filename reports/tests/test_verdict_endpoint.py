@@ -39,15 +39,15 @@ def test_it_judges_the_repeats_of_a_commit_against_the_newest_commit_before(team
     before = commit_runs(sweep, "bbbb2222", 1000.0, days_ago=5)
     new = commit_runs(sweep, "cccc3333", 850.0, days_ago=1)
     commit_runs(sweep, "dddd4444", 2000.0, days_ago=0.5)
-    said = asked(new[2])
-    assert said["verdict"] == "regression" and said["reasons"][0].startswith("Regression: worse in")
-    assert set(said["new"]["runs"]) == {str(run.pk) for run in new} and said["new"]["commit"] == "cccc3333"
-    assert set(said["base"]["runs"]) == {str(run.pk) for run in before} and said["base"]["commit"] == "bbbb2222"
-    assert "bbbb2222 on main by the rule: The newest commit on the default branch" in said["base"]["chosen"]
-    names = [one["name"] for one in said["metrics"]]
+    answer = asked(new[2])
+    assert answer["verdict"] == "regression" and answer["reasons"][0].startswith("Regression: worse in")
+    assert set(answer["new"]["runs"]) == {str(run.pk) for run in new} and answer["new"]["commit"] == "cccc3333"
+    assert set(answer["base"]["runs"]) == {str(run.pk) for run in before} and answer["base"]["commit"] == "bbbb2222"
+    assert "bbbb2222 on main by the rule: The newest commit on the default branch" in answer["base"]["chosen"]
+    names = [metric["name"] for metric in answer["metrics"]]
     assert names == ["throughput", "READ mean", "READ p99", "UPDATE mean", "UPDATE p99"]
-    assert said["metrics"][0]["ratio"] == pytest.approx(0.85, rel=0.01) and said["metrics"][0]["new_runs"] == 5
-    assert said["algorithm"].startswith("three keys") and said["algorithm_version"] == 2
+    assert answer["metrics"][0]["ratio"] == pytest.approx(0.85, rel=0.01) and answer["metrics"][0]["new_runs"] == 5
+    assert answer["algorithm"].startswith("three keys") and answer["algorithm_version"] == 2
 
 
 def test_the_default_branch_outweighs_the_own_one_and_a_branch_can_be_asked_for(team, asked):
@@ -70,17 +70,17 @@ def test_without_a_default_branch_its_own_branch_serves(team, asked):
 
 def test_the_first_commit_has_nothing_to_be_judged_against(team, asked):
     new = commit_runs(make_test(team), "cccc3333", 1000.0, days_ago=1)
-    said = asked(new[0])
-    assert said["verdict"] == "inconclusive" and "nothing to judge against" in said["reasons"][0]
+    answer = asked(new[0])
+    assert answer["verdict"] == "inconclusive" and "nothing to judge against" in answer["reasons"][0]
 
 
 def test_a_run_without_a_commit_is_alone_and_one_run_is_inconclusive(team, asked):
     sweep = make_test(team)
     commit_runs(sweep, "", 1000.0, days_ago=3, repeats=1, branch="")
     new = commit_runs(sweep, "", 500.0, days_ago=1, repeats=1, branch="")
-    said = asked(new[0])
-    assert said["verdict"] == "inconclusive" and said["metrics"][0]["ratio"] == pytest.approx(0.5, rel=0.01)
-    assert "1 session against 1 session: how much" in said["reasons"][1] and said["needs_more_repeats"] == 1
+    answer = asked(new[0])
+    assert answer["verdict"] == "inconclusive" and answer["metrics"][0]["ratio"] == pytest.approx(0.5, rel=0.01)
+    assert "1 session against 1 session: how much" in answer["reasons"][1] and answer["needs_more_repeats"] == 1
 
 
 def test_rejected_and_excluded_runs_never_count(team, asked):
@@ -89,10 +89,10 @@ def test_rejected_and_excluded_runs_never_count(team, asked):
     commit_runs(sweep, "aaaa1111", 200.0, days_ago=8.9, verdict="reject")
     new = commit_runs(sweep, "cccc3333", 1001.0, days_ago=1)
     bad = commit_runs(sweep, "cccc3333", 100.0, days_ago=0.9, repeats=1, excluded_reason="noisy neighbour")
-    said = asked(new[0])
-    assert said["verdict"] == "pass"
-    assert [(one["run"], one["side"]) for one in said["left_out"]] == [(str(bad[0].pk), "new")]
-    assert "noisy neighbour" in said["reasons"][-1]
+    answer = asked(new[0])
+    assert answer["verdict"] == "pass"
+    assert [(exclusion["run"], exclusion["side"]) for exclusion in answer["left_out"]] == [(str(bad[0].pk), "new")]
+    assert "noisy neighbour" in answer["reasons"][-1]
 
 
 def test_a_rejected_first_try_does_not_hide_what_was_measured_before_the_second(team, asked):
@@ -100,17 +100,19 @@ def test_a_rejected_first_try_does_not_hide_what_was_measured_before_the_second(
     commit_runs(sweep, "cccc3333", 1001.0, days_ago=9, verdict="reject")
     commit_runs(sweep, "aaaa1111", 1000.0, days_ago=5)
     again = commit_runs(sweep, "cccc3333", 1001.0, days_ago=1)
-    said = asked(again[0])
-    assert (said["verdict"], said["base"]["commit"]) == ("pass", "aaaa1111")
+    answer = asked(again[0])
+    assert (answer["verdict"], answer["base"]["commit"]) == ("pass", "aaaa1111")
 
 
 def test_where_no_new_run_counts_it_is_an_error(team, asked):
     sweep = make_test(team)
     commit_runs(sweep, "aaaa1111", 1000.0, days_ago=9)
     new = commit_runs(sweep, "cccc3333", 1001.0, days_ago=1, verdict="reject")
-    said = asked(new[0])
+    answer = asked(new[0])
     assert (
-        said["verdict"] == "error" and said["reasons"][0] == "Error: no new run counts." and len(said["left_out"]) == 5
+        answer["verdict"] == "error"
+        and answer["reasons"][0] == "Error: no new run counts."
+        and len(answer["left_out"]) == 5
     )
     failed = make_run(sweep, threads=8, repeat=99, status="failed", commit="dddd4444")
     assert asked(failed)["verdict"] == "error"
@@ -129,12 +131,12 @@ def test_a_changed_environment_is_never_red(team, asked, field):
     spec = make_spec(sweep, threads=8)
     with_spec(sweep, "aaaa1111", 1000.0, 9, changed(spec, field, cores=4))
     new = with_spec(sweep, "cccc3333", 500.0, 1, changed(spec, field, cores=8) if field == "stated" else spec)
-    said = asked(new[0])
-    assert said["verdict"] == "inconclusive", said["reasons"]
-    assert not said["environment"]["comparable"]
+    answer = asked(new[0])
+    assert answer["verdict"] == "inconclusive", answer["reasons"]
+    assert not answer["environment"]["comparable"]
     wanted = "hardware" if field == "stated" else field
-    assert wanted in {one["field"] for one in said["environment"]["differs"]}
-    assert said["metrics"][0]["ratio"] == pytest.approx(0.5, rel=0.01), "the ratio is shown all the same"
+    assert wanted in {difference["field"] for difference in answer["environment"]["differs"]}
+    assert answer["metrics"][0]["ratio"] == pytest.approx(0.5, rel=0.01), "the ratio is shown all the same"
 
 
 def changed(spec, field, cores):
@@ -143,7 +145,7 @@ def changed(spec, field, cores):
         hardware = {"by": "", "files": [], "hardware": f"{cores} cores", "client_on_database_host": True}
         return spec | {"stated": hardware}
     if field == "hardware":
-        cluster["machines"] = [one | {"facts": {"cores": {"value": 64}}} for one in cluster["machines"]]
+        cluster["machines"] = [machine | {"facts": {"cores": {"value": 64}}} for machine in cluster["machines"]]
     elif field == "cluster":
         cluster["name"] = "another"
     record = spec["mode"]["record"] | ({"ack": "memory", "loss_window_s": None} if field == "durability" else {})
@@ -154,9 +156,9 @@ def test_a_changed_version_is_what_a_verdict_is_about(team, asked):
     sweep = make_test(team)
     spec = make_spec(sweep, threads=8)
     with_spec(sweep, "aaaa1111", 1000.0, 9, spec | {"database": spec["database"] | {"version": "6.0"}})
-    said = asked(commit_runs(sweep, "cccc3333", 500.0, days_ago=1)[0])
-    assert said["verdict"] == "regression", said["reasons"]
-    assert any("versions differ" in one for one in said["environment"]["ignored"])
+    answer = asked(commit_runs(sweep, "cccc3333", 500.0, days_ago=1)[0])
+    assert answer["verdict"] == "regression", answer["reasons"]
+    assert any("versions differ" in difference for difference in answer["environment"]["ignored"])
 
 
 def test_a_named_baseline_is_asked_for_by_its_name(team, user, asked):
@@ -165,10 +167,10 @@ def test_a_named_baseline_is_asked_for_by_its_name(team, user, asked):
     commit_runs(sweep, "bbbb2222", 1000.0, days_ago=5)
     new = commit_runs(sweep, "cccc3333", 1000.0, days_ago=1)
     set_baseline(team, user, "release-1.0", old, chosen="By hand.", thresholds={"READ p99": 0.5})
-    said = asked(new[0], baseline="release-1.0")
-    assert said["verdict"] == "regression" and said["base"]["name"] == "release-1.0"
-    assert said["base"]["chosen"] == "The baseline “release-1.0”: By hand."
-    assert {one["name"]: one["threshold"] for one in said["metrics"]}["READ p99"] == 0.5
+    answer = asked(new[0], baseline="release-1.0")
+    assert answer["verdict"] == "regression" and answer["base"]["name"] == "release-1.0"
+    assert answer["base"]["chosen"] == "The baseline “release-1.0”: By hand."
+    assert {metric["name"]: metric["threshold"] for metric in answer["metrics"]}["READ p99"] == 0.5
     loose = asked(new[0], baseline="release-1.0", throughput_percent=30, mean_percent=30, p99_percent=30)
     assert loose["verdict"] == "pass"
     assert asked(new[0], 404, baseline="none")["type"] == "/problems/not-found"
@@ -178,11 +180,11 @@ def test_a_baseline_of_another_test_is_never_red(team, user, asked):
     other = make_test(team)
     set_baseline(team, user, "other", commit_runs(other, "aaaa1111", 5000.0, days_ago=9), chosen="By hand.")
     new = commit_runs(make_test(team), "cccc3333", 1000.0, days_ago=1)
-    said = asked(new[0], baseline="other")
-    assert said["verdict"] == "inconclusive" and {"cluster", "database"} <= {
-        one["field"] for one in said["environment"]["differs"]
+    answer = asked(new[0], baseline="other")
+    assert answer["verdict"] == "inconclusive" and {"cluster", "database"} <= {
+        difference["field"] for difference in answer["environment"]["differs"]
     }
-    assert "no run of the same test" in said["base"]["chosen"]
+    assert "no run of the same test" in answer["base"]["chosen"]
 
 
 def test_it_asks_as_often_for_twenty_runs_as_for_two(team, user):
@@ -220,8 +222,12 @@ def test_nonsense_is_refused(team, user, query):
 
 def test_a_run_that_goes_is_pending(team, asked):
     going = make_run(make_test(team), status="queued")
-    said = asked(going)
-    assert said["verdict"] == "inconclusive" and said["pending"] and "has not ended, it is queued" in said["reasons"][0]
+    answer = asked(going)
+    assert (
+        answer["verdict"] == "inconclusive"
+        and answer["pending"]
+        and "has not ended, it is queued" in answer["reasons"][0]
+    )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -240,9 +246,9 @@ def test_it_waits_for_a_run_to_end(team, asked):
     thread = threading.Thread(target=end)
     thread.start()
     began = time.monotonic()
-    said = asked(going, wait=20)
+    answer = asked(going, wait=20)
     thread.join()
-    assert said["verdict"] == "error" and 0.5 < time.monotonic() - began < 15  # not the twenty it might have waited
+    assert answer["verdict"] == "error" and 0.5 < time.monotonic() - began < 15  # not the twenty it might have waited
 
 
 @pytest.mark.django_db(transaction=True)
@@ -258,8 +264,8 @@ def test_four_may_wait_at_once_and_no_fifth(team, user):
 
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(ask, range(6)))
-    assert sorted(one.status_code for one in answers) == [200] * run_wait.PLACES + [503, 503]
-    refused = next(one for one in answers if one.status_code == 503)
+    assert sorted(answer.status_code for answer in answers) == [200] * run_wait.PLACES + [503, 503]
+    refused = next(answer for answer in answers if answer.status_code == 503)
     assert refused["Retry-After"] == str(run_wait.RETRY_AFTER_S) and refused.json()["type"] == "/problems/overloaded"
     assert ask(0).status_code == 200, "the places are free again"
 
@@ -280,8 +286,8 @@ def test_sides_are_compared_by_commit_by_name_and_by_id(team, user):
 
 def test_sides_that_may_not_be_compared_are_refused_with_what_differs(team, user):
     with_token = headers(team, user)
-    one, other = make_test(team), make_test(team, database=make_database(team=team, name="Other"))
-    commit_runs(one, "aaaa1111", 1000.0, days_ago=9)
+    test, other = make_test(team), make_test(team, database=make_database(team=team, name="Other"))
+    commit_runs(test, "aaaa1111", 1000.0, days_ago=9)
     commit_runs(other, "cccc3333", 1300.0, days_ago=1)
     response = Client().get("/api/v1/compare?base=aaaa1111&new=cccc3333", **with_token)
     assert response.status_code == 422 and response.json()["type"] == "/problems/incomparable"
@@ -299,17 +305,17 @@ def test_one_job_screens_and_a_second_one_confirms(team, asked):
     for day, factor in enumerate((1.0, 1.02, 0.98, 1.01, 0.985, 1.015, 0.99, 1.0), start=2):
         one_job(sweep, f"aaaa000{day}", 1000.0 * factor, day)
     calm = one_job(sweep, "bbbb2222", 970.0, 1.5, branch="topic")
-    said = asked(calm[0])
-    assert said["verdict"] in ("pass", "inconclusive") and not said["flagged"]
-    assert said["metrics"][0]["base_sessions"] == 8 and said["metrics"][0]["new_runs"] == 5
+    answer = asked(calm[0])
+    assert answer["verdict"] in ("pass", "inconclusive") and not answer["flagged"]
+    assert answer["metrics"][0]["base_sessions"] == 8 and answer["metrics"][0]["new_runs"] == 5
     new = one_job(sweep, "cccc3333", 880.0, 1)
-    said = asked(new[0])
-    assert said["verdict"] == "inconclusive" and said["flagged"] and said["metrics"][0]["state"] == "flagged"
-    assert "one session is worse in" in said["reasons"][0] and "again in a new CI job." in said["reasons"][0]
+    answer = asked(new[0])
+    assert answer["verdict"] == "inconclusive" and answer["flagged"] and answer["metrics"][0]["state"] == "flagged"
+    assert "one session is worse in" in answer["reasons"][0] and "again in a new CI job." in answer["reasons"][0]
     again = one_job(sweep, "cccc3333", 890.0, 0.5)
-    said = asked(again[0])
-    assert said["verdict"] == "regression" and said["metrics"][0]["new_sessions"] == 2 and not said["flagged"]
-    assert said["tests"] == 1 and said["noise_floor"] == pytest.approx(0.04, abs=0.03)
+    answer = asked(again[0])
+    assert answer["verdict"] == "regression" and answer["metrics"][0]["new_sessions"] == 2 and not answer["flagged"]
+    assert answer["tests"] == 1 and answer["noise_floor"] == pytest.approx(0.04, abs=0.03)
 
 
 def test_a_loss_that_a_new_job_does_not_show_is_no_regression(team, asked):
@@ -317,12 +323,12 @@ def test_a_loss_that_a_new_job_does_not_show_is_no_regression(team, asked):
     for day, factor in enumerate((1.0, 1.02, 0.98, 1.01, 0.985, 1.015, 0.99, 1.0), start=2):
         one_job(sweep, f"aaaa000{day}", 1000.0 * factor, day)
     one_job(sweep, "cccc3333", 880.0, 1)
-    said = asked(one_job(sweep, "cccc3333", 1005.0, 0.5)[0])
-    assert said["verdict"] == "inconclusive" and not said["flagged"]
+    answer = asked(one_job(sweep, "cccc3333", 1005.0, 0.5)[0])
+    assert answer["verdict"] == "inconclusive" and not answer["flagged"]
 
 
 def test_jobs_without_a_history_are_inconclusive_however_many_runs_they_have(team, asked):
     sweep = make_test(team)
     one_job(sweep, "aaaa1111", 1000.0, 2, repeats=10)
-    said = asked(one_job(sweep, "cccc3333", 800.0, 1, repeats=10)[0])
-    assert said["verdict"] == "inconclusive" and "is not known, however many runs" in said["reasons"][1]
+    answer = asked(one_job(sweep, "cccc3333", 800.0, 1, repeats=10)[0])
+    assert answer["verdict"] == "inconclusive" and "is not known, however many runs" in answer["reasons"][1]

@@ -19,34 +19,38 @@ def compare(a, b, **changes):
 
 
 def test_three_keys_make_a_verdict():
-    found = compare(FAST, SLOW)
-    assert found.outcome is Outcome.FASTER and found.needs_more is None and not found.low_n
-    assert found.hedges_g > 0 and "[3.57, 3.68]" in found.reason
+    comparison = compare(FAST, SLOW)
+    assert comparison.outcome is Outcome.FASTER and comparison.needs_more is None and not comparison.low_n
+    assert comparison.hedges_g > 0 and "[3.57, 3.68]" in comparison.reason
     assert compare(SLOW, FAST).outcome is Outcome.SLOWER
 
 
 def test_a_lower_latency_is_faster():
-    found = compare(SLOW, FAST, higher_is_better=False)
-    assert found.outcome is Outcome.FASTER and found.ratio == pytest.approx(3.6267, abs=5e-5) and found.hedges_g > 0
+    comparison = compare(SLOW, FAST, higher_is_better=False)
+    assert (
+        comparison.outcome is Outcome.FASTER
+        and comparison.ratio == pytest.approx(3.6267, abs=5e-5)
+        and comparison.hedges_g > 0
+    )
 
 
 def test_a_small_difference_is_equivalent_however_certain():
-    found = compare([100.0, 100.1, 99.9], [102.0, 102.1, 101.9])
-    assert found.outcome is Outcome.EQUIVALENT and found.high < 1 and found.p < 0.05
+    comparison = compare([100.0, 100.1, 99.9], [102.0, 102.1, 101.9])
+    assert comparison.outcome is Outcome.EQUIVALENT and comparison.high < 1 and comparison.p < 0.05
     assert compare([100.0, 100.1, 99.9], [102.0, 102.1, 101.9], threshold=0.01).outcome is Outcome.SLOWER
 
 
 def test_the_threshold_itself_counts():
-    found = compare([105.0, 105.001, 104.999], [100.0, 100.001, 99.999])
-    assert found.outcome is Outcome.FASTER and found.ratio == pytest.approx(1.05, abs=1e-6)
+    comparison = compare([105.0, 105.001, 104.999], [100.0, 100.001, 99.999])
+    assert comparison.outcome is Outcome.FASTER and comparison.ratio == pytest.approx(1.05, abs=1e-6)
 
 
 def test_variation_between_sessions_widens_the_interval():
     a, b = [107, 108, 107.5], [100, 101, 99]
     assert compare(a, b).outcome is Outcome.FASTER
-    found = compare(a, b, spread=SessionSpread(0.04**2, 12, 13, 2))
-    assert found.outcome is Outcome.INCONCLUSIVE and found.low < 0.96 and found.needs_more is None
-    assert found.noise_floor == pytest.approx(math.expm1(1.96 * math.sqrt(2) * 0.04))
+    comparison = compare(a, b, spread=SessionSpread(0.04**2, 12, 13, 2))
+    assert comparison.outcome is Outcome.INCONCLUSIVE and comparison.low < 0.96 and comparison.needs_more is None
+    assert comparison.noise_floor == pytest.approx(math.expm1(1.96 * math.sqrt(2) * 0.04))
 
 
 def test_thirty_runs_of_one_session_find_a_true_loss_of_ten_percent():
@@ -69,9 +73,18 @@ def test_thirty_runs_of_one_session_find_a_true_loss_of_ten_percent():
     ],
 )
 def test_without_an_interval_nothing_is_claimed(a, b, said, more):
-    found = compare(a, b)
-    assert found.outcome is Outcome.INCONCLUSIVE and (found.low, found.high, found.p) == (None, None, None)
-    assert said in found.reason and found.needs_more == more and found.ratio is not None and interval_text(found) == ""
+    comparison = compare(a, b)
+    assert comparison.outcome is Outcome.INCONCLUSIVE and (comparison.low, comparison.high, comparison.p) == (
+        None,
+        None,
+        None,
+    )
+    assert (
+        said in comparison.reason
+        and comparison.needs_more == more
+        and comparison.ratio is not None
+        and interval_text(comparison) == ""
+    )
 
 
 def test_known_noise_tells_how_many_single_runs_need():
@@ -79,26 +92,35 @@ def test_known_noise_tells_how_many_single_runs_need():
 
 
 def test_two_runs_have_an_interval_and_are_few():
-    found = compare([100, 104], [103, 106])
-    assert found.low_n and found.low < 1 < found.high and found.needs_more == 6 and "8 runs (6 more)" in found.reason
+    comparison = compare([100, 104], [103, 106])
+    assert (
+        comparison.low_n
+        and comparison.low < 1 < comparison.high
+        and comparison.needs_more == 6
+        and "8 runs (6 more)" in comparison.reason
+    )
 
 
 def test_near_the_threshold_more_runs_are_asked_for():
-    found = compare([100, 101, 99, 100, 102], [104, 105, 103.7, 106, 104])
-    assert found.outcome is Outcome.INCONCLUSIVE and found.high < 1 and found.needs_more == 4
+    comparison = compare([100, 101, 99, 100, 102], [104, 105, 103.7, 106, 104])
+    assert comparison.outcome is Outcome.INCONCLUSIVE and comparison.high < 1 and comparison.needs_more == 4
 
 
 def test_an_equivalence_that_is_near_asks_for_few_more_runs():
     scores = (-1.3, -0.5, 0.1, 0.6, 1.1)  # of a mean of 0 and a deviation of 1, nearly: 2.3 % on both sides
-    a, b = ([level * math.exp(0.0245 * one) for one in scores] for level in (101.9, 100.0))
-    found = compare(a, b)
-    assert found.outcome is Outcome.INCONCLUSIVE and found.cv == pytest.approx(0.023, abs=5e-4)
-    assert found.ratio == pytest.approx(1.019) and 1 <= found.needs_more <= 5
+    a, b = ([level * math.exp(0.0245 * score) for score in scores] for level in (101.9, 100.0))
+    comparison = compare(a, b)
+    assert comparison.outcome is Outcome.INCONCLUSIVE and comparison.cv == pytest.approx(0.023, abs=5e-4)
+    assert comparison.ratio == pytest.approx(1.019) and 1 <= comparison.needs_more <= 5
 
 
 def test_where_noise_hides_a_ratio_that_is_no_equivalence_no_number_helps():
-    found = compare([107.0, 117.0, 97.0], [100.0, 109.0, 91.0], spread=SessionSpread(0.05**2, 9, 10, 2))
-    assert found.outcome is Outcome.INCONCLUSIVE and found.needs_more is None and "no sensible number" in found.reason
+    comparison = compare([107.0, 117.0, 97.0], [100.0, 109.0, 91.0], spread=SessionSpread(0.05**2, 9, 10, 2))
+    assert (
+        comparison.outcome is Outcome.INCONCLUSIVE
+        and comparison.needs_more is None
+        and "no sensible number" in comparison.reason
+    )
 
 
 @pytest.mark.parametrize("bad", [[], [0.0], [-1.0, 2.0], [math.nan], [math.inf, 1.0]])
@@ -114,13 +136,13 @@ def test_the_ends_of_numbers_raise_nothing():
 
 
 def test_an_end_that_is_not_one_does_not_read_as_one():
-    found = replace(compare(FAST, SLOW), low=1.0037, high=1.2)
-    assert interval_text(found) == "[1.004, 1.200]"
+    comparison = replace(compare(FAST, SLOW), low=1.0037, high=1.2)
+    assert interval_text(comparison) == "[1.004, 1.200]"
 
 
 def test_a_shut_gate_takes_the_verdict_and_leaves_the_numbers():
-    found = not_comparable(compare(FAST, SLOW), ["The workloads differ."])
-    assert found.outcome is Outcome.NOT_COMPARABLE and found.ratio and found.reason == "The workloads differ."
+    reasons = not_comparable(compare(FAST, SLOW), ["The workloads differ."])
+    assert reasons.outcome is Outcome.NOT_COMPARABLE and reasons.ratio and reasons.reason == "The workloads differ."
 
 
 def test_holm_and_bh_of_the_worked_example():
@@ -142,6 +164,6 @@ def test_among_many_comparisons_a_weak_one_is_open():
     assert weak.outcome is Outcome.FASTER and 0.01 < weak.p < 0.05
     single, shut = compare([1.0], [2.0]), not_comparable(weak, ["No."])
     table = adjusted([weak, compare(FAST, SLOW), weak, weak, single, shut])
-    assert [one.outcome for one in table[:2]] == [Outcome.INCONCLUSIVE, Outcome.FASTER]
+    assert [row.outcome for row in table[:2]] == [Outcome.INCONCLUSIVE, Outcome.FASTER]
     assert table[0].adjusted_p == pytest.approx(3 * weak.p) and "by chance" in table[0].reason and table[0].needs_more
     assert table[4] == single and table[5] == shut and adjusted([weak])[0].outcome is Outcome.FASTER

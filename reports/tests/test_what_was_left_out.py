@@ -20,9 +20,9 @@ def test_the_effect_on_the_ceiling_is_said():
         point(2, 1000.0),
         point(4, 1500.0, left_out=(excluded(2500.0),), excluded=("the disk was full",)),
     ]
-    one = left_out([curve(points=rungs)])[0]
-    assert (one["excluded"], one["rejected"], one["reasons"]) == (1, 0, ["the disk was full"])
-    assert one["effect"] == (
+    exclusion = left_out([curve(points=rungs)])[0]
+    assert (exclusion["excluded"], exclusion["rejected"], exclusion["reasons"]) == (1, 0, ["the disk was full"])
+    assert exclusion["effect"] == (
         "Highest measured: 2.00k\u202fops/s with what people left out, 1.50k\u202fops/s without it "
         "(\N{MINUS SIGN}25.0\u202f%)."
     )
@@ -40,13 +40,17 @@ def test_where_everything_is_left_out_there_is_no_ceiling_without_it():
 
 def test_many_reasons_are_counted():
     reasons = (*(f"reason {number}" for number in range(5)), "reason 0")
-    one = left_out([curve(points=[point(2, 1000.0, excluded=reasons)])])[0]
-    assert one["reasons"][0] == "reason 0 (2 runs)" and len(one["reasons"]) == 3 and one["more_reasons"] == 2
+    exclusion = left_out([curve(points=[point(2, 1000.0, excluded=reasons)])])[0]
+    assert (
+        exclusion["reasons"][0] == "reason 0 (2 runs)"
+        and len(exclusion["reasons"]) == 3
+        and exclusion["more_reasons"] == 2
+    )
 
 
 def test_a_rejected_point_is_listed_with_its_finding():
     rungs = [
         point(2, 1000.0, standing=Standing.REJECTED, verdict="reject", rejected=1, worst_finding="V05 reject: short")
     ]
-    one = left_out([curve(points=rungs)])[0]
-    assert (one["excluded"], one["rejected"], one["reasons"]) == (0, 1, ["V05 reject: short"])
+    exclusion = left_out([curve(points=rungs)])[0]
+    assert (exclusion["excluded"], exclusion["rejected"], exclusion["reasons"]) == (0, 1, ["V05 reject: short"])

@@ -77,9 +77,9 @@ def every_figure(curves, frame):
         "scalability": ScalabilityFigure(curves).draw(frame),
         "durability": DurabilityFigure(curves).draw(frame),
         "price": PriceFigure(curves).draw(frame),
-        "stability": StabilityFigure([], [ridge([100.0] * 70 + [10.0] * 5 + [math.nan], one) for one in curves]).draw(
-            frame
-        ),
+        "stability": StabilityFigure(
+            [], [ridge([100.0] * 70 + [10.0] * 5 + [math.nan], curve) for curve in curves]
+        ).draw(frame),
     }
 
 
@@ -101,7 +101,7 @@ def test_every_sheet_shows_a_picture_or_says_what_to_do(state):
         ScalabilityFigure(curves),
         DurabilityFigure(curves),
         PriceFigure(curves),
-        StabilityFigure(curves, [ridge([1.0] * 60, one) for one in curves if one.ceiling]),
+        StabilityFigure(curves, [ridge([1.0] * 60, curve) for curve in curves if curve.ceiling]),
     ]
     for sheet in sheets:
         answer = sheet.answer(theme="dark", narrow=False, medium="slide")
@@ -113,16 +113,16 @@ def test_every_sheet_shows_a_picture_or_says_what_to_do(state):
 
 def test_percentiles_stand_at_each_ceiling_or_at_the_rung_that_all_have():
     short = curve("Other", points=[point(2, 500.0), point(8, 800.0)])
-    assert [one.at for one in choose([curve(), short]).chosen] == ["8 threads", "16 threads"]
+    assert [choice.at for choice in choose([curve(), short]).chosen] == ["8 threads", "16 threads"]
     common = choose([curve(), short], at=RUNG)
-    assert [one.at for one in common.chosen] == ["8 threads", "8 threads"] and "8 threads" in common.said
+    assert [choice.at for choice in common.chosen] == ["8 threads", "8 threads"] and "8 threads" in common.said
     assert choose([short, curve(points=[point(3, 1.0)])], at=RUNG).chosen == ()
 
 
 def test_percentiles_stand_at_the_highest_rung_up_to_a_load():
-    found = choose([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000.0)
-    assert [(one.curve.database_name, one.at) for one in found.chosen] == [("Redis 7.0", "4 threads")]
-    assert [one.database_name for one in found.without] == ["Fast"]
+    chosen = choose([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000.0)
+    assert [(choice.curve.database_name, choice.at) for choice in chosen.chosen] == [("Redis 7.0", "4 threads")]
+    assert [one.database_name for one in chosen.without] == ["Fast"]
     assert (
         "Fast" in SweepsPercentilesFigure([curve(), curve("Fast", points=[point(2, 9000.0)])], load_ops_s=2000).caption
     )
@@ -135,10 +135,10 @@ def test_only_bounds_are_bars_in_the_percentiles_of_sweeps():
 
 
 def test_scaling_is_scored_against_the_ideal_and_super_linear_sizes_are_marked():
-    (found,) = scalings_of([sized(8, 2200.0), sized(4, 1000.0), sized(6, 1400.0)])
-    assert [size.nodes for size in found.sizes] == [4, 6, 8]
-    assert found.score.score == pytest.approx((0.4 / 0.5 + 1.2 / 1.0) / 2)
-    assert found.score.super_linear == (8,)
+    (scaling,) = scalings_of([sized(8, 2200.0), sized(4, 1000.0), sized(6, 1400.0)])
+    assert [size.nodes for size in scaling.sizes] == [4, 6, 8]
+    assert scaling.score.score == pytest.approx((0.4 / 0.5 + 1.2 / 1.0) / 2)
+    assert scaling.score.super_linear == (8,)
     figure = ScalabilityFigure(STATES["sizes"]).draw(FRAMES[0])
     ideal = next(trace for trace in figure["data"] if trace["name"].endswith("ideal"))
     assert ideal["y"][1] / ideal["x"][1] == pytest.approx(250.0)

@@ -467,8 +467,8 @@ def make_measurement_set(
             measurement("READ", mean_us * 0.8, count=round(throughput * window_s / 2)),
             measurement("UPDATE", mean_us * 1.2, count=round(throughput * window_s / 2)),
         ]
-    Measurement.objects.bulk_create(Measurement(measurement_set=cut, **one) for one in measurements)
-    Finding.objects.bulk_create(Finding(measurement_set=cut, **finding(**one)) for one in findings)
+    Measurement.objects.bulk_create(Measurement(measurement_set=cut, **measurement) for measurement in measurements)
+    Finding.objects.bulk_create(Finding(measurement_set=cut, **finding(**judged)) for judged in findings)
     return cut
 
 

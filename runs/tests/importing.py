@@ -104,11 +104,11 @@ def answers(upload: Upload, **changes: Any) -> dict[str, Any]:
         "records": "100000",
         "purpose": "measured",
     }
-    for number, found in enumerate(upload.recognised["runs"]):
-        hints: Mapping[str, Any] = found["hints"]
+    for number, run in enumerate(upload.recognised["runs"]):
+        hints: Mapping[str, Any] = run["hints"]
         filled |= {
             f"run-{number}-keep": "on",
-            f"run-{number}-phase": found["phase"] or "measure",
+            f"run-{number}-phase": run["phase"] or "measure",
             f"run-{number}-threads": str(hints["threads"] or 8),
             f"run-{number}-target": str(hints["target_ops_s"] or ""),
         }

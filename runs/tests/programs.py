@@ -52,7 +52,7 @@ class Program:
         return self.client.get(path, headers=self.headers())
 
     def batch(self, *lines: Any) -> list[dict[str, Any]]:
-        body = "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines)
+        body = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
         response = self.client.post(
             "/api/v1/runs:batch", body, content_type="application/x-ndjson", headers=self.headers()
         )  # fmt: skip

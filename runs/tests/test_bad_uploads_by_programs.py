@@ -88,7 +88,7 @@ def test_signs_that_no_name_has_are_refused(program, name):
 def test_a_manifest_is_refused_with_the_place(program, changes, pointer, says):
     problem = said(program.post(**changes), 400)
     assert problem["type"] == "/problems/validation-error"
-    assert pointer in [one["pointer"] for one in problem["errors"]], problem
+    assert pointer in [error["pointer"] for error in problem["errors"]], problem
     assert says in json.dumps(problem, ensure_ascii=False)
     assert rows() == [0] * 5
 

@@ -114,10 +114,10 @@ def test_a_drift_above_the_noise_of_the_cluster_flags_the_matrix(client_in, swee
     make_run(sweep, threads=16, throughput=3030, repeat=2)
     make_run(sweep, threads=4, throughput=1000)
     make_run(sweep, threads=4, throughput=900, repeat=2, is_bracket=True)
-    found = drift_of(sweep)
-    assert found.change == pytest.approx(-0.1)
-    assert found.noise.cells == 2
-    assert found.above
+    drift = drift_of(sweep)
+    assert drift.change == pytest.approx(-0.1)
+    assert drift.noise.cells == 2
+    assert drift.above
     page = text_of(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
     assert "The machines drifted" in page
     assert "Repeats on this cluster differ by up to" in page

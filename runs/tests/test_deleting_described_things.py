@@ -47,9 +47,9 @@ def test_it_deletes_what_nothing_needs(operator, team, model, name, make):
 def test_it_explains_what_needs_a_thing_and_keeps_it(operator, team, name, blocker):
     thing = getattr(make_world(team, name="study"), name)
     address = reverse(f"{name}-delete", args=[thing.pk])
-    asked = operator.get(address)
-    assert blocker in asked.content.decode()
-    assert b"<button" not in asked.content.partition(b"<main")[2].partition(b"</main")[0]
+    response = operator.get(address)
+    assert blocker in response.content.decode()
+    assert b"<button" not in response.content.partition(b"<main")[2].partition(b"</main")[0]
     assert operator.post(address).status_code == 409
     assert type(thing).objects.filter(pk=thing.pk).exists()
 
@@ -59,11 +59,11 @@ def test_it_explains_it_too_when_somebody_began_to_use_the_thing_meanwhile(opera
     from runs.views import deletion
 
     looked = []
-    found = deletion.blockers
+    blockers = deletion.blockers
 
     def late(thing, also=()):
         looked.append(thing)
-        return [] if len(looked) == 1 else found(thing, also)
+        return [] if len(looked) == 1 else blockers(thing, also)
 
     monkeypatch.setattr(deletion, "blockers", late)
     response = operator.post(reverse("database-delete", args=[world.database.pk]))

@@ -112,7 +112,7 @@ def test_whoever_pins_a_run_keeps_it(team, user):
         delete_run(run, user)
     assert isinstance(obstacle(run), RunPinned)
     delete_run(free, user)
-    assert [one.pk for one in Run.objects.all()] == [run.pk]
+    assert [run.pk for run in Run.objects.all()] == [run.pk]
     assert AuditEntry.objects.filter(kind="run_deleted").count() == 1
 
 

@@ -196,8 +196,8 @@ def test_it_warns_of_what_may_not_be_meant(operator, team):
 def test_the_version_of_a_database_in_containers_is_a_tag(operator, team):
     cluster = make_cluster(team=team, provisioner="docker")
     data = {"system": "redis", "cluster": str(cluster.pk), "name": "Boxed", "replication_factor": "1", "version": "7 4"}
-    said = operator.post(reverse("database-add"), data)
-    assert said.status_code == 422 and "is no tag of the image redis" in said.content.decode()
+    response = operator.post(reverse("database-add"), data)
+    assert response.status_code == 422 and "is no tag of the image redis" in response.content.decode()
     assert operator.post(reverse("database-add"), {**data, "version": "7.4"}).status_code == 302
 
 

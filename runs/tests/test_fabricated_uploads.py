@@ -61,7 +61,9 @@ def judged(files: Mapping[str, str], *, grouping: str = "told", **stated: Any) -
         flavour="ycsb",
     )  # fmt: skip
     merged = merge_upload(run, reads, spec)
-    return {found.check_id: found for found in judge_by(profile(spec["purpose"]), spec, merged.merged, merged.series)}
+    return {
+        finding.check_id: finding for finding in judge_by(profile(spec["purpose"]), spec, merged.merged, merged.series)
+    }
 
 
 SUMMARIES = ("summary.txt",)

@@ -73,12 +73,12 @@ def test_it_says_how_the_runs_ended_and_what_they_reached(sweep):
     end(good)
     end(bad, Status.FAILED)
     run_completion.look()
-    told = Notice.objects.get()
-    assert told.subject == f"{sweep.matrix.name}: 1 run succeeded, 1 failed"
-    assert "redis always A: 12.3k ops/s" in told.text
-    assert told.path == f"/matrices/{sweep.matrix_id}/"
-    assert told.data["runs"] == {"succeeded": 1, "failed": 1, "cancelled": 0, "rejected": 0}
-    assert told.data["highest"] == [{"sweep": "redis always A", "throughput_ops_s": 12345.6}]
+    notice = Notice.objects.get()
+    assert notice.subject == f"{sweep.matrix.name}: 1 run succeeded, 1 failed"
+    assert "redis always A: 12.3k ops/s" in notice.text
+    assert notice.path == f"/matrices/{sweep.matrix_id}/"
+    assert notice.data["runs"] == {"succeeded": 1, "failed": 1, "cancelled": 0, "rejected": 0}
+    assert notice.data["highest"] == [{"sweep": "redis always A", "throughput_ops_s": 12345.6}]
 
 
 def test_a_load_that_failed_is_counted_and_its_cause_said(sweep):
@@ -90,16 +90,16 @@ def test_a_load_that_failed_is_counted_and_its_cause_said(sweep):
     claim = claim_run(load.pk, "test")
     lifecycle.finish(load.pk, claim, Status.FAILED, reason="server_did_not_start", detail=detail)
     assert run_completion.look() == 1
-    told = Notice.objects.get()
-    assert told.subject.endswith("0 runs succeeded, 1 cancelled, 1 load failed")
-    cause = told.text.splitlines()[0]
+    notice = Notice.objects.get()
+    assert notice.subject.endswith("0 runs succeeded, 1 cancelled, 1 load failed")
+    cause = notice.text.splitlines()[0]
     assert cause == (
         "Failed first: “load redis”, the server did not come up: "
         "There is no image “redis:7.2”. Pull it on the machine of the worker."
     )
-    assert told.data["runs"] == {"succeeded": 0, "failed": 0, "cancelled": 1, "rejected": 0}
-    assert told.data["loads"] == {"failed": 1}
-    first = told.data["first_failure"]
+    assert notice.data["runs"] == {"succeeded": 0, "failed": 0, "cancelled": 1, "rejected": 0}
+    assert notice.data["loads"] == {"failed": 1}
+    first = notice.data["first_failure"]
     assert (first["run"], first["phase"], first["reason"]) == (str(load.pk), "load", "server_did_not_start")
     assert first["text"] == cause
 
@@ -110,10 +110,10 @@ def test_of_several_failures_the_first_is_said_and_what_it_printed_is_cut(sweep)
     lifecycle.finish(first, claim_run(first, "test"), Status.FAILED, reason="client_failed", detail="x" * 9000)
     end(last, Status.FAILED)
     run_completion.look()
-    told = Notice.objects.get()
-    assert told.data["first_failure"]["run"] == str(first) and told.data["loads"] == {"failed": 0}
-    assert told.subject.endswith("0 runs succeeded, 2 failed")
-    assert "a YCSB client failed: xxx" in told.text and len(told.text) < 500
+    notice = Notice.objects.get()
+    assert notice.data["first_failure"]["run"] == str(first) and notice.data["loads"] == {"failed": 0}
+    assert notice.subject.endswith("0 runs succeeded, 2 failed")
+    assert "a YCSB client failed: xxx" in notice.text and len(notice.text) < 500
 
 
 def test_a_rejected_run_reaches_nothing(sweep):
@@ -121,9 +121,9 @@ def test_a_rejected_run_reaches_nothing(sweep):
     Run.objects.filter(pk=run).update(throughput_ops_s=99.0, verdict="reject")
     end(run)
     run_completion.look()
-    told = Notice.objects.get()
-    assert "1 run succeeded (1 rejected)" in told.subject
-    assert told.text == "No run has a result that counts." and told.data["first_failure"] is None
+    notice = Notice.objects.get()
+    assert "1 run succeeded (1 rejected)" in notice.subject
+    assert notice.text == "No run has a result that counts." and notice.data["first_failure"] is None
 
 
 def test_a_matrix_that_was_cancelled_has_finished_too(sweep, user):
@@ -166,7 +166,7 @@ def test_runs_that_end_at_the_same_moment_are_told_of_once(team, user, race):
         lifecycle.request_cancel(runs.pop(), user)
         return run_completion.look()
 
-    told = race(one, times=8)
-    assert sum(told) + run_completion.look() == 1
+    results = race(one, times=8)
+    assert sum(results) + run_completion.look() == 1
     assert Notice.objects.count() == 1
     assert not Ending.objects.exists()

@@ -216,8 +216,8 @@ def test_records_that_cannot_grow_say_so(client_in, parts):
 
 def test_the_rule_is_that_of_the_study_of_2014():
     nodes = {"a": 4, "b": 6, "c": 8, "none": 0}
-    found = sizes.overrides(sizes.PER_NODE, nodes, {"w": 20_000_000})
-    assert [(rule["match"]["database"], rule["set"]["recordcount"]) for rule in found] == [
+    overrides = sizes.overrides(sizes.PER_NODE, nodes, {"w": 20_000_000})
+    assert [(rule["match"]["database"], rule["set"]["recordcount"]) for rule in overrides] == [
         ("b", 30_000_000), ("c", 40_000_000),
     ]  # fmt: skip
     assert sizes.overrides(sizes.FIXED, nodes, {"w": 1}) == []

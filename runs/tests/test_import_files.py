@@ -233,7 +233,7 @@ def test_it_says_why_a_file_is_refused(client_in):
 def test_it_survives_any_file(client_in, name, content):
     upload = bring(client_in, sent(name, content), sent("good.txt", summary()))
     assert upload.state == "recognised", upload.error
-    assert any("good.txt" in names for found in upload.recognised["runs"] for names in found["clients"])
+    assert any("good.txt" in names for run in upload.recognised["runs"] for names in run["clients"])
     text_of(client_in.get(f"/import/{upload.pk}/"))
 
 
@@ -282,7 +282,7 @@ def test_it_shows_ugly_names_as_they_are(client_in):
     upload = bring(client_in, *[sent(f"{UGLY}{n}.txt", summary(reads=50_000 + n)) for n in range(40)])
     page = text_of(client_in.get(f"/import/{upload.pk}/"))
     assert "<script>alert" not in page
-    assert len({one["name"] for one in upload.recognised["files"]}) == 40
+    assert len({file["name"] for file in upload.recognised["files"]}) == 40
     save(client_in, upload, database=UGLY[:80], hardware=UGLY, notes=UGLY, version=UGLY[:40], workload_name=UGLY[:80])
     for run in Run.objects.all()[:2]:
         assert "<script>alert" not in text_of(client_in.get(reverse("run", args=[run.pk])))
@@ -290,15 +290,15 @@ def test_it_shows_ugly_names_as_they_are(client_in):
 
 def test_it_keeps_files_of_one_name_apart(client_in):
     upload = bring(client_in, sent("summary.txt", summary()), sent("summary.txt", summary(reads=40_000)))
-    assert [one["name"] for one in upload.recognised["files"]] == ["summary.txt", "summary.txt (2)"]
+    assert [file["name"] for file in upload.recognised["files"]] == ["summary.txt", "summary.txt (2)"]
 
 
 # --- how it is shown ---
 
 
 def test_it_asks_the_database_as_often_for_many_files_as_for_one(client_in):
-    one = bring(client_in, sent("a.txt", summary()))
-    few = queries_of(client_in, f"/import/{one.pk}/")
+    upload = bring(client_in, sent("a.txt", summary()))
+    few = queries_of(client_in, f"/import/{upload.pk}/")
     many = bring(client_in, *[sent(f"{n}-many.txt", summary(reads=n + 1)) for n in range(20)])
     assert queries_of(client_in, f"/import/{many.pk}/") == few <= 9
     listed = queries_of(client_in, "/import/")

@@ -37,9 +37,9 @@ def test_it_saves_a_published_result_as_a_run(client_in, user):
 
 def test_it_merges_clients_with_histograms_exactly(client_in):
     upload = bring(client_in, zipped(DATA / "two_clients"))
-    (found,) = upload.recognised["runs"]
-    assert found["exact"]
-    assert [len(names) for names in found["clients"]] == [5, 5]  # three logs, a summary, status lines
+    (row,) = upload.recognised["runs"]
+    assert row["exact"]
+    assert [len(names) for names in row["clients"]] == [5, 5]  # three logs, a summary, status lines
     run = save(client_in, upload, warmup_s="1").runs.get()
     kept = run.measurement_sets.get()
     assert (kept.clients_merged, kept.warmup_s, kept.basis) == (2, 1, "window")
@@ -52,8 +52,8 @@ def test_it_merges_clients_with_histograms_exactly(client_in):
 
 def test_it_bounds_percentiles_of_several_summaries(client_in):
     upload = bring(client_in, sent("client-1.txt", summary()), sent("client-2.txt", summary(p95=900, p99=2000)))
-    (found,) = upload.recognised["runs"]
-    assert (found["exact"], len(found["clients"]), found["hints"]["threads"]) == (False, 2, 16)
+    (row,) = upload.recognised["runs"]
+    assert (row["exact"], len(row["clients"]), row["hints"]["threads"]) == (False, 2, 16)
     run = save(client_in, upload).runs.get()
     read = run.measurement_sets.get().measurements.get(operation="READ")
     assert (read.ok, read.p99_us) == (100_000, None)
@@ -85,7 +85,7 @@ def test_it_takes_every_file_for_a_run_of_its_own_when_told(client_in):
     assert len(upload.recognised["runs"]) == 1
     client_in.post(f"/import/{upload.pk}/group/", {"grouping": "apart"})
     upload.refresh_from_db()
-    assert [found["clients"] for found in upload.recognised["runs"]] == [[["a-8.txt"]], [["a-16.txt"]]]
+    assert [run["clients"] for run in upload.recognised["runs"]] == [[["a-8.txt"]], [["a-16.txt"]]]
     save(client_in, upload, **{"run-1-threads": "16"})
     sweep = Sweep.objects.get()
     assert sorted(sweep.runs.values_list("threads", "throughput_ops_s")) == [(8, 10_000), (16, 11_000)]
@@ -96,8 +96,8 @@ def test_it_takes_files_for_clients_of_one_run_when_told(client_in):
     assert len(upload.recognised["runs"]) == 2
     client_in.post(f"/import/{upload.pk}/group/", {"grouping": "together"})
     upload.refresh_from_db()
-    (found,) = upload.recognised["runs"]
-    assert len(found["clients"]) == 2
+    (run,) = upload.recognised["runs"]
+    assert len(run["clients"]) == 2
 
 
 def test_it_adds_a_rung_to_a_curve_that_was_uploaded_before(client_in):
@@ -178,9 +178,9 @@ def test_it_makes_one_run_of_two_clicks_at_once(race, user):
     filled = answers(upload)
 
     def click():
-        one = Client()
-        one.force_login(user)
-        return one.post(f"/import/{upload.pk}/", filled).status_code
+        client = Client()
+        client.force_login(user)
+        return client.post(f"/import/{upload.pk}/", filled).status_code
 
     assert race(click, 3) == [302, 302, 302]
     assert Run.objects.count() == Sweep.objects.count() == 1

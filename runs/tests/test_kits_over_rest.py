@@ -39,20 +39,20 @@ def test_it_answers_plan_and_kit_and_imports_the_plan_again(team, user):
     with zipfile.ZipFile(io.BytesIO(client.get(f"{ROOT}/{matrix.pk}/kit").content)) as kit:
         assert any(name.endswith("README.md") for name in kit.namelist())
     cluster = str(matrix.entries.first().database.cluster_id)
-    first, second = (str(one.pk) for one in matrix.load_generators.order_by("name"))
+    first, second = (str(load_generator.pk) for load_generator in matrix.load_generators.order_by("name"))
     body = {"plan": text, "clusters": {"cluster-1": cluster}, "generators": {"generator-1": first}}
-    status, said = sent(client, body, "?dry_run=1")
-    assert (status, said["fits"]) == (200, False) and said["misfits"][0][
+    status, answer = sent(client, body, "?dry_run=1")
+    assert (status, answer["fits"]) == (200, False) and answer["misfits"][0][
         "detail"
     ] == "Choose a load generator for generator-2."
-    status, said = sent(client, body)
-    assert (status, said["type"]) == (422, "/problems/plan-refused")
+    status, answer = sent(client, body)
+    assert (status, answer["type"]) == (422, "/problems/plan-refused")
     body["generators"]["generator-2"] = second
     assert sent(client, body, "?dry_run=1") == (200, {"fits": True, "misfits": []})
-    status, said = sent(client, body | {"submit": True})
-    assert status == 201 and said["submitted"] and Matrix.objects.get(pk=said["id"]).runs.exists()
-    status, said = sent(client, {"plan": "nonsense ="})
-    assert status == 422 and "no TOML" in said["detail"]
+    status, answer = sent(client, body | {"submit": True})
+    assert status == 201 and answer["submitted"] and Matrix.objects.get(pk=answer["id"]).runs.exists()
+    status, answer = sent(client, {"plan": "nonsense ="})
+    assert status == 422 and "no TOML" in answer["detail"]
 
 
 def test_it_knows_no_rows_of_another_team(team, user):
@@ -61,15 +61,15 @@ def test_it_knows_no_rows_of_another_team(team, user):
         assert client.get(f"{ROOT}/{theirs.pk}/{path}").status_code == 404
     assert client.post(f"{ROOT}/{theirs.pk}/outputs").status_code == 404
     body = {"plan": export_plan(theirs), "clusters": {"cluster-1": str(theirs.entries.first().database.cluster_id)}}
-    status, said = sent(client, body)
-    assert status == 422 and said["errors"][0]["pointer"] == "#/clusters/cluster-1"
+    status, answer = sent(client, body)
+    assert status == 422 and answer["errors"][0]["pointer"] == "#/clusters/cluster-1"
 
 
 def test_it_refuses_outputs_that_do_not_fit_and_keeps_nothing(team, user):
     client = program(team, make_user(team=team))
-    status, said = sent(client, {"plan": export_plan(a_matrix(team)), "by_hand": {"hardware": "a laptop"}})
-    assert status == 201 and said["by_hand"]
-    matrix = Matrix.objects.get(pk=said["id"])
+    status, response = sent(client, {"plan": export_plan(a_matrix(team)), "by_hand": {"hardware": "a laptop"}})
+    assert status == 201 and response["by_hand"]
+    matrix = Matrix.objects.get(pk=response["id"])
     address = f"{ROOT}/{matrix.pk}/outputs"
     name = f"{cell_name(matrix.runs.first())}.client-1.summary.txt"
     answer = client.post(address, {"files": SimpleUploadedFile(name, b"x")})

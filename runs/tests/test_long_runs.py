@@ -57,7 +57,7 @@ def test_its_series_have_every_level(run):
 
 
 def test_it_is_cut_again_in_tens_of_seconds(run):
-    assert [len(one.kept) for one in stored_intervals(run)] == [30, 30]
+    assert [len(interval.kept) for interval in stored_intervals(run)] == [30, 30]
     kept = recut(run, warmup_s=40, tail_s=30, user=make_user())
     assert (kept.number, kept.window_s, kept.operations) == (2, 80, 2 * 2 * 30 * 80)
     assert {client["operations"] for client in kept.clients} == {2 * 30 * 80}

@@ -86,9 +86,9 @@ def test_it_still_shows_a_workload_with_properties_that_are_refused_today(team, 
 def test_it_asks_the_database_as_often_for_many_rows_as_for_one(team, operator, name):
     grow(team, 1)
     operator.get(reverse(name))  # fills what is cached per process
-    one = queries(operator, name)
+    statements = queries(operator, name)
     grow(team, 15)
-    assert queries(operator, name) == one
+    assert queries(operator, name) == statements
 
 
 def grow(team, count):

@@ -39,7 +39,7 @@ def test_it_is_the_same_text_after_an_import_by_another_team():
     again = import_plan(team, file, chosen_elsewhere(file, team), None)
     assert export_plan(again) == text
     assert runs_of(stored_plan(again)) == runs_of(planned(file))
-    assert {one.team for one in Database.objects.filter(entries__matrix=again)} == {team}
+    assert {database.team for database in Database.objects.filter(entries__matrix=again)} == {team}
 
 
 def test_it_names_no_machine_no_address_and_no_secret():
@@ -62,7 +62,7 @@ def test_it_names_no_machine_no_address_and_no_secret():
         "hunter2",
         "db7",
         "rack-12",
-        *(one.name for one in matrix.load_generators.all()),
+        *(load_generator.name for load_generator in matrix.load_generators.all()),
     ):
         assert hidden not in text
     database_read = read_plan(text).databases["database-1"]
@@ -78,7 +78,7 @@ def test_it_asks_for_secrets_again_and_stores_nothing_without_them():
     with pytest.raises(PlanError, match=r"fill in redis\.password again"):
         import_plan(team, file, chosen, None)
     assert (Database.objects.count(), Matrix.objects.count()) == before
-    role = next(role for role, one in file.databases.items() if one.secrets)
+    role = next(role for role, database in file.databases.items() if database.secrets)
     again = import_plan(
         team, file, type(chosen)(chosen.clusters, chosen.generators, {(role, "redis.password"): "s3"}), None
     )

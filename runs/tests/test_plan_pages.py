@@ -43,10 +43,10 @@ def test_it_asks_for_the_roles_and_stores_nothing_before_it_is_told_to(client_in
     before = counts()
     page = client_in.post(reverse("plan-import"), {"plan": text})
     assert page.status_code == 200 and counts() == before
-    said = page.content.decode()
+    html = page.content.decode()
     for role in ("cluster-1", "generator-1", "generator-2"):
-        assert f'name="{role}"' in said
-    assert "What no longer fits" not in said and "Everything fits" in said
+        assert f'name="{role}"' in html
+    assert "What no longer fits" not in html and "Everything fits" in html
     assert (
         client_in.post(reverse("plan-import"), {"file": SimpleUploadedFile("a.plan.toml", text.encode())}).status_code
         == 200
@@ -61,13 +61,13 @@ def test_it_says_what_no_longer_fits(client_in, team):
     sent = {"plan": text, "chosen": "yes", "cluster-1": small.pk, "generator-1": bare.pk, "generator-2": bare.pk}
     before = counts()
     page = client_in.post(reverse("plan-import"), {**sent, "queue": "yes"})
-    said = page.content.decode()
+    html = page.content.decode()
     assert page.status_code == 422 and counts() == before
     for text in (
         "bare is chosen for generator-1 and generator-2", "1 node and Rack has 2 nodes", "run by somebody else",
         "has 16 cores, the plan&#x27;s had 4", "runs on a machine of Rack",
     ):  # fmt: skip
-        assert text in said, text
+        assert text in html, text
 
 
 def test_it_keeps_a_plan_or_puts_it_in_the_queue(client_in, team):

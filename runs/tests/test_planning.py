@@ -45,11 +45,11 @@ def names(matrix):
 
 
 def test_it_crosses_every_axis(study):
-    found = preview(stored_plan(study(repeats=3)))
-    assert found.problems == ()
-    assert (found.runs, found.loads) == (5 * 4 * 3, 5)
-    assert [cell.runs for cell in found.cells] == [12] * 5
-    assert found.seconds > 60 * 13
+    plan = preview(stored_plan(study(repeats=3)))
+    assert plan.problems == ()
+    assert (plan.runs, plan.loads) == (5 * 4 * 3, 5)
+    assert [cell.runs for cell in plan.cells] == [12] * 5
+    assert plan.seconds > 60 * 13
 
 
 def test_each_load_stands_before_what_needs_it(study):
@@ -137,12 +137,12 @@ def test_orders_stay_within_a_data_set(study, order):
 def test_preview_states_the_cost_of_other_orders(study):
     reads = {"recordcount": "1000", "readproportion": "1", "updateproportion": "0"}
     small = make_workload(team=make_team(), short_name="S", properties=reads)
-    found = preview(stored_plan(study(order="interleaved", workloads=[make_workload(team=make_team()), small])))
-    assert (found.loads, found.orders[:26]) == (10, "Every order needs 10 loads")
+    plan = preview(stored_plan(study(order="interleaved", workloads=[make_workload(team=make_team()), small])))
+    assert (plan.loads, plan.orders[:26]) == (10, "Every order needs 10 loads")
     mix = {"recordcount": "10000", "readproportion": "0.95", "updateproportion": "0", "insertproportion": "0.05"}
     inserts = make_workload(team=make_team(), short_name="D", properties=mix)
-    found = preview(stored_plan(study(order="as_listed", workloads=[make_workload(team=make_team()), inserts])))
-    assert found.orders.startswith("Another order: interleaved ")
+    plan = preview(stored_plan(study(order="as_listed", workloads=[make_workload(team=make_team()), inserts])))
+    assert plan.orders.startswith("Another order: interleaved ")
 
 
 def test_it_names_both_numbers_when_threads_are_too_few(study):

@@ -19,7 +19,7 @@ ROW = "iv13-001,vari-2013,Couchbase,1.8.0,,production,GET,4,latency,5,ms,,approx
 
 
 def test_five_studies_print_269_numbers():
-    assert [(one.slug, len(one.facts)) for one in studies()] == [
+    assert [(study.slug, len(study.facts)) for study in studies()] == [
         ("thumbtack-2013", 31),
         ("vari-2013", 48),
         ("thumbtack-2014", 58),
@@ -43,7 +43,7 @@ def test_digits_stay_as_printed():
 
 
 def test_every_qualifier_and_kind_has_words():
-    assert all(one.words for one in Qualifier)
+    assert all(qualifier.words for qualifier in Qualifier)
     assert {fact.kind for study in studies() for fact in study.facts} == set(Kind)
 
 

@@ -52,8 +52,8 @@ def shown(*arguments: str) -> str:
 
 
 def as_json(*arguments: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(shown(*arguments, "--json"))
-    return found
+    data: dict[str, Any] = json.loads(shown(*arguments, "--json"))
+    return data
 
 
 def test_it_shows_a_file_in_the_shape_that_was_promised(tmp_path):

@@ -60,5 +60,5 @@ def test_what_somebody_calls_one_run_is_one_run(capsys):
 
 
 def test_load_and_run_stay_apart(capsys):
-    found = merged(capsys, *files("load"), *files("two_clients"))
-    assert [(run["phase"], run["clients_merged"]) for run in found] == [("load", 2), ("measure", 2)]
+    measured = merged(capsys, *files("load"), *files("two_clients"))
+    assert [(run["phase"], run["clients_merged"]) for run in measured] == [("load", 2), ("measure", 2)]

@@ -53,9 +53,9 @@ def changed(run):
 
 def test_unchanged_code_changes_nothing_and_writes_nothing(run):
     before = everything_stored()
-    code, said, _ = call(str(run.pk))
+    code, output, _ = call(str(run.pk))
     assert code == 0
-    assert "1 run: 1 as stored, 0 changed, 0 skipped" in said
+    assert "1 run: 1 as stored, 0 changed, 0 skipped" in output
     assert everything_stored() == before
 
 
@@ -75,19 +75,19 @@ def test_nor_for_a_load(team, artifact_folder):
 def test_a_dry_run_lists_what_differs_and_stores_nothing(run):
     changed(run)
     before = everything_stored()
-    code, said, _ = call("--all", "--dry-run")
+    code, output, _ = call("--all", "--dry-run")
     assert code == 1
-    assert f"{run.pk} {run.name}" in said
-    assert "READ service p99_us: 1 → " in said
-    assert "V07 severity: reject → pass" in said
-    assert "1 run: 0 as stored, 1 differ, 0 skipped" in said
+    assert f"{run.pk} {run.name}" in output
+    assert "READ service p99_us: 1 → " in output
+    assert "V07 severity: reject → pass" in output
+    assert "1 run: 0 as stored, 1 differ, 0 skipped" in output
     assert everything_stored() == before
 
 
 def test_applying_keeps_the_old_numbers_beside_the_new(run):
     old = changed(run)
-    code, said, _ = call(str(run.pk))
-    assert (code, "1 changed" in said) == (0, True)
+    code, output, _ = call(str(run.pk))
+    assert (code, "1 changed" in output) == (0, True)
     first, second = run.measurement_sets.order_by("number")
     assert (first.pk, first.is_current, second.is_current) == (old.pk, False, True)
     assert first.measurements.get(operation="READ").p99_us == 1.0
@@ -110,9 +110,9 @@ def test_the_window_stays_that_of_the_current_cut(run, team):
 def test_series_and_intervals_that_differ_are_replaced(run):
     Series.objects.filter(run=run, operation="READ").delete()
     run.artifacts.filter(kind="intervals", name="UPDATE.intervals").delete()
-    _, said, _ = call(str(run.pk))
-    assert "series READ service every 1 s: nothing → " in said
-    assert "UPDATE.intervals: nothing → stored" in said
+    _, output, _ = call(str(run.pk))
+    assert "series READ service every 1 s: nothing → " in output
+    assert "UPDATE.intervals: nothing → stored" in output
     assert run.measurement_sets.count() == 1  # no number of it differs
     assert rebuild(run).differences == []
 
@@ -128,11 +128,11 @@ def test_intervals_whose_file_was_lost_are_made_anew(run, artifact_folder):
 def test_a_run_whose_artifacts_are_missing_is_named_and_skipped(run, team, lost):
     run.artifacts.filter(kind="hdr", client_run__number__gte=lost).delete()
     before = everything_stored()
-    code, said, errors = call("--all")
+    code, output, errors = call("--all")
     assert code == 2
     assert f"{run.pk} {run.name}: skipped" in errors
     assert "artifacts" in errors
-    assert "1 run: 0 as stored, 0 changed, 1 skipped" in said
+    assert "1 run: 0 as stored, 0 changed, 1 skipped" in output
     assert everything_stored() == before
 
 
@@ -156,8 +156,8 @@ def test_a_log_that_changed_on_its_disk_skips_it(run, artifact_folder):
 
 def test_runs_that_were_never_measured_are_not_looked_at(team):
     make_run(make_sweep(team=team), status="failed")
-    code, said, _ = call("--all")
-    assert (code, said) == (0, "0 runs: 0 as stored, 0 changed, 0 skipped\n")
+    code, output, _ = call("--all")
+    assert (code, output) == (0, "0 runs: 0 as stored, 0 changed, 0 skipped\n")
 
 
 def test_one_that_is_cut_again_meanwhile_is_left_alone(run, team):

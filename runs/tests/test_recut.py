@@ -81,7 +81,7 @@ def test_the_same_window_gives_the_same_numbers_and_findings(run, user):
     assert again.clients == first.clients
     assert again.window_s == pytest.approx(first.window_s)
     # The window was planned as long as the plan says, less what is left out at its end on purpose.
-    assert [found[:2] for found in findings_of(again)] == [found[:2] for found in findings_of(first)]
+    assert [finding[:2] for finding in findings_of(again)] == [finding[:2] for finding in findings_of(first)]
 
 
 def test_a_tail_is_left_out_at_the_end(run, user):

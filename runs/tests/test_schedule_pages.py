@@ -101,9 +101,9 @@ def test_it_says_what_came_of_each_time(client_in, schedule, matrix):
         )  # fmt: skip
     Schedule.objects.update(is_active=False, next_at=None, off_because="It failed 5 times in a row: gone")
     page = client_in.get(f"/schedules/{schedule.pk}/")
-    said = text_of(page)
-    assert "Benchsite switched it off. It failed 5 times in a row: gone" in said
-    assert "It still runs." in said
+    text = text_of(page)
+    assert "Benchsite switched it off. It failed 5 times in a row: gone" in text
+    assert "It still runs." in text
     assert "&lt;b&gt;gone" in page.content.decode()
     assert "switched off" in text_of(client_in.get("/schedules/"))
 

@@ -43,8 +43,8 @@ def test_every_few_hours_at_the_same_times_of_each_day():
 def test_no_time_is_missing_or_doubled_when_clocks_change():
     """Europe goes back on 25 October 2026 and forward on 28 March 2027."""
     for day in ("2026-10-24", "2027-03-27"):
-        found = next_times(Rule("hours", time(0, 30), hours=1), datetime.fromisoformat(f"{day}T00:00:00+00:00"), 72)
-        assert {b - a for a, b in itertools.pairwise(found)} == {timedelta(hours=1)}
+        times = next_times(Rule("hours", time(0, 30), hours=1), datetime.fromisoformat(f"{day}T00:00:00+00:00"), 72)
+        assert {b - a for a, b in itertools.pairwise(times)} == {timedelta(hours=1)}
 
 
 def test_a_moment_of_another_zone_is_the_same_moment():
@@ -55,13 +55,13 @@ def test_a_moment_of_another_zone_is_the_same_moment():
 @pytest.mark.slow
 @given(RULES, MOMENTS)
 def test_times_are_after_the_moment_in_order_and_by_the_rule(rule, moment):
-    found = next_times(rule, moment, 5)
-    assert found[0] > moment
-    assert found == sorted(set(found))
-    assert all(at.tzinfo == UTC and at.minute == rule.at.minute for at in found)
-    assert found[0] - moment <= timedelta(days=7)
+    times = next_times(rule, moment, 5)
+    assert times[0] > moment
+    assert times == sorted(set(times))
+    assert all(at.tzinfo == UTC and at.minute == rule.at.minute for at in times)
+    assert times[0] - moment <= timedelta(days=7)
     # Who looks again just before a time finds it still to come.
-    assert next_times(rule, found[2] - timedelta(seconds=1), 1) == [found[2]]
+    assert next_times(rule, times[2] - timedelta(seconds=1), 1) == [times[2]]
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,8 @@ def test_its_points_go_on_in_the_same_histories(schedule):
     end_all()
     due_schedules.tick(NIGHT + DAY)
     keys = [
-        set(Run.objects.filter(matrix=one.matrix, phase="measure").values_list("config_key", flat=True))
-        for one in Occasion.objects.all()
+        set(Run.objects.filter(matrix=occasion.matrix, phase="measure").values_list("config_key", flat=True))
+        for occasion in Occasion.objects.all()
     ]
     assert len(keys) == 2
     assert len(keys[0]) == 2
@@ -112,14 +112,14 @@ def test_a_plan_that_fails_is_shown_and_told(schedule, matrix):
     assert failed.matrix is None
     assert "redis" in failed.reason
     assert Matrix.objects.count() == 1
-    told = Notice.objects.get()
-    assert (told.kind, told.subject, told.text) == (
+    notice = Notice.objects.get()
+    assert (notice.kind, notice.subject, notice.text) == (
         "schedule_failed",
         "Nightly could not be submitted",
         failed.reason,
     )
-    assert told.path == f"/schedules/{schedule.pk}/"
-    assert told.data["failures"] == 1
+    assert notice.path == f"/schedules/{schedule.pk}/"
+    assert notice.data["failures"] == 1
 
 
 def test_five_failures_in_a_row_switch_it_off(schedule, matrix):
@@ -190,6 +190,6 @@ def test_what_is_run_by_hand_is_not_repeated(matrix, user):
 
 @pytest.mark.django_db(transaction=True)
 def test_two_schedulers_submit_it_once(schedule, race):
-    found = race(lambda: due_schedules.tick(NIGHT), times=4)
-    assert sum(len(one) for one in found) == 1
+    results = race(lambda: due_schedules.tick(NIGHT), times=4)
+    assert sum(len(result) for result in results) == 1
     assert Matrix.objects.count() == 2

@@ -106,8 +106,8 @@ def test_it_refuses_settings_that_belong_to_the_mode():
 
 def test_it_gives_clients_the_address_and_the_mode():
     mode = REDIS.mode("always-wait-1")
-    given = client_properties(REDIS, mode, {"redis.timeout_ms": 500}, host="127.0.0.1", port=6400, password="p")
-    assert given == {
+    properties = client_properties(REDIS, mode, {"redis.timeout_ms": 500}, host="127.0.0.1", port=6400, password="p")
+    assert properties == {
         "redis.timeout_ms": "500",
         "redis.host": "127.0.0.1",
         "redis.port": "6400",
@@ -121,5 +121,5 @@ def test_it_gives_clients_the_address_and_the_mode():
 @pytest.mark.parametrize(("share", "index"), [("0", None), ("0.95", "true"), ("", None)])
 def test_it_keeps_an_index_only_for_scans(share, index):
     workload = {"scanproportion": share}
-    given = client_properties(REDIS, REDIS.mode("off"), {}, host="127.0.0.1", port=1, workload=workload)
-    assert given.get("redis.index") == index
+    properties = client_properties(REDIS, REDIS.mode("off"), {}, host="127.0.0.1", port=1, workload=workload)
+    assert properties.get("redis.index") == index

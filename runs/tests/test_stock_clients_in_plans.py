@@ -62,9 +62,9 @@ def test_form_offers_what_generators_registered(client_in: Client, team: Team, c
 
 
 def test_preview_accepts_a_stated_mode_and_says_so(team: Team):
-    found = preview(stored_plan(planned(team, ["w1"])))
-    assert not found.problems
-    assert any("Benchsite reads nothing back from Documents" in warning for warning in found.warnings)
+    plan = preview(stored_plan(planned(team, ["w1"])))
+    assert not plan.problems
+    assert any("Benchsite reads nothing back from Documents" in warning for warning in plan.warnings)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ LADDER_2013 = (
 
 
 def test_each_study_has_a_template():
-    assert {one.slug for one in templates()} == {study.slug for study in studies()}
-    assert [one.year for one in templates()] == sorted(one.year for one in templates())
+    assert {template.slug for template in templates()} == {study.slug for study in studies()}
+    assert [template.year for template in templates()] == sorted(template.year for template in templates())
 
 
 def test_thumbtack_2013_is_the_study_plan():
@@ -100,9 +100,9 @@ def test_small_fits_any_machine(cores, memory, clients):
 
 
 def test_small_says_what_it_changed():
-    found = scaled(template_of("thumbtack-2013"), "small", "durable", Machine(2, 24 << 30))
-    assert found.scenario.rungs == (50, 300, 1000, 1750, 3750, 7500, 15000, 22500)
-    said = "; ".join(found.changes)
+    axis = scaled(template_of("thumbtack-2013"), "small", "durable", Machine(2, 24 << 30))
+    assert axis.scenario.rungs == (50, 300, 1000, 1750, 3750, 7500, 15000, 22500)
+    said = "; ".join(axis.changes)
     assert "records 500,000,000 → 100,000" in said
     assert "25 up to 450,000 ops/s → 8 up to 22,500 ops/s (0.050\N{MULTIPLICATION SIGN})" in said
     assert "window 600 + 600 s → 10 + 20 s" in said
@@ -110,14 +110,14 @@ def test_small_says_what_it_changed():
 
 
 def test_a_doubling_ladder_stays_one():
-    found = scaled(template_of("thumbtack-2014"), "small", "", Machine(2, 24 << 30, 2))
-    assert found.scenario.rungs == (2, 4, 8, 16, 32)
-    assert "window 60 + 300 s → 2 + 10 s" in found.changes
+    axis = scaled(template_of("thumbtack-2014"), "small", "", Machine(2, 24 << 30, 2))
+    assert axis.scenario.rungs == (2, 4, 8, 16, 32)
+    assert "window 60 + 300 s → 2 + 10 s" in axis.changes
 
 
 def test_a_factor_scales_records_and_rungs_and_keeps_the_window():
-    found = scaled(template_of("thumbtack-2014"), 0.5)
-    assert (found.scenario.records, found.scenario.rungs[0], found.scenario.measure_s) == (10_000_000, 16, 300)
+    axis = scaled(template_of("thumbtack-2014"), 0.5)
+    assert (axis.scenario.records, axis.scenario.rungs[0], axis.scenario.measure_s) == (10_000_000, 16, 300)
     full = scaled(template_of("thumbtack-2014"), 1.0)
     assert (full.scenario, full.changes) == (full.study, ())
     with pytest.raises(ValueError, match="above 0"):
@@ -141,10 +141,10 @@ def chosen_like(scenario, **changes) -> Chosen:
 @pytest.mark.parametrize("template", templates(), ids=lambda template: template.slug)
 def test_at_full_scale_only_what_time_changed_deviates(template):
     for study in template.scenarios:
-        found = deviations(template, study, chosen_like(study))
-        kinds = {sentence.partition(":")[0] for sentence in found if sentence not in study.notes}
+        differences = deviations(template, study, chosen_like(study))
+        kinds = {sentence.partition(":")[0] for sentence in differences if sentence not in study.notes}
         assert kinds - {"Nodes"} == {"Server", "Driver", "Mode", "Client", "Machines"}
-        assert set(study.notes) <= set(found)
+        assert set(study.notes) <= set(differences)
 
 
 def test_every_other_number_is_said():
@@ -179,10 +179,10 @@ def test_a_stand_in_is_called_one():
     template = template_of("thumbtack-2013")
     study = template.scenario("durable")
     redis = ChosenEntry("Our Redis", "redis", "Redis", "7.0", "always", "forced", "redis", 1, 1)
-    said = deviations(template, study, chosen_like(study, entries=(redis,)))
+    differences = deviations(template, study, chosen_like(study, entries=(redis,)))
     assert plays_none(study, redis)
-    assert any("Our Redis (always) took no part in the study" in sentence for sentence in said)
-    assert "Nodes: 4 in the study; here 1." in said
+    assert any("Our Redis (always) took no part in the study" in sentence for sentence in differences)
+    assert "Nodes: 4 in the study; here 1." in differences
     # A part that the study left out is played by nobody.
     couchbase = ChosenEntry("Our Couchbase", "couchbase", "Couchbase", "7", "replicate-1", "", "couchbase2", 4, 2)
     assert plays_none(study, couchbase)

@@ -51,11 +51,11 @@ def test_a_result_becomes_a_run_with_its_verdict(program, client_in):
     run = Run.objects.get()
     assert answer["state"] == "saved"
     assert answer["verdict"] == run.verdict
-    (told,) = answer["runs"]
-    assert told["id"] == str(run.pk)
-    assert told["permalink"] == f"http://testserver/runs/{run.pk}/" == answer["permalink"]
-    assert told["throughput_ops_s"] == run.throughput_ops_s
-    assert {one["severity"] for one in told["findings"]} <= {"warn", "reject"}
+    (row,) = answer["runs"]
+    assert row["id"] == str(run.pk)
+    assert row["permalink"] == f"http://testserver/runs/{run.pk}/" == answer["permalink"]
+    assert row["throughput_ops_s"] == run.throughput_ops_s
+    assert {finding["severity"] for finding in row["findings"]} <= {"warn", "reject"}
     assert (run.system, run.mode, run.threads, run.commit, run.branch, run.tags) == (
         "redis", "always", 8, "3f2a91c7", "main", ["nightly=yes"],
     )  # fmt: skip
@@ -82,20 +82,20 @@ def test_it_gives_what_the_import_page_gives(program, client_in):
 
 def test_clients_of_one_run_are_one_run(program):
     answer = said(program.post(*files_of("two_clients"), threads=8), 201)
-    assert [one["clients"] for one in answer["runs"]] == [2]
+    assert [run["clients"] for run in answer["runs"]] == [2]
 
 
 def test_a_load_and_a_run_are_two_runs_stored_together(program):
     files = [(f"{part}/{name}", content) for part in ("load", "two_clients") for name, content in files_of(part)]
     answer = said(program.post(*files, threads=4), 201)
-    assert sorted(one["phase"] for one in answer["runs"]) == ["load", "measure"]
+    assert sorted(run["phase"] for run in answer["runs"]) == ["load", "measure"]
     assert Run.objects.count() == 2
 
 
 def test_what_is_said_of_one_of_several_runs_counts_for_it(program):
     files = [("rung-1/a.txt", summary()), ("rung-2/a.txt", summary(reads=70_000))]
     answer = said(program.post(*files, grouping="apart", runs=[{"threads": 3}, {"threads": 5, "repeat": 2}]), 201)
-    assert [(one["threads"], one["repeat"]) for one in answer["runs"]] == [(3, 1), (5, 2)]
+    assert [(run["threads"], run["repeat"]) for run in answer["runs"]] == [(3, 1), (5, 2)]
     assert len({*Run.objects.values_list("sweep", flat=True)}) == 1
 
 
@@ -232,8 +232,8 @@ def test_a_batch_has_an_answer_for_each_line(program):
         line("a"), line("a"), line("a", summary(reads=5)), line("b", files=packed), "{", line("c", files=[]),
         line("d", b"no result"), {"key": "e"},
     )  # fmt: skip
-    assert [one["status"] for one in answers] == [201, 200, 409, 201, 400, 400, 415, 400]
-    assert [one["line"] for one in answers] == list(range(1, 9))
+    assert [answer["status"] for answer in answers] == [201, 200, 409, 201, 400, 400, 415, 400]
+    assert [answer["line"] for answer in answers] == list(range(1, 9))
     assert Run.objects.count() == 2
     assert answers[6]["problem"]["file"] == "a.txt"
 

@@ -36,4 +36,4 @@ def test_rows_inserted_together_are_as_django_makes_them(team, user):
         again = [model(**{name: value for name, value in one.items() if name != "id"}) for one in before]
         rows.delete()
         insert_together(again)
-        assert [{**one, "id": None} for one in rows.order_by("pk").values()] == [{**one, "id": None} for one in before]
+        assert [{**row, "id": None} for row in rows.order_by("pk").values()] == [{**one, "id": None} for one in before]

@@ -16,19 +16,19 @@ def probe(**changes) -> DiskProbe:
 
 
 def test_it_probes_a_real_folder(tmp_path):
-    found = probe_disk(tmp_path)
-    assert found.writes == 200
-    assert 0 < found.median_us <= found.p99_us <= found.most_us
+    disk = probe_disk(tmp_path)
+    assert disk.writes == 200
+    assert 0 < disk.median_us <= disk.p99_us <= disk.most_us
     assert list(tmp_path.iterdir()) == []
-    assert found.as_dict()["file_system"] == file_system_of(tmp_path)
+    assert disk.as_dict()["file_system"] == file_system_of(tmp_path)
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="This system has no /dev/shm.")
 def test_it_warns_of_a_disk_in_memory():
-    found = probe_disk(Path("/dev/shm"), writes=20)
-    assert found.file_system == "tmpfs"
-    assert found.hardly_waits
-    assert found.warning == HARDLY_WAITS
+    disk = probe_disk(Path("/dev/shm"), writes=20)
+    assert disk.file_system == "tmpfs"
+    assert disk.hardly_waits
+    assert disk.warning == HARDLY_WAITS
 
 
 @pytest.mark.parametrize(

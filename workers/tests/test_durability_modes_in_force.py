@@ -55,26 +55,26 @@ def read(server: Server):
 def read_until_changed(server: Server):
     """PostgreSQL reads its files a moment after it was told to."""
     for _ in range(100):
-        found = read(server)
-        if not found.in_force:
+        content = read(server)
+        if not content.in_force:
             break
         time.sleep(0.05)
-    return found
+    return content
 
 
 @pytest.mark.parametrize(("system", "mode"), SINGLE)
 def test_it_reads_back_what_it_started(servers, system, mode):
     server = servers(system, mode).start()
-    found = read(server)
-    assert found.in_force, found.differences
-    assert set(found.found) == {one.setting for one in server.wanted.mode.readback}
+    content = read(server)
+    assert content.in_force, content.differences
+    assert set(content.found) == {setting.setting for setting in server.wanted.mode.readback}
 
     setting, value = CHANGES[system, mode]
     change_behind_its_back(server, setting, value)
-    found = read_until_changed(server)
-    assert [difference.split(" ")[0] for difference in found.differences] == [setting]
-    assert value in found.differences[0]
-    assert found.as_dict()["in_force"] is False
+    content = read_until_changed(server)
+    assert [difference.split(" ")[0] for difference in content.differences] == [setting]
+    assert value in content.differences[0]
+    assert content.as_dict()["in_force"] is False
 
 
 def test_it_sees_what_the_clients_role_was_given(servers):
@@ -92,7 +92,7 @@ def test_it_reads_servers_own_spelling(servers):
     assert server.administration.read_settings(["no-such-setting"]) == {}
 
 
-@pytest.mark.parametrize("version", [found.version for found in find_postgresql()])
+@pytest.mark.parametrize("version", [program.version for program in find_postgresql()])
 def test_it_runs_every_postgresql_of_this_machine(servers, version):
     server = servers("postgresql", "off", version=version).start()
     assert server.version.split(".")[0] == version.split(".")[0]

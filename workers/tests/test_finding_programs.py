@@ -49,9 +49,9 @@ def test_a_program_that_does_not_run_has_no_version(tmp_path):
 
 
 def test_what_it_finds_on_this_machine_is_there_and_of_a_supported_version():
-    for one in find_postgresql():
-        assert 15 <= one.major <= 18
-        assert os.access(one.postgres, os.X_OK) and os.access(one.initdb, os.X_OK)
+    for program in find_postgresql():
+        assert 15 <= program.major <= 18
+        assert os.access(program.postgres, os.X_OK) and os.access(program.initdb, os.X_OK)
     for server in find_redis():
         assert os.access(server.path, os.X_OK)
     assert find_postgresql() and find_redis(), "the tests need both"

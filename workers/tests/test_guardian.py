@@ -211,7 +211,7 @@ def test_it_leaves_no_descriptor_thread_or_zombie(tmp_path, registry):
 def test_the_guardian_needs_no_heavy_modules():
     """It is started for every child, so it must start quickly: these would double the time."""
     program = "import sys; sys.path.insert(0, sys.argv[1]); import guardian; print(*sys.modules)"
-    said = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-I", "-S", "-c", program, str(ROOT / "workers")], capture_output=True, text=True, check=True
     )
-    assert not {"subprocess", "pathlib", "socket", "logging", "django", "psutil"} & set(said.stdout.split())
+    assert not {"subprocess", "pathlib", "socket", "logging", "django", "psutil"} & set(process.stdout.split())

@@ -97,7 +97,10 @@ def test_it_shows_a_page_of_many_and_counts_them_all(client_in):
     assert len(page.context["generators"]) == 50
     assert page.context["health"].states() == [("up", 51), ("off", 1)]
     assert "of 52" in text_of(page)
-    assert [one.row.name for one in client_in.get(URL, {"page": 2}).context["generators"]] == ["g-50", "g-51"]
+    assert [generator.row.name for generator in client_in.get(URL, {"page": 2}).context["generators"]] == [
+        "g-50",
+        "g-51",
+    ]
 
 
 def test_it_is_narrowed_by_state_name_machine_binding_and_who_may_use_it(client_in, team):
@@ -106,7 +109,7 @@ def test_it_is_narrowed_by_state_name_machine_binding_and_who_may_use_it(client_
     make_load_generator(name="ours", bindings={"my-sql": "aaaa1"}).teams.add(team)
 
     def asked(**query):
-        return {one.row.name for one in client_in.get(URL, query).context["generators"]}
+        return {generator.row.name for generator in client_in.get(URL, query).context["generators"]}
 
     assert asked(q="LAB") == {"lab-1", "lab-2"}
     assert asked(q="rack-7") == {"lab-1"}

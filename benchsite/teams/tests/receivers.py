@@ -113,7 +113,7 @@ class _Smtp(socketserver.StreamRequestHandler):
             if word == b"DATA":
                 self.wfile.write(b"354 go on\r\n")
                 lines = iter(self.rfile.readline, b".\r\n")
-                messages.append(b"".join(one[1:] if one.startswith(b"..") else one for one in lines))
+                messages.append(b"".join(line[1:] if line.startswith(b"..") else line for line in lines))
             if word == b"QUIT":
                 self.wfile.write(b"221 bye\r\n")
                 return
@@ -137,6 +137,6 @@ def mail_sink() -> Iterator[tuple[int, list[bytes]]]:
 
 def documented(language: str) -> str:
     """The code block of this language in the documentation."""
-    found = re.search(rf"^```{language}\n(.*?)^```$", DOCS.read_text(), re.S | re.M)
-    assert found is not None
-    return found[1]
+    match = re.search(rf"^```{language}\n(.*?)^```$", DOCS.read_text(), re.S | re.M)
+    assert match is not None
+    return match[1]

@@ -28,8 +28,8 @@ def text(team, user):
 
 def test_it_finds_its_team_maker_and_scopes(text, team, user):
     assert re.fullmatch(r"bs_[A-Za-z0-9]{8}_[A-Za-z0-9]{38}", text)
-    found = bearer_of(text)
-    assert (found.team, found.user, found.scopes) == (team, user, {READ, WRITE})
+    bearer = bearer_of(text)
+    assert (bearer.team, bearer.user, bearer.scopes) == (team, user, {READ, WRITE})
 
 
 def test_the_secret_is_kept_nowhere(text):

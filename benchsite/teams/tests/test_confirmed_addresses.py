@@ -50,7 +50,7 @@ def link_in(raw):
 
 def told(team):
     note(FINISHED, team, subject="Done")
-    return [deliveries.attempt(one) for one in deliveries.due()]
+    return [deliveries.attempt(delivery) for delivery in deliveries.due()]
 
 
 def test_nothing_but_the_link_is_mailed_before_it_is_opened(client_in, user, team, messages, address):
@@ -88,7 +88,7 @@ def test_what_waits_for_an_address_that_was_changed_is_given_up(team, user, mess
     Preference.objects.create(membership=Membership.objects.get(user=user, team=team), kind=FINISHED)
     note(FINISHED, team, subject="Done")
     User.objects.filter(pk=user.pk).update(email=f"x{address}")
-    [tried] = [deliveries.attempt(one) for one in deliveries.due()]
+    [tried] = [deliveries.attempt(delivery) for delivery in deliveries.due()]
     assert (tried.state, messages) == ("given_up", [])
     assert "confirmed" in tried.error
 
@@ -113,15 +113,15 @@ def test_a_stranger_does_not_use_up_the_links_of_an_address(client_in, team, mes
 def test_many_accounts_together_do_not_flood_an_address(team, messages, address, monkeypatch):
     monkeypatch.setattr(email_verification, "MAX_TO_AN_ADDRESS", 2)
     for _ in range(3):
-        said = choose(signed_in(make_user(team=team)), address)
-    assert "sent several times today" in said
+        choice = choose(signed_in(make_user(team=team)), address)
+    assert "sent several times today" in choice
     assert len(messages) == 2
 
 
 def test_an_account_does_not_write_to_many(client_in, messages, address):
     for n in range(email_verification.MAX_OF_AN_ACCOUNT + 2):
-        said = choose(client_in, f"{n}-{address}")
-    assert "sent several times today" in said
+        choice = choose(client_in, f"{n}-{address}")
+    assert "sent several times today" in choice
     assert len(messages) == email_verification.MAX_OF_AN_ACCOUNT
 
 

@@ -102,7 +102,7 @@ def test_of_two_at_the_same_moment_one_joins(race, team):
         except membership.MembershipRefused:
             return None
 
-    assert [bool(found) for found in sorted(race(join), key=bool)] == [False, True]
+    assert [bool(result) for result in sorted(race(join), key=bool)] == [False, True]
 
 
 def test_only_admins_invite_and_see_the_audit_log(client_in, team):

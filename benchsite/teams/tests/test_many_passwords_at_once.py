@@ -35,7 +35,7 @@ def tried(password, address):
 @pytest.mark.slow
 def test_forty_at_once_are_ten_looked_at(race, here):
     make_user(team=make_team(), username="ada")
-    answers = [one.status_code for one in race(lambda: tried("wrong", here), times=40)]
+    answers = [result.status_code for result in race(lambda: tried("wrong", here), times=40)]
     assert (answers.count(422), answers.count(429)) == (MAX_PER_NAME, 40 - MAX_PER_NAME)
     assert cache.get(f"guess:{here}") == MAX_PER_NAME
     assert tried("correct horse", here).status_code == 429

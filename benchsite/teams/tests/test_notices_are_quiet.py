@@ -36,7 +36,7 @@ def test_it_goes_to_those_who_asked_for_its_kind(team, user):
     ask(user)
     taking, other = webhook(team, FINISHED), webhook(team, "regression")
     made = note(FINISHED, team, subject="Done", path="/matrices/1/", data={"succeeded": 3})
-    assert {(one.webhook_id, one.member_id) for one in made.deliveries.all()} == {
+    assert {(delivery.webhook_id, delivery.member_id) for delivery in made.deliveries.all()} == {
         (taking.pk, None),
         (None, Membership.objects.get().pk),
     }

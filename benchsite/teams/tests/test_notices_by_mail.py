@@ -35,7 +35,7 @@ def reader(user):
 
 
 def deliver():
-    return [deliveries.attempt(one) for one in deliveries.due()]
+    return [deliveries.attempt(delivery) for delivery in deliveries.due()]
 
 
 def read(raw):

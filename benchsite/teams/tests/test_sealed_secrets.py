@@ -84,7 +84,7 @@ def test_another_secret_key_opens_it_as_long_as_the_old_one_is_known(made, setti
 def test_where_the_key_is_lost_the_delivery_says_what_to_do(made, admin, team, settings):
     settings.SECRET_KEY = "another key of this site, long enough to be one"
     note(FINISHED, team, subject="Done")
-    [tried] = [deliveries.attempt(one) for one in deliveries.due()]
+    [tried] = [deliveries.attempt(delivery) for delivery in deliveries.due()]
     assert tried.state == "waiting"
     assert "BENCHSITE_SECRET_KEY_FALLBACKS" in tried.error
     secret = webhooks.rotate(Webhook.objects.get(), admin)

@@ -61,7 +61,7 @@ def test_a_new_password_signs_every_other_browser_out(ada):
     assert here.post(reverse("account"), {**given, "old_password": "wrong"}).status_code == 422
     assert here.post(reverse("account"), given).status_code == 302
     assert is_in(here) and not is_in(there)
-    assert [one.browser for one in SignedIn.objects.all()] == ["Firefox"]
+    assert [signed_in.browser for signed_in in SignedIn.objects.all()] == ["Firefox"]
     assert "this one" in here.get(reverse("account")).content.decode()
 
 

@@ -35,9 +35,9 @@ def test_it_refuses_a_wrong_password_and_keeps_the_name(person):
 
 def test_it_goes_on_to_the_page_that_was_asked_for(person):
     client = Client()
-    asked = client.get(reverse("databases"))
-    assert asked["Location"] == f"{SIGN_IN}?next={reverse('databases')}"
-    assert reverse("databases") in client.get(asked["Location"]).content.decode()
+    response = client.get(reverse("databases"))
+    assert response["Location"] == f"{SIGN_IN}?next={reverse('databases')}"
+    assert reverse("databases") in client.get(response["Location"]).content.decode()
     assert sign_in(client, next=reverse("databases"))["Location"] == reverse("databases")
 
 

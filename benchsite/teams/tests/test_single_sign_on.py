@@ -169,5 +169,5 @@ def test_the_policy_lets_a_form_lead_to_the_provider_and_nowhere_else(url, allow
     """Browsers refuse a form whose answer leads where the Content-Security-Policy does not say."""
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchsite.settings", "BENCHSITE_OIDC_URL": url}
     asked = [sys.executable, "-c", "from django.conf import settings; print(settings.CONTENT_SECURITY_POLICY)"]
-    said = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert allowed in said
+    stdout = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert allowed in stdout

@@ -34,7 +34,7 @@ def hook(team, user, url):
 
 def deliver():
     """What the loop does, once."""
-    return [deliveries.attempt(one) for one in deliveries.due()]
+    return [deliveries.attempt(delivery) for delivery in deliveries.due()]
 
 
 def overdue(delivery):
@@ -327,7 +327,7 @@ def test_what_was_told_long_ago_is_forgotten(team, user):
     Notice.objects.update(at=timezone.now() - timedelta(days=31))
     note(FINISHED, team, subject="New")
     deliveries.expire()
-    assert [one.subject for one in Notice.objects.all()] == ["New"]
+    assert [notice.subject for notice in Notice.objects.all()] == ["New"]
 
 
 def test_many_made_at_once_are_no_more_than_a_team_may_have(team, user, race, monkeypatch):

@@ -40,9 +40,9 @@ def test_an_overload_grows_the_backlog_by_its_share():
     ends, response = throttled_thread([10.0 / 0.95] * 6000, INTERVAL)
     second = (ends / 1000).astype(int)
     means = [float(response[second == one].mean()) * 1000 for one in range(60)]
-    found = backlog_growth(means)
-    assert found is not None
-    assert found[0] == pytest.approx(0.05 * 60e6, rel=0.01)
+    growth = backlog_growth(means)
+    assert growth is not None
+    assert growth[0] == pytest.approx(0.05 * 60e6, rel=0.01)
 
 
 def test_the_correction_agrees_with_values_computed_elsewhere():
@@ -66,6 +66,6 @@ def test_nothing_that_came_in_time_is_corrected():
 def test_it_adds_what_one_would_by_hand(values, expected):
     service = Histogram.of_values(values)
     by_hand = list(values)
-    for value in highest_values(np.array([index_of(one) for one in values], dtype=np.int64)).tolist():
+    for value in highest_values(np.array([index_of(value) for value in values], dtype=np.int64)).tolist():
         by_hand += range(value - expected, expected - 1, -expected)
     assert corrected(service, expected) == Histogram.of_values(by_hand)

@@ -8,12 +8,12 @@ from runs.measures.repeatability import drift, exceeds, repeatability
 
 
 def test_it_pools_the_deviation_of_logarithms_within_cells():
-    found = repeatability([(100.0, 104.5), (10.0, 10.0, 10.0)])
+    finding = repeatability([(100.0, 104.5), (10.0, 10.0, 10.0)])
     # One pair ln 1.045 apart: half of its square, shared by three degrees of freedom.
-    assert found is not None
-    assert found.sd_log == pytest.approx(math.sqrt(math.log(1.045) ** 2 / 2 / 3))
-    assert (found.degrees, found.cells) == (3, 2)
-    assert found.limit == pytest.approx(math.exp(1.96 * math.sqrt(2) * found.sd_log) - 1)
+    assert finding is not None
+    assert finding.sd_log == pytest.approx(math.sqrt(math.log(1.045) ** 2 / 2 / 3))
+    assert (finding.degrees, finding.cells) == (3, 2)
+    assert finding.limit == pytest.approx(math.exp(1.96 * math.sqrt(2) * finding.sd_log) - 1)
 
 
 def test_levels_do_not_matter_and_nothing_is_read_from_single_values():

@@ -9,32 +9,32 @@ SERIES = [100, 102, 98, 101, 99, 40, 100, 103, 97, 100]
 
 
 def test_it_measures_a_spike():
-    found = stability(SERIES)
-    assert found is not None
-    assert (found.mean, found.median, found.mad, found.down_spike) == (94, 100, 1.5, 60)
-    assert found.sd == pytest.approx(19.0555, abs=1e-4)
-    assert found.cv == pytest.approx(0.2027, abs=1e-4)
-    assert found.robust_cv == pytest.approx(0.0222, abs=1e-4)
-    assert found.mean_deviation == pytest.approx(10.8)
-    assert (found.slow_share, found.longest_slow_s) == (0.1, 1)
+    cut = stability(SERIES)
+    assert cut is not None
+    assert (cut.mean, cut.median, cut.mad, cut.down_spike) == (94, 100, 1.5, 60)
+    assert cut.sd == pytest.approx(19.0555, abs=1e-4)
+    assert cut.cv == pytest.approx(0.2027, abs=1e-4)
+    assert cut.robust_cv == pytest.approx(0.0222, abs=1e-4)
+    assert cut.mean_deviation == pytest.approx(10.8)
+    assert (cut.slow_share, cut.longest_slow_s) == (0.1, 1)
 
 
 def test_it_agrees_with_values_computed_elsewhere():
     expected = golden("stability")
-    found = stability(expected["series"])
-    assert found is not None
-    assert found.cv == pytest.approx(expected["cv"], abs=5e-5)
-    assert found.sd == pytest.approx(expected["sd"], abs=5e-5)
-    assert (found.mean, found.median) == (expected["mean"], expected["median"])
-    assert found.down_spike_share == expected["down_spike"]
-    assert found.slow_share == expected["frac_below_90pct_median"]
+    cut = stability(expected["series"])
+    assert cut is not None
+    assert cut.cv == pytest.approx(expected["cv"], abs=5e-5)
+    assert cut.sd == pytest.approx(expected["sd"], abs=5e-5)
+    assert (cut.mean, cut.median) == (expected["mean"], expected["median"])
+    assert cut.down_spike_share == expected["down_spike"]
+    assert cut.slow_share == expected["frac_below_90pct_median"]
 
 
 def test_it_counts_stalls_as_zero():
-    found = stability([100.0] * 10 + [0.0] * 3 + [100.0] * 10 + [0.0])
-    assert found is not None
-    assert found.longest_slow_s == 3
-    assert found.down_spike_share == 1
+    cut = stability([100.0] * 10 + [0.0] * 3 + [100.0] * 10 + [0.0])
+    assert cut is not None
+    assert cut.longest_slow_s == 3
+    assert cut.down_spike_share == 1
 
 
 @pytest.mark.parametrize(
@@ -42,15 +42,15 @@ def test_it_counts_stalls_as_zero():
     [([100.0, 101.0] * 30, "flat"), ([100.0, 95.0] * 30, "variable"), ([100.0, 70.0] * 30, "erratic")],
 )
 def test_it_grades_in_one_word(series, grade):
-    found = stability(series)
-    assert found is not None and found.grade == grade
+    cut = stability(series)
+    assert cut is not None and cut.grade == grade
 
 
 def test_published_swings_are_spikes_of_most_of_the_throughput():
     """A published run swung by 85,000 and 83,000 of about 100,000 ops/s late in it."""
     for swing, share in ((85_000, 0.85), (83_000, 0.83)):
-        found = stability([100_000.0] * 99 + [100_000.0 - swing])
-        assert found is not None and found.down_spike_share == pytest.approx(share)
+        cut = stability([100_000.0] * 99 + [100_000.0 - swing])
+        assert cut is not None and cut.down_spike_share == pytest.approx(share)
 
 
 def test_it_says_nothing_about_nothing():

@@ -15,17 +15,17 @@ FLAT = [100.0, 101.0, 99.0, 102.0, 98.0] * 12
 
 
 def test_the_reference_series_is_cut_by_ten_seconds():
-    found = suggest(WARMING, {})
-    assert (found.cut_s, found.by, found.at_limit) == (10, "throughput", False)
-    assert found.rate_whole_ops_s == pytest.approx(94.717, abs=1e-3)
-    assert found.rate_kept_ops_s == pytest.approx(99.96, abs=1e-2)
-    assert not found.is_drifting
+    suggestion = suggest(WARMING, {})
+    assert (suggestion.cut_s, suggestion.by, suggestion.at_limit) == (10, "throughput", False)
+    assert suggestion.rate_whole_ops_s == pytest.approx(94.717, abs=1e-3)
+    assert suggestion.rate_kept_ops_s == pytest.approx(99.96, abs=1e-2)
+    assert not suggestion.is_drifting
 
 
 def test_latencies_that_settle_later_decide():
     late = [5000.0] * 20 + [1000.0 + second % 3 for second in range(40)]
-    found = suggest(WARMING, {"READ": late, "UPDATE": [1000.0] * 60})
-    assert (found.cut_s, found.by) == (20, "p95 of READ")
+    suggestion = suggest(WARMING, {"READ": late, "UPDATE": [1000.0] * 60})
+    assert (suggestion.cut_s, suggestion.by) == (20, "p95 of READ")
 
 
 def test_a_steady_run_is_not_cut():
@@ -33,17 +33,17 @@ def test_a_steady_run_is_not_cut():
 
 
 def test_without_a_steady_state_nothing_is_suggested_but_a_longer_run():
-    found = suggest(np.linspace(15, 100, 60).tolist(), {})
-    assert found.at_limit
-    assert found.is_drifting
+    suggestion = suggest(np.linspace(15, 100, 60).tolist(), {})
+    assert suggestion.at_limit
+    assert suggestion.is_drifting
 
 
 def test_a_slow_drift_is_named_although_mser_does_not_see_it():
     noise = np.random.default_rng(7).normal(0, 8, 600)
-    found = suggest((np.linspace(95, 105, 600) + noise).tolist(), {})
-    assert not found.at_limit
-    assert found.is_drifting
-    assert found.drift == pytest.approx(0.1, abs=0.04)
+    suggestion = suggest((np.linspace(95, 105, 600) + noise).tolist(), {})
+    assert not suggestion.at_limit
+    assert suggestion.is_drifting
+    assert suggestion.drift == pytest.approx(0.1, abs=0.04)
 
 
 def test_intervals_longer_than_a_second_are_said_in_seconds():

@@ -112,19 +112,19 @@ def facts(**changes: Any) -> RunFacts:
 
 
 def result(check_id: str, run: RunFacts, thresholds: Profile = MEASURED) -> CheckResult | None:
-    return next((found for found in judge_run(run, thresholds) if found.check_id == check_id), None)
+    return next((finding for finding in judge_run(run, thresholds) if finding.check_id == check_id), None)
 
 
 def severity(check_id: str, run: RunFacts, thresholds: Profile = MEASURED) -> str | None:
-    found = result(check_id, run, thresholds)
-    return found.severity if found else None
+    outcome = result(check_id, run, thresholds)
+    return outcome.severity if outcome else None
 
 
 def test_it_passes_a_good_run():
     results = judge_run(facts(), MEASURED)
-    assert {found.check_id: found.severity for found in results if found.severity != "pass"} == {}
+    assert {result.check_id: result.severity for result in results if result.severity != "pass"} == {}
     assert worst(results) == "pass"
-    ids = [found.check_id for found in results]
+    ids = [result.check_id for result in results]
     always = "E01 V01 V03 V05 V06 V07 V08 V11 V12 V13 V14 V15 V16 V19 V21 V22 V23 V24 V25 V30"
     assert ids == sorted(ids) == always.split()
 
@@ -344,22 +344,22 @@ def test_it_judges(check_id, changes, expected):
 @pytest.mark.slow
 def test_it_says_what_was_measured_against_what_and_what_to_do():
     for check_id, changes, expected in CASES:
-        found = result(check_id, facts(**changes))
-        if found is None:
+        outcome = result(check_id, facts(**changes))
+        if outcome is None:
             continue
-        assert found.message.endswith(".") and "  " not in found.message, found
-        assert len(found.title) <= 80 and len(found.measured) <= 120 and len(found.threshold) <= 120, found
-        assert found.threshold
+        assert outcome.message.endswith(".") and "  " not in outcome.message, outcome
+        assert len(outcome.title) <= 80 and len(outcome.measured) <= 120 and len(outcome.threshold) <= 120, outcome
+        assert outcome.threshold
         if expected in ("warn", "reject"):
-            assert found.remedy and found.measured, found
+            assert outcome.remedy and outcome.measured, outcome
 
 
 def test_it_keeps_not_found_apart_from_errors():
-    found = result("V07", facts(failed_operations=5_801, returns={"OK": 600_000, "NOT_FOUND": 5_900}))
-    assert found is not None
-    assert found.measured == f"0{THIN}% errors, 1{THIN}% not found"
-    assert "NOT_FOUND 5,900" in found.message
-    assert "load the data set" in found.remedy
+    outcome = result("V07", facts(failed_operations=5_801, returns={"OK": 600_000, "NOT_FOUND": 5_900}))
+    assert outcome is not None
+    assert outcome.measured == f"0{THIN}% errors, 1{THIN}% not found"
+    assert "NOT_FOUND 5,900" in outcome.message
+    assert "load the data set" in outcome.remedy
 
 
 def test_it_counts_read_modify_writes_once_in_the_mix():
@@ -370,9 +370,9 @@ def test_it_counts_read_modify_writes_once_in_the_mix():
         OperationFacts("READ", kind="response", ok=100_000),
     )
     mixed = facts(operations=operations, total_operations=100_000, proportions={"READ": 0.5, "READ-MODIFY-WRITE": 0.5})
-    found = result("V08", mixed)
-    assert found is not None
-    assert (found.severity, found.measured) == ("pass", f"READ 50{THIN}%, READ-MODIFY-WRITE 50{THIN}%")
+    outcome = result("V08", mixed)
+    assert outcome is not None
+    assert (outcome.severity, outcome.measured) == ("pass", f"READ 50{THIN}%, READ-MODIFY-WRITE 50{THIN}%")
 
 
 def test_it_does_not_miss_what_was_hardly_expected():
@@ -383,10 +383,10 @@ def test_it_does_not_miss_what_was_hardly_expected():
 def test_it_never_lets_what_is_unknown_count_as_a_pass():
     results = judge_run(facts(rows_loaded=None, client_on_database_host=None), MEASURED)
     assert worst(results) == "pass"
-    assert [found.check_id for found in results if found.severity == "not_assessed"] == ["V19", "V24"]
+    assert [result.check_id for result in results if result.severity == "not_assessed"] == ["V19", "V24"]
 
 
 def test_it_is_not_confused_by_infinite_imbalance():
-    found = result("V15", facts(clients=(client(0), client(1, throughput_ops_s=0.0))))
-    assert found is not None
-    assert "\N{INFINITY}" in found.measured
+    outcome = result("V15", facts(clients=(client(0), client(1, throughput_ops_s=0.0))))
+    assert outcome is not None
+    assert "\N{INFINITY}" in outcome.measured

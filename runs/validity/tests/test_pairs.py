@@ -39,12 +39,12 @@ SIDE = SideFacts(
 
 
 def severities(a: SideFacts, b: SideFacts, purpose: str = "measured") -> dict[str, str]:
-    return {found.check_id: found.severity for found in judge_pair(a, b, profile(purpose))}
+    return {finding.check_id: finding.severity for finding in judge_pair(a, b, profile(purpose))}
 
 
 def test_equal_sides_pass():
     results = judge_pair(SIDE, replace(SIDE, label="B"), MEASURED)
-    assert [(found.check_id, found.severity) for found in results] == [
+    assert [(result.check_id, result.severity) for result in results] == [
         ("V17", "pass"), ("V18", "pass"), ("V20", "pass"), ("V24", "pass"),
     ]  # fmt: skip
 
@@ -82,10 +82,10 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
 def test_it_judges_two_sides(check_id, changes, expected):
     other = replace(SIDE, **{"label": "B", **changes})
     for a, b in ((SIDE, other), (other, SIDE)):
-        found = next(one for one in judge_pair(a, b, MEASURED) if one.check_id == check_id)
-        assert found.severity == expected, found
-        assert found.message.endswith(".") and found.threshold and len(found.measured) <= 120
-        assert bool(found.remedy) == (expected == "warn")
+        finding = next(finding for finding in judge_pair(a, b, MEASURED) if finding.check_id == check_id)
+        assert finding.severity == expected, finding
+        assert finding.message.endswith(".") and finding.threshold and len(finding.measured) <= 120
+        assert bool(finding.remedy) == (expected == "warn")
 
 
 def test_unknown_never_equals_unknown():

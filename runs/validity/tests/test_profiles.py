@@ -39,14 +39,14 @@ WRONG = {
 @pytest.mark.parametrize("purpose", ["demo", "smoke"])
 def test_a_demo_is_never_rejected_for_being_short_or_for_sharing_the_machine(purpose):
     results = judge_run(POOR, profile(purpose))
-    assert [found.check_id for found in results if found.severity == "reject"] == []
+    assert [result.check_id for result in results if result.severity == "reject"] == []
     assert worst(results) == "warn"
-    severities = {found.check_id: found.severity for found in results}
+    severities = {result.check_id: result.severity for result in results}
     assert (severities["V05"], severities["V24"], severities["V06"]) == ("info", "info", "info")
 
 
 def test_the_same_run_is_rejected_when_it_claims_to_be_measured():
-    rejected = {found.check_id for found in judge_run(POOR, profile("measured")) if found.severity == "reject"}
+    rejected = {finding.check_id for finding in judge_run(POOR, profile("measured")) if finding.severity == "reject"}
     assert rejected == {"E01", "V01", "V03", "V05", "V06", "V14", "V15"}
 
 
@@ -69,7 +69,7 @@ def test_a_soak_wants_more_time():
 
 def test_a_team_may_move_a_threshold_and_its_findings_say_so():
     strict = profile("measured", {"errors_warn": 0.0, "errors_reject": 0.00001})
-    found = {one.check_id: one for one in judge_run(facts(failed_operations=58), strict)}
+    found = {finding.check_id: finding for finding in judge_run(facts(failed_operations=58), strict)}
     assert found["V07"].severity == "reject"
     assert found["V07"].threshold.endswith("(team threshold)")
     assert not any("team" in one.threshold for check_id, one in found.items() if check_id != "V07")
@@ -88,7 +88,7 @@ def test_thresholds_keep_their_order():
 
 def test_every_number_of_the_profile_is_a_threshold_of_a_check():
     thresholds = profile("measured")
-    numbers = {one.name for one in fields(thresholds) if isinstance(getattr(thresholds, one.name), float)}
+    numbers = {field.name for field in fields(thresholds) if isinstance(getattr(thresholds, field.name), float)}
     assert numbers == set(THRESHOLDS)
     assert (
         len({about.check_id for about in THRESHOLDS.values()}) == 24

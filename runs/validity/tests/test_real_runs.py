@@ -12,7 +12,7 @@ A, F = check_workload(CORE_WORKLOADS["A"]), check_workload(CORE_WORKLOADS["F"])
 
 def judged(merged, purpose, **more):
     results = judge_run(facts_of(merged, **more), profile(purpose))
-    return results, {found.check_id: found.severity for found in results}
+    return results, {result.check_id: result.severity for result in results}
 
 
 def test_a_short_run_of_two_clients_is_a_good_demo():
@@ -36,7 +36,7 @@ def test_a_short_run_of_two_clients_is_a_good_demo():
     )
     assert "reject" not in severities.values()
     for check_id in ("E01", "V03", "V07", "V08", "V13", "V14", "V15", "V16", "V19", "V22", "V23"):
-        assert severities[check_id] == "pass", next(found for found in results if found.check_id == check_id)
+        assert severities[check_id] == "pass", next(result for result in results if result.check_id == check_id)
     assert severities["V05"] == "info"
 
 
@@ -63,7 +63,7 @@ def test_a_run_over_an_empty_database_is_rejected():
     merged = merge([client("not_loaded/0")], warmup_s=0)
     results, severities = judged(merged, "demo", threads=2, workload=A, rows_loaded=0)
     assert severities["V07"] == severities["V19"] == "reject"
-    assert any("not found" in found.measured for found in results if found.check_id == "V07")
+    assert any("not found" in result.measured for result in results if result.check_id == "V07")
     # YCSB's own arithmetic counts the failed ones, and still agrees with itself.
     assert severities["V23"] == "pass"
 
@@ -81,5 +81,5 @@ def test_a_client_without_logs_is_named(lost):
     clients[lost] = type(clients[lost])(lost, [])
     results, severities = judged(merge(clients, warmup_s=1), "demo", threads=4, workload=A)
     assert severities["E01"] == "reject"
-    assert f"client {lost}: it left no log" in next(found for found in results if found.check_id == "E01").message
+    assert f"client {lost}: it left no log" in next(result for result in results if result.check_id == "E01").message
     assert severities["V01"] == "not_assessed"

@@ -27,7 +27,7 @@ def judged(run: ReadRun, *, threads: int | None = None, known: Surroundings | No
         known=known or Surroundings(made_elsewhere=True),
         **more,
     )
-    return {found.check_id: found for found in judge_run(facts, MEASURED)}
+    return {finding.check_id: finding for finding in judge_run(facts, MEASURED)}
 
 
 def study_run(operations: Mapping[str, ReadOperation], runtime_ms: float, throughput: float, **more: Any) -> ReadRun:
@@ -61,9 +61,9 @@ VARI = study_run(
 
 
 def test_a_headline_of_one_client_explains_three_times_its_threads():
-    found = judged(VARI, threads=8)
-    assert found["V01"].severity == "reject"
-    assert found["V01"].measured == f"335{THIN}% of 8 threads' time"
+    findings = judged(VARI, threads=8)
+    assert findings["V01"].severity == "reject"
+    assert findings["V01"].measured == f"335{THIN}% of 8 threads' time"
     assert explained_share_of_operations([(66_648.894, 401.87)], 1) == pytest.approx(
         golden("vari_histogram")["little_implied_threads"], abs=1e-3
     )
@@ -74,12 +74,12 @@ def test_the_headline_of_all_its_clients_is_possible():
 
 
 def test_its_errors_warn_and_its_buckets_contradict_it():
-    found = judged(VARI, threads=160)
-    assert (found["V07"].severity, found["V07"].measured) == ("warn", f"0.546{THIN}% errors, 0{THIN}% not found")
-    assert found["V22"].severity == "reject"
-    assert "its buckets hold 2,000,032 values of 2,000,000" in found["V22"].message
-    assert found["V23"].severity == "pass"
-    assert found["V05"].severity == "warn"
+    findings = judged(VARI, threads=160)
+    assert (findings["V07"].severity, findings["V07"].measured) == ("warn", f"0.546{THIN}% errors, 0{THIN}% not found")
+    assert findings["V22"].severity == "reject"
+    assert "its buckets hold 2,000,032 values of 2,000,000" in findings["V22"].message
+    assert findings["V23"].severity == "pass"
+    assert findings["V05"].severity == "warn"
 
 
 # --- 2016: three databases, each loaded by one client of one thread ---
@@ -112,31 +112,31 @@ MONGODB = columbia(75_675.0, 13_214.403700033035, 1_000_000, 72.372719, 1883.0)
 def test_threads_of_a_smoke_test_are_hardly_busy(run, share, shown, severity):
     insert = run.operations["INSERT"]
     assert explained_share_of_operations([(run.throughput_ops_s, insert.mean_us)], 1) == pytest.approx(share, abs=0.003)
-    found = judged(run, threads=1)
-    assert (found["V01"].severity, found["V01"].measured) == (severity, f"{shown}{THIN}% of 1 threads' time")
-    assert found["V23"].severity == "pass"
+    findings = judged(run, threads=1)
+    assert (findings["V01"].severity, findings["V01"].measured) == (severity, f"{shown}{THIN}% of 1 threads' time")
+    assert findings["V23"].severity == "pass"
 
 
 def test_half_of_a_load_was_cleaning_up():
     assert pytest.approx(0.499, abs=5e-4) == 2_223_104.0 / 4_452_000
-    found = judged(CASSANDRA)
-    assert (found["V06"].severity, found["V06"].measured) == ("reject", f"49.9{THIN}% of the run time")
+    findings = judged(CASSANDRA)
+    assert (findings["V06"].severity, findings["V06"].measured) == ("reject", f"49.9{THIN}% of the run time")
     assert judged(MONGODB)["V06"].severity == "not_assessed"  # How long connecting took is not known.
 
 
 def test_a_workload_of_a_thousand_keys_over_a_million_records():
     workload = check_workload({**CORE_WORKLOADS["A"], "recordcount": "1000"})
-    found = judged(MONGODB, workload=workload, rows_loaded=1_000_000)
-    assert found["V19"].severity == "reject"
-    assert found["V19"].measured == "1,000,000 rows for 1,000 records"
+    findings = judged(MONGODB, workload=workload, rows_loaded=1_000_000)
+    assert findings["V19"].severity == "reject"
+    assert findings["V19"].measured == "1,000,000 rows for 1,000 records"
 
 
 def test_unacknowledged_writes_and_copies_without_nodes_warn():
     cluster = ClusterFacts(nodes=1, replication_factor=3, machines=({"instance_type": "t2.medium"},))
     known = Surroundings(client_on_database_host=True, cluster=cluster, durability={"ack": "none"}, made_elsewhere=True)
-    found = judged(MONGODB, known=known)
-    assert found["V20"].severity == found["V24"].severity == "warn"
-    assert "3 copies were asked of 1 node" in found["V24"].measured and "rationed" in found["V24"].measured
+    findings = judged(MONGODB, known=known)
+    assert findings["V20"].severity == findings["V24"].severity == "warn"
+    assert "3 copies were asked of 1 node" in findings["V24"].measured and "rationed" in findings["V24"].measured
 
 
 # --- 2014: 903,430 ops/s, 95 % of them reads of 1,500 B, from four nodes with 1 Gbit/s each ---
@@ -157,10 +157,10 @@ def couchbase(properties: dict[str, str], links: int = 1) -> RunFacts:
     [({}, 1, "reject"), ({}, 2, "reject"), ({}, 3, "pass"), ({"readallfields": "false"}, 1, "pass")],
 )
 def test_more_was_read_than_a_network_carries(properties, links, severity):
-    found = next(one for one in judge_run(couchbase(properties, links), MEASURED) if one.check_id == "V21")
-    assert found.severity == severity
+    judged = next(finding for finding in judge_run(couchbase(properties, links), MEASURED) if finding.check_id == "V21")
+    assert judged.severity == severity
     if not properties:
-        assert found.measured == f"10.3 Gbit/s of payload, {4 * links} Gbit/s of network"
+        assert judged.measured == f"10.3 Gbit/s of payload, {4 * links} Gbit/s of network"
 
 
 # --- 2017: a table that says p95 where the text says average ---
@@ -200,17 +200,19 @@ def test_files_of_others_are_rejected_for_what_is_wrong_with_them():
             assert isinstance(merged, SummarisedRun)
             facts = facts_of(merged, threads=None, known=Surroundings(made_elsewhere=True))
             findings = judge_run(facts, MEASURED)
-            rejected |= {found.check_id for found in findings if found.severity == "reject"}
-            assert all(len(one.measured) <= 120 and len(one.threshold) <= 120 for one in findings), path.name
+            rejected |= {finding.check_id for finding in findings if finding.severity == "reject"}
+            assert all(len(finding.measured) <= 120 and len(finding.threshold) <= 120 for finding in findings), (
+                path.name
+            )
         assert rejected - {"V05"} == (FAULTS.get(path.name[:3], set()) if files and files[0].runs else set()), path.name
 
 
 def test_a_summary_alone_leaves_open_what_it_does_not_say():
-    found = judged(MONGODB)
-    open_questions = {check_id for check_id, one in found.items() if one.severity == "not_assessed"}
+    findings = judged(MONGODB)
+    open_questions = {check_id for check_id, finding in findings.items() if finding.severity == "not_assessed"}
     assert open_questions == {"V01", "V03", "V06", "V16", "V19", "V22", "V24", "V25"}
-    assert worst(found.values()) == "pass"
-    assert all(found[check_id].message.endswith(".") for check_id in open_questions)
+    assert worst(findings.values()) == "pass"
+    assert all(findings[check_id].message.endswith(".") for check_id in open_questions)
 
 
 def test_nothing_at_all_is_no_success():
@@ -231,6 +233,6 @@ def test_histograms_of_others_are_judged_too(threads):
     facts = facts_of(
         merge([client("two_clients/0", 0)], warmup_s=1), threads=threads, known=Surroundings(made_elsewhere=True)
     )
-    found = {one.check_id: one.severity for one in judge_run(facts, MEASURED)}
+    found = {finding.check_id: finding.severity for finding in judge_run(facts, MEASURED)}
     assert found["E01"] == "pass"
     assert (found["V01"] == "not_assessed") == (threads is None)

@@ -124,10 +124,10 @@ def published():
 
 
 def test_counts_by_bucket_decide_against_printed_percentiles():
-    found = percentile_bounds([published()])
-    assert found["95"] == Bounds(512.0, 1024.0)
-    assert found["99"] == Bounds(1024.0, 2000.0)
-    assert found["99.9"] == Bounds(4000.0, 8000.0)
+    bounds = percentile_bounds([published()])
+    assert bounds["95"] == Bounds(512.0, 1024.0)
+    assert bounds["99"] == Bounds(1024.0, 2000.0)
+    assert bounds["99.9"] == Bounds(4000.0, 8000.0)
 
 
 def test_the_published_output_itself_gives_these_bounds():
@@ -135,8 +135,8 @@ def test_the_published_output_itself_gives_these_bounds():
     with path.open("rb") as stream:
         (file,) = read_file(path.name, stream)
     read = file.runs[0].operations["GET"]
-    found = percentile_bounds([read])
-    assert [found[name] for name in ("95", "99", "99.9")] == [
+    bounds = percentile_bounds([read])
+    assert [bounds[name] for name in ("95", "99", "99.9")] == [
         Bounds(512.0, 1024.0),
         Bounds(1024.0, 2000.0),
         Bounds(4000.0, 8000.0),
@@ -173,19 +173,21 @@ def test_the_mean_has_no_upper_bound_with_an_overflow_and_no_maximum():
 
 
 def test_it_adds_buckets_of_several_clients():
-    one = ReadOperation(count=100, buckets=(Bucket(0, 1000, 90), Bucket(3000, 4000, 8), Bucket(1_000_000, None, 2)))
+    operation = ReadOperation(
+        count=100, buckets=(Bucket(0, 1000, 90), Bucket(3000, 4000, 8), Bucket(1_000_000, None, 2))
+    )
     other = ReadOperation(count=100, buckets=(Bucket(0, 1000, 10), Bucket(1000, 2000, 90)))
-    assert added_buckets([one, other]) == (
+    assert added_buckets([operation, other]) == (
         Bucket(0, 1000, 100),
         Bucket(1000, 2000, 90),
         Bucket(3000, 4000, 8),
         Bucket(1_000_000, None, 2),
     )
-    found = percentile_bounds([one, other])
-    assert found["50"] == Bounds(0.0, 1000.0)
-    assert found["95"] == Bounds(1000.0, 2000.0)
-    assert found["99"] == Bounds(3000.0, 4000.0)
-    assert found["99.9"] == Bounds(1_000_000.0, None), "nobody knows where in the overflow"
+    bounds = percentile_bounds([operation, other])
+    assert bounds["50"] == Bounds(0.0, 1000.0)
+    assert bounds["95"] == Bounds(1000.0, 2000.0)
+    assert bounds["99"] == Bounds(3000.0, 4000.0)
+    assert bounds["99.9"] == Bounds(1_000_000.0, None), "nobody knows where in the overflow"
 
 
 def test_it_does_not_add_buckets_of_different_widths():

@@ -252,9 +252,9 @@ def test_it_reads_what_was_written_in_pieces_of_any_size(first, second, version,
     else:
         lines = [line for log in made for line in lines_of(log, version=version)]
     content = file_of(lines)
-    found = read_logs(content[at : at + piece] for at in range(0, len(content), piece))
-    assert [log.operation for log in found] == ["READ", "UPDATE"]
-    for log, expected in zip(found, made, strict=True):
+    logs = read_logs(content[at : at + piece] for at in range(0, len(content), piece))
+    assert [log.operation for log in logs] == ["READ", "UPDATE"]
+    for log, expected in zip(logs, made, strict=True):
         for column in ("start_s", "length_s", "offsets", "index", "count"):
             assert np.array_equal(getattr(log, column), getattr(expected, column)), column
 
@@ -276,9 +276,9 @@ def test_it_converts_other_resolutions_exactly_or_not_at_all(digits, lowest):
     expected: dict[int, int] = {}
     for (index, _), count in zip(indices, filter(None, counts), strict=True):
         expected[index] = expected.get(index, 0) + count
-    found = read_log([*HEAD, line, f"1,1,0,{v2(zigzag(-5) + zigzag(4))}"])
-    assert dict(zip(found.index[: int(found.offsets[1])].tolist(), found.count.tolist(), strict=False)) == expected
-    assert found.intervals[1].histogram == Histogram.of_values([5] * 4)
+    log = read_log([*HEAD, line, f"1,1,0,{v2(zigzag(-5) + zigzag(4))}"])
+    assert dict(zip(log.index[: int(log.offsets[1])].tolist(), log.count.tolist(), strict=False)) == expected
+    assert log.intervals[1].histogram == Histogram.of_values([5] * 4)
 
 
 def test_it_reads_values_of_a_coarser_unit_that_are_large_enough():

@@ -76,13 +76,13 @@ def test_it_answers_none_where_there_is_nothing():
 
 
 def test_it_never_averages_percentiles_of_clients():
-    one = Histogram.of_values([1000] * 9850 + [10_000] * 150)
+    histogram = Histogram.of_values([1000] * 9850 + [10_000] * 150)
     other = Histogram.of_values([1000] * 900 + [100_000] * 100)
-    merged = Histogram.merged([one, other])
-    assert (one.percentile(99), other.percentile(99)) == (10_007, 100_031)
+    merged = Histogram.merged([histogram, other])
+    assert (histogram.percentile(99), other.percentile(99)) == (10_007, 100_031)
     assert merged.percentiles([97, 99, 99.5]) == [1000, 10_007, 100_031]
     assert merged.mean == pytest.approx(2022.8, abs=1)
-    assert merged.count == one.count + other.count
+    assert merged.count == histogram.count + other.count
 
 
 @pytest.mark.slow

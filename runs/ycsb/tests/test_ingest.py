@@ -54,25 +54,25 @@ def assert_same_numbers(found: MergedRun, expected: MergedRun) -> None:
 
 def assert_same(clients: Sequence[ClientLogs], cut: Cut) -> tuple[Ingested, Kept]:
     kept = Kept()
-    found = ingest(clients, cut, keep=kept)
+    merged = ingest(clients, cut, keep=kept)
     expected, intervals = merged_in_memory(clients, cut)
-    assert_same_numbers(found.merged, expected)
+    assert_same_numbers(merged.merged, expected)
     held = [dataclasses.replace(client, logs=logs_of(client)) for client in clients]
     kept_of_held = Kept()
     assert_same_numbers(ingest(held, cut, keep=kept_of_held).merged, expected)
     assert_same_numbers(ingest(held, cut, has_series=False).merged, expected)
     series = series_in_memory(expected, intervals)
-    assert [(one.operation, one.kind, one.interval_s) for one in found.series] == [
-        (one.operation, one.kind, one.interval_s) for one in series
+    assert [(series.operation, series.kind, series.interval_s) for series in merged.series] == [
+        (series.operation, series.kind, series.interval_s) for series in series
     ]
-    for mine, theirs in zip(found.series, series, strict=True):
+    for mine, theirs in zip(merged.series, series, strict=True):
         assert mine.points.tobytes() == theirs.points.tobytes()
     for entry, other, wanted in zip(kept.stored(), kept_of_held.stored(), intervals, strict=True):
         stored = intervals_of(entry)
         assert entry.equals(other)
         for column in ("client", "start_s", "length_s", "offsets", "index", "count"):
             assert np.array_equal(getattr(stored, column), getattr(wanted, column)), (wanted.name, column)
-    return found, kept
+    return merged, kept
 
 
 def lively(seed: int, seconds: int, *, first_s: float = 0.0, per_second: int = 40) -> IntervalLog:
@@ -149,9 +149,9 @@ def test_it_gives_the_numbers_of_any_logs(data):
 @pytest.mark.parametrize("piece", [1, 7, 4096, 1 << 20])
 def test_it_does_not_matter_in_which_pieces_a_log_comes(piece):
     paths = sorted((DATA / "two_clients/0").glob("*.hdr"))
-    one = recorded("two_clients/0", 0)
-    other = dataclasses.replace(one, logs=[source(path.read_bytes(), piece) for path in paths])
-    assert_same_numbers(ingest([other], Cut()).merged, ingest([one], Cut()).merged)
+    run = recorded("two_clients/0", 0)
+    other = dataclasses.replace(run, logs=[source(path.read_bytes(), piece) for path in paths])
+    assert_same_numbers(ingest([other], Cut()).merged, ingest([run], Cut()).merged)
 
 
 def test_it_keeps_several_measurements_of_one_file_apart():
@@ -179,10 +179,10 @@ def test_it_leaves_a_last_line_out_that_broke_off():
     last = whole.rindex(b"\n", 0, -1) + 1
     before = ingest([ClientLogs(0, [source(whole[:last])])], Cut()).merged
     for cut in range(last + 1, len(whole) - 1, 97):
-        found = ingest([ClientLogs(0, [source(whole[:cut])])], Cut()).merged
-        assert found.clients[0].truncated
-        assert found.operations == before.operations
-        assert found.clients[0].ended_s == before.clients[0].ended_s
+        merged = ingest([ClientLogs(0, [source(whole[:cut])])], Cut()).merged
+        assert merged.clients[0].truncated
+        assert merged.operations == before.operations
+        assert merged.clients[0].ended_s == before.clients[0].ended_s
 
 
 def test_it_names_the_line_that_is_damaged():

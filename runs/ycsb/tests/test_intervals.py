@@ -85,10 +85,10 @@ def test_it_takes_no_damage_for_other_numbers():
         damaged = bytearray(stored)
         damaged[at] ^= 0x55
         try:
-            found = unpack_intervals(bytes(damaged))
+            intervals = unpack_intervals(bytes(damaged))
         except PackedDataError:
             continue
-        assert np.array_equal(found.count, reads.count)  # what was hit is the name, or says nothing
+        assert np.array_equal(intervals.count, reads.count)  # what was hit is the name, or says nothing
 
 
 def test_it_adds_segments_without_unpacking_them(monkeypatch):

@@ -124,8 +124,8 @@ def test_the_merge_of_a_run_is_that_of_java(java, run):
     for name, log in names.items():
         if not name.is_operation:
             continue
-        found = merged.operation(name.operation, name.kind)
-        assert_same(found.failed_histogram if name.status else found.histogram, java[f"{run}/{log}"])
+        operation = merged.operation(name.operation, name.kind)
+        assert_same(operation.failed_histogram if name.status else operation.histogram, java[f"{run}/{log}"])
 
 
 def test_logs_of_both_encodings_add_up(java):

@@ -96,9 +96,9 @@ def test_bounds_of_the_summaries_contain_the_percentiles_of_the_logs(run):
         for name, bounds in other.percentiles_us.items():
             # A rank of 2.1.4 may be one below ours for each client.
             ranks = [float(name), max(float(name) - 100 * len(exact.clients) / operation.ok, 0.0)]
-            found = operation.histogram.percentiles(ranks)
-            assert min(found) <= bounds.high_us
-            assert bounds.low_us <= found[0]
+            percentiles = operation.histogram.percentiles(ranks)
+            assert min(percentiles) <= bounds.high_us
+            assert bounds.low_us <= percentiles[0]
             compared += 1
     assert compared > 5
     assert bounded.total_operations == exact.total_operations

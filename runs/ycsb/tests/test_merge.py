@@ -27,18 +27,18 @@ def test_it_merges_two_real_clients():
         ("READ", "service"),
         ("UPDATE", "service"),
     ]
-    for one in merged.clients:
-        assert one.covered_s == pytest.approx(3, abs=0.2)
-        assert one.intervals == 3
-        assert one.ok == one.operations
+    for process in merged.clients:
+        assert process.covered_s == pytest.approx(3, abs=0.2)
+        assert process.intervals == 3
+        assert process.ok == process.operations
         # The summary was printed by YCSB itself: the logs must say the same to the last operation.
-        assert one.printed_counts == one.log_counts
-    expected = sum(one.ok / one.covered_s for one in merged.clients)
+        assert process.printed_counts == process.log_counts
+    expected = sum(client.ok / client.covered_s for client in merged.clients)
     assert merged.throughput_ops_s == pytest.approx(expected)
     assert merged.total_operations == merged.ok_operations == sum(entry.count for entry in merged.operations)
     read = merged.operation("READ")
     assert read is not None
-    assert read.returns["OK"] == sum(one.log_counts["READ"] for one in merged.clients)
+    assert read.returns["OK"] == sum(client.log_counts["READ"] for client in merged.clients)
     # Nothing but whole intervals of both clients is in it.
     parts = next(entry for entry in collected(clients) if entry.name == "READ")
     middle = parts.midpoint_s
@@ -54,7 +54,7 @@ def test_it_counts_a_whole_run_without_a_warm_up_to_the_last_operation():
     assert insert.count == merged.ok_operations == 1000
     assert merged.warmup_s == 0
     assert merged.throughput_sum_ops_s == pytest.approx(
-        sum(one.printed_throughput_ops_s or 0 for one in merged.clients)
+        sum(client.printed_throughput_ops_s or 0 for client in merged.clients)
     )
     # Set-up is part of what YCSB divides by, and not of the intervals.
     assert merged.throughput_ops_s > merged.throughput_sum_ops_s
@@ -115,8 +115,8 @@ def test_it_divides_each_client_by_its_own_length():
         ClientLogs(1, [steady_log("READ", 30, 50, first_s=0.5)]),
     ]
     merged = merge(clients, warmup_s=5, measure_s=10)
-    assert [one.covered_s for one in merged.clients] == [10.0, 10.0]
-    assert [one.throughput_ops_s for one in merged.clients] == [100.0, 50.0]
+    assert [client.covered_s for client in merged.clients] == [10.0, 10.0]
+    assert [client.throughput_ops_s for client in merged.clients] == [100.0, 50.0]
 
 
 def test_it_cuts_at_the_measured_length():
@@ -143,9 +143,9 @@ def test_it_counts_response_times_where_nothing_else_was_measured():
     (read,) = merged.operations
     assert (read.kind, read.ok, read.failed, read.returns) == ("response", 80, 8, {"OK": 80})
     assert (merged.throughput_ops_s, merged.failed_operations, merged.longest_us) == (10, 8, 0)
-    (one,) = merged.clients
-    assert one.printed_counts == {"Intended-READ": 80}
-    assert one.log_counts == {"CLEANUP": 1, "Intended-READ": 80, "Intended-READ-FAILED": 8}
+    (client,) = merged.clients
+    assert client.printed_counts == {"Intended-READ": 80}
+    assert client.log_counts == {"CLEANUP": 1, "Intended-READ": 80, "Intended-READ-FAILED": 8}
 
 
 def test_it_counts_an_operation_that_began_late():
@@ -225,8 +225,8 @@ def test_it_counts_a_stall_at_the_end_as_time():
 
 
 def test_it_states_the_share_of_setting_up():
-    one = ClientLogs(0, [steady_log("READ", 8, 10)], made_summary(10_000, 8, READ=80))
-    merged = merge([one], warmup_s=0)
+    logs = ClientLogs(0, [steady_log("READ", 8, 10)], made_summary(10_000, 8, READ=80))
+    merged = merge([logs], warmup_s=0)
     assert merged.init_share == pytest.approx(0.2)
     assert merged.clients[0].init_s == pytest.approx(2)
     assert merged.throughput_sum_ops_s == 8
@@ -257,12 +257,12 @@ def test_it_does_not_depend_on_the_order_of_clients_or_logs(parts, dice: random.
         for number, (reads, updates, phase) in enumerate(parts)
     ]
     expected = merge(clients, warmup_s=0.5)
-    shuffled = [dataclasses.replace(one, logs=dice.sample(list(one.logs), 2)) for one in clients]
+    shuffled = [dataclasses.replace(client, logs=dice.sample(list(client.logs), 2)) for client in clients]
     dice.shuffle(shuffled)
-    found = merge(shuffled, warmup_s=0.5)
-    assert found.throughput_ops_s == expected.throughput_ops_s
-    assert found.clients == expected.clients
-    assert found.operations == expected.operations
+    merged = merge(shuffled, warmup_s=0.5)
+    assert merged.throughput_ops_s == expected.throughput_ops_s
+    assert merged.clients == expected.clients
+    assert merged.operations == expected.operations
     kept, kept_of_shuffled = Kept(), Kept()
     ingest(clients, Cut(0.5), keep=kept)
     ingest(shuffled, Cut(0.5), keep=kept_of_shuffled)
@@ -285,7 +285,7 @@ def test_it_adds_all_intervals_of_all_clients_when_nothing_is_cut():
     clients = [client("two_clients/0", 0), client("two_clients/1", 1)]
     merged = merge(clients, warmup_s=0, phase="load")
     for name in ("READ", "UPDATE"):
-        logs = [log for one in clients for log in one.logs if log.operation == name]
+        logs = [log for client in clients for log in client.logs if log.operation == name]
         operation = merged.operation(name)
         assert operation is not None
         assert operation.histogram == Histogram.merged(log.histogram() for log in logs)

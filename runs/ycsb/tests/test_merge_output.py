@@ -33,49 +33,49 @@ def log(name, latency_us):
 
 def merged(*files):
     (run,) = group(files)
-    found = as_json(run)
-    assert json.loads(json.dumps(found)) == found
-    return found
+    data = as_json(run)
+    assert json.loads(json.dumps(data)) == data
+    return data
 
 
 def test_summaries_give_bounds_and_say_so():
-    found = merged(FAST, SLOW)
-    read = found["operations"]["READ"]
+    measured = merged(FAST, SLOW)
+    read = measured["operations"]["READ"]
     assert read["percentiles_bounds_us"] == {"50": [1e3, 1e3], "95": [1e3, 1e4], "99": [10_000.0, 100_000.0]}
     assert read["percentiles_us"] == {"50": 1e3}, "a point only where the bounds meet"
-    assert found["percentiles"] == "bounds, histograms missing"
+    assert measured["percentiles"] == "bounds, histograms missing"
     assert (read["count"], round(read["mean_us"], 1)) == (11_000, 2022.7)
-    assert found["merged"] == "2 of 2 clients merged"
-    assert "client 0 left no histograms; client 1 left no histograms" in found["warnings"][0]
+    assert measured["merged"] == "2 of 2 clients merged"
+    assert "client 0 left no histograms; client 1 left no histograms" in measured["warnings"][0]
 
 
 def test_a_single_client_states_points():
-    found = merged(FAST)
-    assert found["operations"]["READ"]["percentiles_us"] == {"50": 1e3, "95": 1e3, "99": 1e4}
-    assert (found["percentiles"], found["warnings"]) == ("as the client states them", [])
+    measured = merged(FAST)
+    assert measured["operations"]["READ"]["percentiles_us"] == {"50": 1e3, "95": 1e3, "99": 1e4}
+    assert (measured["percentiles"], measured["warnings"]) == ("as the client states them", [])
 
 
 def test_failed_operations_stand_apart():
-    found = merged(FAST, SLOW)
-    assert found["operations"]["READ-FAILED"] == {"count": 10, "mean_us": 7.0, "returns": {"FAILED": 10}}
-    assert (found["total_operations"], found["failed_operations"]) == (11_010, 10)
-    assert (found["throughput_ops_s"], found["throughput_sum_ops_s"]) == (11_000.0, 11_010.0)
+    measured = merged(FAST, SLOW)
+    assert measured["operations"]["READ-FAILED"] == {"count": 10, "mean_us": 7.0, "returns": {"FAILED": 10}}
+    assert (measured["total_operations"], measured["failed_operations"]) == (11_010, 10)
+    assert (measured["throughput_ops_s"], measured["throughput_sum_ops_s"]) == (11_000.0, 11_010.0)
 
 
 def test_histograms_give_points():
-    found = merged(log("a/READ.hdr", 1000), log("b/READ.hdr", 3000))
-    read = found["operations"]["READ"]
+    measured = merged(log("a/READ.hdr", 1000), log("b/READ.hdr", 3000))
+    read = measured["operations"]["READ"]
     assert (read["count"], read["mean_us"], read["min_us"], read["max_us"]) == (1000, 2000.5, 1000, 3001)
     assert read["percentiles_us"]["50"] == 1000
     assert read["percentiles_us"]["99"] == 3001
     assert "percentiles_bounds_us" not in read
-    assert (found["percentiles"], found["clients_merged"]) == ("exact, histograms added", 2)
-    assert found["clients"] == [["a/READ.hdr"], ["b/READ.hdr"]]
+    assert (measured["percentiles"], measured["clients_merged"]) == ("exact, histograms added", 2)
+    assert measured["clients"] == [["a/READ.hdr"], ["b/READ.hdr"]]
 
 
 def test_what_cannot_be_merged_says_why():
     empty = ReadFile("b/READ.hdr", runs=(ReadRun(format="hdr-log", logs=(steady_log("READ", 0, 0),)),))
     (run,) = group([empty])
-    found = as_json(run)
-    assert found["clients_merged"] == 0
-    assert "Nothing can be merged" in found["error"]
+    data = as_json(run)
+    assert data["clients_merged"] == 0
+    assert "Nothing can be merged" in data["error"]

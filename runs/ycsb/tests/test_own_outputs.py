@@ -130,7 +130,11 @@ def test_recorded_values_of_a_verbose_summary_add_up():
     buckets = run_of(path).operations["READ"].buckets
     assert sum(bucket.count for bucket in buckets) == sum(count for _, count in rows)
     for highest, count in rows:
-        (bucket,) = [one for one in buckets if one.from_us <= highest and (one.to_us is None or highest < one.to_us)]
+        (bucket,) = [
+            bucket
+            for bucket in buckets
+            if bucket.from_us <= highest and (bucket.to_us is None or highest < bucket.to_us)
+        ]
         assert bucket.count == count
 
 
@@ -236,7 +240,7 @@ def test_statuses_are_told_apart_where_they_were_asked_for():
 
 RUNS = {
     path.relative_to(DATA).as_posix(): len(list(path.glob("[0-9]")))
-    for path in sorted({one.parent for one in DATA.rglob("[0-9]") if one.is_dir()})
+    for path in sorted({path.parent for path in DATA.rglob("[0-9]") if path.is_dir()})
 }
 
 

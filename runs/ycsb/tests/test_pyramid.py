@@ -15,7 +15,7 @@ EPOCH = 1_700_000_000.0
 
 
 def levels(clients: list[ClientLogs], *, base_s: float = EPOCH) -> dict[int, Series]:
-    return {one.interval_s: one for one in series_of(merge(clients, warmup_s=0), base_s=base_s)}
+    return {point.interval_s: point for point in series_of(merge(clients, warmup_s=0), base_s=base_s)}
 
 
 def client(number: int, values: dict[int, list[int]]) -> ClientLogs:
@@ -31,8 +31,8 @@ seconds = st.dictionaries(st.integers(0, 700), st.lists(st.integers(0, 10**7), m
 @settings(max_examples=15, deadline=None)
 @given(st.lists(seconds, min_size=1, max_size=3), st.integers(-700, 700))
 def test_every_level_is_that_of_all_its_values(parts, shift):
-    found = levels([client(number, part) for number, part in enumerate(parts)], base_s=EPOCH + shift)
-    for level, series in found.items():
+    steps = levels([client(number, part) for number, part in enumerate(parts)], base_s=EPOCH + shift)
+    for level, series in steps.items():
         values: dict[int, list[int]] = {}
         for part in parts:
             for second, latencies in part.items():
@@ -53,19 +53,19 @@ def test_every_level_is_that_of_all_its_values(parts, shift):
 
 def test_a_percentile_is_not_the_mean_of_its_seconds():
     slow, fast = [100_000] * 100, [1_000] * 900
-    found = levels([client(0, {second: slow if second == 3 else fast for second in range(20)})])
-    assert found[1].points["p99_us"][:10].mean() > 10_000
-    assert found[10].points["p99_us"].tolist() == [np.float32(100_031), 1000]  # 100 of 8200 are slow
-    assert found[10].points["p95_us"].tolist() == [1000, 1000]
+    steps = levels([client(0, {second: slow if second == 3 else fast for second in range(20)})])
+    assert steps[1].points["p99_us"][:10].mean() > 10_000
+    assert steps[10].points["p99_us"].tolist() == [np.float32(100_031), 1000]  # 100 of 8200 are slow
+    assert steps[10].points["p95_us"].tolist() == [1000, 1000]
 
 
 def test_rates_are_means_with_the_least_and_the_greatest_second():
-    found = levels([client(0, {second: [5] * (0 if second == 7 else 10 + second % 10) for second in range(30)})])
-    assert found[10].points["rate_ops_s"].tolist() == pytest.approx([12.8, 14.5, 14.5])
-    assert found[10].points["rate_min_ops_s"].tolist() == [0, 10, 10]
-    assert found[10].points["rate_max_ops_s"].tolist() == [19, 19, 19]
-    assert found[10].points["covered_s"].tolist() == [10, 10, 10]
-    assert found[1].points["rate_min_ops_s"].tolist() == found[1].points["rate_ops_s"].tolist()
+    steps = levels([client(0, {second: [5] * (0 if second == 7 else 10 + second % 10) for second in range(30)})])
+    assert steps[10].points["rate_ops_s"].tolist() == pytest.approx([12.8, 14.5, 14.5])
+    assert steps[10].points["rate_min_ops_s"].tolist() == [0, 10, 10]
+    assert steps[10].points["rate_max_ops_s"].tolist() == [19, 19, 19]
+    assert steps[10].points["covered_s"].tolist() == [10, 10, 10]
+    assert steps[1].points["rate_min_ops_s"].tolist() == steps[1].points["rate_ops_s"].tolist()
 
 
 def test_there_are_as_many_levels_as_have_two_intervals():
@@ -77,20 +77,20 @@ def test_there_are_as_many_levels_as_have_two_intervals():
 
 def test_a_gap_is_no_zero_on_any_level():
     rows = [(float(second), 1.0, [5]) for second in (*range(15), *range(145, 160))]
-    found = levels([ClientLogs(0, [made_log("READ", rows)])])
-    assert found[10].points["second"].tolist() == [0, 10, 140, 150]
-    assert found[10].points["covered_s"].tolist() == [10, 5, 5, 10]
-    assert found[60].points["second"].tolist() == [0, 120]
+    steps = levels([ClientLogs(0, [made_log("READ", rows)])])
+    assert steps[10].points["second"].tolist() == [0, 10, 140, 150]
+    assert steps[10].points["covered_s"].tolist() == [10, 5, 5, 10]
+    assert steps[60].points["second"].tolist() == [0, 120]
 
 
 def test_long_intervals_are_spread_over_their_parts():
     rows = [(0.0, 1.0, [5] * 10), (1.0, 630.0, [7] * 6300), (631.0, 1.0, [9] * 10)]
-    found = levels([ClientLogs(0, [made_log("READ", rows)])])
-    assert found[600].points["p50_us"].tolist() == [7, 7]
-    assert found[600].points["max_us"].tolist() == [7, 9]
-    assert found[10].points["p50_us"].tolist() == [7] * 64
-    assert found[1].points["p99_us"].tolist() == [5, *[7] * 630, 9]
-    assert found[60].points["count"].sum() == 6320
+    steps = levels([ClientLogs(0, [made_log("READ", rows)])])
+    assert steps[600].points["p50_us"].tolist() == [7, 7]
+    assert steps[600].points["max_us"].tolist() == [7, 9]
+    assert steps[10].points["p50_us"].tolist() == [7] * 64
+    assert steps[1].points["p99_us"].tolist() == [5, *[7] * 630, 9]
+    assert steps[60].points["count"].sum() == 6320
 
 
 @pytest.mark.slow

@@ -24,9 +24,9 @@ def test_it_gives_every_second_of_real_clients():
     merged = merge([client("two_clients/0", 0), client("two_clients/1", 1)], warmup_s=1)
     reads, updates = series_of(merged)
     assert (reads.operation, updates.operation, reads.clients) == ("READ", "UPDATE", 2)
-    assert reads.base_s == min(one.started_s for one in merged.clients)
+    assert reads.base_s == min(client.started_s for client in merged.clients)
     assert reads.points["second"].tolist() == list(range(6))
-    assert reads.points["count"].sum() == sum(one.log_counts["READ"] for one in merged.clients)
+    assert reads.points["count"].sum() == sum(client.log_counts["READ"] for client in merged.clients)
     middle = reads.points[1:5]
     assert np.allclose(middle["covered_s"], 2, atol=0.1)
     assert (middle["p50_us"] <= middle["p95_us"]).all() and (middle["p99_us"] <= middle["max_us"]).all()

@@ -32,32 +32,32 @@ def steady(start_s, seconds, per_second, **parts):
     """Status lines of a client that does the same every second."""
     lines = [StatusLine(0, 0, None, at_s=start_s)]
     for second in range(1, seconds + 1):
-        told = {name: StatusOperation(**said) for name, said in parts.items()}
+        told = {name: StatusOperation(**part) for name, part in parts.items()}
         lines.append(StatusLine(second, second * per_second, float(per_second), told, at_s=start_s + second))
     return tuple(lines)
 
 
 def of(*runs, **more):
-    return summarise([SummaryClient(number, one) for number, one in enumerate(runs)], **more)
+    return summarise([SummaryClient(number, run) for number, run in enumerate(runs)], **more)
 
 
 def test_it_adds_counts_returns_and_extremes():
-    found = of(
+    result = of(
         run({"READ": operation(300, 1000.0, 90.0, 5000.0, returns={"OK": 300})}, throughput=30.0),
         run({"READ": operation(100, 3000.0, 110.0, 9000.0, returns={"OK": 100}, p99=8000.0)}, throughput=10.0),
     )
-    read = found.operation("READ")
+    read = result.operation("READ")
     assert (read.ok, read.failed, dict(read.returns)) == (400, 0, {"OK": 400})
     assert (read.mean_us, read.min_us, read.max_us) == (1500.0, 90.0, 9000.0)
     assert read.percentiles_us == {"99": Bounds(4000.0, 8000.0)}
-    assert (found.total_operations, found.ok_operations, found.failed_operations) == (400, 400, 0)
-    assert (found.clients_merged, found.clients_expected) == (2, 2)
-    assert (found.throughput_ops_s, found.basis) == (40.0, "sum")
+    assert (result.total_operations, result.ok_operations, result.failed_operations) == (400, 400, 0)
+    assert (result.clients_merged, result.clients_expected) == (2, 2)
+    assert (result.throughput_ops_s, result.basis) == (40.0, "sum")
 
 
 def test_a_client_without_values_does_not_move_minimum_and_mean():
-    found = of(run({"READ": operation(10, 500.0)}), run({"READ": ReadOperation(count=0, max_us=0.0)}))
-    assert (found.operation("READ").min_us, found.operation("READ").mean_us) == (100.0, 500.0)
+    result = of(run({"READ": operation(10, 500.0)}), run({"READ": ReadOperation(count=0, max_us=0.0)}))
+    assert (result.operation("READ").min_us, result.operation("READ").mean_us) == (100.0, 500.0)
 
 
 def test_it_pools_the_variance():
@@ -67,34 +67,34 @@ def test_it_pools_the_variance():
 
 
 def test_it_keeps_failed_operations_apart():
-    found = of(
+    result = of(
         run({"READ": operation(90, returns={"OK": 90, "ERROR": 10}), "READ-FAILED": operation(10, 9.0)}, throughput=50)
     )
-    read = found.operation("READ")
+    read = result.operation("READ")
     assert (read.ok, read.failed, dict(read.failures)) == (90, 10, {"FAILED": 10})
     assert (read.mean_us, read.failed_mean_us) == (1000.0, 9.0)
-    assert (found.total_operations, found.failed_operations) == (100, 10)
-    assert found.throughput_ops_s == 45.0, "of 50 operations per second a tenth failed"
-    assert found.throughput_sum_ops_s == 50.0
+    assert (result.total_operations, result.failed_operations) == (100, 10)
+    assert result.throughput_ops_s == 45.0, "of 50 operations per second a tenth failed"
+    assert result.throughput_sum_ops_s == 50.0
 
 
 def test_it_knows_statuses_by_name():
-    found = of(run({"READ": operation(90), "READ-NOT_FOUND": operation(7), "READ-ERROR": operation(3)}))
-    assert dict(found.operation("READ").failures) == {"NOT_FOUND": 7, "ERROR": 3}
-    assert found.failed_operations == 10
+    result = of(run({"READ": operation(90), "READ-NOT_FOUND": operation(7), "READ-ERROR": operation(3)}))
+    assert dict(result.operation("READ").failures) == {"NOT_FOUND": 7, "ERROR": 3}
+    assert result.failed_operations == 10
 
 
 def test_it_knows_failures_that_old_versions_count_with_the_others():
     """Return=-1 for every read of a published output, with a perfect-looking latency."""
-    found = of(run({"READ": operation(100, returns={"0": 4, "-1": 96})}, throughput=1000.0))
-    read = found.operation("READ")
+    result = of(run({"READ": operation(100, returns={"0": 4, "-1": 96})}, throughput=1000.0))
+    read = result.operation("READ")
     assert (read.ok, read.failed, dict(read.failures)) == (4, 96, {"-1": 96})
-    assert found.throughput_ops_s == 40.0
+    assert result.throughput_ops_s == 40.0
 
 
 def test_what_is_accepted_into_a_batch_has_not_failed():
     """0.10 and 0.11 count BATCHED_OK as failed."""
-    found = of(
+    result = of(
         run(
             {
                 "INSERT": operation(10, 500.0, returns={"OK": 10, "BATCHED_OK": 90}),
@@ -104,61 +104,61 @@ def test_what_is_accepted_into_a_batch_has_not_failed():
             throughput=100.0,
         )
     )
-    insert = found.operation("INSERT")
+    insert = result.operation("INSERT")
     assert (insert.ok, insert.failed, insert.mean_us, insert.min_us) == (100, 0, 59.0, 1.0)
-    assert found.throughput_ops_s == 100.0
+    assert result.throughput_ops_s == 100.0
 
 
 def test_failed_inserts_of_a_load_are_not_in_its_throughput():
-    found = of(
+    result = of(
         run({"INSERT": operation(90, returns={"OK": 90, "ERROR": 10}), "INSERT-FAILED": operation(10)},
             phase="load", throughput=9.0)
     )  # fmt: skip
-    assert (found.throughput_ops_s, found.total_operations, found.ok_operations) == (9.0, 100, 90)
+    assert (result.throughput_ops_s, result.total_operations, result.ok_operations) == (9.0, 100, 90)
 
 
 def test_a_read_modify_write_is_counted_once():
-    found = of(
+    result = of(
         run(
             {"READ": operation(100), "UPDATE": operation(50), "READ-MODIFY-WRITE": operation(50),
              "CLEANUP": operation(4), "VERIFY": operation(100), "SCAN-LATENCY-PER-RECORD": operation(3)},
             throughput=10.0,
         )
     )  # fmt: skip
-    assert found.total_operations == 100
-    assert [entry.operation for entry in found.operations] == ["READ", "READ-MODIFY-WRITE", "UPDATE"]
-    assert found.clients[0].cleanup_s == 0.005
-    assert found.clients[0].busy_us == 150 * 1000.0
+    assert result.total_operations == 100
+    assert [entry.operation for entry in result.operations] == ["READ", "READ-MODIFY-WRITE", "UPDATE"]
+    assert result.clients[0].cleanup_s == 0.005
+    assert result.clients[0].busy_us == 150 * 1000.0
 
 
 def test_the_same_values_measured_twice_are_counted_once():
-    found = of(
+    result = of(
         run({"HdrREAD": operation(100, returns={"OK": 100}),
              "BucketREAD": operation(100, p99=3000.0, resolution_us=1e3),
              "HdrIntended-READ": operation(100), "BucketIntended-READ": operation(100)})
     )  # fmt: skip
-    assert found.total_operations == 100
-    assert [(entry.operation, entry.kind) for entry in found.operations] == [("READ", "service"), ("READ", "response")]
-    assert found.operation("READ").percentiles_us == {"99": Bounds(4000.0, 4000.0)}
-    assert dict(found.operation("READ").returns) == {"OK": 100}
+    assert result.total_operations == 100
+    assert [(entry.operation, entry.kind) for entry in result.operations] == [("READ", "service"), ("READ", "response")]
+    assert result.operation("READ").percentiles_us == {"99": Bounds(4000.0, 4000.0)}
+    assert dict(result.operation("READ").returns) == {"OK": 100}
 
 
 def test_plain_names_are_response_times_where_only_those_were_measured():
-    found = of(run({"READ": operation(100)}, properties={"measurement.interval": "intended"}, throughput=10.0))
-    assert found.operation("READ") is None
-    assert found.operation("READ", "response").ok == 100
-    assert (found.total_operations, found.throughput_ops_s) == (100, 10.0)
-    assert found.clients[0].busy_us is None, "waiting for the schedule is not waiting for the database"
+    result = of(run({"READ": operation(100)}, properties={"measurement.interval": "intended"}, throughput=10.0))
+    assert result.operation("READ") is None
+    assert result.operation("READ", "response").ok == 100
+    assert (result.total_operations, result.throughput_ops_s) == (100, 10.0)
+    assert result.clients[0].busy_us is None, "waiting for the schedule is not waiting for the database"
 
 
 def test_go_ycsb_counts_only_successes_in_its_total():
-    found = of(
+    result = of(
         run({"READ": operation(100), "UPDATE": operation(50), "READ_MODIFY_WRITE": operation(50),
              "UPDATE_ERROR": operation(10), "TOTAL": operation(150)}, format="go-ycsb", throughput=300.0)
     )  # fmt: skip
-    assert (found.total_operations, found.ok_operations, found.failed_operations) == (110, 100, 10)
-    assert found.operation("UPDATE").failed == 10
-    assert found.throughput_ops_s == 200.0, "both halves of a read-modify-write are in go-ycsb's total"
+    assert (result.total_operations, result.ok_operations, result.failed_operations) == (110, 100, 10)
+    assert result.operation("UPDATE").failed == 10
+    assert result.throughput_ops_s == 200.0, "both halves of a read-modify-write are in go-ycsb's total"
 
 
 # The example of analysis.md: 100 operations a second each, A from 0 to 100 s, B from 10 to 110 s.
@@ -167,12 +167,12 @@ B = run({"READ": operation(10_000)}, throughput=100.0, status=steady(T0 + 10, 10
 
 
 def test_throughput_is_that_of_the_common_window():
-    found = of(A, B)
-    assert found.window == Window(T0 + 10, T0 + 100)
-    assert (found.throughput_ops_s, found.basis) == (pytest.approx(200.0), "window")
-    assert found.throughput_sum_ops_s == 200.0
-    assert found.throughput_wall_ops_s == pytest.approx(181.8, abs=0.1)
-    assert found.overlap == pytest.approx(90 / 110)
+    result = of(A, B)
+    assert result.window == Window(T0 + 10, T0 + 100)
+    assert (result.throughput_ops_s, result.basis) == (pytest.approx(200.0), "window")
+    assert result.throughput_sum_ops_s == 200.0
+    assert result.throughput_wall_ops_s == pytest.approx(181.8, abs=0.1)
+    assert result.overlap == pytest.approx(90 / 110)
 
 
 def test_clocks_are_set_by_their_offsets():
@@ -183,9 +183,9 @@ def test_clocks_are_set_by_their_offsets():
 def test_a_window_counts_what_was_done_in_it_and_not_what_was_stated():
     """The last ten seconds of B are slower, and A has ended by then."""
     slowing = (*steady(T0 + 10, 90, 100), StatusLine(100, 9010, 1.0, at_s=T0 + 110))
-    found = of(A, run({"READ": operation(9010)}, throughput=90.1, status=slowing))
-    assert found.throughput_ops_s == pytest.approx(200.0)
-    assert found.throughput_sum_ops_s == pytest.approx(190.1)
+    result = of(A, run({"READ": operation(9010)}, throughput=90.1, status=slowing))
+    assert result.throughput_ops_s == pytest.approx(200.0)
+    assert result.throughput_sum_ops_s == pytest.approx(190.1)
 
 
 def test_failed_operations_are_not_in_the_throughput_of_the_window():
@@ -195,61 +195,61 @@ def test_failed_operations_are_not_in_the_throughput_of_the_window():
 
 def test_clients_that_never_worked_together_have_no_window():
     apart = run({"READ": operation(1000)}, throughput=100.0, status=steady(T0 + 500, 10, 100))
-    found = of(A, apart)
-    assert (found.window, found.overlap, found.basis) == (None, 0.0, "sum")
+    result = of(A, apart)
+    assert (result.window, result.overlap, result.basis) == (None, 0.0, "sum")
 
 
 def test_a_single_client_states_its_own_throughput():
-    found = of(A)
-    assert (found.throughput_ops_s, found.basis, found.overlap) == (100.0, "stated", 1.0)
+    result = of(A)
+    assert (result.throughput_ops_s, result.basis, result.overlap) == (100.0, "stated", 1.0)
 
 
 def test_undated_lines_align_nothing():
     undated = tuple(StatusLine(second, second * 10, 10.0) for second in range(10))
-    found = of(
+    result = of(
         run({"READ": operation(90)}, throughput=10.0, status=undated),
         run({"READ": operation(90)}, throughput=10.0, status=undated),
     )
-    assert (found.window, found.overlap, found.basis) == (None, None, "sum")
-    assert found.throughput_ops_s == 20.0
+    assert (result.window, result.overlap, result.basis) == (None, None, "sum")
+    assert result.throughput_ops_s == 20.0
 
 
 def test_a_killed_client_counts_by_its_status_lines():
     said = {"count": 100, "avg": 250.0, "min": 10.0, "max": 800.0, "p99": 700.0}
     killed = run({}, status=steady(T0, 100, 100, READ=said))
-    found = of(killed, B)
-    assert (found.clients_merged, found.total_operations, found.ok_operations) == (2, 20_000, 20_000)
-    assert found.operation("READ").mean_us == (250.0 + 1000.0) / 2
+    result = of(killed, B)
+    assert (result.clients_merged, result.total_operations, result.ok_operations) == (2, 20_000, 20_000)
+    assert result.operation("READ").mean_us == (250.0 + 1000.0) / 2
     # Of the killed client only the extremes are known: all of its values may be small ones.
-    assert found.operation("READ").percentiles_us["99"] == Bounds(100.0, 4000.0)
-    assert found.basis == "window"
+    assert result.operation("READ").percentiles_us["99"] == Bounds(100.0, 4000.0)
+    assert result.basis == "window"
 
 
 def test_a_client_that_left_nothing_is_missing():
-    found = of(A, run({}))
-    assert (found.clients_merged, found.clients_expected) == (1, 2)
-    assert found.missing[0].number == 1
-    assert "neither a result nor a status line" in found.missing[0].reason
+    result = of(A, run({}))
+    assert (result.clients_merged, result.clients_expected) == (1, 2)
+    assert result.missing[0].number == 1
+    assert "neither a result nor a status line" in result.missing[0].reason
 
 
 def test_counts_that_a_client_does_not_state_stay_unknown():
-    found = of(run({"READ": ReadOperation(mean_us=5.0)}, throughput=10.0), run({"READ": operation(5)}, throughput=1.0))
-    assert (found.total_operations, found.operation("READ").mean_us) == (None, None)
-    assert found.throughput_ops_s == 11.0
+    result = of(run({"READ": ReadOperation(mean_us=5.0)}, throughput=10.0), run({"READ": operation(5)}, throughput=1.0))
+    assert (result.total_operations, result.operation("READ").mean_us) == (None, None)
+    assert result.throughput_ops_s == 11.0
 
 
 def test_no_client_at_all_gives_nothing_and_raises_nothing():
-    found = summarise([])
-    assert (found.clients_expected, found.throughput_ops_s, found.operations, found.series) == (0, None, (), ())
+    summary = summarise([])
+    assert (summary.clients_expected, summary.throughput_ops_s, summary.operations, summary.series) == (0, None, (), ())
 
 
 # --- Series ---
 
 
 def test_a_series_adds_the_clients_of_each_second():
-    one = steady(T0, 5, 100, READ={"count": 100, "avg": 200.0, "max": 900.0, "p99": 800.0})
+    samples = steady(T0, 5, 100, READ={"count": 100, "avg": 200.0, "max": 900.0, "p99": 800.0})
     other = steady(T0 + 0.25, 5, 50, READ={"count": 50, "avg": 500.0, "max": 700.0, "p99": 600.0})
-    (series,) = of(run({}, status=one), run({}, status=other)).series
+    (series,) = of(run({}, status=samples), run({}, status=other)).series
     assert (series.operation, series.kind, series.base_s, series.interval_s) == ("READ", "service", T0, 1)
     assert series.points["count"].tolist() == [150] * 5
     assert series.points["rate_ops_s"].tolist() == pytest.approx([150.0] * 5)
@@ -299,22 +299,22 @@ def test_a_single_line_at_the_very_start_gives_no_series():
 
 def test_operations_that_took_no_time_have_no_rate_of_it():
     line = StatusLine(0, 5, None, at_s=T0)
-    found = of(run({"READ": operation(5)}, throughput=2.0, status=(line,)))
-    assert (found.throughput_ops_s, found.throughput_wall_ops_s, found.overlap) == (2.0, None, None)
+    result = of(run({"READ": operation(5)}, throughput=2.0, status=(line,)))
+    assert (result.throughput_ops_s, result.throughput_wall_ops_s, result.overlap) == (2.0, None, None)
 
 
 @pytest.mark.parametrize(("at_s", "elapsed_s"), [(253_402_300_799.0, 1), (-62_135_596_800.0, 1), (T0, 10**14)])
 def test_dates_without_a_year_of_four_digits_tell_no_time(at_s, elapsed_s):
     line = StatusLine(elapsed_s, 5, None, at_s=at_s)
-    found = of(run({"READ": operation(5)}, throughput=2.0, status=(line,)))
-    assert (found.window, found.overlap, found.clients[0].started_s) == (None, None, None)
+    result = of(run({"READ": operation(5)}, throughput=2.0, status=(line,)))
+    assert (result.window, result.overlap, result.clients[0].started_s) == (None, None, None)
 
 
 def test_dates_that_cannot_be_give_no_series():
     lines = (*steady(T0, 3, 10, READ={"count": 10, "avg": 5.0}), StatusLine(4, 40, 1.0, at_s=T0 + 9e8))
-    found = of(run({"READ": operation(40)}, throughput=10.0, status=lines))
-    assert (found.series, found.throughput_ops_s) == ((), 10.0)
-    assert "lie more than" in found.notes[0]
+    result = of(run({"READ": operation(40)}, throughput=10.0, status=lines))
+    assert (result.series, result.throughput_ops_s) == ((), 10.0)
+    assert "lie more than" in result.notes[0]
 
 
 def test_failed_operations_have_their_own_column():
@@ -338,7 +338,7 @@ def test_printed_time_series_are_shown_as_they_are():
 
 def test_printed_means_of_several_clients_need_counts():
     points = tuple(SeriesPoint(at * 1000.0, 100.0) for at in range(4))
-    one = run({"READ": ReadOperation(count=200, mean_us=1.0, series=points)})
-    (series,) = of(one, one).series
+    row = run({"READ": ReadOperation(count=200, mean_us=1.0, series=points)})
+    (series,) = of(row, row).series
     assert np.isnan(series.points["mean_us"]).all()
     assert np.isnan(series.points["rate_ops_s"]).all()

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 def test_names_and_classes_are_the_same(name: str):
     manifest = build(ROOT / "var" / "ycsb", [name])[name]
     argv = [java_executable(), "-cp", ":".join(map(str, manifest.jars)), "benchsite.Start", "--properties"]
-    said = subprocess.run([*argv, manifest.java_class], capture_output=True, text=True, check=True).stdout
-    known = dict(line.split("=", 1) for line in said.splitlines())
+    stdout = subprocess.run([*argv, manifest.java_class], capture_output=True, text=True, check=True).stdout
+    known = dict(line.split("=", 1) for line in stdout.splitlines())
     binding = load_catalog().system(name).binding
     assert binding.java_class == manifest.java_class
     assert set(binding.properties) == set(known)

@@ -55,7 +55,9 @@ def test_names_and_classes_come_from_the_list_of_the_distribution(bindings: dict
 
 def test_digest_covers_core_binding_and_configuration(bindings: dict[str, Manifest], home: Path):
     def digests() -> dict[str, str]:
-        return {name: found.digest for name, found in stock_bindings(ycsb_dir(bindings), [home]).items()}
+        return {
+            name: stock_binding.digest for name, stock_binding in stock_bindings(ycsb_dir(bindings), [home]).items()
+        }
 
     before = digests()
     (home / "redis-binding" / "lib" / "patch.jar").write_bytes(b"")

@@ -141,8 +141,8 @@ def test_links_and_folders_are_left_out():
 def test_of_a_file_that_is_cut_off_the_beginning_is_given(pack, left):
     packed = pack(TEXT)
     (member,) = open_members("cut", io.BytesIO(packed[: int(len(packed) * left)]))
-    found = text_of(member)
-    assert found.rstrip(b"\n") == TEXT[: len(found.rstrip(b"\n"))]
+    text = text_of(member)
+    assert text.rstrip(b"\n") == TEXT[: len(text.rstrip(b"\n"))]
     assert member.damage is not None and not member.damage.is_doubtful
     assert [note.text for note in member.notes] == [str(member.damage)]
     assert "cut off" in str(member.damage)

@@ -61,8 +61,8 @@ def test_it_does_not_matter_where_pieces_end(parts, piece):
     data = b"\n".join(b"".join(parts[at : at + piece]) for at in range(0, len(parts), piece))
     longest = max(map(len, data.replace(b"\r", b"\n").split(b"\n")), default=0) + 2
     expected = "\n".join(data.decode(errors="replace").replace("\x1b[0m", "").splitlines())
-    found = text_of(data, longest_line=longest)
-    assert [line for line in found.split("\n") if line] == [line for line in expected.split("\n") if line]
+    text = text_of(data, longest_line=longest)
+    assert [line for line in text.split("\n") if line] == [line for line in expected.split("\n") if line]
 
 
 @pytest.mark.slow

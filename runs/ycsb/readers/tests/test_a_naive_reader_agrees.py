@@ -118,5 +118,5 @@ several_runs = st.lists(
 @given(several_runs, st.integers(20, 5000), st.sampled_from(["", "    ", "pod-1 | "]))
 def test_a_naive_reader_agrees(runs, size, front):
     lines = [line for run in runs for line in run]
-    found = read_text("".join(front + line + "\n" for line in lines), size)
-    assert [stated(run) for run in found] == naive(lines)
+    text = read_text("".join(front + line + "\n" for line in lines), size)
+    assert [stated(run) for run in text] == naive(lines)

@@ -31,7 +31,7 @@ def test_marks_average_and_does_not_check_its_arithmetic():
     facts = facts_of(
         summarise([SummaryClient(0, run)]), threads=2, known=Surroundings(made_elsewhere=True), phase="measure"
     )
-    findings = {found.check_id: found for found in judge_run(facts, profile("smoke"))}
+    findings = {finding.check_id: finding for finding in judge_run(facts, profile("smoke"))}
     assert findings["E01"].severity == "pass"
     assert findings["V22"].severity == "warn"
     assert "means over clients or runs" in findings["V22"].message

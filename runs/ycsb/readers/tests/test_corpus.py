@@ -78,9 +78,9 @@ def same_run(run: ReadRun, expected: str) -> None:
 
 
 def same_go_run(run: ReadRun, expected: str) -> None:
-    found = list(GO_OPERATION.finditer(expected))
-    assert set(run.operations) == {match["name"] for match in found}
-    for match in found:
+    items = list(GO_OPERATION.finditer(expected))
+    assert set(run.operations) == {match["name"] for match in items}
+    for match in items:
         same_numbers(run.operations[match["name"]], match)
         assert run.operations[match["name"]].rate_ops_s == float(match["rate"])
 

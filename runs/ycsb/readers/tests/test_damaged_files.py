@@ -31,7 +31,7 @@ def check(files: tuple[ReadFile, ...]) -> None:
             text.encode()  # Raises where half a character was left.
         for run in file.runs:
             assert all(log.total >= 0 for log in run.logs)
-            assert all(value >= 0 for one in run.operations.values() for value in one.returns.values())
+            assert all(value >= 0 for operation in run.operations.values() for value in operation.returns.values())
             assert len(run.others) <= 1_000
 
 
@@ -116,10 +116,10 @@ def check_part(
             is_told = any("missing" in note.text for note in run.warnings)
             assert is_told or values_of(run) == values_of(of_whole[at]), "a part of a run counts as the whole of it"
         if run.format not in COMPUTED:
-            found = values_of(run)
+            values = values_of(run)
             others = [of_whole, *(runs_of(other) for other in at_line_ends)]
             known = [values_of(other[at]) for other in others if at < len(other)]
-            wrong = {name: value for name, value in found.items() if all(one.get(name) != value for one in known)}
+            wrong = {name: value for name, value in values.items() if all(one.get(name) != value for one in known)}
             assert not wrong, "numbers that the file does not state"
         for name, is_beginning in begins(run, of_whole[at]):
             assert is_beginning, name

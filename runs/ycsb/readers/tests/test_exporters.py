@@ -39,8 +39,8 @@ WRAPPINGS = {
     "array with a line end": array(TEXT) + "\n",
     "in an object": '{"results": {"ycsb": ' + array(TEXT) + '}, "host": "a"}\n',
     "a list of arrays": "[" + array(TEXT) + "]\n",
-    "one object a line": "\n".join(json.dumps(json.loads(found)) for found in objects_of(TEXT)) + "\n",
-    "compact": json.dumps([json.loads(found) for found in objects_of(TEXT)], separators=(",", ":")),
+    "one object a line": "\n".join(json.dumps(json.loads(item)) for item in objects_of(TEXT)) + "\n",
+    "compact": json.dumps([json.loads(item) for item in objects_of(TEXT)], separators=(",", ":")),
     "with more keys": array(TEXT).replace('"metric"', '"host" : "a", "metric"'),
 }
 

@@ -136,7 +136,7 @@ NUMBERS = [HUGE, b"-" + HUGE, b"1e999", b"-1e999", b"1e-999", b"0x10", b"1_000",
 def test_it_reads_numbers_nobody_would_write(name):
     """Each number of the first lines replaced by every kind of odd one."""
     content = SAMPLES[name]
-    places = [found.span() for found in re.finditer(rb"(?<![\w.])\d+(?:\.\d+)?", content)]
+    places = [match.span() for match in re.finditer(rb"(?<![\w.])\d+(?:\.\d+)?", content)]
     for start, end in places[:: max(1, len(places) // 4)]:
         for number in NUMBERS:
             for file in read(content[:start] + number + content[end:], name):
@@ -345,7 +345,9 @@ def test_it_takes_time_in_proportion_whatever_a_line_begins_with(prefix):
 def test_what_is_read_can_be_written_as_json():
     for name, content in SAMPLES.items():
         for run in runs_of(read(content, name)):
-            json.dumps({key: dict(one.percentiles_us) for key, one in run.operations.items()}, allow_nan=False)
+            json.dumps(
+                {key: dict(operation.percentiles_us) for key, operation in run.operations.items()}, allow_nan=False
+            )
 
 
 def test_totals_behind_endless_rows_are_read(monkeypatch):
