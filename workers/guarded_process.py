@@ -178,6 +178,7 @@ def start_guarded(
     cwd: Path | None = None,
     account: Account | None = None,
     cpus: Iterable[int] = (),
+    mounts_of: int | None = None,
     stdin: Stream = None,
     stdout: Stream = None,
     stderr: Stream = None,
@@ -189,7 +190,8 @@ def start_guarded(
 
     A stream is a path (appended to), a file, a descriptor, subprocess.PIPE or subprocess.STDOUT; None is /dev/null.
     `env` None: this process's own. `account`: run as that account (only root can). `cpus`: those
-    that it may use, empty for this process's own (Linux only). `stop_group` False sends the stop
+    that it may use, empty for this process's own (Linux only). `mounts_of`: the pid of a process in whose mount
+    namespace it runs (Linux, as root). `stop_group` False sends the stop
     signal to the child alone, for servers that end their own workers in order. Raises StartError.
     """
     registry.mkdir(parents=True, exist_ok=True)
@@ -199,6 +201,7 @@ def start_guarded(
         "cwd": str(cwd) if cwd is not None else None,
         "account": _account_of(account),
         "cpus": list(cpus),
+        "mounts_of": mounts_of,
         "token": token,
         "label": label,
         "registry": str(registry),

@@ -25,6 +25,7 @@ from typing import Any, NoReturn, TypedDict
 LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWNS = 0x00020000
 MAX_ORDER = 1 << 20  # bytes
 OWNER_CHECK_S = 0.5
 GROUP_CHECK_S = 0.02
@@ -47,6 +48,7 @@ class Order(TypedDict):
     cwd: str | None
     account: tuple[str, int, int, str] | None  # name, uid, gid, home; None: as the guardian itself
     cpus: list[int]  # that the child and all it starts may use; empty: as the guardian itself
+    mounts_of: int | None  # a process in whose mount namespace the child runs (Linux, root); None: the guardian's own
     token: str  # goes into the child's environment as BENCHSITE_TOKEN
     label: str
     registry: str  # folder of the record
@@ -106,6 +108,14 @@ def prctl(option: int, value: int) -> None:
     """Linux only; elsewhere the owner's own watch has to do."""
     if LINUX:
         ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def enter_mounts(pid: int) -> None:
+    """Moves this process into the mount namespace of another. Raises OSError."""
+    descriptor = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY)
+    if ctypes.CDLL(None, use_errno=True).setns(descriptor, CLONE_NEWNS):
+        raise OSError(ctypes.get_errno(), f"cannot enter the mount namespace of process {pid}")
+    os.close(descriptor)
 
 
 class Guardian:
@@ -197,6 +207,8 @@ class Guardian:
             if self.order["cpus"]:
                 os.sched_setaffinity(0, self.order["cpus"])
             environment = {**os.environ, "BENCHSITE_TOKEN": self.order["token"]}
+            if self.order["mounts_of"] is not None:
+                enter_mounts(self.order["mounts_of"])
             if self.order["account"] is not None:
                 name, uid, gid, home = self.order["account"]
                 os.initgroups(name, gid)

@@ -1,0 +1,1 @@
+"""Measured durability: storage that forgets unsynced writes, a ledger of acknowledged ones, and what is lost."""

@@ -1,0 +1,66 @@
+"""Starts the process that serves a volatile disk. No Django."""
+
+import contextlib
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from benchsite.formatting import grouped
+from workers.guarded_process import Guarded, start_guarded
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+MOUNT_TIMEOUT_S: Final = 20.0
+LOG: Final = "storage.log"
+
+
+class StorageError(Exception):
+    """A volatile disk cannot be used here; the message says why and what to do."""
+
+
+def require_volatile_storage() -> None:
+    """Raises StorageError where this machine or this account cannot mount a volatile disk."""
+    if not sys.platform.startswith("linux"):
+        raise StorageError("Durability is measured on Linux only.")
+    if os.geteuid() != 0:
+        raise StorageError("Durability is measured as root: a file system is mounted below the servers' data folders.")
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        raise StorageError(
+            f"/dev/fuse cannot be opened ({error.strerror}): load the kernel module fuse (modprobe fuse), and start a "
+            "container with --device /dev/fuse --cap-add SYS_ADMIN."
+        ) from error
+
+
+def start_storage(
+    disk: Path,
+    mountpoint: Path,
+    *,
+    registry: Path,
+    strict: bool = False,
+    fsync_ms: float = 0.0,
+    lying: bool = False,
+) -> Guarded:
+    """Starts the process of a volatile disk and returns when its file system is mounted on `mountpoint`.
+
+    `disk` holds the folder `tree` with what survived so far. Programs see the mount in the process's mount namespace
+    (`start_guarded` with `mounts_of`); kill the process to cut the power. `strict`, `fsync_ms` and `lying` as in
+    `workers.durability.fuse_server`. Raises StorageError and StartError.
+    """
+    require_volatile_storage()
+    argv: list[str | Path] = [sys.executable, "-m", "workers.durability.fuse_server", disk, mountpoint]
+    argv += ["--fsync-ms", str(fsync_ms), *(["--strict"] if strict else []), *(["--lying"] if lying else [])]
+    log = disk / LOG
+    storage = start_guarded(argv, registry=registry, label="volatile disk", cwd=ROOT, stdout=log, stderr=log)
+    outside = mountpoint.stat().st_dev
+    end = time.monotonic() + MOUNT_TIMEOUT_S
+    while storage.alive() and time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{storage.pid}/root{mountpoint.resolve()}").stat().st_dev != outside:
+                return storage
+        storage.wait_for_exit(0.01)
+    storage.kill()
+    reason = log.read_text().strip() or f"it was not mounted within {grouped(MOUNT_TIMEOUT_S)} s"
+    raise StorageError(f"The volatile disk on {mountpoint} could not be started: {reason}")
