@@ -13,7 +13,7 @@ MANAGE := $(BIN)/python manage.py
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down bindings servers test-systems venv test test-fast test-long bench calibrate faults openapi \
+.PHONY: help demo up down bindings servers test-systems venv test test-fast test-long bench calibrate faults images openapi \
 	prerequisites lint lint-style lint-format lint-types lint-words lint-imports lint-templates lint-migrations \
 	lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
@@ -93,6 +93,9 @@ lint-audit:
 
 openapi: $(VENV)/.installed ## the API's description anew: docs/openapi.json
 	@exec $(BIN)/python -W ignore::RuntimeWarning manage.py openapi
+
+images: $(VENV)/.installed-dev ## the images and the offline report of README and docs, from the quick study of a site that runs
+	@exec $(MANAGE) doc_images
 
 bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.json
 	@exec $(MANAGE) bench $(ARGS)

@@ -1,0 +1,94 @@
+"""`manage.py doc_images`: the images and the offline report of README and docs, made from the quick study."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urljoin
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.urls import reverse
+
+from benchsite.supervisor import running_site
+from benchsite.teams.bootstrap import ensure_demo_team
+from benchsite.teams.sign_in_link import make_link
+from runs.models import Matrix, Run
+from runs.models.run import Status
+
+CHROMIUM: Final = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
+# File name -> page, and the address of the figure below /figures/ that it starts with.
+FIGURES: Final = {
+    "reading-ceilings": ("/compare/", "ceilings/"),
+    "reading-latency": ("/compare/", "latency/"),
+    "reading-percentiles": ("/compare/pictures/", "percentiles/"),
+    "reading-durability": ("/compare/pictures/", "durability/"),
+}
+
+
+class Command(BaseCommand):
+    help = "Write docs/images and docs/demo-report.html from the newest quick study of the running one-machine site."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--docs", type=Path, default=Path(settings.BASE_DIR) / "docs", help="the folder to write to"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            from playwright.sync_api import sync_playwright
+        except ImportError:
+            raise CommandError("Playwright is missing: run this with `make images`.") from None
+        site = running_site() if settings.EMBEDDED else None
+        if site is None:
+            raise CommandError("No site runs here. Start it with `make up`.")
+        team, user = ensure_demo_team()
+        matrix = Matrix.objects.filter(team=team, purpose="demo").order_by("-created_at").first()
+        if matrix is None or matrix.runs.exclude(status=Status.SUCCEEDED).exists():
+            raise CommandError("The newest quick study is not complete. Run `make demo EXIT=1` first.")
+        busiest = Run.objects.filter(matrix=matrix, phase="measure").order_by("-throughput_ops_s").first()
+        assert busiest is not None
+        link, run_path = make_link(user), reverse("run", args=[busiest.pk])
+        images, query = options["docs"] / "images", f"?v=1&matrix={matrix.pk}"
+        # Playwright's loop runs in this thread: no query from here on.
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            page = browser.new_page(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+
+            def open_page(path: str) -> None:
+                page.goto(urljoin(site.url, path), wait_until="networkidle")
+
+            open_page(link)
+            page.click("main button")
+            page.wait_for_load_state("networkidle")
+            open_page(f"/compare/{query}")
+            page.wait_for_selector(".figure .main-svg")
+            page.screenshot(path=images / "compare.png")
+            pages = {name: (path + query, figure) for name, (path, figure) in FIGURES.items()}
+            for name, (path, figure) in {**pages, "reading-series": (run_path, "runs/")}.items():
+                open_page(path)
+                plot = page.locator(f"figure[data-src^='/figures/{figure}'] .figure__plot").first
+                plot.scroll_into_view_if_needed()
+                plot.locator(".main-svg").first.wait_for()
+                plot.screenshot(path=images / f"{name}.png")
+            self.write_report(page, open_page, query, options["docs"] / "demo-report.html")
+            browser.close()
+        self.stdout.write(f"Wrote {len(FIGURES) + 2} images and demo-report.html to {options['docs']}.")
+
+    def write_report(self, page: Any, open_page: Any, query: str, path: Path) -> None:
+        """Publishes a report of the comparison as its author would, and writes its export as one HTML file."""
+        open_page(f"/reports/new/{query}")
+        page.fill("input[name=title]", "Quick study: what durability costs Redis and PostgreSQL")
+        page.click("main form .button--primary")
+        page.click("button[name=look]")
+        page.wait_for_load_state("networkidle")
+        page.click("button[name=publish]")
+        page.wait_for_load_state("networkidle")
+        link = re.search(r"https?://[^\s\"<]+/r/([\w-]+)", page.content())
+        if link is None:
+            raise CommandError("The report was not published.")
+        response = page.request.get(urljoin(page.url, f"/r/{link[1]}.html"))
+        if not response.ok:
+            raise CommandError(f"The report's export answered {response.status}.")
+        path.write_bytes(response.body())
