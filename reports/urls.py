@@ -124,6 +124,7 @@ urlpatterns: Patterns = [
     path("watch/", include(watch_urls)),
     path("compare/", gzip_page(compare.compare), name="compare"),
     path("compare/pictures/", gzip_page(compare.pictures), name="compare-pictures"),
+    path("compare/numbers/", gzip_page(compare.numbers), name="compare-numbers"),
     path("compare/points/", gzip_page(compare.points), name="compare-points"),
     path("sizing/", sizing.sizing, name="sizing"),
     path("why/", run_diff.why, name="why"),

@@ -444,6 +444,14 @@ def resume(matrix: Matrix, user: User, *, skipped: bool = False) -> int:
     return len([run_again(run, user) for run in missing.order_by("position")])
 
 
+def repeats_of_plan(matrix: Matrix) -> QuerySet[Run]:
+    """The measured runs whose repeat has a number of the plan with looks; copies and brackets have higher ones."""
+    return Run.objects.filter(
+        matrix=matrix, phase=Phase.MEASURE, is_bracket=False, source=Run.Source.SCHEDULED,
+        repeat__lte=max(matrix.looks, default=0),
+    )  # fmt: skip
+
+
 @transaction.atomic
 def add_repeats(matrix: Matrix, look: int, user: User) -> int:
     """Queue the repeats up to the plan's next look, in the plan's order; answers how many runs that makes.
@@ -451,10 +459,7 @@ def add_repeats(matrix: Matrix, look: int, user: User) -> int:
     0 where `look` is not the next one: of two requests at once one adds them.
     """
     matrix = Matrix.objects.select_for_update().get(pk=matrix.pk)
-    measured = Run.objects.filter(
-        matrix=matrix, phase=Phase.MEASURE, is_bracket=False, source=Run.Source.SCHEDULED,
-        repeat__lte=max(matrix.looks, default=0),
-    )  # fmt: skip
+    measured = repeats_of_plan(matrix)
     repeats = [*measured.values_list("repeat", flat=True)]
     if not repeats or next_look(matrix.looks, repeats) != look:
         return 0

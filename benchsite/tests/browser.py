@@ -21,9 +21,9 @@ CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 PAGES = (
     "home", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
     "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
-    "queue", "systems", "compare-pictures", "compare-points", "history", "sizing", "scaling", "published",
-    "notifications", "schedules", "reports", "baselines", "watch-links", "members", "tokens", "audit", "account",
-    "plan-import",
+    "queue", "systems", "compare-pictures", "compare-numbers", "compare-points", "history", "sizing", "scaling",
+    "published", "notifications", "schedules", "reports", "baselines", "watch-links", "members", "tokens", "audit",
+    "account", "plan-import",
 )  # fmt: skip
 THINGS = ("machine", "cluster", "database", "workload", "matrix", "sweep", "run")
 

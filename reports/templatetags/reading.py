@@ -11,10 +11,12 @@ from benchsite.templatetags.units import latency, latency_between
 from reports.analysis.ceiling import NON_MONOTONE, Ceiling
 from reports.curves import Curve, Operation
 from reports.ladder_text import bracket_says, ceiling_sentence, ladder_says
+from reports.pages.equal_load import said_within
 
 register = template.Library()
 register.filter(ceiling_sentence)
 register.filter("ladder_words", ladder_says)
+register.filter("within_words", said_within)
 
 
 @register.filter

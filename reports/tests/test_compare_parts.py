@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from reports.tests.test_compare_page import page, study
+from reports.tests.test_compare_page import numbers, page, study
 from runs.models import Run
 from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep, make_workload
 
@@ -87,7 +87,7 @@ def test_the_line_stands_at_a_load_that_every_side_reaches(client_in, team):
 def test_the_moved_line_is_kept_by_every_form(client_in, team):
     study(team)
     html = page(client_in, "?load=2500&within=2&mode=always&mode=off")
-    assert "At equal load</abbr>: " in html and "custom load" in html
+    assert "At equal load</abbr>, ops/s" in html and "This is a custom load" in html
     # The form of the menus carries the line along, and the form of the line the menus.
     assert html.count('<input type="hidden" name="load" value="2500">') == 1
     assert html.count('<input type="hidden" name="mode" value="always">') == 2
@@ -150,7 +150,7 @@ def test_what_people_left_out_is_said_with_its_effect(client_in, team):
     assert "neighbour&lt;/b&gt; was compiling" in html and "with what people left out" in html
 
 
-@pytest.mark.parametrize("name", ["compare-pictures", "compare-points"])
+@pytest.mark.parametrize("name", ["compare-pictures", "compare-numbers", "compare-points"])
 def test_what_is_opened_later_is_a_part_or_a_page(client_in, team, name):
     study(team)
     assert reverse(name) in page(client_in)
@@ -170,7 +170,7 @@ def test_no_other_picture_is_fetched_before_it_is_opened(client_in, team):
         assert client_in.get(url.replace("&amp;", "&")).status_code == 200, url
 
 
-@pytest.mark.parametrize("name", ["compare", "compare-pictures", "compare-points"])
+@pytest.mark.parametrize("name", ["compare", "compare-pictures", "compare-numbers", "compare-points"])
 def test_another_teams_sweeps_are_nowhere(client_in, team, name):
     study(team)
     foreign = make_sweep()
@@ -181,7 +181,7 @@ def test_another_teams_sweeps_are_nowhere(client_in, team, name):
 
 
 def test_queries_do_not_grow_with_the_sweeps(client_in, team):
-    names = ("compare", "compare-pictures", "compare-points")
+    names = ("compare", "compare-pictures", "compare-numbers", "compare-points")
     cluster, workload = make_cluster(team=team), make_workload(team=team)
     counts = {}
     for number in (2, 5, 40):
@@ -218,7 +218,8 @@ def test_mixed_workloads_have_no_verdict_unless_asked_for(client_in, team):
     query = "?" + "&".join(f"sweep={sweep.pk}" for sweep in sweeps)
     html = page(client_in, query)
     assert "not comparable:" in html and "The workloads differ in readproportion" in html
-    (anyway,) = links(html, "compare anyway")
-    html = client_in.get(anyway).content.decode()
+    (anyway,) = links(numbers(client_in, query), "compare anyway")
+    assert "not comparable:" in client_in.get(anyway).content.decode()
+    html = numbers(client_in, "?" + urlsplit(anyway).query)
     assert "mean nothing by themselves" in html and "The workloads differ in readproportion" in html
     assert 'class="better"' not in html and 'class="worse"' not in html

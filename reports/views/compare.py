@@ -15,17 +15,19 @@ from benchsite.teams.models import Role, Team
 from benchsite.teams.permissions import has_role, team_of, team_required
 from reports.analysis.differences import differences
 from reports.analysis.pairs import PairFinding, pair_findings
+from reports.analysis.repeat_comparison import Outcome
 from reports.analysis.sessions import SessionSpread
 from reports.curves import STATISTICS, Curve, kind_of, operations_of
 from reports.figures.captions import notes_of
 from reports.figures.ceilings import Ranking
 from reports.figures.theme import LIGHT, databases_of, labels_of
-from reports.pages.baseline_ratios import Judging, against
+from reports.pages.baseline_ratios import Against, Judging, against
 from reports.pages.charts import ceilings_picture, latency_pictures, more_pictures, picture_link, shown_operations
+from reports.pages.comparison_table import table_rows
 from reports.pages.equal_load import EqualLoad, equal_load, only_single_rungs
 from reports.pages.exclusions import left_out
 from reports.pages.filter_menus import chips, menus
-from reports.pages.headline import headline_of
+from reports.pages.headline import Headline, headline_of
 from reports.published_overlay import choices as studies
 from reports.queries import (
     Compared,
@@ -42,6 +44,7 @@ from reports.queries import (
 )
 from reports.selection import KINDS, MAX_VALUES, Selection, read
 from runs.models import Sweep, ThresholdOverride
+from runs.pages.next_repeats import next_repeats
 from runs.validity import Profile, SideFacts
 
 SCALE_SAYS = (
@@ -63,7 +66,8 @@ MENU_NAMES = frozenset(
     }
 )  # fmt: skip
 LINE_NAMES = frozenset({"load", "within"})
-PARTS = ("lead", "actions", "body")  # of the page, that say nothing of who looks at it
+# Parts of the page that are the same for everybody of the team, with their templates.
+PARTS = {"lead": "lead", "actions": "actions", "headline": "headline", "body": "body", "numbers": "all_numbers"}
 
 
 @require_GET
@@ -86,6 +90,14 @@ def pictures(request: HttpRequest) -> HttpResponse:
     found = compared(team_of(request), selection)
     figures = [picture_link(one, found.curves) for one in more_pictures(pinned(selection, found), found.curves)]
     return _part(request, "pictures", selection, {"figures": figures})
+
+
+@require_GET
+@team_required
+def numbers(request: HttpRequest) -> HttpResponse:
+    """All percentiles at equal load, the ratios with their method, ceilings and the checks of pairs, when opened."""
+    selection = asked(request)
+    return _part(request, "numbers", selection, {"numbers": parts_of(team_of(request), selection)["numbers"]})
 
 
 @require_GET
@@ -135,9 +147,23 @@ def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
         context = context_of(team, selection, found.compared(), choices, floors)
         going = any(curve.progress.going for curve in context["compared"].curves)
         kept = {"going": going, "permalink": context["permalink"], "title": title_of(context["compared"])}
-        return {**kept, **{part: render_to_string(f"reports/compare/{part}.html", context) for part in PARTS}}
+        kept["equal"] = context["equal"].sentence if context["equal"] else ""
+        # What is undecided is decided by more repeats.
+        is_open = is_undecided(context.get("headline"), context.get("against"))
+        kept["repeats"] = next_repeats(found.matrix) if found.matrix and is_open else None
+        return {
+            **kept,
+            **{part: render_to_string(f"reports/compare/{template}.html", context) for part, template in PARTS.items()},
+        }
 
     return remembered(key, made, keep=lambda parts: not parts["going"])
+
+
+def is_undecided(headline: Headline | None, table: Against | None) -> bool:
+    """Whether some ceiling was measured once, or some ratio has no verdict yet."""
+    ratios = [ratio.comparison for row in table.rows for ratio in row.ratios] if table else []
+    inconclusive = any(comparison is not None and comparison.outcome is Outcome.INCONCLUSIVE for comparison in ratios)
+    return headline is not None and (bool(headline.certainty) or inconclusive)
 
 
 def title_of(found: Compared) -> str:
@@ -153,6 +179,7 @@ def context_of(
     state = pinned(selection, found)
     equal = equal_of(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
+    verdicts = judged(team, selection, curves, floors, equal)
     return {
         "selection": selection,
         "compared": found,
@@ -172,6 +199,7 @@ def context_of(
             )
         ],
         "more_pictures": reverse("compare-pictures") + state.query(),
+        "all_numbers": reverse("compare-numbers") + state.query(),
         "all_points": reverse("compare-points") + state.query(),
         "equal": equal,
         "one_rung": only_single_rungs(curves),
@@ -180,7 +208,8 @@ def context_of(
         "rows": ceiling_rows(curves),
         "left_out": left_out(curves),
         "differences": differences(curves, labels_of(curves)) if len(curves) > 1 else [],
-        **judged(team, selection, curves, floors, equal),
+        **verdicts,
+        "sides": table_rows(curves, equal, verdicts.get("against")),
         "warnings": warnings(curves),
         "permalink": reverse("compare") + state.query(),
         "nothing_at_all": not curves and not Sweep.objects.filter(team=team).exists(),

@@ -64,6 +64,33 @@
     }
   });
 
+  // <table data-sortable>: a heading with data-sort is a button; "falls" begins with the highest. Pinned rows stay on top.
+  function sortable(root) {
+    for (const heading of root.querySelectorAll("[data-sortable] th[data-sort]:not(:has(.sort))")) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...heading.childNodes);
+      heading.append(button);
+    }
+  }
+
+  function sort(heading) {
+    const falls = heading.ariaSort ? heading.ariaSort === "ascending" : heading.dataset.sort === "falls";
+    const body = heading.closest("table").tBodies[0], column = heading.cellIndex;
+    for (const other of heading.parentNode.cells) other.ariaSort = null;
+    heading.ariaSort = falls ? "descending" : "ascending";
+    const key = (row) => row.cells[column]?.dataset.value ?? (heading.dataset.sort ? null : row.cells[column].textContent.trim());
+    const compare = (a, b) => (heading.dataset.sort ? a - b : a.localeCompare(b, "en", { numeric: true }));
+    const rows = [...body.rows].filter((row) => !("pinned" in row.dataset));
+    rows.sort((a, b) => (key(a) === null) - (key(b) === null) || (key(a) === null ? 0 : compare(key(a), key(b)) * (falls ? -1 : 1)));
+    body.append(...rows);
+  }
+
+  document.addEventListener("DOMContentLoaded", () => sortable(document));
+  document.addEventListener("htmx:afterSwap", () => sortable(document));
+  document.addEventListener("click", (event) => event.target.closest(".sort") && sort(event.target.closest("th")));
+
   // <select data-submit> sends its form at once; without JavaScript the form's own button does.
   document.addEventListener("change", function (event) {
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
