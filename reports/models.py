@@ -193,6 +193,10 @@ class ReportRevision(models.Model):
     headline = models.TextField(blank=True)
     published_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     published_at = models.DateTimeField()
+    imported_by = models.CharField(
+        max_length=80, blank=True, default="", db_default=""
+    )  # the team's name then; empty: published here
+    imported_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["report", "-number"]

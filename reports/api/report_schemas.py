@@ -123,6 +123,7 @@ class RevisionAnswer(Schema):
     headline: str
     sha256: str = Field(description="Of its canonical JSON, which the permalink with `.json` answers.")
     published_at: datetime
+    imported_at: datetime | None = Field(description="Null: published here.")
     bytes: int = Field(description="As it is kept, compressed.")
 
 

@@ -205,6 +205,7 @@ def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
                 headline=one.headline,
                 sha256=one.digest,
                 published_at=one.published_at,
+                imported_at=one.imported_at,
                 bytes=one.bytes,
             )
             for one in revisions_of(report)

@@ -23,10 +23,13 @@ SHORT_DIGEST: Final = 16  # characters of it in the name of a file, by which an 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
-def file_name(title: str, digest: str, form: str) -> str:
-    """ASCII, without anything that a file system or a header minds: "durability-of-redis-0123456789abcdef.json"."""
+def file_name(title: str, digest: str, form: str, *, imported: bool = False) -> str:
+    """ASCII, without anything that a file system or a header minds: "durability-of-redis-0123456789abcdef.json".
+
+    The name of an imported report begins with "imported-": its JSON is the exporting site's, byte for byte.
+    """
     stem = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:MAX_STEM].strip("-") or "report"
-    return f"{stem}-{digest[:SHORT_DIGEST]}.{form}"
+    return f"{'imported-' if imported else ''}{stem}-{digest[:SHORT_DIGEST]}.{form}"
 
 
 def as_json(content: Content) -> bytes:
@@ -41,7 +44,7 @@ def table_of(cells: Cells) -> Table:
     return Table(tuple(cells["columns"]), rows)
 
 
-def as_csv(content: Content, digest: str) -> bytes:
+def as_csv(content: Content, digest: str, imported: str = "") -> bytes:
     """Every table below the other, each after its name and an empty line; no cell is a formula to a spreadsheet."""
     out = io.StringIO()
     writer = csv.writer(out)
@@ -54,6 +57,8 @@ def as_csv(content: Content, digest: str) -> bytes:
     line("team", content["team"])
     line("published", content["published_at"])
     line("SHA-256", digest)
+    if imported:
+        line("imported", imported)
     if content["demonstration"]:
         line("note", content["demonstration"])
     for name, cells in _tables(content):
@@ -73,23 +78,23 @@ def _tables(content: Content) -> Iterator[tuple[str, Cells]]:
     yield "Sources", sources_table(content)
 
 
-def as_markdown(content: Content, digest: str, address: str) -> bytes:
+def as_markdown(content: Content, digest: str, address: str, imported: str = "") -> bytes:
     """One document: words, captions and tables; pictures stay at the report's address."""
-    said = [f"# {_line(content['title'])}", f"**{_line(content['headline'])}**" if content["headline"] else ""]
-    said.append(f"{_line(content['team'])}, published {content['published_at']}: <{address}>")
-    said.append(f"> {_line(content['demonstration'])}" if content["demonstration"] else "")
-    said.append(_TAG.sub("&lt;", content["notes"]))
+    paragraphs = [f"# {_line(content['title'])}", f"**{_line(content['headline'])}**" if content["headline"] else ""]
+    paragraphs.append(f"{_line(content['team'])}, published {content['published_at']}: <{address}>")
+    paragraphs += [f"> {_line(warning)}" for warning in (imported, content["demonstration"]) if warning]
+    paragraphs.append(_TAG.sub("&lt;", content["notes"]))
     for part in in_order(content):
-        said += [f"## {_line(part['title'])}", _line(part["says"])]
+        paragraphs += [f"## {_line(part['title'])}", _line(part["says"])]
         if "drawn" in part:
-            said.append(_line(part["empty"] or part["caption"]))
-            said.append("\n".join(f"- {_line(note)}" for note in part["notes"]))
-        said.append(table_of(part["table"]).as_markdown())
+            paragraphs.append(_line(part["empty"] or part["caption"]))
+            paragraphs.append("\n".join(f"- {_line(note)}" for note in part["notes"]))
+        paragraphs.append(table_of(part["table"]).as_markdown())
         if "footnotes" in part:
-            said.append("\n".join(_footnote(part["table"], note) for note in part["footnotes"]))
-    said += _appendix(content)
-    said.append(f"SHA-256 of the report's canonical JSON: `{digest}`")
-    return ("\n\n".join(one.strip("\n") for one in said if one.strip()) + "\n").encode()
+            paragraphs.append("\n".join(_footnote(part["table"], note) for note in part["footnotes"]))
+    paragraphs += _appendix(content)
+    paragraphs.append(f"SHA-256 of the report's canonical JSON: `{digest}`")
+    return ("\n\n".join(one.strip("\n") for one in paragraphs if one.strip()) + "\n").encode()
 
 
 def _appendix(content: Content) -> Iterator[str]:

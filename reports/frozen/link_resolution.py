@@ -7,7 +7,7 @@ It is written in SQL because it is all that a kept page costs; what a link that 
 import datetime as dt
 import uuid
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.db import connection
 from django.utils import timezone
@@ -21,7 +21,8 @@ MAX_TOKEN: Final = 32
 
 _SQL: Final = """
 SELECT report.team_id, report.access, report.title, report.expires_at,
-       wanted.id, wanted.number, wanted.digest, wanted.published_at, newest.number, newest.published_at
+       wanted.id, wanted.number, wanted.digest, wanted.published_at, newest.number, newest.published_at,
+       wanted.imported_by, wanted.imported_at
   FROM reports_reportlink link
   JOIN reports_report report ON report.id = link.report_id
   JOIN LATERAL (SELECT number, published_at FROM reports_reportrevision
@@ -46,7 +47,16 @@ class Opened:
     published_at: dt.datetime
     newest: int
     changed_at: dt.datetime  # when the newest revision was published: then the page last said something else
+    imported_by: str  # the team; empty: published here
+    imported_at: dt.datetime | None
     pinned: bool  # the address names the revision
+
+    @property
+    def provenance(self) -> str:
+        """The sentence that every rendering of an imported revision shows; empty for a revision published here."""
+        if self.imported_at is None:
+            return ""
+        return f"Imported by {self.imported_by} on {self.imported_at:%Y-%m-%d}. This site did not verify its numbers."
 
     @property
     def is_listed(self) -> bool:
@@ -67,10 +77,9 @@ def open_report(token: str, number: int | None = None) -> Opened:
     if row is None or (row[3] is not None and row[3] <= timezone.now()):
         open_link(token)  # says what became of it
         raise LinkUnknown("The report has no such revision.")
-    team_id, access, title, _, revision_id, found, digest, published_at, newest, changed_at = row
-    return Opened(
-        token, team_id, access, title, revision_id, found, digest, published_at, newest, changed_at, number is not None
-    )
+    # The row's columns without `expires_at`, in the order of the fields.
+    fields: list[Any] = [token, *row[:3], *row[4:], number is not None]
+    return Opened(*fields)
 
 
 def may_read(opened: Opened, user_id: uuid.UUID | None) -> bool:

@@ -16,6 +16,7 @@ class Place:
     listed: bool
     site: str  # "https://bench.example", for what others quote
     token: str
+    imported: str  # `Opened.provenance`
     alone: bool = False  # a file on somebody's disk, which has no address
 
     @property
@@ -45,4 +46,6 @@ class Place:
 
 def place_of(opened: Opened, request: HttpRequest, *, alone: bool = False) -> Place:
     site = settings.PUBLIC_URL.rstrip("/") or f"{request.scheme}://{request.get_host()}"
-    return Place(opened.number, opened.newest, opened.digest, opened.is_listed, site, opened.token, alone)
+    return Place(
+        opened.number, opened.newest, opened.digest, opened.is_listed, site, opened.token, opened.provenance, alone
+    )

@@ -9,6 +9,7 @@ import re
 from typing import Any, Final, NoReturn, cast
 
 from django.db import transaction
+from django.utils import timezone
 
 from benchsite.teams import audit
 from benchsite.teams.models import Team, User
@@ -42,7 +43,7 @@ def import_report(team: Team, user: User, data: bytes, stated: str) -> Report:
     with transaction.atomic():
         report = Report.objects.create(team=team, title=title_of(content["title"]), created_by=user)
         try:
-            write_revision(report, content, user)
+            write_revision(report, content, user, imported_by=team.name, imported_at=timezone.now())
         except ContentRefused as refused:
             raise ImportRefused(str(refused)) from refused
         make_link(report)

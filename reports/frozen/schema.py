@@ -1,14 +1,20 @@
 """Whether a value has the shape of a report's content, down to the last cell. A stranger wrote what is read."""
 
 import datetime as dt
+import math
 from collections.abc import Iterator
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from reports.frozen.content import FORMAT, VERSION, Content
+from reports.frozen.sanitizer import TRACES
 
 MAX_DEPTH: Final = 60
+MAX_NUMBER: Final = 1e18  # beyond every count, rate, latency and time stamp; a float holds it
+# No report is older than YCSB. The upper end allows for a clock that is fast.
+MIN_PUBLISHED: Final = dt.datetime(2010, 1, 1, tzinfo=dt.UTC)
+MAX_AHEAD: Final = dt.timedelta(days=1)
 CONTENT: Final = TypeAdapter(Content)
 
 
@@ -36,18 +42,38 @@ def _problems(content: Any) -> Iterator[str]:
     if len(set(names)) < len(names):
         yield f"two of the figures and tables are called {max(names, key=names.count)}"
     yield from _tables(content)
+    yield from _traces(content)
+    yield from _published_at(content["published_at"])
+
+
+def _published_at(text: str) -> Iterator[str]:
     try:
-        aware = dt.datetime.fromisoformat(content["published_at"]).tzinfo is not None
+        published_at = dt.datetime.fromisoformat(text)
     except ValueError:
-        aware = False
-    if not aware:
+        published_at = dt.datetime.min
+    if published_at.tzinfo is None:
         yield "/published_at is no moment with its offset from UTC"
+    elif not MIN_PUBLISHED <= published_at <= dt.datetime.now(dt.UTC) + MAX_AHEAD:
+        yield f"/published_at must be between {MIN_PUBLISHED:%Y-%m-%d} and today"
+
+
+def _traces(content: Any) -> Iterator[str]:
+    """Pages draw these types and no others."""
+    for i, figure in enumerate(content["figures"]):
+        for drawing, drawn in figure["drawn"].items():
+            for j, trace in enumerate(drawn["data"]):
+                kind = trace.get("type", "scatter")
+                if not isinstance(kind, str) or kind not in TRACES:
+                    yield f"/figures/{i}/drawn/{drawing}/data/{j}/type must be one of {', '.join(sorted(TRACES))}"
 
 
 def _plain(value: Any, where: str, depth: int) -> Iterator[str]:
-    """PostgreSQL keeps no NUL; what shows a report goes down into it step by step."""
+    """PostgreSQL stores no NUL, a float no number beyond its range, and the stack has an end."""
     if depth > MAX_DEPTH:
         yield f"{where[:60]} … is nested too deeply"
+    elif isinstance(value, int | float):
+        if not (abs(value) <= MAX_NUMBER and math.isfinite(value)):
+            yield f"{where} is beyond the numbers of a report (±{MAX_NUMBER:g})"
     elif isinstance(value, str):
         if "\0" in value:
             yield f"{where} has a NUL"

@@ -3,10 +3,12 @@
 import copy
 import hashlib
 import json
+import re
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import DatabaseError, transaction
 
 from benchsite.teams.models import AuditEntry, Role
 from conftest import signed_in
@@ -14,7 +16,7 @@ from reports.frozen.content import canonical
 from reports.frozen.links import link_of
 from reports.frozen.report_import import ImportRefused, checked, import_report, stated_in
 from reports.frozen.revisions import content_of
-from reports.models import Report
+from reports.models import Report, ReportRevision
 from reports.tests.snapshots import published
 from runs.tests.factories import make_team, make_user
 
@@ -54,10 +56,56 @@ def test_its_page_is_that_of_the_original(team, other, olga, client):
     data = canonical(content_of(original.revisions.get()))
     imported = import_report(other, olga, data, sha(data))
     pages = [
-        who.get(f"/r/{link_of(report).token}").content.decode().split("<main", 1)[1]
+        who.get(f"/r/{link_of(report).token}").content.decode().split("<main", 1)[1].replace(link_of(report).token, "")
         for who, report in ((client, original), (signed_in(olga), imported))
     ]
-    assert pages[0].replace(link_of(original).token, "") == pages[1].replace(link_of(imported).token, "")
+    assert pages[0] != pages[1]
+    assert pages[0] == re.sub(r"<p class=\"note note--warn\"><strong>Imported report.*?</p>", "", pages[1], count=1)
+
+
+RENDERINGS = (
+    "", "@1", "/embed", ".html", ".csv", ".md", "/figures/ceilings/", "/figures/ceilings/?medium=slide",
+    "/figures/ceilings.json", "/tables/points.json",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_renderings_show_who_imported_a_report(team, other, olga, client):
+    """The JSON must keep the digest, and tables of numbers have no place for a sentence: their names show it."""
+    original = published(team)
+    imported = import_report(
+        other, olga, canonical(content_of(original.revisions.get())), original.revisions.get().digest
+    )
+    Report.objects.filter(pk=imported.pk).update(access=Report.Access.PUBLIC)
+    own, foreign = (f"/r/{link_of(report).token}" for report in (original, imported))
+    sentence = f"Imported by Elsewhere on {imported.revisions.get().imported_at:%Y-%m-%d}."
+    for rendering in RENDERINGS:
+        assert sentence in client.get(foreign + rendering).content.decode(), rendering
+        assert "Imported by" not in client.get(own + rendering).content.decode(), rendering
+    for export in (".json", ".html", ".csv", ".md", "/tables/points.csv", "/figures/ceilings.tex"):
+        assert 'filename="imported-' in client.get(foreign + export)["Content-Disposition"], export
+        assert 'filename="imported-' not in client.get(own + export)["Content-Disposition"], export
+    assert "imported by <bdi>Elsewhere" in client.get(f"/public/{other.slug}/").content.decode()
+    assert "imported by olga" in signed_in(olga).get(f"/reports/{imported.pk}/").content.decode()
+
+
+def test_a_revision_keeps_who_imported_it(team, other, olga):
+    original = published(team).revisions.get()
+    imported = import_report(other, olga, canonical(content_of(original)), original.digest).revisions.get()
+    with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
+        ReportRevision.objects.filter(pk=imported.pk).update(imported_at=None, imported_by="")
+
+
+def test_large_harmless_numbers_are_shown(team, other, olga):
+    """The largest numbers that an import takes have a place in every rendering."""
+    content = content_of(published(team).revisions.get())
+    content["tables"][0]["table"]["rows"][0] = [int(1e18), -1e18, *content["tables"][0]["table"]["rows"][0][2:]]
+    content["verdicts"][0] |= {"ratio": int(1e18), "low": -1e18, "high": 5e-324}
+    content["figures"][0]["drawn"]["light"]["layout"]["margin"]["l"] = int(1e18)
+    data = canonical(content)
+    url = f"/r/{link_of(import_report(other, olga, data, sha(data))).token}"
+    for rendering in RENDERINGS:
+        assert signed_in(olga).get(url + rendering).status_code == 200, rendering
 
 
 @pytest.mark.parametrize(
@@ -137,6 +185,14 @@ MISTAKES: dict[str, tuple[tuple[Any, ...], Any]] = {
     "a NUL far inside": (("figures", 0, "drawn", "light", "layout"), {"title": {"text": ["\0"]}}),
     "a footnote without a text": (("tables", 0, "footnotes"), [{"row": 1, "column": 1}]),
     "no moment": (("published_at",), "yesterday"),
+    "the first day of the calendar": (("published_at",), "0001-01-01T00:00:00+14:00"),
+    "the last day of the calendar": (("published_at",), "9999-12-31T23:59:59-12:00"),
+    "an unknown trace": (("figures", 0, "drawn", "light", "data", 0, "type"), "choropleth"),
+    "a list for a trace's type": (("figures", 0, "drawn", "dark", "data", 0, "type"), ["bar"]),
+    "a number beyond floats in a cell": (("tables", 0, "table", "rows", 0, 3), 10**400),
+    "a number beyond floats in a layout": (("figures", 0, "drawn", "light", "layout", "margin"), {"l": 10**400}),
+    "a number beyond floats in a verdict": (("verdicts", 0, "ratio"), 10**400),
+    "a float at its end": (("verdicts", 0, "low"), 1e308),
 }
 
 

@@ -104,16 +104,20 @@ def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     content_type = exports.FORMS[form]
     what = ("export", form, place.site, *page_key(opened))
     found = served(opened, what, content_type, lambda: _exported(opened, place, form))
-    return _named(answer(request, opened, found), exports.file_name(opened.title, opened.digest, form))
+    return _named(answer(request, opened, found), _file_name(opened, form))
+
+
+def _file_name(opened: Opened, form: str) -> str:
+    return exports.file_name(opened.title, opened.digest, form, imported=bool(opened.provenance))
 
 
 def _exported(opened: Opened, place: Place, form: str) -> bytes:
     revision = row_of(opened)
     content = content_of(revision)
     if form == "csv":
-        return exports.as_csv(content, opened.digest)
+        return exports.as_csv(content, opened.digest, place.imported)
     if form == "md":
-        return exports.as_markdown(content, opened.digest, place.absolute_pinned)
+        return exports.as_markdown(content, opened.digest, place.absolute_pinned, place.imported)
     if form == "html":
         return alone_html(content, place, {one.name: bytes(one.png) for one in revision.pictures.all()})
     return exports.as_json(content)
@@ -139,9 +143,14 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
         base = f"/r/{opened.token}@{opened.number}/figures/{name}"
         addresses = {form: f"{base}.{form}" for form in (*TEXT_FORMS, "json")}
         shown = ReportFigure(frozen).answer(theme=theme, narrow=narrow, medium=medium)
-        return json.dumps(shown | addresses).encode()
+        caption = _with_provenance(opened, shown["caption"])
+        return json.dumps(shown | addresses | {"caption": caption}).encode()
 
     return answer(request, opened, served(opened, what, JSON, drawn), fixed=opened.pinned)
+
+
+def _with_provenance(opened: Opened, caption: str) -> str:
+    return f"{caption} {opened.provenance}".strip()
 
 
 @opening
@@ -149,7 +158,9 @@ def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) 
     """The numbers of one figure or table in one of the forms that tables have."""
     content_type = JSON if form == "json" else f"{TEXT_FORMS[form][0]}; charset=utf-8"
     found = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
-    return _named(answer(request, opened, found, fixed=opened.pinned), f"{name}.{form}")
+    return _named(
+        answer(request, opened, found, fixed=opened.pinned), f"{'imported-' * bool(opened.provenance)}{name}.{form}"
+    )
 
 
 def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
@@ -160,7 +171,12 @@ def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
     every = (*content["figures"], *content["tables"])
     table: Table = exports.table_of(next(one["table"] for one in every if one["name"] == name))
     if form == "json":
-        said = {"name": name, "title": part.title, "caption": part.caption, "notes": list(part.notes)}
+        said = {
+            "name": name,
+            "title": part.title,
+            "caption": _with_provenance(opened, part.caption),
+            "notes": list(part.notes),
+        }
         return json.dumps({**said, **table.as_dict()}, ensure_ascii=False).encode()
     return TEXT_FORMS[form][1](table).encode()
 
@@ -193,7 +209,7 @@ def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
             raise Http404(f"The plan in this report cannot be read: {refused}") from refused
 
     found: Served = served(opened, ("again", form), content_type, made)
-    return _named(answer(request, opened, found), exports.file_name(opened.title, opened.digest, form))
+    return _named(answer(request, opened, found), _file_name(opened, form))
 
 
 @xframe_options_exempt
