@@ -163,12 +163,12 @@ def servers_of(urls: Iterable[str]) -> list[tuple[str, int]]:
 
 def own_addresses() -> frozenset[IPAddress]:
     """The addresses of this machine's own network interfaces."""
-    found = set()
+    values = set()
     for entries in psutil.net_if_addrs().values():
         for entry in entries:
             if entry.family in (socket.AF_INET, socket.AF_INET6):
-                found.add(ipaddress.ip_address(entry.address.partition("%")[0]))
-    return frozenset(found)
+                values.add(ipaddress.ip_address(entry.address.partition("%")[0]))
+    return frozenset(values)
 
 
 def _unmapped(address: IPAddress) -> IPAddress:

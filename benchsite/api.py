@@ -56,8 +56,8 @@ def refused(request: HttpRequest, problem: Problem) -> HttpResponse:
 def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Every fault of the request at once, each with the place it is at."""
     faults: list[Fault] = [
-        {"pointer": _place(one.get("loc", ())), "detail": _said(one), "code": str(one.get("type", ""))}
-        for one in error.errors
+        {"pointer": _place(error.get("loc", ())), "detail": _said(error), "code": str(error.get("type", ""))}
+        for error in error.errors
     ]
     return answer(request, Problem.of_faults(faults))
 

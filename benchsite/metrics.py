@@ -64,12 +64,12 @@ class SiteCollector(Collector):
         yield InfoMetricFamily(PASSED_ON + "release", "What runs here.", {"version": __version__})
         yield _gauge("redis_up", "Whether Redis answers.", redis_answers())
         try:
-            found = list(_of_the_database())
+            metrics = list(_of_the_database())
         except Error:
             yield _gauge("database_up", "Whether PostgreSQL answers.", False)
             return
         yield _gauge("database_up", "Whether PostgreSQL answers.", True)
-        yield from found
+        yield from metrics
 
 
 def _of_the_database() -> Iterator[Metric]:

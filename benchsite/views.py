@@ -98,7 +98,7 @@ def hand_over(request: HttpRequest) -> HttpResponse:
     admin = Membership.objects.filter(user=me, role=Role.ADMIN).exclude(team=team).select_related("team")
     others = [one.team for one in admin.order_by("team__name")]
     if request.method == "POST":
-        chosen = next((one for one in others if str(one.pk) == request.POST.get("to")), None)
+        chosen = next((other for other in others if str(other.pk) == request.POST.get("to")), None)
         if chosen is None or "sure" not in request.POST:
             refusal = "Choose a team, and say that you are sure."
         else:

@@ -161,10 +161,10 @@ def keep(digest: str, content: bytes) -> None:
 
 def _compressed(content: bytes) -> bytes:
     """By a compressor of this thread: to make one costs more than to compress a small file."""
-    found: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
-    if found is None:
-        found = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=3)
-    return found.compress(content)
+    compressor: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
+    if compressor is None:
+        compressor = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=3)
+    return compressor.compress(content)
 
 
 def _save_whole(path: str, content: "File[bytes]") -> None:

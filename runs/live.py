@@ -229,7 +229,7 @@ def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
         clients.setdefault(one.client_number, []).append(one)
     if not clients:
         return LiveSeries(available=True)
-    began = {number: min(one.at_epoch_s - one.elapsed_s for one in lines) for number, lines in clients.items()}
+    began = {number: min(line.at_epoch_s - line.elapsed_s for line in lines) for number, lines in clients.items()}
     first = min(began.values())
     slots = {number: _slots(lines, began[number] - first) for number, lines in clients.items()}
     seconds = _whole_seconds(slots, after)
@@ -246,11 +246,11 @@ def merge(said: Sequence[Said], *, after: int | None = None) -> LiveSeries:
 def _slots(lines: Sequence[Said], offset_s: float) -> dict[int, Said]:
     slots: dict[int, Said] = {}
     previous: int | None = None
-    for one in lines:
-        slot = round(offset_s + one.elapsed_s)
+    for line in lines:
+        slot = round(offset_s + line.elapsed_s)
         begin = slot if previous is None else max(previous + 1, slot - MAX_HOLD_S + 1)
         for second in range(begin, slot + 1):
-            slots.setdefault(second, one)
+            slots.setdefault(second, line)
         previous = slot if previous is None else max(previous, slot)
     return slots
 
@@ -302,5 +302,5 @@ def _client(number: int, lines: Sequence[Said], slots: Mapping[int, Said], after
         seconds=seconds,
         rates_ops_s=tuple(slots[s].rate_ops_s for s in seconds),
         p99_us={name: status["p99_us"] for name, status in newest.by_operation.items() if "p99_us" in status},
-        lines=tuple(one.text for one in lines[-5:]),
+        lines=tuple(line.text for line in lines[-5:]),
     )

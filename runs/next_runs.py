@@ -158,15 +158,15 @@ def next_step(sweep: Sweep, trials: Sequence[RunTrial]) -> Step:
 
 def _split(trials: Iterable[RunTrial]) -> tuple[float, list[Trial]]:
     """The throughput of the runs without a target, and the trials of targets."""
-    probes = [one.trial.throughput_ops_s for one in trials if one.trial and not one.run.target_ops_s]
-    return statistics.fmean(probes), [one.trial for one in trials if one.trial and one.run.target_ops_s]
+    probes = [trial.trial.throughput_ops_s for trial in trials if trial.trial and not trial.run.target_ops_s]
+    return statistics.fmean(probes), [trial.trial for trial in trials if trial.trial and trial.run.target_ops_s]
 
 
 def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float | None:
     """The answer. Of threads: the mean of the runs that confirm the best rung. Of targets: the capacity where all that
     failed fell short of their targets, else the conditional throughput, which is the mean at the lower bound.
     """
-    usable = [one for one in trials if one.trial is not None]
+    usable = [trial for trial in trials if trial.trial is not None]
     if sweep.ladder == Matrix.Ladder.THREADS:
         runs = [one.trial for one in usable if one.trial and one.trial.load == _best(usable)]
         sustained = [trial.throughput_ops_s for trial in runs if trial.sustained]
@@ -182,9 +182,9 @@ def ceiling_ops_s(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> float
 def _best(trials: Sequence[RunTrial]) -> int | None:
     """The threads that most runs measured: those that were confirmed; the fastest while none was."""
     runs: dict[int, list[float]] = defaultdict(list)
-    for one in trials:
-        if one.trial and one.trial.sustained:
-            runs[one.trial.load].append(one.trial.throughput_ops_s)
+    for trial in trials:
+        if trial.trial and trial.trial.sustained:
+            runs[trial.trial.load].append(trial.trial.throughput_ops_s)
     return max(runs, key=lambda load: (len(runs[load]), runs[load][0]), default=None)
 
 
@@ -193,7 +193,7 @@ def trials_of(sweep: Sweep) -> list[RunTrial]:
     rows = sweep.runs.filter(phase=Phase.MEASURE, is_bracket=False).exclude(TO_COME).order_by("finished_at", "pk")
     runs = list(rows.filter(Q(status=Status.SUCCEEDED) | ~Exists(Run.objects.filter(rerun_of=OuterRef("pk")))))
     spec = search_spec(sweep)
-    sets = {one.run_id: one for one in MeasurementSet.objects.filter(run__in=runs, is_current=True)}
+    sets = {stored.run_id: stored for stored in MeasurementSet.objects.filter(run__in=runs, is_current=True)}
     findings: dict[UUID, dict[str, str]] = defaultdict(dict)
     for run_id, check, severity in Finding.objects.filter(measurement_set__in=sets.values()).values_list(
         "measurement_set__run", "check_id", "severity"
@@ -269,7 +269,7 @@ def _ended_since(run: Run, decision: SearchDecision) -> bool:
 def _is_client_limited(sweep: Sweep, step: Step, trials: Sequence[RunTrial]) -> bool:
     """Whether the clients, not the database, were at their limit in every trial at the load that sets the ceiling."""
     load = step.high if sweep.ladder == Matrix.Ladder.TARGET else _best(trials)
-    flags = [one.client_limited for one in trials if one.trial and one.trial.load == load]
+    flags = [trial.client_limited for trial in trials if trial.trial and trial.trial.load == load]
     return bool(flags) and all(flags)
 
 

@@ -128,7 +128,7 @@ def _highest(matrix: Matrix) -> list[dict[str, object]]:
         .exclude(highest=None)
         .order_by("-highest")
     )
-    return [{"sweep": one.name, "throughput_ops_s": round(one.highest, 1)} for one in sweeps[:MAX_SWEEPS]]
+    return [{"sweep": sweep.name, "throughput_ops_s": round(sweep.highest, 1)} for sweep in sweeps[:MAX_SWEEPS]]
 
 
 def _text(highest: list[dict[str, object]]) -> str:

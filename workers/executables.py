@@ -67,13 +67,13 @@ def version_of(program: Path) -> str | None:
     PostgreSQL says "postgres (PostgreSQL) 15.18 (Debian ...)", Redis "Redis server v=7.0.15 sha=...".
     """
     try:
-        said = subprocess.run(
+        stdout = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", said)
-    return found[1] if found else None
+    match = re.search(r"(?:\)|v=)\s*(\d+(?:\.\d+)*)", stdout)
+    return match[1] if match else None
 
 
 def _package_folder(name: str) -> Path | None:

@@ -46,7 +46,7 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
 
 
 def _point(run: Run) -> dict[str, Any]:
-    current = next((found for found in run.measurement_sets.all() if found.is_current), None)
+    current = next((stored for stored in run.measurement_sets.all() if stored.is_current), None)
     measured = (
         {m.operation: m for m in current.measurements.all() if m.latency_kind == LatencyKind.SERVICE} if current else {}
     )

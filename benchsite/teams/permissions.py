@@ -22,20 +22,22 @@ ORDER = {Role.VIEWER: 0, Role.RUNNER: 1, Role.ADMIN: 2}
 
 def memberships_of(request: HttpRequest) -> list[Membership]:
     """The signed-in person's memberships, asked for once per request."""
-    found: list[Membership] | None = getattr(request, "_memberships", None)
-    if found is None:
-        found = list(Membership.objects.filter(user=request.user.pk).select_related("team").order_by("team__name"))
-        request._memberships = found  # type: ignore[attr-defined]
-    return found
+    memberships: list[Membership] | None = getattr(request, "_memberships", None)
+    if memberships is None:
+        memberships = list(
+            Membership.objects.filter(user=request.user.pk).select_related("team").order_by("team__name")
+        )
+        request._memberships = memberships  # type: ignore[attr-defined]
+    return memberships
 
 
 def current_membership(request: HttpRequest) -> Membership | None:
     """The membership in the team chosen in the session, else in the person's first team."""
     if not request.user.is_authenticated:
         return None
-    found = memberships_of(request)
+    memberships = memberships_of(request)
     chosen = request.session.get("team")
-    return next((one for one in found if str(one.team_id) == chosen), found[0] if found else None)
+    return next((one for one in memberships if str(one.team_id) == chosen), memberships[0] if memberships else None)
 
 
 def current_team(request: HttpRequest) -> Team | None:

@@ -56,7 +56,9 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
         """An address that the provider vouches for needs no link of ours."""
         user: User = super().save_user(request, sociallogin, form)
-        if user.email and any(one.verified and one.email == user.email for one in sociallogin.email_addresses):
+        if user.email and any(
+            address.verified and address.email == user.email for address in sociallogin.email_addresses
+        ):
             user.confirmed_email = user.email
             user.save(update_fields=["confirmed_email"])
         return user

@@ -154,7 +154,9 @@ def _lookup() -> tuple[str, tuple[tuple[Any, list[str]], ...]]:
     and not made by the ORM each time.
     """
     models: tuple[Any, ...] = (ApiToken, Team, User)
-    columns = [f'"{model._meta.db_table}"."{one.column}"' for model in models for one in model._meta.concrete_fields]
+    columns = [
+        f'"{model._meta.db_table}"."{field.column}"' for model in models for field in model._meta.concrete_fields
+    ]
     token, team, maker, member = (model._meta.db_table for model in (*models, Membership))
     sql = (
         f"SELECT {member}.role, {', '.join(columns)} FROM {token}"
@@ -162,7 +164,7 @@ def _lookup() -> tuple[str, tuple[tuple[Any, list[str]], ...]]:
         f" LEFT JOIN {member} ON {member}.team_id = {token}.team_id AND {member}.user_id = {token}.maker_id"
         f" WHERE {token}.key = %s"
     )
-    return sql, tuple((model, [one.attname for one in model._meta.concrete_fields]) for model in models)
+    return sql, tuple((model, [field.attname for field in model._meta.concrete_fields]) for model in models)
 
 
 def _insert(team: Team, maker: User, *, name: str, scopes: list[str], life: timedelta) -> tuple[str, ApiToken]:

@@ -75,12 +75,12 @@ def get_sparkline(request: HttpRequest, token: Path[Token]) -> HttpResponse:
 
 
 def _link(token: str) -> BadgeLink:
-    found = link_of(token)
-    if found is None:
+    link = link_of(token)
+    if link is None:
         raise Problem("not-found", "No badge has this address.")
-    if found.revoked_at is not None:
+    if link.revoked_at is not None:
         raise Problem("link-revoked", "This badge was revoked by the team that made it.")
-    return found
+    return link
 
 
 def _drawn(request: HttpRequest, svg: str) -> HttpResponse:

@@ -41,7 +41,7 @@ def answer_of(baseline: Baseline, runs: list[Run]) -> BaselineAnswer:
 
 @baselines.get("/baselines", response={200: BaselineList}, auth=Needs(Scope.RUNS_READ), summary="List baselines")
 def list_baselines(request: HttpRequest) -> BaselineList:
-    found = [answer_of(one, list(one.runs.all())) for one in baselines_with_runs(team_in(request))]
+    found = [answer_of(baseline, list(baseline.runs.all())) for baseline in baselines_with_runs(team_in(request))]
     return BaselineList(items=found, default_rule=RULE)
 
 

@@ -51,7 +51,7 @@ NAMES = ("query", "headline", "notes")
 @reports.get("/reports", response={200: ReportPage}, auth=READ, summary="List the team's reports")
 def list_reports(request: HttpRequest, asked: Query[PageQuery]) -> ReportPage:
     page = page_of(request, reports_of(team_in(request)), ("-created_at", "-pk"), asked)
-    items = [_line(request, one) for one in page.items]
+    items = [_line(request, item) for item in page.items]
     return ReportPage(items=items, next_cursor=page.next_cursor, next=page.next)
 
 
@@ -176,7 +176,7 @@ def _changed(draft: Draft, change: ReportChange) -> Draft:
     if change.may_be_seen is not None:
         said["kept"] = tuple(change.may_be_seen)
     if change.footnotes is not None:
-        said["footnotes"] = tuple(DraftFootnote(**one.dict()) for one in change.footnotes)
+        said["footnotes"] = tuple(DraftFootnote(**footnote.dict()) for footnote in change.footnotes)
     return replace(draft, **said, **(change.disclosures.dict() if change.disclosures else {}))
 
 
@@ -200,15 +200,15 @@ def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
         "page": reverse("report", args=[report.pk]),
         "revisions": [
             RevisionAnswer(
-                number=one.number,
-                title=one.title,
-                headline=one.headline,
-                sha256=one.digest,
-                published_at=one.published_at,
-                imported_at=one.imported_at,
-                bytes=one.bytes,
+                number=revision.number,
+                title=revision.title,
+                headline=revision.headline,
+                sha256=revision.digest,
+                published_at=revision.published_at,
+                imported_at=revision.imported_at,
+                bytes=revision.bytes,
             )
-            for one in revisions_of(report)
+            for revision in revisions_of(report)
         ],
     }
 
@@ -237,7 +237,8 @@ def _preview(made: Built) -> ReportPreview:
         proposed_headline=made.headline,
         items=made.content["order"],
         available=[
-            ItemEntry(name=one.name, title=one.title, kind="table" if one.is_table else "figure") for one in made.items
+            ItemEntry(name=item.name, title=item.title, kind="table" if item.is_table else "figure")
+            for item in made.items
         ],
         found=_found(made),
         problems=list(made.problems),

@@ -104,8 +104,8 @@ def compare(request: HttpRequest, asked: Query[CompareQuery]) -> CompareAnswer:
             "incomparable",
             str(refused),
             errors=[
-                {"pointer": f"environment.{one.field}", "detail": one.detail, "code": one.field}
-                for one in refused.differs
+                {"pointer": f"environment.{difference.field}", "detail": difference.detail, "code": difference.field}
+                for difference in refused.differs
             ],
         ) from refused
 

@@ -93,7 +93,7 @@ class AccessForm(forms.Form):
 
     def without_public(self) -> Self:
         """Not offered to whom it would be refused; what is sent nevertheless is answered by the verb."""
-        shown = [one for one in self.fields["access"].choices if one[0] != Report.Access.PUBLIC]  # type: ignore[attr-defined]
+        shown = [choice for choice in self.fields["access"].choices if choice[0] != Report.Access.PUBLIC]  # type: ignore[attr-defined]
         self.fields["access"].widget.choices = shown
         self.fields["access"].help_text = "The team's admins can also make it public."
         return self
@@ -126,8 +126,8 @@ class Line:
 def lines_of(made: Built) -> list[Line]:
     """What is shown in its order, then the rest."""
     order = made.content["order"]
-    rest = [one.name for one in made.items if one.name not in order]
-    items = {one.name: one for one in made.items}
+    rest = [item.name for item in made.items if item.name not in order]
+    items = {item.name: item for item in made.items}
     return [
         Line(name, items[name].title, items[name].says, items[name].is_table, name in order, number)
         for number, name in enumerate([*order, *rest], 1)
@@ -159,8 +159,8 @@ class FootnoteLine:
 def footnote_lines(draft: Draft) -> list[FootnoteLine]:
     """Those that stand, and a few empty ones."""
     held = [
-        FootnoteLine(number, f"{one.table}{SEPARATOR}{one.column}", one.side, one.text)
-        for number, one in enumerate(draft.footnotes, 1)
+        FootnoteLine(number, f"{footnote.table}{SEPARATOR}{footnote.column}", footnote.side, footnote.text)
+        for number, footnote in enumerate(draft.footnotes, 1)
     ]
     spare = min(SPARE_FOOTNOTES, MAX_FOOTNOTES - len(held))
     return held + [FootnoteLine(len(held) + number, "", "", "") for number in range(1, spare + 1)]
@@ -168,7 +168,7 @@ def footnote_lines(draft: Draft) -> list[FootnoteLine]:
 
 def footnote_choices(made: Built) -> list[tuple[str, list[tuple[str, str]]]]:
     """The columns of each table that is shown and has a row for each side."""
-    titles = {one.name: one.title for one in made.items}
+    titles = {item.name: item.title for item in made.items}
     return [
         (titles[table], [(f"{table}{SEPARATOR}{column}", column) for column in columns])
         for table, columns in made.columns.items()

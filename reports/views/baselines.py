@@ -65,7 +65,7 @@ def _chosen(request: HttpRequest, team: Team) -> tuple[list[Run], str, tuple[str
     if pk is None:
         raise Http404
     run = owned_or_404(RUNS, request, pk)
-    runs = [one for one in repeats_of(run) if not why_not(one)]
+    runs = [repeat for repeat in repeats_of(run) if not why_not(repeat)]
     same = f"The counted repeats of “{run.name}” at commit {run.commit[:12]}." if run.commit else f"“{run.name}”."
     return runs, same, ("run", pk)
 

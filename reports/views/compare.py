@@ -87,8 +87,11 @@ def compare(request: HttpRequest) -> HttpResponseBase:
 def pictures(request: HttpRequest) -> HttpResponse:
     """The other figures of a comparison, when somebody opens them; without JavaScript a page of its own."""
     selection = asked(request)
-    found = compared(team_of(request), selection)
-    figures = [picture_link(one, found.curves) for one in more_pictures(pinned(selection, found), found.curves)]
+    comparison = compared(team_of(request), selection)
+    figures = [
+        picture_link(chart, comparison.curves)
+        for chart in more_pictures(pinned(selection, comparison), comparison.curves)
+    ]
     return _part(request, "pictures", selection, {"figures": figures})
 
 
@@ -105,12 +108,16 @@ def numbers(request: HttpRequest) -> HttpResponse:
 def points(request: HttpRequest) -> HttpResponse:
     """Every point of a comparison as a table, when somebody opens it."""
     selection = asked(request)
-    found = compared(team_of(request), selection)
+    comparison = compared(team_of(request), selection)
     return _part(
         request,
         "points",
         selection,
-        {"curves": found.curves, "kind": selection.kind_for(found.curves), "labels": labels_of(found.curves)},
+        {
+            "curves": comparison.curves,
+            "kind": selection.kind_for(comparison.curves),
+            "labels": labels_of(comparison.curves),
+        },
     )
 
 
@@ -292,7 +299,7 @@ def pairs(sides: Collection[SideFacts], profile: Profile) -> list[PairFinding]:
 
 def kinds_of(curves: Sequence[Curve]) -> list[str]:
     """The kinds of latency that were measured, service time first."""
-    held = {one.kind for curve in curves for point in curve.points for one in point.operations}
+    held = {operation.kind for curve in curves for point in curve.points for operation in point.operations}
     return [kind for kind in KINDS if kind in held]
 
 
@@ -300,7 +307,7 @@ def ceiling_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
     """The table of ceilings: `share` is of the highest, `is_best` None where no repeats show it."""
     ranking = Ranking.of(curves)
     best = ranking.best
-    return [{"curve": one, "share": ranking.share(one), "is_best": best.get(one.sweep_id)} for one in curves]
+    return [{"curve": curve, "share": ranking.share(curve), "is_best": best.get(curve.sweep_id)} for curve in curves]
 
 
 def warnings(curves: Sequence[Curve]) -> list[str]:

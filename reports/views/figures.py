@@ -72,7 +72,7 @@ def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpRespon
     """One of `figure_registry.PICTURES`; the query string is the compare page's, plus options of this figure."""
     selection = read(request.GET)
     found = chosen(team_of(request), selection)
-    version = sweeps_version([one.pk for one in found.sweeps], with_series=picture in OF_SERIES)
+    version = sweeps_version([sweep.pk for sweep in found.sweeps], with_series=picture in OF_SERIES)
 
     def made() -> HttpResponse:
         figure = PICTURES[picture](found.compared().curves, selection, request.GET.dict())
@@ -98,7 +98,7 @@ def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseB
     """Throughput over the ladder of every sweep of a matrix."""
     found = owned_or_404(Matrix.objects.all(), request, pk)
     rows = sweeps_of(team_of(request)).filter(matrix=found, phase=Phase.MEASURE)
-    version = sweeps_version([one.pk for one in rows.only("pk")])
+    version = sweeps_version([row.pk for row in rows.only("pk")])
     return unless_known(
         request, version, lambda: respond(request, LadderFigure(curves(rows)), form, "figure-matrix", pk)
     )
@@ -118,7 +118,9 @@ def _series(request: HttpRequest, run: Run, form: str) -> Figure:
     # Data to compute with is given second by second.
     stored = stored_series(run, part=_part(request), most_rows=None if form else MAX_ROWS)
     series = over_time(stored.series, stored.base_s)
-    last_s = max((float(one.seconds[-1]) + one.interval_s for one in series if one.seconds.size), default=0.0)
+    last_s = max(
+        (float(samples.seconds[-1]) + samples.interval_s for samples in series if samples.seconds.size), default=0.0
+    )
     return RunSeriesFigure(
         f"series-{run.pk}",
         series,

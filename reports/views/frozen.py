@@ -119,7 +119,7 @@ def _exported(opened: Opened, place: Place, form: str) -> bytes:
     if form == "md":
         return exports.as_markdown(content, opened.digest, place.absolute_pinned, place.imported)
     if form == "html":
-        return alone_html(content, place, {one.name: bytes(one.png) for one in revision.pictures.all()})
+        return alone_html(content, place, {picture.name: bytes(picture.png) for picture in revision.pictures.all()})
     return exports.as_json(content)
 
 
@@ -137,7 +137,7 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
 
     def drawn() -> bytes:
         content = content_of(row_of(opened))
-        frozen = next((one for one in content["figures"] if one["name"] == name), None)
+        frozen = next((figure for figure in content["figures"] if figure["name"] == name), None)
         if frozen is None:
             raise Http404("The report has no such figure.")
         base = f"/r/{opened.token}@{opened.number}/figures/{name}"

@@ -71,11 +71,11 @@ class LiveFigure(RunSeriesFigure):
 
 def window_of(run: Run) -> Window:
     """What is to be measured, by the plan; a load has no window."""
-    asked = run.spec["window"]
+    window = run.spec["window"]
     if run.phase == Phase.LOAD:
         return Window(target_ops_s=run.target_ops_s)
-    begin_s = float(asked["warmup_s"])
-    return Window(begin_s, begin_s + float(asked["min_measure_s"]), run.target_ops_s)
+    begin_s = float(window["warmup_s"])
+    return Window(begin_s, begin_s + float(window["min_measure_s"]), run.target_ops_s)
 
 
 def over_time(series: LiveSeries) -> list[OverTime]:

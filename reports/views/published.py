@@ -65,16 +65,18 @@ def facts(request: HttpRequest) -> HttpResponseBase:
     slug = request.GET.get("study", "")
     chosen = (_found(slug),) if slug else studies()
     wanted = FactFilter.from_query(request.GET.dict())
-    return _csv(facts_table(wanted.apply(fact for one in chosen for fact in one.facts)), f"facts-{slug or 'published'}")
+    return _csv(
+        facts_table(wanted.apply(fact for study in chosen for fact in study.facts)), f"facts-{slug or 'published'}"
+    )
 
 
 @require_GET
 @team_required
 def table(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     """One table of a study as CSV."""
-    for one in tables_of(_found(slug)):
-        if one.name == name:
-            return _csv(one.table, f"{slug}-{name}")
+    for table in tables_of(_found(slug)):
+        if table.name == name:
+            return _csv(table.table, f"{slug}-{name}")
     raise Http404("The study has no such table.")
 
 
@@ -82,21 +84,21 @@ def table(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
 @team_required
 def figure(request: HttpRequest, slug: str, name: str, form: str = "") -> HttpResponseBase:
     """One picture of a study, or the numbers it draws."""
-    for one in pictures_of(_found(slug)):
-        if one.key == name:
-            return respond(request, one, form, "figure-published", slug, name)
+    for picture in pictures_of(_found(slug)):
+        if picture.key == name:
+            return respond(request, picture, form, "figure-published", slug, name)
     raise Http404("The study has no such picture.")
 
 
 def _found(slug: str) -> Study:
-    found = study_of(slug)
-    if found is None:
+    study = study_of(slug)
+    if study is None:
         raise Http404("There is no such study.")
-    return found
+    return study
 
 
 def _lines(chosen: tuple[Study, ...], wanted: FactFilter) -> list[dict[str, Any]]:
-    return pages.fact_lines(chosen, wanted.apply(fact for one in chosen for fact in one.facts))
+    return pages.fact_lines(chosen, wanted.apply(fact for study in chosen for fact in study.facts))
 
 
 def _choices(wanted: FactFilter) -> dict[str, Any]:

@@ -40,10 +40,10 @@ PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, b
 @team_required
 def reports(request: HttpRequest) -> HttpResponse:
     """The team's reports, the newest change first."""
-    found = list(reports_of(team_of(request))[: PER_PAGE * 4])
-    public = sum(one.access == Report.Access.PUBLIC for one in found)
+    rows = list(reports_of(team_of(request))[: PER_PAGE * 4])
+    public = sum(report.access == Report.Access.PUBLIC for report in rows)
     context = {
-        "reports": found,
+        "reports": rows,
         "can_build": has_role(request, Role.RUNNER),
         "public": public,
         "team": team_of(request),

@@ -21,15 +21,15 @@ from reports.views.compare import pinned
 @team_required
 def scaling(request: HttpRequest) -> HttpResponseBase:
     selection = read(request.GET)
-    found = compared(team_of(request), selection)
-    table = pivot(measured_of(found.curves))
-    picture = Picture("scalability", "Throughput over nodes", "scalability", pinned(selection, found))
+    comparison = compared(team_of(request), selection)
+    table = pivot(measured_of(comparison.curves))
+    picture = Picture("scalability", "Throughput over nodes", "scalability", pinned(selection, comparison))
     context = {
-        "compared": found,
+        "compared": comparison,
         "table": table,
-        "unsized": [curve for curve in found.curves if not curve.setup.nodes],
-        "advice": advice(found, table),
-        "figure": picture_link(picture, found.curves) if table.scored else None,
+        "unsized": [curve for curve in comparison.curves if not curve.setup.nodes],
+        "advice": advice(comparison, table),
+        "figure": picture_link(picture, comparison.curves) if table.scored else None,
         "printed": pivot(printed_of(selection.published)),
         "studies": study_links(selection),
         "compare_url": reverse("compare") + selection.query(),

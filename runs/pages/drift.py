@@ -71,5 +71,5 @@ def noise_of(matrix: Matrix, bracket: Run) -> Repeatability | None:
         "sweep_id", "threads", "target_ops_s", "throughput_ops_s"
     )[:MAX_RUNS]:
         cells[tuple(cell)].append(value or 0.0)
-    found = repeatability(cells.values())
-    return found if found and found.cells >= MIN_CELLS else None
+    finding = repeatability(cells.values())
+    return finding if finding and finding.cells >= MIN_CELLS else None

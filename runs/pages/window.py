@@ -75,7 +75,7 @@ def window_panel(run: Run, sets: Sequence[MeasurementSet], *, has_intervals: boo
     if whole is None or run.phase == Phase.LOAD or not has_intervals:
         return WindowPanel(cuts, current.window_s, 0.0, 0.0, Bar(0.0, 100.0, 0.0, None), False, None, 0.0, 0.0)
     series = _series(run)
-    base_s = min((one.base_s for one in series), default=whole.from_s)
+    base_s = min((samples.base_s for samples in series), default=whole.from_s)
     found = Rates.of(series, whole)
     suggestion = suggest(found.rate_ops_s, found.p95_us, interval_s=found.interval_s) if found else None
     to_s = whole.length_s - current.tail_s
@@ -106,18 +106,18 @@ class Rates:
         if not series:
             return None
         interval_s = series[0].interval_s
-        base_s = min(one.base_s for one in series)
+        base_s = min(samples.base_s for samples in series)
         first = int(np.ceil((whole.from_s - base_s) / interval_s - 0.01))
         size = max(int((whole.to_s - base_s) / interval_s + 0.01) - first, 0)
         rate, p95 = np.zeros(size), {}
-        for one in series:
-            at = one.points["second"] // interval_s + round((one.base_s - base_s) / interval_s) - first
+        for samples in series:
+            at = samples.points["second"] // interval_s + round((samples.base_s - base_s) / interval_s) - first
             inside = (at >= 0) & (at < size)
             values = np.full(size, np.nan)
-            values[at[inside]] = one.points["p95_us"][inside]
-            p95[one.operation] = values.tolist()
-            sign = -1.0 if one.operation == COMPOSITE else 1.0
-            rate[at[inside]] += sign * np.nan_to_num(one.points["rate_ops_s"][inside])
+            values[at[inside]] = samples.points["p95_us"][inside]
+            p95[samples.operation] = values.tolist()
+            sign = -1.0 if samples.operation == COMPOSITE else 1.0
+            rate[at[inside]] += sign * np.nan_to_num(samples.points["rate_ops_s"][inside])
         return cls(interval_s, rate.tolist(), p95)
 
     def mean(self, from_s: float, to_s: float) -> float:
@@ -130,7 +130,7 @@ def _series(run: Run) -> list[UnpackedSeries]:
     """Of one kind, service times where they were measured, the finest level that is not too long; two queries."""
     rows = Series.objects.filter(run=run)
     levels = rows.order_by().values("latency_kind", "interval_s").annotate(most=Max("points"))
-    short = [(one["latency_kind"], one["interval_s"]) for one in levels if one["most"] <= MAX_POINTS]
+    short = [(level["latency_kind"], level["interval_s"]) for level in levels if level["most"] <= MAX_POINTS]
     if not short:
         return []
     kind, interval_s = min(short, key=lambda one: (one[0] != LatencyKind.SERVICE, one[1]))

@@ -22,14 +22,14 @@ def blockers(thing: Model, also: Iterable[Model] = ()) -> list[dict[str, object]
 
     `also` are rows that need it without the database's knowing.
     """
-    found = list(also)
+    blocking = list(also)
     try:
         # Collecting is the first half of deleting: it finds what is protected and changes nothing.
         Collector(using=router.db_for_write(type(thing))).collect([thing])
     except ProtectedError as error:
-        found += list(error.protected_objects)
+        blocking += list(error.protected_objects)
     by_kind: dict[tuple[str, str], set[str]] = {}
-    for row in found:
+    for row in blocking:
         # A person knows the matrix, not the row that ties it to a database.
         shown = row.matrix if isinstance(row, MatrixEntry) else row
         words = (str(shown._meta.verbose_name), str(shown._meta.verbose_name_plural))

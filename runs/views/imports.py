@@ -82,7 +82,7 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 
 def completable(upload: Upload) -> bool:
     """Whether there is a run in it that could be saved."""
-    return upload.state == State.RECOGNISED and any(not found["error"] for found in upload.recognised["runs"])
+    return upload.state == State.RECOGNISED and any(not run["error"] for run in upload.recognised["runs"])
 
 
 def _save(request: HttpRequest, found: Upload, form: ImportForm) -> HttpResponseBase:

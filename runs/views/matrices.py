@@ -165,7 +165,7 @@ def foresee(form: MatrixForm) -> dict[str, object]:
     if not bound.is_valid():
         return {"foreseen": None, "faulty": bound}
     plan = bound.plan()
-    found = preview(plan)
+    planned = preview(plan)
     now = timezone.now()
     wanted = {g.machine_id for g in plan.generators} | {m for e in plan.entries for m in e.database.machine_ids}
     free_at = queue(Run.objects.none(), now).free_at
@@ -173,12 +173,12 @@ def foresee(form: MatrixForm) -> dict[str, object]:
     return {
         # The preview with its grid and its place in the queue.
         "foreseen": {
-            "preview": found,
-            "grid": grid_of(plan, found),
+            "preview": planned,
+            "grid": grid_of(plan, planned),
             "starts_at": start,
-            "ends_at": start + timedelta(seconds=found.seconds),
+            "ends_at": start + timedelta(seconds=planned.seconds),
             "waits": start > now,
         },
         "deviations": bound.follows.deviations(bound) if bound.follows else (),
-        "no_sizes": bound.cleaned_data["records_rule"] and not found.sizes,
+        "no_sizes": bound.cleaned_data["records_rule"] and not planned.sizes,
     }

@@ -60,7 +60,7 @@ def _context(request: HttpRequest, found: Matrix) -> dict[str, object]:
 def study_name(matrix: Matrix) -> str:
     """The short name of the study that a matrix follows; its slug where that is no longer shipped."""
     slug = str((matrix.template or {}).get("study", ""))
-    return next((one.name for one in templates() if one.slug == slug), slug)
+    return next((template.name for template in templates() if template.slug == slug), slug)
 
 
 @require_POST

@@ -331,7 +331,7 @@ class DockerProvisioner:
 
     def _log(self, engine: Any, container_id: str, lines: int, since: float | None = None) -> str:
         try:
-            said = engine.containers.get(container_id).logs(tail=lines, since=since or self._started_s)
+            logs = engine.containers.get(container_id).logs(tail=lines, since=since or self._started_s)
         except NotFound:
             return f"The container {self.name} is gone, and its log with it."
-        return str(said.decode("utf-8", "replace").strip("\n"))
+        return str(logs.decode("utf-8", "replace").strip("\n"))

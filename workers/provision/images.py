@@ -37,7 +37,7 @@ def find_image(engine: Any, reference: str, *, pull: bool) -> Image:
         found = _pull(engine, reference)
     digests = found.attrs.get("RepoDigests") or [""]
     repository = reference.partition(":")[0]
-    digest = next((one for one in digests if one.partition("@")[0] == repository), digests[0])
+    digest = next((name for name in digests if name.partition("@")[0] == repository), digests[0])
     return Image(reference=reference, image_id=found.id, digest=digest)
 
 

@@ -31,7 +31,7 @@ def read_back(system: System, mode: Mode, administration: Administration, copies
     """Asks the server for everything the mode relies on. `copies`: the replication factor that the database states,
     which must be that of a system that keeps one. Raises AdministrationError.
     """
-    expected = {one.setting: one.expected for one in mode.readback}
+    expected = {setting.setting: setting.expected for setting in mode.readback}
     answer = administration.read_settings(expected)
     found = {name: answer[name] for name in expected if name in answer}
     differences = []

@@ -63,7 +63,7 @@ def assert_same(clients: Sequence[ClientLogs], cut: Cut) -> tuple[Ingested, Kept
     assert_same_numbers(ingest(held, cut, has_series=False).merged, expected)
     series = series_in_memory(expected, intervals)
     assert [(series.operation, series.kind, series.interval_s) for series in merged.series] == [
-        (series.operation, series.kind, series.interval_s) for series in series
+        (wanted.operation, wanted.kind, wanted.interval_s) for wanted in series
     ]
     for mine, theirs in zip(merged.series, series, strict=True):
         assert mine.points.tobytes() == theirs.points.tobytes()
