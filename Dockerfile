@@ -40,6 +40,7 @@ COPY benchsite benchsite
 COPY runs runs
 COPY workers workers
 COPY reports reports
+COPY benchmarks benchmarks
 COPY static static
 COPY templates templates
 COPY docs docs

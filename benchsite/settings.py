@@ -149,6 +149,7 @@ INSTALLED_APPS = [
     "runs",
     "workers",
     "reports",
+    "benchmarks",  # its commands
 ]
 MIDDLEWARE = [
     "benchsite.request_metrics.CountRequests",

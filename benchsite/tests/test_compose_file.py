@@ -139,6 +139,6 @@ def test_the_image_runs_as_nobody_and_holds_what_it_needs():
 def test_the_image_leaves_out_what_is_not_named():
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     assert next(line for line in lines if not line.startswith("#")) == "*"
-    for room in ("benchsite", "runs", "workers", "reports", "static", "templates", "manage.py"):
+    for room in ("benchsite", "runs", "workers", "reports", "benchmarks", "static", "templates", "manage.py"):
         assert f"!{room}" in lines
         assert re.search(rf"^COPY {room}\b", DOCKERFILE, re.M), room

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("benchsite", "runs", "reports", "workers")
+PACKAGES = ("benchsite", "runs", "reports", "workers", "benchmarks")
 # Numbers that nobody reads as text of the site, and why.
 ALLOWED = {
     "benchsite/formatting.py": "the formatter",
-    "benchsite/bench/": "tables of benchmarks in a terminal",
-    "benchsite/faults/": "tables of tries in a terminal",
+    "benchmarks/speed/": "tables of benchmarks in a terminal",
+    "benchmarks/faults/": "tables of tries in a terminal",
     "benchsite/management/": "tables of commands in a terminal",
+    "benchmarks/management/": "tables of commands in a terminal",
     "benchsite/templatetags/sparkline.py": "coordinates",
     "reports/figures/badges.py": "coordinates",
     "reports/figures/theme.py": "colours",

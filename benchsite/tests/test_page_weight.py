@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
 
-from benchsite.generated import Wanted, generate
+from benchmarks.synthetic_data import Wanted, generate
 from benchsite.teams.models import User
 from conftest import signed_in
 from runs.models import Matrix

@@ -10,9 +10,9 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from benchmarks.speed.typical import typical
+from benchmarks.speed.uploader import body_of, send_all
 from benchsite import components
-from benchsite.bench.typical import typical
-from benchsite.bench.uploader import body_of, send_all
 from benchsite.teams import tokens
 from benchsite.tests.databases import database_url
 from runs.artifacts import opened

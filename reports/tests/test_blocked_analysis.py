@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
+from benchmarks.simulations.blocks import HEADER, Case, rates
+from benchmarks.simulations.pairs import made_curve, made_point
 from reports.analysis.blocks import Blocks, blocked_interval
 from reports.analysis.repeat_comparison import Outcome, compare_values
 from reports.curves import Setup
 from reports.pages.baseline_ratios import Judging, against, throughput_ratio
-from reports.simulated_blocks import HEADER, Case, rates
-from reports.simulated_ladders import made_curve, made_point
 from runs.validity import profile
 
 MATRIX = uuid.UUID(int=11)

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.simulations.blocks import LOOK_HEADER, SHAPE, Case, look_rates
+from benchmarks.simulations.ladders import LOOKS
+from benchmarks.simulations.pairs import made_curve, made_point
 from benchsite.formatting import THIN
 from reports.analysis.best import best_set
-from reports.analysis.ladder_rates import LOOKS
 from reports.analysis.looks import ALPHA, Look, levels
 from reports.analysis.multiple import adjusted
 from reports.analysis.repeat_comparison import EXTENDED, Outcome, compare_values
@@ -21,8 +23,6 @@ from reports.figures.theme import LIGHT
 from reports.frozen.tables import verdicts_of
 from reports.pages.baseline_ratios import Judging, against, throughput_ratio
 from reports.queries.curves import curves
-from reports.simulated_blocks import LOOK_HEADER, SHAPE, Case, look_rates
-from reports.simulated_ladders import made_curve, made_point
 from runs.tests.factories import make_matrix, make_run, make_sweep
 from runs.validity import profile
 

@@ -425,10 +425,10 @@ def test_no_code_empties_a_whole_redis():
     pattern = re.compile(r"flush(db|all)", re.I)
     files = [
         path
-        for package in ("benchsite", "runs", "workers", "reports")
+        for package in ("benchsite", "runs", "workers", "reports", "benchmarks")
         for path in (ROOT / package).rglob("*")
         if path.suffix in (".py", ".java", ".html", ".toml") and "tests" not in path.parts
     ]
     assert len(files) > 500
     matches = {str(path.relative_to(ROOT)) for path in files if pattern.search(path.read_text())}
-    assert matches == {"benchsite/faults/servers.py", "runs/kits/readme.py"}
+    assert matches == {"benchmarks/faults/servers.py", "runs/kits/readme.py"}

@@ -1,0 +1,69 @@
+"""`manage.py bench`: how fast Benchsite itself is, measured on a private site of its own."""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from benchmarks.speed import driver, fleet_queue, overhead, pages, queue_delay, reading, reports, searches, uploads
+from benchmarks.speed.live import BenchmarkFailed, forget_earlier
+from benchmarks.speed.report import Report
+from benchsite.private_site import restart_with_private_site
+from benchsite.supervisor import Site, SiteError
+from workers.manifests import ManifestError
+from workers.provision.ports import free_port
+
+FOLDER = settings.BASE_DIR / "var" / "bench"
+SITE_FOLDER = FOLDER / "site"
+ON_A_SITE: dict[str, Callable[[Site], Report]] = {
+    "queue": queue_delay.measure,
+    "overhead": overhead.measure,
+    "reports": reports.measure,
+    "uploads": uploads.measure,
+}
+IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
+    "logs": reading.measure_logs,
+    "text": reading.measure_text,
+    "points": reading.measure_points,
+    "pages": pages.measure,
+    "fleet": fleet_queue.measure,
+    "search": searches.measure,
+}
+NAMES = ("driver", *IN_PROCESSES, *ON_A_SITE)
+
+
+class Command(BaseCommand):
+    help = "Measures the binding, reading, pages, reports, uploads, queue, clients; tables here, JSON in var/bench/."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("names", nargs="*", choices=[*NAMES, []], default=[], help="only these")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # What is measured is how many uploads the site can take, and not how many it lets one token make.
+        no_limit = {"BENCHSITE_API_UPLOADS_PER_MINUTE": "0", "BENCHSITE_API_REQUESTS_PER_MINUTE": "0"}
+        restart_with_private_site(SITE_FOLDER, **no_limit)
+        wanted = options["names"] or NAMES
+        try:
+            if "driver" in wanted:
+                self._show(driver.measure())
+            for name in IN_PROCESSES:
+                for report in IN_PROCESSES[name]() if name in wanted else ():
+                    self._show(report)
+            if on_a_site := [name for name in wanted if name in ON_A_SITE]:
+                with Site(port=free_port(), command="make bench", say=self._say) as site:
+                    forget_earlier(site)
+                    for name in on_a_site:
+                        self._show(ON_A_SITE[name](site))
+        except (SiteError, BenchmarkFailed, ManifestError) as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            self._say("\nStopped; what was measured so far is in var/bench.")
+
+    def _show(self, report: Report) -> None:
+        self._say(f"\n{report.table()}\n  {report.write(FOLDER).relative_to(settings.BASE_DIR)}")
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()

@@ -1,0 +1,109 @@
+"""`manage.py calibrate`: a scheduled ladder against a server of known capacity and service time, on a private site."""
+
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from benchmarks.calibration import server
+from benchmarks.calibration.study import (
+    CAPACITY_OPS_S,
+    SERVICE_S,
+    errors,
+    known_throughput,
+    plan_calibration,
+    plan_searches,
+)
+from benchsite.demo.progress import Progress
+from benchsite.embedded import EmbeddedError, EmbeddedServers
+from benchsite.formatting import signed_percent, significant
+from benchsite.paths import places
+from benchsite.private_site import restart_with_private_site
+from benchsite.supervisor import Site, SiteError
+from benchsite.teams.bootstrap import ensure_demo_team
+from reports.analysis.ratios import mean_interval
+from reports.queries.curves import curves
+from runs.models import LoadGenerator, Matrix, SearchDecision, Sweep
+from runs.models.run import Phase
+from runs.planning import PlanError, submit
+from workers.guarded_process import start_guarded
+from workers.provision.ports import free_port
+
+FOLDER = settings.BASE_DIR / "var" / "calibration"
+
+
+class Command(BaseCommand):
+    requires_system_checks = []
+    help = "Measures a server of known capacity and service time and prints the errors of the results on this host."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        restart_with_private_site(
+            FOLDER / "site",
+            BENCHSITE_EXTERNAL_NETWORKS=f"{server.HOST}/32",
+            BENCHSITE_SECRET_KEY="of a site that holds nothing but calibrations",
+            PORT=str(free_port()),
+        )
+        redis = EmbeddedServers(places(FOLDER / "redis"), logs=FOLDER / "log", postgresql=False, careless=True)
+        try:
+            redis.start()
+            with Site(port=settings.WEB_PORT, command="make calibrate") as site:
+                self._measure(site, redis)
+        except (EmbeddedError, SiteError) as error:
+            raise CommandError(str(error)) from error
+        except PlanError as error:
+            raise CommandError("\n".join(problem.message for problem in error.problems)) from error
+        except KeyboardInterrupt:
+            raise CommandError("Stopped.") from None
+        finally:
+            redis.stop()
+
+    def _measure(self, site: Site, redis: EmbeddedServers) -> None:
+        port, log = free_port(), FOLDER / "log" / "server.log"
+        command = [sys.executable, "-m", server.__name__, str(port), str(redis.places.redis_socket)]
+        known = start_guarded(
+            [*command, str(CAPACITY_OPS_S), str(SERVICE_S)],
+            registry=FOLDER / "guarded", label="server", cwd=settings.BASE_DIR, stdout=log, stderr=log,
+        )  # fmt: skip
+        try:
+            team, user = ensure_demo_team()
+            generators = LoadGenerator.objects.filter(name=site.generators[0]).select_related("machine")
+            place = team, user, list(generators), f"{server.HOST}:{port}"
+            matrix = plan_calibration(*place)
+            submit(matrix, user)
+            Progress(matrix, sys.stdout).follow(site.check)
+            answers = []
+            for name, search in plan_searches(*place):
+                submit(search, user)
+                Progress(search, sys.stdout).follow(site.check)
+                answers.append(self._answer(name, search))
+        finally:
+            known.stop()
+        # The load is a sweep of its own.
+        self._print(Sweep.objects.filter(matrix=matrix, runs__phase=Phase.MEASURE).distinct())
+        for text in answers:
+            self.stdout.write(text)
+
+    def _answer(self, name: str, matrix: Matrix) -> str:
+        """What a search has answered, with its error."""
+        end = SearchDecision.objects.filter(sweep__matrix=matrix).order_by("number").last()
+        trials = SearchDecision.objects.filter(sweep__matrix=matrix, run__isnull=False).count()
+        if end is None or end.value_ops_s is None:
+            return f"{name}: no answer after {trials} trials. {end.sentence if end else ''}"
+        error = signed_percent(end.value_ops_s / CAPACITY_OPS_S - 1)
+        return f"{name}: {significant(end.value_ops_s)} ops/s ({error}), {trials} trials. {end.sentence}"
+
+    def _print(self, sweeps: Any) -> None:
+        (curve,) = curves(sweeps)
+        self.stdout.write("| value | known | measured | error |\n|---|---|---|---|")
+        for error in errors(curve):
+            self.stdout.write(
+                f"| {error.name} | {significant(error.known)} {error.unit} "
+                f"| {significant(error.measured)} {error.unit} | {signed_percent(error.relative)} |"
+            )
+        intervals = [
+            (known_throughput(point.threads), mean_interval(point.throughput_ops_s.values)) for point in curve.counted
+        ]
+        stated = [(known, interval) for known, interval in intervals if interval is not None]
+        inside = sum(interval.low <= known <= interval.high for known, interval in stated)
+        self.stdout.write(f"{inside} of {len(stated)} 95 % intervals of throughput contain the known value.")

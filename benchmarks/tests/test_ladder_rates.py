@@ -1,0 +1,82 @@
+"""A seeded share of the simulations of ceilings, ends of ladders and best sets, and that the docs quote the command."""
+
+import pytest
+from django.conf import settings
+
+from benchmarks.simulations.ladders import (
+    BESTS_HEADER,
+    CEILINGS_HEADER,
+    ENDS_HEADER,
+    FLAT,
+    GROWING,
+    KNEE,
+    KNEES_HEADER,
+    NO_KNEE,
+    best_look_rate,
+    best_rate,
+    ceiling_rate,
+    knee_rate,
+    saturated_rate,
+)
+from reports.analysis.best import best_set
+
+SHARE = 300  # ladders of each case; a rate of 95 % then has a standard error of 1.3 %
+
+
+@pytest.mark.parametrize("name", ["flat top, 6 rungs", "flat top, 10 rungs", "peak, neighbours 3 % lower"])
+@pytest.mark.parametrize("noise", [(0.05, 0.0), (0.01, 0.05)])
+def test_the_interval_holds_the_ceiling_and_the_estimate_is_hardly_biased(name, noise):
+    rate = ceiling_rate(FLAT[name], 3, noise, SHARE)
+    assert rate.held >= 0.92 and abs(rate.bias) < 0.025
+    if name.startswith("flat") and noise == (0.05, 0.0):
+        assert abs(rate.bias) < 0.006 < 0.03 < rate.bias_of_highest and rate.width < 0.2
+
+
+@pytest.mark.parametrize("name", ["5 % per doubling throughout", "5 % in the last doubling"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_a_growing_ladder_is_seldom_called_saturated(name, n):
+    assert saturated_rate(GROWING[name], n, (0.05, 0.0), SHARE) <= 0.05 + 0.03
+
+
+def test_a_flat_top_is_called_saturated_but_for_single_runs():
+    assert saturated_rate(FLAT["flat top, 6 rungs"], 3, (0.05, 0.0), 100) >= 0.95
+    assert saturated_rate(FLAT["flat top, 6 rungs"], 1, (0.01, 0.0), 100) == 0
+
+
+@pytest.mark.parametrize("name", NO_KNEE)
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_ladder_without_a_knee_seldom_gets_one(name, n):
+    assert knee_rate(NO_KNEE[name], n, 0.05, 150).reported <= 0.05
+
+
+@pytest.mark.parametrize("name", KNEE)
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_knee_is_reported_within_one_rung(name, n):
+    rate = knee_rate(KNEE[name], n, 0.03, 60)
+    assert rate.reported >= 0.95 and rate.near >= 0.8
+
+
+@pytest.mark.parametrize("sides", [2, 10])
+def test_the_best_is_in_the_set_and_slower_sides_are_not(sides):
+    rate = best_rate(sides, 3, (0.03, 0.03), SHARE)
+    assert rate.held >= 0.92 and rate.excluded >= 0.95
+
+
+def test_forty_sides_still_exclude_those_that_are_20_per_cent_slower():
+    rate = best_rate(40, 3, (0.03, 0.03), 30)
+    assert rate.held >= 0.9 and rate.excluded >= 0.8
+
+
+@pytest.mark.parametrize("sides", [2, 10])
+def test_true_best_stays_in_the_set_at_every_look(sides):
+    assert best_look_rate(sides, (0.05, 0.05), SHARE) >= 0.92
+
+
+def test_single_and_identical_runs_are_not_judged():
+    assert best_set([[100.0], [90.0, 90.0], [80.0, 81.0, 80.5], [70.0, 70.5, 70.2]]) == [None, None, None, False]
+    assert best_set([[60.0], [80.0, 81.0, 80.5], [70.0, 70.5, 70.2]]) == [None, True, False]
+
+
+def test_the_docs_quote_the_tables():
+    docs = (settings.BASE_DIR / "docs" / "how-results-are-compared.md").read_text()
+    assert all(header in docs for header in (CEILINGS_HEADER, ENDS_HEADER, BESTS_HEADER, KNEES_HEADER))

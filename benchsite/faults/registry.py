@@ -1,6 +1,0 @@
-"""Every fault by its name: importing a family registers its faults."""
-
-from benchsite.faults import artifact_store, kills, load_generators, network, servers  # noqa: F401
-from benchsite.faults.fault import FAULTS
-
-__all__ = ["FAULTS"]
