@@ -129,14 +129,13 @@ def make_log_folder(folder: Path) -> None:
         folder.chmod(0o700)
 
 
-def secret_key(var: Path) -> str:
-    """The embedded site's own secret key: made once, kept in `var/secret-key` with mode 0600."""
-    path = var / "secret-key"
+def stored_secret(path: Path) -> str:
+    """A random text, made once and kept in this file with mode 0600."""
     with contextlib.suppress(FileNotFoundError):
         return path.read_text()
-    make_folders(var)
+    make_folders(path.parent)
     # Written beside and linked into place, so that two processes starting together end up with one key.
-    draft = path.with_name(f"secret-key.{os.getpid()}")
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(secrets.token_urlsafe(50))
     with contextlib.suppress(FileExistsError):

@@ -85,12 +85,17 @@ if not SECRET_KEY:
         raise ImproperlyConfigured(
             "BENCHSITE_SECRET_KEY is not set: give the site a random text of 50 characters or more."
         )
-    SECRET_KEY = paths.secret_key(VAR_DIR)
+    SECRET_KEY = paths.stored_secret(VAR_DIR / "secret-key")
 # Keys of before, while what was signed and sealed with them still counts (docs/deployment.md).
 SECRET_KEY_FALLBACKS = env_list("BENCHSITE_SECRET_KEY_FALLBACKS", [])
 # A load generator serves nobody.
 if PRODUCTION and not GENERATOR_TOKEN:
     production.refuse_unsafe(debug=DEBUG, embedded=EMBEDDED, secret_key=SECRET_KEY, url=PUBLIC_URL)
+# By it the site signs what it publishes (reports/frozen/signatures.py). Empty: the text in this file, made when needed.
+SIGNING_KEY = env_str("BENCHSITE_SIGNING_KEY", "")
+SIGNING_KEY_FILE = VAR_DIR / "signing-key"
+# Former keys: the site still states that they are its own.
+SIGNING_KEY_FALLBACKS = env_list("BENCHSITE_SIGNING_KEY_FALLBACKS", [])
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"

@@ -51,15 +51,22 @@ def _both(what: str, view: Callable[..., HttpResponseBase], name: str, **told: o
     ]
 
 
+def _signed(suffix: str, view: Callable[..., HttpResponseBase], name: str, **options: object) -> list[URLPattern]:
+    """The addresses of a file and of its signature."""
+    signatures = _both(f"{suffix}.sig", view, f"{name}-signature", signature=True, **options)
+    return [*_both(suffix, view, name, **options), *signatures]
+
+
 urlpatterns: list[URLPattern] = [
     *_both("", frozen.report, "frozen"),
-    *_both(".<reportform:form>", frozen.export, "frozen-export"),
+    *_signed(".<reportform:form>", frozen.export, "frozen-export"),
     *_both("/embed", frozen.embed, "frozen-embed"),
     *_both("/figures/<slug:name>/", frozen.figure, "frozen-figure"),
-    *_both("/figures/<slug:name>.png", frozen.picture, "frozen-picture"),
-    *_both("/<partkind:kind>/<slug:name>.<dataform:form>", frozen.data, "frozen-data"),
-    *_both("/kit.zip", frozen.again, "frozen-kit", form="zip"),
-    *_both("/plan.toml", frozen.again, "frozen-plan", form="toml"),
+    *_signed("/figures/<slug:name>.png", frozen.picture, "frozen-picture"),
+    *_signed("/<partkind:kind>/<slug:name>.<dataform:form>", frozen.data, "frozen-data"),
+    *_signed("/kit.zip", frozen.again, "frozen-kit", form="zip"),
+    *_signed("/plan.toml", frozen.again, "frozen-plan", form="toml"),
+    path(".well-known/benchsite-signing-key", frozen.signing_key, name="signing-key"),
     path("reports/import/", report_import.import_page, name="report-import"),
     path("public/<slug:slug>/", public.index, name="public-reports"),
 ]

@@ -23,13 +23,10 @@ SHORT_DIGEST: Final = 16  # characters of it in the name of a file, by which an 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
-def file_name(title: str, digest: str, form: str, *, imported: bool = False) -> str:
-    """ASCII, without anything that a file system or a header minds: "durability-of-redis-0123456789abcdef.json".
-
-    The name of an imported report begins with "imported-": its JSON is the exporting site's, byte for byte.
-    """
+def file_name(title: str, digest: str, form: str) -> str:
+    """ASCII, without anything that a file system or a header minds: "durability-of-redis-0123456789abcdef.json"."""
     stem = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:MAX_STEM].strip("-") or "report"
-    return f"{'imported-' if imported else ''}{stem}-{digest[:SHORT_DIGEST]}.{form}"
+    return f"{stem}-{digest[:SHORT_DIGEST]}.{form}"
 
 
 def as_json(content: Content) -> bytes:

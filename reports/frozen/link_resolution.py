@@ -50,6 +50,7 @@ class Opened:
     imported_by: str  # the team; empty: published here
     imported_at: dt.datetime | None
     pinned: bool  # the address names the revision
+    signature: bool = False  # the address is that of a file's signature
 
     @property
     def provenance(self) -> str:

@@ -19,6 +19,7 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import http_date
 
 from reports.frozen.link_resolution import Opened
+from reports.frozen.signatures import CONTENT_TYPE, sign
 from reports.queries.computed_cache import key_of
 
 KEPT_S: Final = 24 * 3600
@@ -101,19 +102,22 @@ def page_key(opened: Opened) -> tuple[object, ...]:
     return (opened.token, opened.pinned, opened.newest, opened.access)
 
 
-def answer(request: HttpRequest, opened: Opened, found: Served, *, fixed: bool = False) -> HttpResponse:
+def answer(request: HttpRequest, opened: Opened, file: Served, *, fixed: bool = False) -> HttpResponse:
     """The bytes with what caches, crawlers and browsers have to know; 304 where the reader has them already.
 
     `fixed`: whatever this address answered once, it answers for ever, so that a browser need not ask again.
     """
-    as_is = found.is_packed and "gzip" in request.headers.get("Accept-Encoding", "")
-    response = HttpResponse(found.data if as_is else found.body, content_type=found.content_type)
+    if opened.signature:
+        data = sign(file.body)
+        file = Served(data, False, hashlib.sha256(data).hexdigest()[:32], CONTENT_TYPE)
+    as_is = file.is_packed and "gzip" in request.headers.get("Accept-Encoding", "")
+    response = HttpResponse(file.data if as_is else file.body, content_type=file.content_type)
     if as_is:
         response.headers["Content-Encoding"] = "gzip"
-    if found.is_packed:
+    if file.is_packed:
         patch_vary_headers(response, ("Accept-Encoding",))
     # Weak: both forms of the body have the same one.
-    etag = f'W/"{found.digest}"'
+    etag = f'W/"{file.digest}"'
     response.headers["ETag"] = etag
     response.headers["Last-Modified"] = http_date(opened.changed_at.timestamp())
     checked = get_conditional_response(request, etag, int(opened.changed_at.timestamp()), response)

@@ -4,6 +4,7 @@ private one, and no row of a run is asked for anything.
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
@@ -26,6 +27,7 @@ from reports.frozen.pages import page_of, part_named
 from reports.frozen.permalinks import Place, place_of
 from reports.frozen.revisions import content_of
 from reports.frozen.sanitizer import notes_html
+from reports.frozen.signatures import public_keys
 from reports.frozen.standalone_html import alone_html
 from reports.models import ReportPicture
 from reports.views.figures import TEXT_FORMS
@@ -45,7 +47,7 @@ def opening(
     @require_safe
     @wraps(view)
     def wrapped(request: HttpRequest, /, token: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        number = kwargs.pop("number", None)
+        number, signature = kwargs.pop("number", None), bool(kwargs.pop("signature", False))
         try:
             opened = open_report(token, number if isinstance(number, int) else None)
         except LinkUnknown as unknown:
@@ -55,7 +57,9 @@ def opening(
         # Who asks is looked up for private reports only: a public page costs no session.
         if opened.is_private and not may_read(opened, request.user.pk if isinstance(request.user, User) else None):
             raise Http404("No report has this address.")
-        return view(request, opened, *args, **kwargs)
+        if signature and opened.provenance:
+            raise Http404(f"{opened.provenance} The site that published the report signs it.")
+        return view(request, replace(opened, signature=signature), *args, **kwargs)
 
     return wrapped
 
@@ -104,11 +108,7 @@ def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     content_type = exports.FORMS[form]
     what = ("export", form, place.site, *page_key(opened))
     found = served(opened, what, content_type, lambda: _exported(opened, place, form))
-    return _named(answer(request, opened, found), _file_name(opened, form))
-
-
-def _file_name(opened: Opened, form: str) -> str:
-    return exports.file_name(opened.title, opened.digest, form, imported=bool(opened.provenance))
+    return _named(opened, answer(request, opened, found), exports.file_name(opened.title, opened.digest, form))
 
 
 def _exported(opened: Opened, place: Place, form: str) -> bytes:
@@ -123,7 +123,9 @@ def _exported(opened: Opened, place: Place, form: str) -> bytes:
     return exports.as_json(content)
 
 
-def _named(response: HttpResponseBase, name: str) -> HttpResponseBase:
+def _named(opened: Opened, response: HttpResponseBase, name: str) -> HttpResponseBase:
+    """As a download. An imported report's files say so in their names: its JSON is the exporting site's own."""
+    name = f"{'imported-' if opened.provenance else ''}{name}{'.sig' if opened.signature else ''}"
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -158,9 +160,7 @@ def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) 
     """The numbers of one figure or table in one of the forms that tables have."""
     content_type = JSON if form == "json" else f"{TEXT_FORMS[form][0]}; charset=utf-8"
     found = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
-    return _named(
-        answer(request, opened, found, fixed=opened.pinned), f"{'imported-' * bool(opened.provenance)}{name}.{form}"
-    )
+    return _named(opened, answer(request, opened, found, fixed=opened.pinned), f"{name}.{form}")
 
 
 def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
@@ -179,6 +179,12 @@ def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
         }
         return json.dumps({**said, **table.as_dict()}, ensure_ascii=False).encode()
     return TEXT_FORMS[form][1](table).encode()
+
+
+@require_safe
+def signing_key(request: HttpRequest) -> HttpResponse:
+    """The public keys by which everybody checks what this site published, in PEM."""
+    return HttpResponse(public_keys(), content_type="text/plain; charset=utf-8")
 
 
 @opening
@@ -209,7 +215,7 @@ def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
             raise Http404(f"The plan in this report cannot be read: {refused}") from refused
 
     found: Served = served(opened, ("again", form), content_type, made)
-    return _named(answer(request, opened, found), _file_name(opened, form))
+    return _named(opened, answer(request, opened, found), exports.file_name(opened.title, opened.digest, form))
 
 
 @xframe_options_exempt
