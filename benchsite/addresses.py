@@ -52,13 +52,15 @@ def refuse_webhook_address(
     allowed_networks: Sequence[str],
     *,
     own_servers: Iterable[tuple[str, int]] = (),
+    allowed_ports: Iterable[int] = (443,),
     encrypted: bool,
 ) -> str:
     """The IP address to send a webhook for host:port to, or AddressRefused.
 
-    Any public address will do over an encrypted connection. What is loopback, link-local, private, reserved or this
-    machine's own must lie in a network that the operator allows, as must whatever is told without encryption. The
-    site's own servers are never told anything. Every address that the name resolves to must be allowed.
+    Any public address will do over an encrypted connection to one of `allowed_ports`. What is loopback, link-local,
+    private, reserved or this machine's own must lie in a network that the operator allows, as must whatever is told
+    without encryption. The site's own servers are never told anything. Every address that the name resolves to must be
+    allowed.
     """
     addresses = resolve(host, port)
     networks = [ipaddress.ip_network(network) for network in allowed_networks]
@@ -74,6 +76,11 @@ def refuse_webhook_address(
             raise AddressRefused(f"{shown} is {reason}, and lies in no network that the operator allows for webhooks.")
         if not encrypted:
             raise AddressRefused(f"{shown} would be told over plain http: write https://.")
+        if port not in allowed_ports:
+            ports = ", ".join(map(str, allowed_ports))
+            raise AddressRefused(
+                f"Port {port} of {shown} is not among the ports of webhooks that the operator allows: {ports}."
+            )
     return str(addresses[0])
 
 

@@ -25,7 +25,12 @@ def artifact_storage(folder: Path) -> dict[str, Any]:
             )
         return {
             "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": env_path("BENCHSITE_ARTIFACTS", folder)},
+            # Outputs name hosts, users and settings: no other account of this host reads them.
+            "OPTIONS": {
+                "location": env_path("BENCHSITE_ARTIFACTS", folder),
+                "file_permissions_mode": 0o600,
+                "directory_permissions_mode": 0o700,
+            },
         }
     access, secret = env_str("BENCHSITE_S3_ACCESS_KEY", ""), env_str("BENCHSITE_S3_SECRET_KEY", "")
     if bool(access) != bool(secret):

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from benchsite import mail, paths, production
 from benchsite.artifact_storage import artifact_storage
-from benchsite.env import env_bool, env_choice, env_float, env_int, env_list, env_networks, env_path, env_str
+from benchsite.env import env_bool, env_choice, env_float, env_int, env_list, env_networks, env_path, env_ports, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = env_path("BENCHSITE_VAR", BASE_DIR / "var")
@@ -283,6 +283,7 @@ EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env_str("BENCHSITE_MAIL_FROM", "benchsite@localhost")
 # Networks that are not public (or told in plain http) in which webhooks may lie, and the only hosts they may name.
 WEBHOOK_NETWORKS = env_networks("BENCHSITE_WEBHOOK_NETWORKS")
+WEBHOOK_PORTS = env_ports("BENCHSITE_WEBHOOK_PORTS", [443])  # of public addresses
 WEBHOOK_HOSTS = env_list("BENCHSITE_WEBHOOK_HOSTS", [])  # empty: any
 
 LOG_FORMAT = env_choice("BENCHSITE_LOG_FORMAT", "plain", ["plain", "json"])

@@ -8,14 +8,14 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 import zstandard
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile, File
-from django.core.files.storage import Storage, storages
+from django.core.files.storage import FileSystemStorage, Storage, storages
 from django.db import connection
 
 from runs.models import Artifact, ClientRun, Run
@@ -35,9 +35,12 @@ def storage() -> Storage:
 
 
 def mark_storage() -> None:
-    """Written by the site when it starts."""
+    """Written by the site when it starts. A folder of an earlier release is closed for other accounts."""
     if not storage().exists(MARKER):
         storage().save(MARKER, ContentFile(b"Artifacts of a Benchsite.\n"))
+    if isinstance(folder := storage(), FileSystemStorage):
+        with suppress(PermissionError):  # It belongs to another account, whose it is to close.
+            Path(folder.location).chmod(0o700)
 
 
 def storage_is_there() -> bool:

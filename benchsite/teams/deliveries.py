@@ -165,15 +165,10 @@ def _tell_webhook(delivery: Delivery, webhook: Webhook) -> int:
     notice = Notice.objects.select_related("team").get(pk=delivery.notice_id)
     body = body_of(notice)
     try:
-        signature = webhooks.signature(webhook, body)
+        signed = webhooks.signed_headers(webhook, str(notice.pk), body)
     except CannotOpen as error:
         raise PostFailed(str(error)) from None
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": "Benchsite",
-        "Benchsite-Id": str(notice.pk),
-        "Benchsite-Signature": signature,
-    }
+    headers = {"Content-Type": "application/json", "User-Agent": "Benchsite", **signed}
     return post(target, address, body, headers)
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.signals import user_logged_in
 from django.core.cache import cache
 from django.dispatch import receiver
@@ -81,6 +81,24 @@ class GuardedSignIn(forms.Form):
 
 class SignInForm(GuardedSignIn, AuthenticationForm):
     """Name and password."""
+
+
+class GuardedPasswordChange(PasswordChangeForm):
+    """The form that asks for the old password: who came by somebody's session does not guess it there."""
+
+    def clean_old_password(self) -> str:
+        key = f"guess:account:{self.user.pk}"
+        try:
+            may_try = counted([(key, MAX_PER_NAME)], WINDOW_S)
+        except (RedisError, ValueError):
+            may_try = True  # As in GuardedSignIn.
+        if not may_try:
+            log.warning("Too many wrong passwords in the account of %s: it has to wait.", self.user.pk)
+            raise forms.ValidationError(SAID, code=TOO_MANY)
+        password = super().clean_old_password()
+        with suppress(RedisError):
+            _uncount([key])
+        return password
 
 
 @receiver(user_logged_in, dispatch_uid="forget_wrong_passwords")

@@ -1,8 +1,8 @@
 """Webhooks of a team: made, changed, paused and tested by its admins, and how what they are told is signed."""
 
-import hashlib
 import hmac
 import secrets
+from base64 import b64decode, b64encode
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,7 +17,7 @@ from benchsite.teams.encryption import CannotOpen, is_current, seal, unseal
 from benchsite.teams.http_client import Target, target_of
 from benchsite.teams.models import Delivery, Team, User, Webhook
 
-PREFIX: Final = "bshook_"
+PREFIX: Final = "whsec_"  # of Standard Webhooks: the key follows in base64
 OVERLAP: Final = timedelta(days=1)  # the secret before a rotation signs on while receivers change over
 MAX_WEBHOOKS: Final = 20
 
@@ -45,7 +45,12 @@ def check_url(url: str) -> tuple[Target, str]:
     own = servers_of((settings.DATABASE_URL, settings.REDIS_URL))
     try:
         address = refuse_webhook_address(
-            target.host, target.port, settings.WEBHOOK_NETWORKS, own_servers=own, encrypted=target.encrypted
+            target.host,
+            target.port,
+            settings.WEBHOOK_NETWORKS,
+            own_servers=own,
+            allowed_ports=settings.WEBHOOK_PORTS,
+            encrypted=target.encrypted,
         )
     except AddressRefused as refused:
         raise WebhookRefused(str(refused), "url") from None
@@ -60,7 +65,7 @@ def make(team: Team, by: User, *, name: str, url: str, kinds: Collection[str]) -
     Team.objects.select_for_update(no_key=True).get(pk=team.pk)
     if team.webhooks.count() >= MAX_WEBHOOKS:
         raise WebhookRefused(f"A team has at most {MAX_WEBHOOKS} webhooks: delete one that is not needed.")
-    secret = PREFIX + secrets.token_urlsafe(32)
+    secret = new_secret()
     made = Webhook.objects.create(
         team=team, name=name, url=url, kinds=sorted(set(kinds)), sealed=seal(secret), created_by=by
     )
@@ -84,7 +89,7 @@ def rotate(webhook: Webhook, by: User) -> str:
         before = next(iter(secrets_of(locked)), "")
     except CannotOpen:
         before = ""  # Nobody can sign with it any more: receivers change at once.
-    secret = PREFIX + secrets.token_urlsafe(32)
+    secret = new_secret()
     _keep(locked, secret, before, until=timezone.now() + OVERLAP)
     audit.note("webhook_rotated", team=webhook.team, actor=by, subject=webhook.name)
     return secret
@@ -115,15 +120,28 @@ def delete(webhook: Webhook, by: User) -> None:
     webhook.delete()
 
 
-def signature(webhook: Webhook, body: bytes) -> str:
-    """The header `Benchsite-Signature`: when, and HMAC-SHA256 over that and the body, one for each secret in use.
+def signed_headers(webhook: Webhook, message_id: str, body: bytes) -> dict[str, str]:
+    """The headers of a message by the specification of Standard Webhooks, with a signature for each secret in use.
 
     Raises CannotOpen.
     """
     at = str(int(timezone.now().timestamp()))
-    keys = secrets_of(webhook)
-    marks = [hmac.new(key.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest() for key in keys]
-    return ",".join([f"t={at}", *(f"v1={mark}" for mark in marks)])
+    signed = f"{message_id}.{at}.".encode() + body
+    signatures = [hmac.digest(_key_of(secret), signed, "sha256") for secret in secrets_of(webhook)]
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": at,
+        "webhook-signature": " ".join(f"v1,{b64encode(signature).decode()}" for signature in signatures),
+    }
+
+
+def new_secret() -> str:
+    return PREFIX + b64encode(secrets.token_bytes(32)).decode()
+
+
+def _key_of(secret: str) -> bytes:
+    """A secret of an earlier release has another prefix, and is its own key."""
+    return b64decode(secret.removeprefix(PREFIX)) if secret.startswith(PREFIX) else secret.encode()
 
 
 def secrets_of(webhook: Webhook) -> list[str]:

@@ -40,7 +40,7 @@ FOLDER = Path(__file__).parent
 SHARED = "shared.toml"  # what is no system: the properties that all bindings have
 # What the templates of a recipe may speak of.
 PROGRAMS = frozenset({"program", "bin", "lib"})
-ADDRESS_PROPERTIES = ("host", "port", "user", "password", "database", "url")
+ADDRESS_PROPERTIES = ("host", "port", "user", "password", "database", "ssl", "url")
 PLACEHOLDERS = PROGRAMS | {
     "folder", "config", "data", "host", "port", "cluster_port", "seeds", "token", "user", "password", "password_file"
 }  # fmt: skip
@@ -165,6 +165,7 @@ def _endpoint(table: Table, properties: Mapping[str, Property]) -> Endpoint:
             user=table.text("user", ""),
             password=table.text("password", ""),
             database=table.text("database", ""),
+            ssl=table.text("ssl", ""),
             url=table.text("url", ""),
             options=table.texts("options"),
             nodes=_one_of(table, "nodes", NodeList) if "nodes" in table else "first",

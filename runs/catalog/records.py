@@ -81,6 +81,7 @@ class Endpoint:
     user: str = ""
     password: str = ""
     database: str = ""
+    ssl: str = ""
     nodes: NodeList = "first"
     default_port: int = 0
     url: str = ""

@@ -5,6 +5,7 @@ import pytest
 import redis
 
 from workers.provision import AdministrationError, Server, administration_for
+from workers.provision.administration import address_of
 
 pytestmark = pytest.mark.slow
 
@@ -98,3 +99,13 @@ def test_it_names_the_server_and_never_the_password(servers, system, mode):
         wrong.ping()
     assert "Wrong-Horse" not in str(refused.value)
     assert "Wrong-Horse" not in repr(wrong.address)
+
+
+def test_postgresql_administration_encrypts_where_clients_must(servers):
+    """The server of the test has no TLS, so that it is not asked."""
+    server = servers("postgresql", "off").start()
+    properties = server.client_properties()
+    assert address_of(server.wanted.system, properties).ssl == "disable"
+    demanding = administration_for(server.wanted.system, {**properties, "postgresql.ssl": "require"})
+    with pytest.raises(AdministrationError, match="does not support SSL"):
+        demanding.ping()

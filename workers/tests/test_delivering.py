@@ -143,7 +143,7 @@ def test_two_loops_deliver_each_notice_once(team, user, hook, deliverer):
         until(lambda: [loop.tick() for loop in loops] and not Delivery.objects.filter(state="waiting").exists())
         until(lambda: not any(loop.under_way for loop in loops))
     assert len(receiver.got) == 8
-    assert len({got.headers["Benchsite-Id"] for got in receiver.got}) == 8
+    assert len({got.headers["webhook-id"] for got in receiver.got}) == 8
 
 
 def test_many_notices_to_one_receiver_follow_each_other_at_once(team, user, hook, deliverer, monkeypatch):
@@ -210,7 +210,7 @@ def test_killed_in_the_middle_it_loses_nothing(team, user, hook):
         receiver.let_go.set()
         with scheduler():
             until(lambda: Delivery.objects.get().state == "delivered", 60)
-    assert [got.headers["Benchsite-Id"] for got in receiver.got] == [str(made.pk)] * 2
+    assert [got.headers["webhook-id"] for got in receiver.got] == [str(made.pk)] * 2
     assert Webhook.objects.get().failures == 0
 
 

@@ -73,3 +73,18 @@ def test_a_site_whose_redis_is_gone_lets_people_in(person, here, settings):
     settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}}
     assert tried("wrong", here).status_code == 422
     assert tried("correct horse", here).status_code == 302
+
+
+def test_a_session_does_not_guess_the_password(person):
+    """The right one waits too, also in another browser; other people's accounts do not."""
+    browsers = [Client(), Client()]
+    for browser in browsers:
+        browser.force_login(person)
+    forms = {"new_password1": "another horse 42", "new_password2": "another horse 42"}
+    for _ in range(MAX_PER_NAME):
+        assert browsers[0].post("/account/", {"old_password": "wrong", **forms}).status_code == 422
+    refused = browsers[1].post("/account/", {"old_password": "correct horse", **forms})
+    assert refused.status_code == 429 and int(refused["Retry-After"]) > 0
+    other = make_user(team=make_team(name="Another"), username="grace")
+    browsers[0].force_login(other)
+    assert browsers[0].post("/account/", {"old_password": "correct horse", **forms}).status_code == 302

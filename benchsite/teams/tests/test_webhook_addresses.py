@@ -94,6 +94,13 @@ def test_it_tells_nothing_in_plain_http_outside_the_operators_networks(monkeypat
         refuse_webhook_address("hooks.example", 80, [], encrypted=False)
 
 
+def test_public_addresses_are_reached_at_permitted_ports_only(monkeypatch):
+    resolving(monkeypatch, "93.184.215.14")
+    with pytest.raises(AddressRefused, match=r"Port 22 of hooks\.example"):
+        refuse_webhook_address("hooks.example", 22, [], encrypted=True)
+    assert refuse_webhook_address("hooks.example", 8443, [], allowed_ports=[443, 8443], encrypted=True)
+
+
 def test_an_operator_allows_a_network():
     assert refuse_webhook_address("127.0.0.1", 80, ["127.0.0.0/8"], encrypted=False) == "127.0.0.1"
     with pytest.raises(AddressRefused, match="loopback"):

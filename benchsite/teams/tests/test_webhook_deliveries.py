@@ -6,7 +6,7 @@ import ssl
 import subprocess
 import threading
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -59,7 +59,7 @@ def test_it_tells_what_happened(team, user):
         "at": Notice.objects.get().at.isoformat().replace("+00:00", "Z"),
     }
     assert got.headers["Host"] == f"127.0.0.1:{receiver.port}"
-    assert got.headers["Benchsite-Id"] == str(made.pk)
+    assert got.headers["webhook-id"] == str(made.pk)
     assert deliver() == []
     assert Webhook.objects.get().last_status == "200"
 
@@ -67,12 +67,14 @@ def test_it_tells_what_happened(team, user):
 def verified_in_python(secret, got, body=None):
     names = {}
     exec(documented("python"), names)
-    return names["is_from_benchsite"](secret, got.headers["Benchsite-Signature"], body or got.body)
+    return names["is_from_benchsite"](secret, got.headers, body or got.body)
 
 
 def verified_in_shell(secret, got, folder, body=None):
     (folder / "body").write_bytes(body or got.body)
-    environment = {"SECRET": secret, "HEADER": got.headers["Benchsite-Signature"], "PATH": "/usr/bin:/bin"}
+    names = {"ID": "webhook-id", "AT": "webhook-timestamp", "SIGNATURES": "webhook-signature"}
+    environment = {name: got.headers[header] for name, header in names.items()}
+    environment |= {"SECRET": secret, "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
         ["sh", "-c", documented("sh")], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -87,11 +89,26 @@ def test_its_signature_passes_the_documented_checks(team, user, tmp_path):
     [got] = receiver.got
     assert verified_in_python(secret, got)
     assert verified_in_shell(secret, got, tmp_path)
-    for other_secret, other_body in ((secret + "x", None), (secret, got.body + b" ")):
+    for other_secret, other_body in ((webhooks.new_secret(), None), (secret, got.body + b" ")):
         assert not verified_in_python(other_secret, got, other_body)
         assert not verified_in_shell(other_secret, got, tmp_path, other_body)
-    old = got.headers["Benchsite-Signature"].replace("t=", "t=1")
-    assert not verified_in_python(secret, type(got)(got.path, {"Benchsite-Signature": old}, got.body))
+    for header in ("webhook-timestamp", "webhook-id"):
+        altered = {**got.headers, header: "1" + got.headers[header]}
+        assert not verified_in_python(secret, type(got)(got.path, altered, got.body))
+
+
+def test_its_signature_is_that_of_standard_webhooks(team, user, monkeypatch):
+    """Example of the specification's own test suite: https://github.com/standard-webhooks/standard-webhooks."""
+    secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+    made, _ = hook(team, user, "http://127.0.0.1:9/")
+    Webhook.objects.filter(pk=made.pk).update(secret=secret)
+    monkeypatch.setattr(webhooks.timezone, "now", lambda: datetime.fromtimestamp(1614265330, UTC))
+    headers = webhooks.signed_headers(Webhook.objects.get(), "msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}')
+    assert headers == {
+        "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "webhook-timestamp": "1614265330",
+        "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    }
 
 
 def test_for_a_day_both_secrets_sign(team, user, tmp_path):
@@ -125,7 +142,7 @@ def test_it_is_tried_again_later_and_then_given_up(team, user):
     assert (last.state, last.next_at, last.attempts) == ("given_up", None, 6)
     assert last.error == "It answered 503 Service Unavailable."
     assert Webhook.objects.get().failures == 1
-    assert len({got.headers["Benchsite-Id"] for got in receiver.got}) == 1
+    assert len({got.headers["webhook-id"] for got in receiver.got}) == 1
 
 
 def test_it_arrives_once_its_receiver_is_back(team, user):

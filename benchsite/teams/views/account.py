@@ -5,7 +5,7 @@ import uuid
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.forms import SetPasswordForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from benchsite.teams import audit, sessions, sso
+from benchsite.teams.login_throttling import TOO_MANY, WINDOW_S, GuardedPasswordChange
 from benchsite.teams.models import SignedIn, User
 from benchsite.teams.permissions import user_of
 
@@ -24,7 +25,7 @@ from benchsite.teams.permissions import user_of
 def account(request: HttpRequest) -> HttpResponse:
     """Who came by a one-time link has no password yet, and none to state."""
     user = user_of(request)
-    kind = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
+    kind = GuardedPasswordChange if user.has_usable_password() else SetPasswordForm
     form = kind(user, request.POST if request.method == "POST" else None)
     if form.is_valid():
         form.save()
@@ -39,7 +40,11 @@ def account(request: HttpRequest) -> HttpResponse:
         "sso": sso.provider(),
         "connected": sso.connected(user),
     }
-    return render(request, "teams/account.html", context, status=422 if form.is_bound else 200)
+    waits = form.has_error("old_password", TOO_MANY)
+    response = render(request, "teams/account.html", context, status=429 if waits else 422 if form.is_bound else 200)
+    if waits:
+        response.headers["Retry-After"] = str(WINDOW_S)
+    return response
 
 
 def _sign_others_out(request: HttpRequest, user: User) -> None:

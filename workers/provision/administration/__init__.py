@@ -57,4 +57,5 @@ def address_of(system: System, client_properties: Mapping[str, str], server: tup
         user=value(endpoint.user),
         password=value(endpoint.password),
         database=value(endpoint.database),
+        ssl=value(endpoint.ssl),
     )

@@ -22,6 +22,7 @@ class Address:
     user: str = ""
     password: str = ""
     database: str = ""
+    ssl: str = ""  # as the client property says it; empty: the system has no such property
 
     def __repr__(self) -> str:
         return f"Address({self.user}@{self.host}:{self.port}/{self.database})"

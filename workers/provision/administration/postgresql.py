@@ -11,6 +11,8 @@ from workers.provision.administration.base import Address, AdministrationError
 
 ANSWER_TIMEOUT_S = 10
 PING_TIMEOUT_S = 2  # libpq waits no shorter
+# Where clients may go without encryption, administration still encrypts with a server that can.
+SSL_DEMANDED = frozenset({"require", "verify-ca", "verify-full"})
 KEY_COLUMN = "ycsb_key"
 # The marker of a data set is the last line of its table's comment.
 MARKER_LINE = "Benchsite data set: "
@@ -172,6 +174,7 @@ class PostgresqlAdministration:
                 dbname=database or self.address.database,
                 connect_timeout=min(timeout_s or ANSWER_TIMEOUT_S, ANSWER_TIMEOUT_S),
                 application_name="benchsite administration",
+                sslmode=self.address.ssl if self.address.ssl in SSL_DEMANDED else "prefer",
                 options="" if timeout_s is None else f"-c statement_timeout={timeout_s * 1000}",
                 autocommit=True,
             ) as session:
