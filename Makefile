@@ -13,8 +13,8 @@ MANAGE := $(BIN)/python manage.py
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down bindings servers test-systems venv test test-fast test-long bench calibrate faults images openapi \
-	prerequisites lint lint-style lint-format lint-types lint-words lint-imports lint-templates lint-migrations \
+.PHONY: help demo up down bindings servers test-systems venv test test-fast test-long bench calibrate durability faults \
+	images openapi prerequisites lint lint-style lint-format lint-types lint-words lint-imports lint-templates lint-migrations \
 	lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
@@ -102,6 +102,9 @@ bench: venv bindings ## how fast Benchsite itself is: tables, and var/bench/*.js
 
 calibrate: venv bindings ## a known server as the target of a ladder: the error of the results on this host
 	@exec $(MANAGE) calibrate
+
+durability: venv bindings ## what the modes of Redis and PostgreSQL lose at power cuts, as root; CUTS=20
+	@exec $(MANAGE) durability --cuts $(or $(CUTS),20) $(ARGS)
 
 faults: $(VENV)/.installed-dev bindings ## real faults on a private site, as root: FAULT=kill-conductor TRIES=10; all without FAULT
 	@exec $(MANAGE) faults $(or $(FAULT),all) --tries $(or $(TRIES),1)

@@ -71,6 +71,7 @@ class ProcessProvisioner:
         self.site = site
         self.recipe = wanted.system.process
         self.folder = deployment_folder(site.targets, wanted.deployment)
+        self.mounts_of: int | None = None  # a process whose mount namespace the next start enters (Linux, as root)
         self._port = port
         self._lib: Path | None = None  # jars of the server, where it is a Java program
         self._guarded: Guarded | None = None
@@ -223,6 +224,7 @@ class ProcessProvisioner:
                     cwd=folder,
                     account=self.site.account,
                     cpus=self.wanted.cpus,
+                    mounts_of=self.mounts_of,
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     grace_s=GRACE_S,

@@ -135,4 +135,4 @@ def test_the_units_of_java_pass_without_warnings(sources: Path):
         check=False,
     )
     assert done.returncode == 0, done.stdout[-5000:]
-    assert len(list(sources.glob("*/target/surefire-reports/*.txt"))) == 7
+    assert len(list(sources.glob("*/target/surefire-reports/*.txt"))) == 8

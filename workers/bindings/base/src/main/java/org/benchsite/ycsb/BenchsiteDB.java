@@ -30,6 +30,7 @@ public abstract class BenchsiteDB extends DB {
     private long reconnectDelayMs;
     private Settings settings;
     private boolean connected;
+    private AcknowledgedWrites ledger;
 
     /** The properties of the binding itself; the shared ones (benchsite.*) are added to them. */
     protected abstract List<Property> declared();
@@ -70,6 +71,7 @@ public abstract class BenchsiteDB extends DB {
             }
             retryDelayMs = settings.whole("benchsite.retry.delay_ms");
             reconnectDelayMs = settings.whole("benchsite.reconnect.delay_ms");
+            ledger = AcknowledgedWrites.open();
             connect(settings);
             connected = true;
         } catch (Exception e) {
@@ -84,6 +86,9 @@ public abstract class BenchsiteDB extends DB {
     public final void cleanup() {
         disconnect();
         connected = false;
+        if (ledger != null) {
+            ledger.close();
+        }
     }
 
     @Override
@@ -107,18 +112,31 @@ public abstract class BenchsiteDB extends DB {
     @Override
     public final Status update(String table, String key, Map<String, ByteIterator> values) {
         Map<String, byte[]> bytes = bytes(values);
-        return attempt(Operation.UPDATE, () -> tryUpdate(table, key, bytes));
+        return write(Operation.UPDATE, key, bytes, () -> tryUpdate(table, key, bytes));
     }
 
     @Override
     public final Status insert(String table, String key, Map<String, ByteIterator> values) {
         Map<String, byte[]> bytes = bytes(values);
-        return attempt(Operation.INSERT, () -> tryInsert(table, key, bytes));
+        return write(Operation.INSERT, key, bytes, () -> tryInsert(table, key, bytes));
     }
 
     @Override
     public final Status delete(String table, String key) {
-        return attempt(Operation.DELETE, () -> tryDelete(table, key));
+        return write(Operation.DELETE, key, Map.of(), () -> tryDelete(table, key));
+    }
+
+    /** The version of a whole record as {@link #read} returned it; -1 where it is damaged. */
+    public static long versionOf(String key, Map<String, ByteIterator> record) {
+        long version = 0;
+        for (ByteIterator value : record.values()) {
+            long each = VersionedValue.version(key, value.toArray());
+            if (each < 0 || (version != 0 && version != each)) {
+                return -1;
+            }
+            version = each;
+        }
+        return version;
     }
 
     /** Names and defaults of every property this binding knows. */
@@ -126,6 +144,26 @@ public abstract class BenchsiteDB extends DB {
         Map<String, String> names = new LinkedHashMap<>();
         allDeclared().forEach(property -> names.put(property.name, property.fallback));
         return names;
+    }
+
+    /** A write, with its line in the ledger where the process keeps one. */
+    private Status write(Operation operation, String key, Map<String, byte[]> values, Attempt attempt) {
+        if (ledger == null) {
+            return attempt(operation, attempt);
+        }
+        long version;
+        try {
+            version = values.isEmpty() ? 0 : AcknowledgedWrites.stamp(key, values);
+        } catch (OperationFailed e) {
+            Ledger.SHARED.failed(operation, e.failure.status, e.failure.message);
+            return e.failure.status;
+        }
+        long sentMicros = Clock.epochMicros();
+        Status status = attempt(operation, attempt);
+        if (status.isOk()) {
+            ledger.add(key, version, sentMicros);
+        }
+        return status;
     }
 
     private Status attempt(Operation operation, Attempt attempt) {

@@ -1,0 +1,138 @@
+"""`manage.py durability`: power cuts and crashes of Redis and PostgreSQL, and what each durability mode loses."""
+
+import fcntl
+import json
+import shutil
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from benchsite.paths import make_folders
+from runs.catalog import Mode, System, load_catalog
+from workers.durability.ledger_client import LedgerClientError
+from workers.durability.storage import StorageError, require_volatile_storage
+from workers.durability.summary import Summary, markdown_table, summarise
+from workers.durability.trials import RATE_OPS_S, THREADS, Disk, Fault, Trial, prepared_bench
+from workers.facts import machine_facts
+from workers.guarded_process import StartError
+from workers.manifests import ManifestError, verify
+from workers.process_registry import end_earlier_lives
+from workers.provision import ProvisionError, Site
+
+SYSTEMS: Final = ("redis", "postgresql")
+DEFAULT_CUTS: Final = 20
+FOLDER: Final = settings.VAR_DIR / "durability"
+# Servers under test and their disks; the servers' account reaches it.
+BENCH_FOLDER: Final = settings.PLACES.base / "durability-bench"
+
+
+class Command(BaseCommand):
+    requires_system_checks = []
+    help = "Measures what the durability modes lose at power cuts and crashes; a table here, JSON in var/durability/."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("modes", nargs="*", help="SYSTEM or SYSTEM/MODE; all modes of Redis and PostgreSQL")
+        parser.add_argument("--cuts", type=int, default=DEFAULT_CUTS, help="power cuts of each mode")
+        parser.add_argument("--crashes", type=int, help="process crashes of each mode; a quarter of the cuts")
+        parser.add_argument("--strict", action="store_true", help="names survive by fsync of their folder only")
+        parser.add_argument("--fsync-ms", type=float, default=0.0, help="how long each fsync takes")
+        parser.add_argument("--lying", action="store_true", help="a disk whose fsync keeps nothing")
+        parser.add_argument("--name", default="durability", help="of the files in var/durability")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["cuts"] < 1:
+            raise CommandError("--cuts must be 1 or more.")
+        disk = Disk(strict=options["strict"], fsync_ms=options["fsync_ms"], lying=options["lying"])
+        faults = {Fault.PROCESS_CRASH: options["crashes"], Fault.POWER_CUT: options["cuts"]}
+        if options["crashes"] is None:
+            faults[Fault.PROCESS_CRASH] = max(options["cuts"] // 4, 1)
+        summaries: list[Summary] = []
+        trials: list[dict[str, Any]] = []
+        path = FOLDER / f"{options['name']}.json"
+        try:
+            require_volatile_storage()
+            with bench_site() as site:
+                for system, mode in self._modes(options["modes"]):
+                    for summary, results in self._measure(system, mode, site, disk, faults):
+                        summaries.append(summary)
+                        trials += [{"system": system.slug, "mode": mode.slug, **asdict(trial)} for trial in results]
+                        content = {
+                            "measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts(),
+                            "disk": asdict(disk), "rate_ops_s": RATE_OPS_S, "threads": THREADS,
+                            "summaries": [asdict(summary) for summary in summaries], "trials": trials,
+                        }  # fmt: skip
+                        path.write_text(json.dumps(content, indent=1, default=str) + "\n")
+        except (StorageError, ProvisionError, LedgerClientError, ManifestError, StartError) as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            raise CommandError("Stopped.") from None
+        finally:
+            if summaries:
+                table = markdown_table(summaries)
+                path.with_suffix(".md").write_text(table + "\n")
+                self.stdout.write(f"\n{table}\n\n{path}")
+
+    def _modes(self, names: list[str]) -> list[tuple[System, Mode]]:
+        catalog = load_catalog()
+        pairs = []
+        for name in names or SYSTEMS:
+            slug, _, mode = name.partition("/")
+            if slug not in SYSTEMS or (mode and mode not in catalog.system(slug).modes):
+                raise CommandError(f"{name} is no mode that can be measured: name one of {', '.join(SYSTEMS)}.")
+            system = catalog.system(slug)
+            modes = [system.mode(mode)] if mode else system.modes.values()
+            pairs += [(system, mode) for mode in modes if not mode.replicas_needed]
+        return pairs
+
+    def _measure(
+        self, system: System, mode: Mode, site: Site, disk: Disk, faults: dict[Fault, int]
+    ) -> Iterator[tuple[Summary, list[Trial]]]:
+        manifest = verify(settings.YCSB_DIR / system.slug)
+        with prepared_bench(system, mode, manifest, site, disk=disk) as bench:
+            for fault, number in faults.items():
+                trials = []
+                for position, moment_s in enumerate(bench.moments_s(number), 1):
+                    trials.append(bench.run_trial(fault, moment_s))
+                    if sys.stdout.isatty():
+                        self.stdout.write(f"\r{system.name} {mode.slug}, {fault} {position} of {number}", ending="")
+                        self.stdout.flush()
+                if trials:
+                    summary = summarise(system.name, bench.version, mode.slug, trials)
+                    self.stdout.write(f"\r{' | '.join(summary.cells())}")
+                    self.stdout.flush()
+                    yield summary, trials
+
+
+@contextmanager
+def bench_site() -> Iterator[Site]:
+    """The folders of the servers under test, for this process alone; what a killed one left in them is removed.
+
+    Raises CommandError where another process measures.
+    """
+    make_folders(FOLDER)
+    make_folders(BENCH_FOLDER)
+    site = Site(
+        targets=BENCH_FOLDER / "targets",
+        registry=FOLDER / "guarded",
+        shelf=settings.PLACES.base / "programs",
+        servers=settings.SERVERS_DIR,
+        account=settings.PLACES.account,
+    )
+    with (FOLDER / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CommandError(f"Another process measures durability in {FOLDER}.") from None
+        end_earlier_lives(site.registry)
+        shutil.rmtree(site.targets, ignore_errors=True)
+        try:
+            yield site
+        finally:
+            shutil.rmtree(site.targets, ignore_errors=True)

@@ -1,0 +1,118 @@
+"""The Java process that writes with a ledger and reads back, for the lives of one server. No Django."""
+
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from queue import Empty, Queue
+from types import TracebackType
+from typing import Final
+
+from benchsite.formatting import grouped
+from runs.ycsb.command import WORKLOAD_CLASS, java_command
+from runs.ycsb.properties import render_properties
+from workers.durability.ledger import Write, parse_ledger
+from workers.guarded_process import start_guarded
+from workers.manifests import Manifest, java_executable
+
+ANSWER_TIMEOUT_S: Final = 60.0
+JVM_OPTIONS: Final = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+class LedgerClientError(Exception):
+    """The client could not write or read; the message is its own."""
+
+
+class LedgerClient:
+    """One `benchsite.LedgerClient`. `folder` holds its properties, ledgers and log, outside the failing storage.
+
+    Every method raises LedgerClientError.
+    """
+
+    def __init__(
+        self, manifest: Manifest, properties: Mapping[str, str], folder: Path, *, registry: Path, threads: int
+    ) -> None:
+        self.folder = folder
+        self._number = 0
+        settings = folder / "client.properties"
+        settings.touch(mode=0o600)
+        settings.write_text(
+            render_properties({**properties, "workload": WORKLOAD_CLASS, "operationcount": "1"}), encoding="latin-1"
+        )
+        self._process = start_guarded(
+            java_command(
+                java_executable(),
+                [str(jar) for jar in manifest.jars],
+                jvm_options=JVM_OPTIONS,
+                main_class="benchsite.LedgerClient",
+                arguments=["-P", str(settings), "-threads", str(threads), "-db", manifest.java_class],
+            ),
+            registry=registry,
+            label="ledger client",
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=folder / "client.log",
+        )
+        self._answers: Queue[str] = Queue()
+        self._reader = threading.Thread(target=self._read_answers, name="ledger client", daemon=True)
+        self._reader.start()
+
+    def start_writing(self, rate_ops_s: float) -> None:
+        """Returns when every thread has had an acknowledgement. They write until the server is gone."""
+        self._number += 1
+        self._call(f"WRITE {self._ledger} {self._number}- {rate_ops_s}", "WRITING")
+
+    def finish_writing(self) -> list[Write]:
+        """All acknowledged writes, once the server is gone and every thread has stopped."""
+        self._expect("STOPPED")
+        with self._ledger.open(encoding="latin-1") as lines:
+            return parse_ledger(lines)
+
+    def read_back(self, keys: Sequence[str]) -> dict[str, int]:
+        """Key -> version, or `ledger.ABSENT`, DAMAGED or UNREADABLE."""
+        names, versions = self.folder / "keys", self.folder / "versions"
+        names.write_text("\n".join(keys), encoding="latin-1")
+        self._call(f"READ {names} {versions}", "READ")
+        pairs = (line.split() for line in versions.read_text(encoding="latin-1").splitlines())
+        return {key: int(version) for key, version in pairs}
+
+    @property
+    def _ledger(self) -> Path:
+        return self.folder / f"ledger-{self._number}"
+
+    def _call(self, line: str, answer: str) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{line}\n".encode("latin-1"))
+        except OSError as error:
+            raise LedgerClientError(f"The ledger client has ended; see {self.folder / 'client.log'}.") from error
+        self._expect(answer)
+
+    def _expect(self, answer: str) -> None:
+        try:
+            line = self._answers.get(timeout=ANSWER_TIMEOUT_S)
+        except Empty:
+            line = f"no answer within {grouped(ANSWER_TIMEOUT_S)} s"
+        if line != answer:
+            raise LedgerClientError(
+                f"The ledger client answered {line!r} instead of {answer}; see {self.folder / 'client.log'}."
+            )
+
+    def _read_answers(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._answers.put(line.decode("latin-1").strip())
+        self._answers.put("nothing")
+
+    def __enter__(self) -> "LedgerClient":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._reader.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            stream.close()

@@ -1,0 +1,137 @@
+"""Real servers on a volatile disk: what their modes keep, and whether faults of the disk and the mode are detected."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from django.conf import settings
+
+from runs.catalog import Mode, load_catalog
+from workers.bindings.build import build
+from workers.durability.storage import StorageError, require_volatile_storage
+from workers.durability.trials import Bench, Disk, Fault, Trial, prepared_bench
+from workers.manifests import Manifest
+from workers.provision import Site
+from workers.tests.conftest import processes_of, site_below_var_tmp
+from workers.tests.trees import ROOT, until
+
+try:
+    require_volatile_storage()
+except StorageError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+pytestmark = pytest.mark.slow
+
+CUTS = 3
+Benches = Callable[..., Bench]
+
+
+@pytest.fixture(scope="module")
+def bindings() -> dict[str, Manifest]:
+    return build(ROOT / "var" / "ycsb")
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with site_below_var_tmp() as site:
+        yield site
+
+
+@pytest.fixture
+def benches(site: Site, bindings: dict[str, Manifest]) -> Iterator[Benches]:
+    """Makes benches of a system and a mode, which may be changed; they end with the test."""
+    with ExitStack() as opened:
+
+        def make(name: str, change: Callable[[Mode], Mode] = lambda mode: mode, **disk) -> Bench:
+            slug, mode = name.split("/")
+            system = load_catalog().system(slug)
+            return opened.enter_context(
+                prepared_bench(system, change(system.mode(mode)), bindings[slug], site, disk=Disk(**disk))
+            )
+
+        yield make
+
+
+def cut(bench: Bench, number: int = CUTS) -> list[Trial]:
+    return [bench.run_trial(Fault.POWER_CUT, moment_s) for moment_s in bench.moments_s(number)]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_redis_always_loses_nothing(benches, strict):
+    for trial in cut(benches("redis/always", strict=strict), CUTS - strict):
+        assert trial.loss.acknowledged > 20
+        assert (trial.loss.lost, trial.loss.damaged, trial.problem) == (0, 0, "")
+
+
+def test_redis_everysec_loses_its_last_writes_only(benches):
+    trials = cut(benches("redis/everysec"))
+    for trial in trials:
+        # A cut may come just after the server's own sync, but not three evenly spread ones.
+        assert trial.loss.holes == trial.loss.damaged == 0
+        assert trial.loss.lost < trial.loss.acknowledged
+    assert any(trial.loss.lost for trial in trials)
+
+
+def test_process_crash_keeps_what_the_system_has(benches):
+    trial = benches("redis/everysec").run_trial(Fault.PROCESS_CRASH, 0.5)
+    assert trial.loss.acknowledged > 20 and trial.loss.lost == 0
+
+
+def test_postgresql_on_loses_nothing(benches):
+    (trial,) = cut(benches("postgresql/on"), 1)
+    assert trial.loss.acknowledged > 20
+    assert (trial.loss.lost, trial.loss.damaged, trial.problem) == (0, 0, "")
+
+
+def test_postgresql_without_fsync_is_detected(benches):
+    (trial,) = cut(benches("postgresql/fsync-off"), 1)
+    assert trial.loss.lost > 0
+
+
+def test_lying_disk_is_detected_every_time(benches):
+    for trial in cut(benches("redis/always", lying=True)):
+        assert trial.loss.lost > 0
+
+
+def test_mode_that_does_not_sync_is_detected_every_time(benches):
+    """`always` whose server was started with another setting."""
+
+    def without_sync(mode: Mode) -> Mode:
+        return replace(mode, server_settings={**mode.server_settings, "appendfsync": "no"})
+
+    for trial in cut(benches("redis/always", without_sync)):
+        assert trial.loss.lost > 0
+
+
+def test_killed_measurement_leaves_nothing_running(bindings, site):
+    """`kill -9` of the command while a server writes on a mounted disk; the next one removes its folders."""
+    var = site.targets.parent / "var"
+    with (site.targets.parent / "log").open("w") as log:
+        command = subprocess.Popen(
+            [sys.executable, "manage.py", "durability", "redis/everysec", "--cuts", "100", "--crashes", "0"],
+            cwd=ROOT, stdout=log, stderr=log,
+            env={**os.environ, "BENCHSITE_VAR": str(var), "BENCHSITE_YCSB": str(settings.YCSB_DIR)},
+        )  # fmt: skip
+    labels = ("fuse_server", "redis-server", "LedgerClient")
+
+    def children() -> list[psutil.Process]:
+        return psutil.Process(command.pid).children(recursive=True)
+
+    def all_running() -> bool:
+        lines = [" ".join(child.cmdline()) for child in children()]
+        return all(any(label in line for line in lines) for label in labels)
+
+    until(all_running, "the measurement did not begin")
+    left = children()
+    command.send_signal(signal.SIGKILL)
+    command.wait()
+    _, alive = psutil.wait_procs(left, timeout=20)
+    assert alive == [] and processes_of(var) == []
+    assert "durability-redis-everysec" not in Path("/proc/self/mountinfo").read_text()
