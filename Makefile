@@ -13,9 +13,9 @@ MANAGE := $(BIN)/python manage.py
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down bindings servers test-systems venv test test-fast test-long bench calibrate durability faults \
-	images openapi prerequisites lint lint-style lint-format lint-types lint-words lint-imports lint-templates lint-migrations \
-	lint-wheels lint-audit
+.PHONY: help demo up down bindings servers test-systems venv test test-fast test-long bench calibrate durability \
+	faults images openapi prerequisites lint lint-style lint-format lint-types lint-words lint-imports lint-templates \
+	lint-migrations lint-wheels lint-audit
 # Installing and building happen one after the other, and nothing half made counts as made.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:

@@ -1,8 +1,9 @@
 """A disk that keeps at a power cut only what was synced, as folders and files on another file system. No Django.
 
 Below the folder of the disk, `tree` is what survives. `inodes` holds the synced content of every file under a number;
-names in `tree` are hard links to it. `live` holds the content as programs see it, from a file's first write on. The
-power is cut by killing the process: `live`, and names and sizes that are only in its memory, are lost.
+names in `tree` are hard links to it. `unnamed` holds folders that have no surviving name. `live` holds the content as
+programs see it, from a file's first write on. The power is cut by killing the process: `live`, and names and sizes that
+are only in its memory, are lost.
 
 Writes, also those of O_DIRECT and of shared memory maps, are kept by fsync, fdatasync, O_SYNC and O_DSYNC.
 sync_file_range keeps nothing: it writes neither the metadata nor the cache of the device. A new name, a rename or a
@@ -90,7 +91,7 @@ class VolatileDisk:
         self._changed: dict[Folder, None] = {}
         self._shrunk: dict[File, None] = {}
         self._next_commit = time.monotonic() + COMMIT_INTERVAL_S
-        for name in ("inodes", "live"):
+        for name in ("inodes", "unnamed", "live"):
             shutil.rmtree(base / name, ignore_errors=True)
             (base / name).mkdir()
         info = (base / "tree").stat()
@@ -116,6 +117,8 @@ class VolatileDisk:
     def make_folder(self, folder: Folder, name: str, mode: int, uid: int, gid: int) -> Folder:
         new = Folder(self._number(), stat.S_IFDIR | stat.S_IMODE(mode), uid, gid, parent=folder, links=1)
         self._enter(folder, name, new)
+        os.mkdir(self._kept_path(new))
+        self._copy_attributes(new, self._kept_path(new))
         return new
 
     def make_symlink(self, folder: Folder, name: str, target: str, uid: int, gid: int) -> Symlink:
@@ -207,7 +210,7 @@ class VolatileDisk:
         node.gid = node.gid if gid is None else gid
         if isinstance(node, File):
             self._copy_attributes(node, self._inode(node))
-        elif isinstance(node, Folder) and (node is self.root or node.kept_place is not None):
+        elif isinstance(node, Folder):
             self._copy_attributes(node, self._kept_path(node))
 
     # --- syncs
@@ -281,12 +284,9 @@ class VolatileDisk:
             before = None
         path, draft = f"{self._kept_path(folder)}/{name}", self._path("draft")
         if isinstance(node, Folder):
-            if node.kept_place is None:
-                os.mkdir(path, 0o700)
-                self._copy_attributes(node, path)
-            else:
+            os.rename(self._kept_path(node), path)
+            if node.kept_place is not None:
                 old_folder, old_name = node.kept_place
-                os.rename(f"{self._kept_path(old_folder)}/{old_name}", path)
                 del old_folder.kept_children[old_name]
             node.kept_place = folder, name
         else:
@@ -304,13 +304,19 @@ class VolatileDisk:
     def _remove_kept(self, folder: Folder, name: str) -> None:
         node, path = folder.kept_children.pop(name), f"{self._kept_path(folder)}/{name}"
         if isinstance(node, Folder):
-            for child in list(node.kept_children):
-                self._remove_kept(node, child)
-            os.rmdir(path)
             node.kept_place = None
+            os.rename(path, self._kept_path(node))
+            self._discard_unnamed(node)
         else:
             os.unlink(path)
             self._note_removed(node)
+
+    def _discard_unnamed(self, folder: Folder) -> None:
+        """Deletes a removed folder without a surviving name, and the surviving names in it."""
+        if folder.parent is None and folder.kept_place is None:
+            for name in list(folder.kept_children):
+                self._remove_kept(folder, name)
+            os.rmdir(self._kept_path(folder))
 
     def _note_removed(self, node: Node) -> None:
         if isinstance(node, File):
@@ -363,6 +369,7 @@ class VolatileDisk:
         if isinstance(node, Folder):
             node.parent = None
             self.nodes.pop(node.number, None)
+            self._discard_unnamed(node)
         elif isinstance(node, File):
             self._discard_unused(node)
 
@@ -428,8 +435,10 @@ class VolatileDisk:
         return self._path(f"inodes/{file.number}")
 
     def _kept_path(self, folder: Folder) -> str:
-        if folder.kept_place is None:
+        if folder is self.root:
             return self._path("tree")
+        if folder.kept_place is None:
+            return self._path(f"unnamed/{folder.number}")
         parent, name = folder.kept_place
         return f"{self._kept_path(parent)}/{name}"
 

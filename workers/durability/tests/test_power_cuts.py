@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,13 +125,17 @@ def test_killed_measurement_leaves_nothing_running(bindings, site):
         return psutil.Process(command.pid).children(recursive=True)
 
     def all_running() -> bool:
-        lines = [" ".join(child.cmdline()) for child in children()]
-        return all(any(label in line for line in lines) for label in labels)
+        with suppress(psutil.NoSuchProcess):  # ended between listing and reading
+            lines = [" ".join(child.cmdline()) for child in children()]
+            return all(any(label in line for line in lines) for label in labels)
+        return False
 
-    until(all_running, "the measurement did not begin")
-    left = children()
-    command.send_signal(signal.SIGKILL)
-    command.wait()
+    try:
+        until(all_running, "the measurement did not begin", patience_s=120)
+        left = children()
+    finally:
+        command.send_signal(signal.SIGKILL)
+        command.wait()
     _, alive = psutil.wait_procs(left, timeout=20)
     assert alive == [] and processes_of(var) == []
     assert "durability-redis-everysec" not in Path("/proc/self/mountinfo").read_text()

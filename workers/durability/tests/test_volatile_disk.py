@@ -162,6 +162,22 @@ def test_moved_folder_survives_with_its_content(tmp_path, is_strict):
     assert [path.name for path in (tmp_path / "tree").iterdir()] == ["c"]
 
 
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_folder_whose_name_was_reused_keeps_its_content(tmp_path, is_strict):
+    machine = Machine(tmp_path, strict=is_strict)
+    disk = machine.disk
+    folder, other = (disk.make_folder(disk.root, name, 0o700, *OWNER) for name in "ab")
+    disk.create(folder, "file", 0o600, *OWNER)
+    disk.sync_folder(folder)
+    disk.sync_folder(disk.root)
+    disk.rename(disk.root, "a", disk.root, "c")
+    disk.rename(disk.root, "b", disk.root, "a")
+    disk.create(other, "new", 0o600, *OWNER)
+    disk.sync_folder(other)
+    disk.sync_folder(disk.root)
+    assert machine.cut() == {"c/file": b"", "a/new": b""}
+
+
 def test_unlinked_open_file_stays_readable(machine):
     file = machine.create("log", b"content", synced=True)
     machine.disk.open(file)
