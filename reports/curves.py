@@ -115,6 +115,15 @@ class Point(Packed):
         return self.standing is Standing.COUNTED
 
     @property
+    def nearest_runs(self) -> list[uuid.UUID]:
+        """Its repeats, that which lies nearest to their median first."""
+        spread = self.throughput_ops_s
+        if len(spread.values) != len(self.run_ids):
+            return list(self.run_ids)
+        pairs = sorted(zip(spread.values, self.run_ids, strict=True), key=lambda pair: abs(pair[0] - spread.median))
+        return [run_id for _, run_id in pairs]
+
+    @property
     def load(self) -> str:
         """What it asked for: "4 threads", or its target."""
         return f"{self.target_ops_s:,} ops/s" if self.target_ops_s else f"{self.threads} threads"

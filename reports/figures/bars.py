@@ -44,6 +44,7 @@ class Bar:
     notes: tuple[str, ...] = ()  # what stands below or behind the value: "3.6x lower"
     hollow: bool = False  # there, but no part of the comparison
     position: float = 0.0
+    side: str = ""  # the sweep that it is of
 
     @property
     def end(self) -> float:
@@ -144,6 +145,8 @@ def _trace(bar: Bar, frame: Frame, lying: bool) -> Trace:
         "hovertemplate": HOVER,
         "showlegend": False,
     }
+    if frame.linked and bar.side:
+        trace["meta"] = bar.side
     if bar.value is not None and bar.low is not None and bar.high is not None:
         trace[f"error_{along}"] = {
             "type": "data",
@@ -178,7 +181,8 @@ def _value_label(bar: Bar, frame: Frame, lying: bool, least: float | None = None
         place = {"x": end, "y": bar.position, "xanchor": "left", "yanchor": "middle", "xshift": 4}
     else:
         place = {"x": bar.position, "y": end, "xanchor": "center", "yanchor": "bottom", "yshift": 2}
-    return {"text": text, "showarrow": False, "align": "center", "font": {"size": frame.font_px + 1}, **place}
+    side = {"name": bar.side} if frame.linked and bar.side else {}
+    return {"text": text, "showarrow": False, "align": "center", "font": {"size": frame.font_px + 1}, **place, **side}
 
 
 def _group_names(bars: Sequence[Bar], lying: bool) -> list[dict[str, Any]]:

@@ -261,6 +261,7 @@ def _bar(curve: Curve, look: Look, ranking: Ranking) -> Bar:
         high=found.high_ops_s if found else None,
         share_of_best=share,
         notes=tuple(part for part in (note, AMONG_CLASS if of_class else "") if part),
+        side=str(curve.sweep_id),
     )
 
 

@@ -58,10 +58,13 @@ class Figure(ABC):
         """0 where the ordinary height will do."""
         return 0
 
-    def answer(self, *, theme: str, narrow: bool, medium: Medium = "screen") -> dict[str, Any]:
-        """What `static/js/charts.js` expects. Paper is white and narrow, whatever the reader's screen is."""
+    def answer(self, *, theme: str, narrow: bool, medium: Medium = "screen", linked: bool = False) -> dict[str, Any]:
+        """What `static/js/charts.js` expects. Paper is white and narrow, whatever the reader's screen is.
+
+        `linked`: with the ids of sweeps and runs, for readers who may open them.
+        """
         on_paper = medium == "paper"
-        frame = Frame(PAPER if on_paper else theme_named(theme), narrow or on_paper, self.notes)
+        frame = Frame(PAPER if on_paper else theme_named(theme), narrow or on_paper, linked, self.notes)
         return {
             "figure": None if self.empty else scaled(self.draw(frame), medium),
             "caption": self.caption,

@@ -46,6 +46,7 @@ class LatencyFigure(CurvesFigure):
         solid = [one for one in drawn if not one.dashed]
         most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
         traces = [(one, _traces(one, choice, rungs=len(solid) <= most and not one.dashed)) for one in drawn]
+        sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn} if frame.linked else {}
         # On a telephone the modes stand beside their curves; below them there is room for the databases only.
         if frame.narrow or len(solid) > marks.MAX_WITH_RINGS or any(one.look.faded for one in drawn):
             lines = [
@@ -55,6 +56,11 @@ class LatencyFigure(CurvesFigure):
         ringed = [one for one in solid if len(solid) <= marks.MAX_WITH_RINGS and not one.look.faded]
         data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
         data += [ring for one in ringed for ring in _rings(one)] + crossings
+        for trace in data:
+            if side := sides.get(trace.get("legendgroup", "")):
+                trace["meta"] = side
+        for line, some in traces if frame.linked else ():
+            _link(line, some)
         if zoomed:
             _cut_texts(data)
         return {"data": data + _keys(drawn, ringed, choice, frame), "layout": layout}
@@ -205,6 +211,16 @@ def _traces(one: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
         ringed = [bool(_marks_of(one, d.point)) for d in counted]
         found.append(marks.rung_texts(look, x=xs, y=ys, texts=texts, ringed=ringed))
     return found
+
+
+def _link(line: DrawnCurve, traces: Sequence[Trace]) -> None:
+    """Each point of a curve with the run that lies nearest to its median, each trace with its sweep."""
+    for trace in traces:
+        trace["meta"] = str(line.curve.sweep_id)
+        points = line.hollow if trace["name"].endswith(marks.NOT_COUNTED) else line.counted
+        if "text" in trace and "hovertemplate" in trace:
+            runs = [[d.left_out.run_id] if d.left_out else d.point.nearest_runs for d in points]
+            trace["customdata"] = [str(ids[0]) if ids else "" for ids in runs]
 
 
 def _rings(one: DrawnCurve) -> list[Trace]:

@@ -48,6 +48,7 @@ def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> 
                 yanchor=spot.yanchor,
                 xshift=spot.xshift,
                 yshift=spot.yshift,
+                **({"name": str(one.curve.sweep_id)} if frame.linked else {}),
             )
         )
     return found

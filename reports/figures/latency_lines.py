@@ -32,18 +32,23 @@ def lay_lines(drawn: Sequence[DrawnCurve], choice: Choice, layout: Layout, frame
     load, limit = lines_shown(drawn, choice)
     shapes, found = layout.setdefault("shapes", []), []
     if load is not None:
-        shapes.append(straight(frame.theme.ink, "dashdot", x=load, width=1.25, layer="below"))
+        shapes.append(straight(frame.theme.ink, "dashdot", x=load, width=1.25, **_movable("load", frame)))
         x = coordinate(layout["xaxis"], load)
         said = f"at {formatting.throughput(load)}"
         layout["annotations"].append(annotation(said, frame.theme.muted, x=x, y=0, yref="paper", **BESIDE))
         found += [trace for one in drawn if (trace := _at_load(one, load, choice, layout, frame))]
     if limit is not None:
-        shapes.append(straight(frame.theme.ink, "dashdot", y=limit, width=1.25, layer="below"))
+        shapes.append(straight(frame.theme.ink, "dashdot", y=limit, width=1.25, **_movable("within", frame)))
         said = f"{STATISTICS[choice.statistic]} ≤ {formatting.latency(limit * 1e3)}"
         y = coordinate(layout["yaxis"], limit)
         layout["annotations"].append(annotation(said, frame.theme.muted, x=0, y=y, xref="paper", **BESIDE))
         found += [trace for one in drawn if (trace := _within(one, limit, choice, layout, frame))]
     return found
+
+
+def _movable(name: str, frame: Frame) -> Layout:
+    """A line with a name can be dragged; not on a telephone, where a finger scrolls."""
+    return {"name": name} if frame.linked and not frame.narrow else {"layer": "below"}
 
 
 def _at_load(one: DrawnCurve, load: float, choice: Choice, layout: Layout, frame: Frame) -> Trace | None:

@@ -28,6 +28,7 @@ class Frame:
 
     theme: Theme
     narrow: bool = False  # for about 390 px
+    linked: bool = False  # whether traces carry their sweep (`meta`) and points their run (`customdata`)
     notes: tuple[str, ...] = ()  # what stands in the picture itself: "demonstration: too short to publish"
 
     @property

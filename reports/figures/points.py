@@ -11,6 +11,7 @@ from reports.figures.theme import Look
 MARKER_PX = 8
 FADED_PX = 4  # of a curve that is there for context only
 RING_PX = 16
+NOT_COUNTED = "not counted"
 CROSS = "x-thin-open"
 # From this many curves on, numbers at every point would hide the curves.
 MAX_WITH_RUNG_LABELS = 6
@@ -56,7 +57,7 @@ def hover_of(
     if point.excluded:
         lines.append(escaped(f"left out: {point.excluded[0]}")[:120])
     if point.worst_finding:
-        lines.append(escaped(point.worst_finding)[:120])
+        lines.append(shortened(point.worst_finding, 60))
     return "<br>".join(lines)
 
 
@@ -105,7 +106,7 @@ def beside(look: Look, what: str, x: Sequence[float], y: Sequence[float], **more
 def hollow(look: Look, *, x: Sequence[float], y: Sequence[float], hover: Sequence[str]) -> Trace:
     """Points that do not count: there, but hollow and not joined."""
     open_mark = marker(look.colour, f"{look.symbol}-open", MARKER_PX + 2, 1.75)
-    return beside(look, "not counted", x, y, hover=hover, marker=open_mark)
+    return beside(look, NOT_COUNTED, x, y, hover=hover, marker=open_mark)
 
 
 def band(look: Look, *, x: Sequence[float], low: Sequence[float], high: Sequence[float]) -> Trace:

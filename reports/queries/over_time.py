@@ -65,11 +65,7 @@ def runs_at_ceiling(curve: Curve) -> tuple[Point, list[uuid.UUID]] | None:
     point = curve.ceiling_rung
     if point is None:
         return None
-    spread = point.throughput_ops_s
-    if len(spread.values) != len(point.run_ids):
-        return point, list(point.run_ids)
-    nearest = sorted(zip(spread.values, point.run_ids, strict=True), key=lambda one: abs(one[0] - spread.median))
-    return point, [run_id for _, run_id in nearest]
+    return point, point.nearest_runs
 
 
 def ridges(curves: Sequence[Curve]) -> list[Ridge]:

@@ -52,6 +52,7 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         theme=request.GET.get("theme", "light"),
         narrow=request.GET.get("narrow") == "1",
         medium=medium_named(request.GET.get("medium", "")),
+        linked=True,
     )
     for twin in (*TEXT_FORMS, "json"):
         answer[twin] = _with_state(request, reverse(f"{view}-data", args=[*args, twin]))

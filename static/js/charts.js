@@ -153,7 +153,7 @@
   }
 
   async function show(figure, state, json) {
-    const drawing = json.figure;
+    const drawing = json.figure?.data?.length && window.benchsiteView ? window.benchsiteView(figure, json.figure) : json.figure;
     if (json.caption !== undefined) state.caption.textContent = json.caption;
     if ("height" in json) figure.style.setProperty("--figure-height", json.height ? json.height + "px" : "");
     fillTable(state, json.table, json.caption);
@@ -163,11 +163,15 @@
     await (line = line.then(() => new Promise((go) => setTimeout(go, 20))));
     if (!state.drawn) state.plot.replaceChildren();
     // A fixed uirevision keeps the reader's zoom while a live figure grows.
-    await Plotly.react(state.plot, drawing.data, { uirevision: "kept", ...drawing.layout, autosize: true }, CONFIG);
-    if (!state.drawn && figure.dataset.fills) fill(figure, state.plot);
-    state.drawn = true;
-    state.plot.setAttribute("role", "img");
-    state.plot.setAttribute("aria-label", json.caption || "Figure");
+    const edits = { shapePosition: !!drawing.layout.shapes?.some((shape) => shape.name) };
+    await Plotly.react(state.plot, drawing.data, { uirevision: "kept", ...drawing.layout, autosize: true }, { ...CONFIG, edits });
+    if (!state.drawn) {
+      state.plot.setAttribute("role", "img");
+      state.plot.setAttribute("aria-label", json.caption || "Figure");
+      if (figure.dataset.fills) fill(figure, state.plot);
+      state.drawn = true;
+      figure.dispatchEvent(new Event("benchsite:drawn", { bubbles: true }));
+    }
     fillTools(figure, state, json);
   }
 

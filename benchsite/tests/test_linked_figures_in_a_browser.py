@@ -1,0 +1,70 @@
+"""Figures and table of Compare share hover, hidden sides and zoom; points open their runs, bars their sweeps."""
+
+import pytest
+from django.urls import reverse
+
+from benchsite.tests.browser import chromium, site
+from runs.models import Run
+from runs.tests.factories import make_run, make_sweep
+
+__all__ = ["chromium", "site"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+WIDE = {"width": 1280, "height": 900}
+
+
+@pytest.fixture
+def page(site):
+    rival = make_sweep(matrix=site.world.matrix, mode="off")
+    for threads in (2, 4, 8):
+        make_run(rival, threads=threads, throughput=1500.0 * threads)
+    page = site.open(viewport=WIDE, reduced_motion="reduce")
+    page.goto(f"{site.url}{reverse('compare')}?v=1&matrix={site.world.matrix.pk}", wait_until="networkidle")
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot[role=application]').length === 3")
+    return page
+
+
+def test_arrow_keys_move_over_points_and_enter_opens_run(page, site):
+    page.locator(".js-plotly-plot").nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    assert "threads" in page.locator("figure").nth(1).locator("[role=status]").text_content()
+    assert page.locator("tr.is-linked").count() == 1
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/**")
+    assert Run.objects.filter(pk=page.url.rstrip("/").rpartition("/")[2]).exists()
+    assert not site.complaints
+
+
+def test_click_on_bar_opens_its_sweep(page):
+    bar = page.locator(".js-plotly-plot").nth(0).locator(".bars .point").first.bounding_box()
+    page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
+    page.wait_for_url("**/sweeps/**")
+
+
+def test_hidden_side_is_part_of_the_address_until_reset(page):
+    page.locator(".side-shown").first.uncheck()
+    page.wait_for_url("**#hide=*")
+    page.reload(wait_until="networkidle")
+    assert not page.locator(".side-shown").first.is_checked()
+    assert "#hide=" in page.locator("#permalink").text_content()
+    page.get_by_role("button", name="Reset view").click()
+    page.wait_for_url(lambda url: "#" not in url)
+    assert page.locator(".side-shown").first.is_checked()
+
+
+def test_dragged_line_is_the_load_of_the_page(page):
+    line = page.locator(".js-plotly-plot").nth(1).locator(".shapelayer path").first.bounding_box()
+    x, y = line["x"] + line["width"] / 2, line["y"] + line["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y, steps=4)
+    page.mouse.up()
+    page.wait_for_url("**load=*")
+
+
+def test_table_sorts_with_reference_on_top(page):
+    rows = page.locator("table[data-sortable] tbody tr")
+    first = rows.first.get_attribute("data-side")
+    for _ in range(2):
+        page.get_by_role("button", name="Ceiling, ops/s").click()
+        assert rows.first.get_attribute("data-side") == first
+    assert page.locator("th[aria-sort=ascending]").count() == 1

@@ -1,0 +1,176 @@
+// Links the figures of a page with its table: hover, hidden sides and zoom are shared. A click or Enter on a point opens
+// its run, on a bar its sweep. Traces carry their sweep as `meta`, points their run as `customdata`, a table row its sweep
+// as data-side. The state is the fragment of the address: #hide=ID,ID&READ+p99=x0,x1,y0,y1
+(function () {
+  "use strict";
+  const ID_LENGTH = 12; // of a sweep's id in the address: its random end
+  const NO_ID = "00000000-0000-0000-0000-000000000000";
+  const MAX_TRACES = 150; // of a figure that dims its other sides
+  const asked = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+  const hidden = new Set((asked.get("hide") || "").split(",").filter(Boolean));
+  const zooms = new Map([...asked].filter(([name]) => name !== "hide").map(([name, value]) => [name, value.split(",").map(Number)]));
+  let resets = 0, shown = null, touched = null, byTouch = false;
+
+  const short = (side) => side.slice(-ID_LENGTH);
+  const page = () => document.querySelector("[data-run-href]");
+  const figures = () => [...document.querySelectorAll("figure[data-src]")];
+  const plotOf = (figure) => figure.querySelector(".js-plotly-plot");
+
+  function store() {
+    const state = new URLSearchParams(), link = document.querySelector("#permalink");
+    if (hidden.size) state.set("hide", [...hidden].join(","));
+    for (const [name, range] of zooms) state.set(name, range.map((value) => +value.toPrecision(5)).join(","));
+    const fragment = state.size ? `#${decodeURIComponent(state)}` : "";
+    // Other fragments, like that of the presentation, stay.
+    if (fragment || location.hash.includes("=")) history.replaceState(history.state, "", location.pathname + location.search + fragment);
+    if (link) link.textContent = link.textContent.split("#")[0] + fragment;
+    for (const button of document.querySelectorAll("[data-reset-view]")) button.hidden = !state.size;
+    for (const box of document.querySelectorAll("[data-side] .side-shown")) box.checked = !hidden.has(short(box.closest("tr").dataset.side));
+  }
+
+  // charts.js asks what of a drawing is shown.
+  window.benchsiteView = function (figure, drawing) {
+    if (!page()?.contains(figure)) return drawing;
+    const isHidden = (side) => side && hidden.has(short(side));
+    const data = drawing.data.map((trace) => (isHidden(trace.meta) ? { ...trace, visible: trace.showlegend ? "legendonly" : false } : trace));
+    const layout = { ...drawing.layout, uirevision: `kept ${resets}` };
+    layout.annotations = layout.annotations?.filter((note) => !isHidden(note.name));
+    const zoom = zooms.get(figure.dataset.name);
+    if (zoom?.length === 4 && zoom.every(Number.isFinite)) {
+      layout.xaxis = { ...layout.xaxis, range: zoom.slice(0, 2) };
+      layout.yaxis = { ...layout.yaxis, range: zoom.slice(2) };
+    }
+    return { data, layout };
+  };
+
+  function redraw() {
+    store();
+    document.dispatchEvent(new Event("benchsite:theme"));
+  }
+
+  function toggle(side, hide = !hidden.has(short(side))) {
+    if (hide) hidden.add(short(side));
+    else hidden.delete(short(side));
+  }
+
+  function highlight(side) {
+    if (side === shown) return;
+    shown = side;
+    for (const row of document.querySelectorAll("[data-side]")) row.classList.toggle("is-linked", row.dataset.side === side);
+    requestAnimationFrame(function () {
+      if (shown !== side) return;
+      for (const figure of figures()) {
+        const plot = plotOf(figure);
+        if (!plot?.data || plot.data.length > MAX_TRACES || !plot.data.some((trace) => trace.meta)) continue;
+        window.Plotly.restyle(plot, { opacity: plot.data.map((trace) => (side && trace.meta && trace.meta !== side ? 0.2 : 1)) });
+      }
+    });
+  }
+
+  function open(trace, run) {
+    const base = run ? page()?.dataset.runHref : page()?.dataset.sweepHref;
+    if (base && (run || trace.meta)) location.assign(base.replace(NO_ID, run || trace.meta));
+  }
+
+  // Arrow keys move over the points of a figure: along a curve, and from curve to curve.
+  function keyboard(figure, plot) {
+    const live = document.createElement("p");
+    live.className = "sr-only";
+    live.setAttribute("role", "status");
+    figure.append(live);
+    plot.tabIndex = 0;
+    let at = null;
+    plot.addEventListener("keydown", function (event) {
+      const traces = plot.data.map((trace, number) => [trace, number]).filter(([trace]) => trace.meta && trace.hovertemplate && (trace.visible ?? true) === true);
+      const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+      if (event.key === "Enter" && at) return open(at.trace, at.trace.customdata?.[at.point]);
+      if (!step || !traces.length) return;
+      event.preventDefault();
+      const before = traces.findIndex(([trace]) => trace.meta === at?.trace.meta && trace.name === at?.trace.name);
+      // Bars have one point each, so every arrow goes from bar to bar.
+      const single = traces.every(([trace]) => trace.text.length === 1);
+      const move = single ? [step[0] + step[1], 0] : step;
+      const place = before < 0 ? 0 : (before + move[0] + traces.length) % traces.length;
+      const [trace, number] = traces[place];
+      const point = before < 0 ? 0 : Math.min(Math.max(at.point + move[1], 0), trace.text.length - 1);
+      at = { trace, point };
+      window.Plotly.Fx.hover(plot, [{ curveNumber: number, pointNumber: point }], ["xy"]);
+      highlight(trace.meta);
+      live.textContent = trace.text[point].replace(/<br>/g, ", ").replace(/<[^>]+>/g, "");
+    });
+    plot.addEventListener("blur", function () {
+      window.Plotly.Fx.unhover(plot);
+      highlight(null);
+    });
+  }
+
+  document.addEventListener("benchsite:drawn", function (event) {
+    const figure = event.target, plot = plotOf(figure);
+    if (!page()?.contains(figure) || !plot.data.some((trace) => trace.meta)) return;
+    plot.on("plotly_hover", (hover) => highlight(hover.points[0].data.meta || null));
+    plot.on("plotly_unhover", () => highlight(null));
+    plot.on("plotly_click", function (click) {
+      const point = click.points[0], key = `${figure.dataset.name} ${point.curveNumber} ${point.pointNumber}`;
+      // The first touch shows what a point is, the second opens it.
+      if (byTouch && touched !== key) return void (touched = key);
+      open(point.data, point.customdata);
+    });
+    plot.on("plotly_legendclick", function (click) {
+      const { legendgroup, meta } = plot.data[click.curveNumber];
+      const sides = new Set(plot.data.filter((trace) => trace.meta && trace.legendgroup === legendgroup).map((trace) => trace.meta));
+      const hide = meta && !hidden.has(short(meta));
+      for (const side of sides) toggle(side, hide);
+      redraw();
+      return false;
+    });
+    plot.on("plotly_legenddoubleclick", () => false);
+    plot.on("plotly_relayout", function (change) {
+      const line = Object.keys(change).map((name) => /^shapes\[(\d+)\]\.(x|y)0$/.exec(name)).find((match) => match && plot.layout.shapes[match[1]].name === (match[2] === "x" ? "load" : "within"));
+      if (line) {
+        const input = document.querySelector(line[2] === "x" ? "#load-number" : "#within-number");
+        input.value = Math.max(+change[line[0]].toPrecision(3), 0.001);
+        return input.dispatchEvent(new Event("change", { bubbles: true }));
+      }
+      if (!Object.keys(change).some((name) => name.includes("axis"))) return;
+      const { xaxis, yaxis } = plot.layout;
+      if (change["xaxis.range[0]"] === undefined && change["yaxis.range[0]"] === undefined) zooms.delete(figure.dataset.name);
+      else zooms.set(figure.dataset.name, [...xaxis.range, ...yaxis.range]);
+      store();
+    });
+    if (!figure.querySelector("[role=status]")) keyboard(figure, plot);
+    plot.setAttribute("role", "application");
+    plot.setAttribute("aria-label", `${figure.dataset.name}. Arrow keys move over the points, Enter opens one.`);
+  });
+
+  function boxes() {
+    for (const row of document.querySelectorAll("[data-side]:not(:has(.side-shown))")) {
+      const box = document.createElement("input");
+      Object.assign(box, { type: "checkbox", className: "side-shown" });
+      box.setAttribute("aria-label", `Show ${row.querySelector("a").textContent} in the figures`);
+      row.cells[0].prepend(box);
+    }
+    store();
+  }
+
+  document.addEventListener("DOMContentLoaded", boxes);
+  document.addEventListener("htmx:afterSwap", boxes);
+  document.addEventListener("htmx:pushedIntoHistory", store);
+  document.addEventListener("pointerdown", (event) => (byTouch = event.pointerType === "touch"), true);
+  document.addEventListener("change", function (event) {
+    if (!event.target.matches(".side-shown")) return;
+    toggle(event.target.closest("tr").dataset.side, !event.target.checked);
+    redraw();
+  });
+  document.addEventListener("click", function (event) {
+    if (!event.target.closest("[data-reset-view]")) return;
+    hidden.clear();
+    zooms.clear();
+    resets++;
+    redraw();
+  });
+  for (const type of ["pointerover", "focusin"])
+    document.addEventListener(type, function (event) {
+      const row = event.target.closest?.("[data-side]");
+      if (row || (shown && !event.target.closest?.("figure"))) highlight(row?.dataset.side || null);
+    });
+})();
