@@ -17,6 +17,7 @@ ALLOWED = {
     "benchmarks/management/": "tables of commands in a terminal",
     "benchsite/templatetags/sparkline.py": "coordinates",
     "reports/figures/badges.py": "coordinates",
+    "reports/figures/svg.py": "coordinates",
     "reports/figures/theme.py": "colours",
     "reports/figures/table.py": "exported cells, which other programs read",
     "reports/pages/equal_load.py": "values of form fields and addresses",

@@ -64,7 +64,7 @@ class Figure(ABC):
         `linked`: with the ids of sweeps and runs, for readers who may open them.
         """
         on_paper = medium == "paper"
-        frame = Frame(PAPER if on_paper else theme_named(theme), narrow or on_paper, linked, self.notes)
+        frame = Frame(PAPER if on_paper else theme_named(theme), narrow or on_paper, self.notes, linked)
         return {
             "figure": None if self.empty else scaled(self.draw(frame), medium),
             "caption": self.caption,

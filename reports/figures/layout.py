@@ -28,8 +28,8 @@ class Frame:
 
     theme: Theme
     narrow: bool = False  # for about 390 px
-    linked: bool = False  # whether traces carry their sweep (`meta`) and points their run (`customdata`)
     notes: tuple[str, ...] = ()  # what stands in the picture itself: "demonstration: too short to publish"
+    linked: bool = False  # whether traces carry their sweep (`meta`) and points their run (`customdata`)
 
     @property
     def font_px(self) -> int:

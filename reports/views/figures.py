@@ -1,14 +1,15 @@
 """The figures' addresses: what to draw as JSON, and the data twins as CSV, JSON, Markdown and LaTeX.
 
 `?theme=light|dark` chooses the colours, `?narrow=1` the arrangement for a telephone, `?medium=slide|paper` the sizes of
-a download; none changes the data. Each answer is tagged with the version of its rows: another look draws nothing.
+a download, `?as=svg` answers the drawing itself; none changes the data. Each answer is tagged with the version of its
+rows: another look draws nothing.
 """
 
 import math
 import uuid
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
@@ -18,9 +19,12 @@ from reports.figures.export_size import medium_named
 from reports.figures.figure import Figure
 from reports.figures.heat import HeatFigure
 from reports.figures.ladder import LadderFigure
+from reports.figures.layout import Frame
 from reports.figures.percentiles import PercentilesFigure
 from reports.figures.run_series import RunSeriesFigure, Window, band_of
+from reports.figures.svg import svg_of
 from reports.figures.table import Table
+from reports.figures.theme import theme_named
 from reports.queries import StoredSeries, chosen, curves, run_point, stored_series, sweeps_of
 from reports.queries.over_time import events_of, heats, over_time
 from reports.queries.series import MAX_ROWS, Part
@@ -31,7 +35,7 @@ from runs.models import Matrix, Run
 from runs.models.run import Phase
 
 SERIES = "figure-run-series"
-DRAWING_PARAMETERS = ("theme", "narrow", "medium")
+DRAWING_PARAMETERS = ("theme", "narrow", "medium", "as")
 TEXT_FORMS: dict[str, tuple[str, Callable[[Table], str]]] = {
     "csv": ("text/csv", Table.as_csv),
     "md": ("text/markdown", Table.as_markdown),
@@ -48,8 +52,15 @@ def respond(request: HttpRequest, figure: Figure, form: str, view: str, *args: o
         response = HttpResponse(write(figure.table), content_type=f"{content_type}; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="{figure.name}.{form}"'
         return response
+    theme = request.GET.get("theme", "light")
+    if request.GET.get("as") == "svg":
+        if figure.empty:
+            raise Http404(figure.empty)
+        drawing = figure.draw(Frame(theme_named(theme), notes=figure.notes))
+        svg = svg_of(drawing, height_px=figure.height_px, title=figure.caption)
+        return HttpResponse(svg, content_type="image/svg+xml")
     answer = figure.answer(
-        theme=request.GET.get("theme", "light"),
+        theme=theme,
         narrow=request.GET.get("narrow") == "1",
         medium=medium_named(request.GET.get("medium", "")),
         linked=True,

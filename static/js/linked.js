@@ -19,7 +19,7 @@
   function store() {
     const state = new URLSearchParams(), link = document.querySelector("#permalink");
     if (hidden.size) state.set("hide", [...hidden].join(","));
-    for (const [name, range] of zooms) state.set(name, range.map((value) => +value.toPrecision(5)).join(","));
+    for (const [name, range] of zooms) state.set(name, range.map((value) => Math.round(value * 1e4) / 1e4).join(","));
     const fragment = state.size ? `#${decodeURIComponent(state)}` : "";
     // Other fragments, like that of the presentation, stay.
     if (fragment || location.hash.includes("=")) history.replaceState(history.state, "", location.pathname + location.search + fragment);
@@ -128,7 +128,8 @@
       const line = Object.keys(change).map((name) => /^shapes\[(\d+)\]\.(x|y)0$/.exec(name)).find((match) => match && plot.layout.shapes[match[1]].name === (match[2] === "x" ? "load" : "within"));
       if (line) {
         const input = document.querySelector(line[2] === "x" ? "#load-number" : "#within-number");
-        input.value = Math.max(+change[line[0]].toPrecision(3), 0.001);
+        const value = Math.max(change[line[0]], 0.001), unit = 10 ** Math.floor(Math.log10(value) - 2);
+        input.value = Math.round(value / unit) * unit;
         return input.dispatchEvent(new Event("change", { bubbles: true }));
       }
       if (!Object.keys(change).some((name) => name.includes("axis"))) return;

@@ -1,0 +1,61 @@
+"""Figures as SVG for readers without JavaScript: well-formed, with every side, whatever the names are."""
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+from django.urls import reverse
+
+from reports.figures.ceilings import CeilingsFigure
+from reports.figures.latency import LatencyFigure
+from reports.figures.latency_points import Choice
+from reports.figures.layout import Frame
+from reports.figures.svg import svg_of
+from reports.figures.theme import DARK, LIGHT
+from reports.tests.curves import curve
+from reports.tests.test_compare_page import sources, study
+
+SVG = "{http://www.w3.org/2000/svg}"
+UGLY = "</text><script>alert(1)</script>&\x00\"'"
+
+
+def drawn(figure, theme=LIGHT):
+    return ET.fromstring(svg_of(figure.draw(Frame(theme)), height_px=figure.height_px, title=figure.caption))
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("sides", [1, 3, 12])
+def test_bars_have_one_rectangle_for_each_side(theme, sides):
+    root = drawn(CeilingsFigure([curve(mode=f"mode-{n}") for n in range(sides)]), theme)
+    area = root.find(f"{SVG}g")
+    assert len(area.findall(f".//{SVG}rect")) == sides
+    assert all(float(rect.get("height")) > 0 < float(rect.get("width")) for rect in area.iter(f"{SVG}rect"))
+
+
+@pytest.mark.parametrize("scale", ["linear", "log", "loglog"])
+def test_curves_lie_within_the_drawing(scale):
+    root = drawn(LatencyFigure([curve(mode="off"), curve(mode="always")], Choice(scale=scale, load_ops_s=2000.0)))
+    lines = [line for line in root.iter(f"{SVG}polyline") if line.get("fill") == "none"]
+    assert len(lines) == 2
+    for line in lines:
+        for x, y in (map(float, place.split(",")) for place in line.get("points").split()):
+            assert 0 <= x <= 720 and 0 <= y <= 400
+
+
+def test_names_are_text_and_nothing_else():
+    side = replace(curve(), database_name=UGLY, mode=UGLY)
+    for figure in (CeilingsFigure([side]), LatencyFigure([side], Choice())):
+        root = drawn(figure)
+        assert not list(root.iter(f"{SVG}script"))
+        assert any("<script>" in (text.text or "") or "…" in (text.text or "") for text in root.iter(f"{SVG}text"))
+
+
+@pytest.mark.django_db
+def test_page_offers_each_figure_without_javascript(client_in, team):
+    study(team)
+    html = client_in.get(reverse("compare")).content.decode()
+    addresses = [url.replace("&amp;", "&") + "&as=svg" for url in sources(html)]
+    assert len(addresses) == 3 and all(address.replace("&", "&amp;") in html for address in addresses)
+    for address in addresses:
+        response = client_in.get(address)
+        assert response["Content-Type"] == "image/svg+xml" and ET.fromstring(response.content).tag == f"{SVG}svg"
