@@ -167,3 +167,8 @@ def percent(fraction: Number) -> str:
     digits = next((digits for digits in (3, 4, 5) if significant(fraction * 100, digits) != "100"), 3)
     text = significant(fraction * 100, digits)
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text}{THIN}%"
+
+
+def plain_percent(fraction: Number) -> str:
+    """As `percent`, with an ordinary space: for sentences that programs read too."""
+    return percent(fraction).replace(THIN, " ")

@@ -167,13 +167,22 @@ def look_rates(case: Case, pairs: int = PAIRS, seed: int = SEED) -> LookRates:
     faster, single = ([_at_looks(a + math.log(1.1), b, order, looks) for a, b in sides] for looks in (LOOKS, ()))
     decided = (Outcome.FASTER, Outcome.SLOWER)
     called, alone = (
-        np.array([[one.outcome is Outcome.FASTER for one in compared] for compared in pairs_of])
+        np.array([[comparison.outcome is Outcome.FASTER for comparison in compared] for compared in pairs_of])
         for pairs_of in (faster, single)
     )
     return LookRates(
-        held=float(np.mean([all((one.low or 0) <= 1 <= (one.high or 0) for one in compared) for compared in same])),
-        false=float(np.mean([any(one.outcome in decided for one in compared) for compared in same])),
-        unspread=float(np.mean([any(one.outcome in decided for one in compared) for compared in unspread])),
+        held=float(
+            np.mean(
+                [
+                    all((comparison.low or 0) <= 1 <= (comparison.high or 0) for comparison in compared)
+                    for compared in same
+                ]
+            )
+        ),
+        false=float(np.mean([any(comparison.outcome in decided for comparison in compared) for compared in same])),
+        unspread=float(
+            np.mean([any(comparison.outcome in decided for comparison in compared) for compared in unspread])
+        ),
         called=tuple(np.logical_or.accumulate(called, axis=1).mean(axis=0).tolist()),
         single=(float(alone[:, 0].mean()), float(alone[:, -1].mean())),
     )

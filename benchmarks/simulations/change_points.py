@@ -119,10 +119,10 @@ def _dropped(random: Random, after: int, share: float) -> Floats:
     return values
 
 
-def _flat(what: str, make: Callable[[Random, int], Floats], rule: Rule, expected: Sequence[str]) -> list[Case]:
+def _flat(series: str, make: Callable[[Random, int], Floats], rule: Rule, expected: Sequence[str]) -> list[Case]:
     return [
-        Case(what, str(points), lambda random, points=points: make(random, points), rule, expected=said)  # type: ignore[misc]
-        for points, said in zip((20, 30, 50), expected, strict=True)
+        Case(series, str(points), lambda random, points=points: make(random, points), rule, expected=rate)  # type: ignore[misc]
+        for points, rate in zip((20, 30, 50), expected, strict=True)
     ]
 
 
@@ -134,9 +134,9 @@ def _drop(share: float, expected: Sequence[str]) -> list[Case]:
             lambda random, after=after: _dropped(random, after, share),  # type: ignore[misc]
             THROUGHPUT,
             at=BEFORE,
-            expected=said,
+            expected=rate,
         )
-        for after, said in zip((1, 2, 3, 5, 8), expected, strict=True)
+        for after, rate in zip((1, 2, 3, 5, 8), expected, strict=True)
     ]
 
 

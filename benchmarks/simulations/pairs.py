@@ -176,20 +176,20 @@ def _compared(case: Case, random: np.random.Generator) -> Iterator[tuple[Quantit
 
 
 def _counted(tally: Tally, ratio: Ratio, truth: float) -> Tally:
-    found = ratio.comparison
-    assert found is not None and found.low is not None and found.high is not None
-    decided = found.outcome in (Outcome.FASTER, Outcome.SLOWER)
-    false = truth <= 1 + 1e-9 if found.outcome is Outcome.FASTER else truth >= 1 - 1e-9
+    comparison = ratio.comparison
+    assert comparison is not None and comparison.low is not None and comparison.high is not None
+    decided = comparison.outcome in (Outcome.FASTER, Outcome.SLOWER)
+    false = truth <= 1 + 1e-9 if comparison.outcome is Outcome.FASTER else truth >= 1 - 1e-9
     return Tally(
         tally.pairs + 1, tally.decided + decided, tally.false + (decided and false),
-        tally.held + (found.low <= truth * (1 + 1e-9) and truth * (1 - 1e-9) <= found.high),
+        tally.held + (comparison.low <= truth * (1 + 1e-9) and truth * (1 - 1e-9) <= comparison.high),
     )  # fmt: skip
 
 
 def rows(pairs: int = PAIRS, seed: int = SEED) -> Iterator[str]:
     """Every case, a line for each quantity: shares of all pairs, coverage of those with an interval."""
     for case in CASES:
-        for quantity, found in sorted(tallies(case, pairs, seed).items()):
-            shares = (found.pairs / pairs, found.decided / pairs, found.false / pairs, found.held / found.pairs)
+        for quantity, tally in sorted(tallies(case, pairs, seed).items()):
+            shares = (tally.pairs / pairs, tally.decided / pairs, tally.false / pairs, tally.held / tally.pairs)
             cells = " | ".join(f"{grouped(100 * share, 1)} %" for share in shares)
             yield f"| {case.label} | {quantity} | {cells} |"

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.formatting import THIN, grouped, percent
+from benchsite.formatting import grouped, plain_percent
 from reports.analysis.ratios import CONFIDENCE, Floats, welch
 from reports.analysis.repeat_comparison import THRESHOLD
 
@@ -39,7 +39,7 @@ class Case:
 
     @property
     def variation(self) -> str:
-        shown = [percent(cv).replace(THIN, " ") for cv in (self.cv_a, self.cv_b)]
+        shown = [plain_percent(cv) for cv in (self.cv_a, self.cv_b)]
         return shown[0] if self.cv_a == self.cv_b else " and ".join(shown)
 
 
@@ -87,7 +87,7 @@ def _logs(random: np.random.Generator, size: tuple[int, int], cv: float, shape: 
     return np.log(random.normal(1.0, cv, size))
 
 
-def row(found: Coverage) -> str:
-    case = found.case
-    shares = " | ".join(f"{grouped(100 * share, 1)} %" for share in (found.held, found.wrong))
+def row(result: Coverage) -> str:
+    case = result.case
+    shares = " | ".join(f"{grouped(100 * share, 1)} %" for share in (result.held, result.wrong))
     return f"| {case.runs} | {case.variation} | {case.shape} | {shares} |"

@@ -50,13 +50,15 @@ def submit_small(site: Site, *, threads: int, measure_s: int, repeats: int = 1) 
     return matrix
 
 
-def until(site: Site, condition: Callable[[], bool], patience_s: float, what: str, *, poll_s: float = POLL_S) -> None:
+def until(
+    site: Site, condition: Callable[[], bool], patience_s: float, expectation: str, *, poll_s: float = POLL_S
+) -> None:
     """Wait for it, but notice when a part of the site dies. Raises BenchmarkFailed, SiteError."""
     end = time.monotonic() + patience_s
     while not condition():
         site.check()
         if time.monotonic() > end:
-            raise BenchmarkFailed(f"Waited {patience_s:.0f} s for {what}.")
+            raise BenchmarkFailed(f"Waited {patience_s:.0f} s for {expectation}.")
         time.sleep(poll_s)
 
 

@@ -83,14 +83,14 @@ def status_lines(seconds: int) -> Iterator[str]:
     for second in range(seconds):
         rate, total = int(dice.integers(4_800, 5_200)), 5_000 * second
         clock = f"{second // 3600 % 24:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
-        said = " ".join(
+        operations = " ".join(
             f"[{operation}: Count={rate // 2}, Max={rate * 9}, Min=97, Avg={median + rate / 97:.2f}, 90={rate // 7}, "
             f"99={rate // 4}, 99.9={rate}, 99.99={rate * 3}]"
             for operation, (_, median, _) in OPERATIONS.items()
         )
         yield (
             f"2023-11-14 {clock}:{began % 1000:03d} {second} sec: {total} operations; {rate}.25 current ops/sec; "
-            f"est completion in 11 hours 59 minutes {said} \n"
+            f"est completion in 11 hours 59 minutes {operations} \n"
         )
 
 

@@ -50,13 +50,13 @@ Row = dict[str, Any]  # one page or figure, as `measured` has it
 
 
 def measured(
-    what: str, wanted_ms: float, times: Mapping[str, float], queries: int, other: str = "", other_ms: float = 0.0
+    page: str, wanted_ms: float, times: Mapping[str, float], queries: int, other: str = "", other_ms: float = 0.0
 ) -> Row:
     """One page or figure, beside the same with the cache emptied or asked in the plain way."""
-    return {"what": what, "wanted_ms": wanted_ms, **times, "queries": queries, "other": other, "other_ms": other_ms}
+    return {"what": page, "wanted_ms": wanted_ms, **times, "queries": queries, "other": other, "other_ms": other_ms}
 
 
-def timed(what: Callable[[], object], rounds: int = 0, before: Callable[[], object] = lambda: None) -> dict[str, float]:
+def timed(call: Callable[[], object], rounds: int = 0, before: Callable[[], object] = lambda: None) -> dict[str, float]:
     """Median and slowest of all rounds (ROUNDS where it is 0) but a first one, which imports and compiles, in ms.
 
     `cpu_ms` is of this process alone, without PostgreSQL: what a busy machine does not change.
@@ -65,7 +65,7 @@ def timed(what: Callable[[], object], rounds: int = 0, before: Callable[[], obje
     for _ in range((rounds or ROUNDS) + 1):
         before()
         began, busy = time.perf_counter(), time.process_time()
-        what()
+        call()
         clock.append((time.perf_counter() - began) * 1000)
         cpu.append((time.process_time() - busy) * 1000)
     return {
@@ -86,18 +86,18 @@ class Pages:
         response = self.client.get(url)
         assert response.status_code == 200, f"{url} answers {response.status_code}"
 
-    def cold_and_cached(self, what: str, url: str, cold_ms: float, cached_ms: float) -> Iterator[Row]:
+    def cold_and_cached(self, page: str, url: str, cold_ms: float, cached_ms: float) -> Iterator[Row]:
         cold = timed(lambda: self.get(url), before=cache.clear)
         cache.clear()
         cold_queries = self.queries(url)
         cached = timed(lambda: self.get(url))
         queries = self.queries(url)
-        yield measured(f"{what}, cold", cold_ms, cold, cold_queries)
-        yield measured(f"{what}, again", cached_ms, cached, queries, "cache emptied", cold["median_ms"])
+        yield measured(f"{page}, cold", cold_ms, cold, cold_queries)
+        yield measured(f"{page}, again", cached_ms, cached, queries, "cache emptied", cold["median_ms"])
 
-    def page(self, what: str, url: str, wanted_ms: float = LIST_MS) -> Row:
+    def page(self, title: str, url: str, wanted_ms: float = LIST_MS) -> Row:
         times = timed(lambda: self.get(url))
-        return measured(what, wanted_ms, times, self.queries(url))
+        return measured(title, wanted_ms, times, self.queries(url))
 
     def queries(self, url: str) -> int:
         with CaptureQueriesContext(connection) as captured:
@@ -130,14 +130,14 @@ class Pages:
         counted = timed(lambda: Paginator(rows, 50).count, SLOW_ROUNDS)["median_ms"]
         first = self.page("runs", runs)
         yield {**first, "other": "counting all", "other_ms": first["median_ms"] + counted}
-        for what, query in (
+        for title, query in (
             ("page 40", "?page=40"),
             ("a system's warnings", "?system=redis&verdict=warn"),
             ("by throughput", "?sort=fastest"),
             ("searched", "?q=mongodb"),
             ("searched in vain", "?q=nosuchthing"),
         ):
-            yield self.page(f"runs, {what}", runs + query)
+            yield self.page(f"runs, {title}", runs + query)
         yield self.page("sweeps", sweeps)
         yield self.page("sweeps, filtered", f"{sweeps}?system=redis&tag=nightly")
         yield self.page("sweeps, searched", f"{sweeps}?q=redis")
@@ -162,8 +162,8 @@ class Pages:
             LatencyFigure(drawn, choice).answer(theme="light", narrow=False)
 
         times = timed(build)
-        what = f"building both pictures of {len(drawn)} curves of 20 rungs"
-        return measured(what, 2 * FIGURE_MS, times, 0)
+        title = f"building both pictures of {len(drawn)} curves of 20 rungs"
+        return measured(title, 2 * FIGURE_MS, times, 0)
 
 
 def filled(runs: int) -> None:

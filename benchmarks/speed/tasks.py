@@ -50,9 +50,9 @@ def ingest(folder: Path) -> int:
         with (place / "client.txt").open("rb") as text:
             assert read_file(text.name, text)[0].error is None
         clients.append(ClientLogs(int(place.name), [_source(path) for path in sorted(place.glob("*.hdr"))], threads=16))
-    found = ingest_logs(clients, Cut(warmup_s=10.0), keep=keep)
-    (folder / "series").write_bytes(b"".join(map(pack, found.series)))
-    return sum(len(timeline) for timeline in found.merged.timelines)
+    result = ingest_logs(clients, Cut(warmup_s=10.0), keep=keep)
+    (folder / "series").write_bytes(b"".join(map(pack, result.series)))
+    return sum(len(timeline) for timeline in result.merged.timelines)
 
 
 def inflate(folder: Path) -> int:
@@ -96,11 +96,11 @@ def regexes(path: Path) -> int:
     status, summary = [], {}
     with path.open() as file:
         for line in file:
-            if found := _SUMMARY.match(line):
-                summary[found[1], found[2]] = found[3]
-            elif found := _STATUS.match(line):
+            if match := _SUMMARY.match(line):
+                summary[match[1], match[2]] = match[3]
+            elif match := _STATUS.match(line):
                 operations = {name: dict(_PAIR.findall(values)) for name, values in _OPERATION.findall(line)}
-                status.append((int(found[1]), int(found[2]), float(found[3]), operations))
+                status.append((int(match[1]), int(match[2]), float(match[3]), operations))
     return path.stat().st_size
 
 
@@ -121,8 +121,8 @@ def csv_module(path: Path) -> int:
 
 def _read(path: Path) -> int:
     with path.open("rb") as file:
-        (found,) = read_file(path.name, file)
-    assert found.error is None and found.runs, found.error
+        (result,) = read_file(path.name, file)
+    assert result.error is None and result.runs, result.error
     return path.stat().st_size
 
 

@@ -93,7 +93,7 @@ def _send(asking: "_Asking", key: str, body: bytes, sent: Sent, lock: threading.
     while True:
         attempts += 1
         began = time.perf_counter()
-        status, replayed, said = asking.post(key, body)
+        status, replayed, answer = asking.post(key, body)
         took = time.perf_counter() - began
         with lock:
             sent.repeats += attempts > 1
@@ -104,7 +104,7 @@ def _send(asking: "_Asking", key: str, body: bytes, sent: Sent, lock: threading.
                     sent.latencies_s.append(took)
                 return
             if (status not in AGAIN and status != 0) or time.monotonic() > end:
-                sent.failed.append(f"{key}: {status} {said[:200]!r}")
+                sent.failed.append(f"{key}: {status} {answer[:200]!r}")
                 return
         time.sleep(PAUSE_S)
 
@@ -129,11 +129,11 @@ class _Asking:
                 self._connection = http.client.HTTPConnection(self._host, timeout=60)
             self._connection.request("POST", "/api/v1/runs", body, headers)
             response = self._connection.getresponse()
-            said = response.read()
+            answer = response.read()
         except (OSError, http.client.HTTPException) as error:
             self.close()
             return 0, False, str(error).encode()
-        return response.status, response.getheader("Idempotency-Replayed") == "true", said
+        return response.status, response.getheader("Idempotency-Replayed") == "true", answer
 
     def close(self) -> None:
         if self._connection is not None:

@@ -103,9 +103,9 @@ def _alone(team: Team, user: User, prefix: str) -> tuple[float, float]:
     once, twice = [], []
     for number in range(ALONE):
         files = typical(10_000_000 + number).files
-        arrived = [api_upload.brought(*one) for one in files]
-        asked = Asked(team, user, "request", f"{prefix}-alone-{number}", manifest, arrived)
-        once.append(_timed(partial(api_upload.upload, asked, lambda *rows: {})))
+        arrived = [api_upload.brought(*file) for file in files]
+        upload = Asked(team, user, "request", f"{prefix}-alone-{number}", manifest, arrived)
+        once.append(_timed(partial(api_upload.upload, upload, lambda *rows: {})))
         others = typical(20_000_000 + number).files
         twice.append(_timed(partial(_as_the_page, team, user, others, manifest.model_dump())))
     return median(once), median(twice)
@@ -128,11 +128,11 @@ def _timed(work: Callable[[], object]) -> float:
 def _while_killing(site: Site, token: str, number: int, prefix: str, most_s: float) -> tuple[Sent, int, int]:
     """Uploads that are repeated until they are answered, how many are missing or there in halves, and the kills."""
     before = _whole()
-    found: list[Sent] = []
+    sent: list[Sent] = []
 
     def upload() -> None:
         numbers = range(1_000_000, 1_000_000 + number)
-        found.append(send_all(site.url, token, numbers, _body, connections=CONNECTIONS, prefix=prefix, most_s=most_s))
+        sent.append(send_all(site.url, token, numbers, _body, connections=CONNECTIONS, prefix=prefix, most_s=most_s))
 
     thread = threading.Thread(target=upload)
     thread.start()
@@ -144,8 +144,8 @@ def _while_killing(site: Site, token: str, number: int, prefix: str, most_s: flo
         site.check()  # Starts it again.
         thread.join(0.2)
     after = _whole()
-    asked = found[0].asked
-    return found[0], max(abs(asked - (now - then)) for now, then in zip(after, before, strict=True)), kills
+    attempts = sent[0].asked
+    return sent[0], max(abs(attempts - (now - then)) for now, then in zip(after, before, strict=True)), kills
 
 
 def _whole() -> tuple[int, ...]:
@@ -154,7 +154,7 @@ def _whole() -> tuple[int, ...]:
 
 def _kill_web(site: Site) -> None:
     """As the kernel does it when memory runs out: gunicorn and its workers, at once."""
-    web = next((one for one in site.components if one.name == "web"), None)
+    web = next((component for component in site.components if component.name == "web"), None)
     if web is None or web.guarded is None:
         raise BenchmarkFailed("The site has no web server that could be killed.")
     os.killpg(web.guarded.pgid, signal.SIGKILL)

@@ -13,13 +13,13 @@ def packed_levels(
 ) -> list[tuple[int, int, bytes]]:
     """(interval in seconds, points, packed) of every level with at least two points."""
     finest = _seconds(seconds, rate_ops_s, mean_us, np.random.default_rng(rng.getrandbits(64)))
-    found = []
+    levels = []
     for level in LEVELS:
         points = finest if level == 1 else _coarser(finest, level)
         if level == 1 or points.size > 1:
             series = Series(operation, "service", base_s, level, 2, points)
-            found.append((level, int(points.size), pack(series)))
-    return found
+            levels.append((level, int(points.size), pack(series)))
+    return levels
 
 
 def _seconds(seconds: int, rate_ops_s: float, mean_us: float, rng: np.random.Generator) -> Points:

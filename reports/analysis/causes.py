@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from benchsite.formatting import THIN, percent, significant
+from benchsite.formatting import THIN, plain_percent, significant
 from reports.analysis.gate import NO_MIX
 from reports.analysis.run_sides import OF_THE_PROMISE, Group, Line, MachinePair, RunSide, groups, machine_pairs
 from reports.curves import durability_key
@@ -36,15 +36,15 @@ HARDWARE: Final = frozenset(
 class Cause:
     """`favours`: 1 where it should make B faster, -1 where A, 0 where nobody can say."""
 
-    what: str
+    title: str
     why: str  # a whole sentence or two
     favours: int = 0
     against: bool = False  # the numbers point the other way
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
-    """The two sides with what was found beside each other."""
+class RunPair:
+    """The two sides with their settings and machines beside each other."""
 
     a: RunSide
     b: RunSide
@@ -55,37 +55,38 @@ class Both:
     def differing(self, title: str) -> list[Line]:
         return [line for group in self.groups if group.title == title for line in group.differing]
 
-    def line(self, title: str, what: str) -> Line | None:
-        return next((line for line in self.differing(title) if line.what == what), None)
+    def line(self, title: str, label: str) -> Line | None:
+        return next((line for line in self.differing(title) if line.label == label), None)
 
 
-def both(a: RunSide, b: RunSide, *, at_ceilings: bool = False) -> Both:
-    return Both(a, b, tuple(groups(a, b)), tuple(machine_pairs(a, b)), at_ceilings)
+def run_pair(a: RunSide, b: RunSide, *, at_ceilings: bool = False) -> RunPair:
+    return RunPair(a, b, tuple(groups(a, b)), tuple(machine_pairs(a, b)), at_ceilings)
 
 
-def causes(sides: Both, change: float | None) -> list[Cause]:
+def causes(sides: RunPair, change: float | None) -> list[Cause]:
     """The most likely first. `change` is B's throughput over A's, minus 1; None where it is not known."""
-    found = [cause for rule in RULES for cause in rule(sides)]
+    unjudged = [cause for rule in RULES for cause in rule(sides)]
     way = 0 if not change else 1 if change > 0 else -1
     judged = [
-        Cause(one.what, one.why, one.favours, against=bool(one.favours and way and one.favours != way)) for one in found
+        Cause(cause.title, cause.why, cause.favours, against=bool(cause.favours and way and cause.favours != way))
+        for cause in unjudged
     ]
-    return sorted(judged, key=lambda one: one.against)
+    return sorted(judged, key=lambda cause: cause.against)
 
 
-def _rejected(sides: Both) -> Iterator[Cause]:
+def _rejected(sides: RunPair) -> Iterator[Cause]:
     for name, side in (("A", sides.a), ("B", sides.b)):
         if side.point is None:
             yield Cause(
                 "A missing number", f"{name} has no throughput: it did not end, or nothing could be read of it."
             )
-        found = next((one for one in side.findings if one.severity == "reject"), None)
-        if found:
-            said = f"{name} is rejected by {found.title} ({found.check_id}): {found.message}"
-            yield Cause("A number that is not to be believed", said)
+        rejection = next((finding for finding in side.findings if finding.severity == "reject"), None)
+        if rejection:
+            reason = f"{name} is rejected by {rejection.title} ({rejection.check_id}): {rejection.message}"
+            yield Cause("A number that is not to be believed", reason)
 
 
-def _failures(sides: Both) -> Iterator[Cause]:
+def _failures(sides: RunPair) -> Iterator[Cause]:
     shares = [side.point.error_ratio if side.point else None for side in (sides.a, sides.b)]
     if None in shares:
         return
@@ -94,25 +95,25 @@ def _failures(sides: Both) -> Iterator[Cause]:
         worse = "A" if x > y else "B"
         yield Cause(
             "Failed operations",
-            f"{_percent(x)} of A's operations failed and {_percent(y)} of B's: a failure costs other time than an "
-            f"answer, and the throughput of {worse} counts what succeeded only.",
+            f"{plain_percent(x)} of A's operations failed and {plain_percent(y)} of B's: a failure costs other time "
+            f"than an answer, and the throughput of {worse} counts what succeeded only.",
         )
 
 
-def _workload(sides: Both) -> Iterator[Cause]:
+def _workload(sides: RunPair) -> Iterator[Cause]:
     title = "Workload and data set"
     if line := sides.line(title, "phase"):
         yield Cause("Another phase", f"A is a {line.a} run and B a {line.b} run: they do different work.")
     # Sizes are said by a rule of their own; a name alone does no work.
     properties = {*sides.a.spec["workload"]["properties"], *sides.b.spec["workload"]["properties"]} - NO_MIX
-    lines = [line for line in sides.differing(title) if line.what in properties]
+    lines = [line for line in sides.differing(title) if line.label in properties]
     if lines:
         yield Cause("Another workload", f"{_named(lines)}. Each operation costs its own, so this is another test.")
 
 
-def _load(sides: Both) -> Iterator[Cause]:
+def _load(sides: RunPair) -> Iterator[Cause]:
     # Where ceilings are compared, another rung is no other test.
-    lines = [line for line in sides.differing("Load") if not (sides.at_ceilings and line.what == "threads")]
+    lines = [line for line in sides.differing("Load") if not (sides.at_ceilings and line.label == "threads")]
     if lines:
         yield Cause(
             "Another load",
@@ -120,7 +121,7 @@ def _load(sides: Both) -> Iterator[Cause]:
         )
 
 
-def _durability(sides: Both) -> Iterator[Cause]:
+def _durability(sides: RunPair) -> Iterator[Cause]:
     modes = sides.a.facts.mode, sides.b.facts.mode
     if modes[0] is None or modes[1] is None:
         if sides.line("Durability mode", "mode"):
@@ -138,7 +139,7 @@ def _durability(sides: Both) -> Iterator[Cause]:
     )
 
 
-def _version(sides: Both) -> Iterator[Cause]:
+def _version(sides: RunPair) -> Iterator[Cause]:
     title = "Database"
     if line := sides.line(title, "system"):
         yield Cause("Another system", f"A is {line.a} and B is {line.b}.")
@@ -150,42 +151,42 @@ def _version(sides: Both) -> Iterator[Cause]:
         yield Cause("Commit", f"A measured commit {line.a}, B commit {line.b}.")
 
 
-def _settings(sides: Both) -> Iterator[Cause]:
-    said = {"system", "database", "version, as stated", "version, as the server says", "commit", "branch"}
-    lines = [line for line in sides.differing("Database") if line.what not in said]
+def _settings(sides: RunPair) -> Iterator[Cause]:
+    other_rules = {"system", "database", "version, as stated", "version, as the server says", "commit", "branch"}
+    lines = [line for line in sides.differing("Database") if line.label not in other_rules]
     modes = sides.a.facts.mode, sides.b.facts.mode
     if sides.a.facts.system == sides.b.facts.system and same_class(modes[0], modes[1]):
         # Where the classes differ, the settings of the mode are what makes them differ.
-        lines += [line for line in sides.differing("Durability mode") if line.what not in OF_THE_PROMISE]
+        lines += [line for line in sides.differing("Durability mode") if line.label not in OF_THE_PROMISE]
     if lines:
         yield Cause("Settings", f"{_named(lines)}.")
 
 
-def _hardware(sides: Both) -> Iterator[Cause]:
+def _hardware(sides: RunPair) -> Iterator[Cause]:
     nodes = [len(side.spec["cluster"]["machines"]) for side in (sides.a, sides.b)]
     if all(nodes) and nodes[0] != nodes[1]:
-        said = f"A ran on {nodes[0]} and B on {nodes[1]} nodes."
-        yield Cause("Number of nodes", said, favours=1 if nodes[1] > nodes[0] else -1)
+        reason = f"A ran on {nodes[0]} and B on {nodes[1]} nodes."
+        yield Cause("Number of nodes", reason, favours=1 if nodes[1] > nodes[0] else -1)
     yield from _of_machines(sides, "node", "Hardware", "The database stood on other machines")
 
 
-def _of_machines(sides: Both, role: str, what: str, said: str) -> Iterator[Cause]:
+def _of_machines(sides: RunPair, role: str, title: str, reason: str) -> Iterator[Cause]:
     """Facts that all machines of the role together do not share: two nodes that changed places differ in nothing."""
     lines = [line for pair in sides.machines if pair.role == role for line in pair.group.lines]
     held: dict[str, list[Line]] = {}
     for line in lines:
-        held.setdefault(line.what, []).append(line)
+        held.setdefault(line.label, []).append(line)
     differing = [
         Line(name, _all(a for a in left), _all(b for b in right))
         for name, same in held.items()
         if any(line.differs for line in same)
         and (left := sorted(line.a or "" for line in same)) != (right := sorted(line.b or "" for line in same))
     ]
-    hardware = [line for line in differing if line.what in HARDWARE]
+    hardware = [line for line in differing if line.label in HARDWARE]
     if hardware:
-        yield Cause(what, f"{said}: {_named(hardware)}.", favours=_more(hardware))
-    if software := [line for line in differing if line.what in ("kernel", "os")]:
-        yield Cause(f"{what}: operating system", f"{_named(software)}.")
+        yield Cause(title, f"{reason}: {_named(hardware)}.", favours=_more(hardware))
+    if software := [line for line in differing if line.label in ("kernel", "os")]:
+        yield Cause(f"{title}: operating system", f"{_named(software)}.")
 
 
 def _all(values: Iterable[str]) -> str:
@@ -197,7 +198,7 @@ def _more(lines: Sequence[Line]) -> int:
     """Which side has more of what counts, where all of it says the same."""
     ways = set()
     for line in lines:
-        if line.what in MORE_IS_FASTER and line.a and line.b:
+        if line.label in MORE_IS_FASTER and line.a and line.b:
             x, y = (number_of(text.split(THIN)[0]) for text in (line.a, line.b))
             same_unit = line.a.split(THIN)[1:] == line.b.split(THIN)[1:]
             if x is not None and y is not None and x != y and same_unit:
@@ -205,11 +206,11 @@ def _more(lines: Sequence[Line]) -> int:
     return ways.pop() if len(ways) == 1 else 0
 
 
-def _data(sides: Both) -> Iterator[Cause]:
+def _data(sides: RunPair) -> Iterator[Cause]:
     ratios = memory_ratio(sides.a.facts), memory_ratio(sides.b.facts)
     title = "Workload and data set"
-    lines = [line for what in ("records", "bytes of a record") if (line := sides.line(title, what))]
-    said = f"{_named(lines)}. " if lines else ""
+    lines = [line for label in ("records", "bytes of a record") if (line := sides.line(title, label))]
+    sizes = f"{_named(lines)}. " if lines else ""
     if (
         ratios[0] is not None
         and ratios[1] is not None
@@ -217,23 +218,23 @@ def _data(sides: Both) -> Iterator[Cause]:
     ):
         yield Cause(
             "Data set against memory",
-            f"{said}The data set is {significant(ratios[0], 2)} times the nodes' memory in A and "
+            f"{sizes}The data set is {significant(ratios[0], 2)} times the nodes' memory in A and "
             f"{significant(ratios[1], 2)} times in B: what does not fit is read from disk.",
             favours=1 if ratios[1] < ratios[0] else -1,
         )
     elif lines:
-        yield Cause("Size of the data set", f"{said}How it compares with the memory is not known of both sides.")
+        yield Cause("Size of the data set", f"{sizes}How it compares with the memory is not known of both sides.")
 
 
-def _clients(sides: Both) -> Iterator[Cause]:
+def _clients(sides: RunPair) -> Iterator[Cause]:
     busy = [side.point.generator_cpu if side.point else None for side in (sides.a, sides.b)]
     saturated = [share is not None and share > BUSY for share in busy]
     if saturated[0] != saturated[1]:
         name, share = ("A", busy[0]) if saturated[0] else ("B", busy[1])
         yield Cause(
             "A busy load generator",
-            f"The busiest load generator of {name} used {_percent(share or 0.0)} of its cores: it may have been the "
-            "limit, and the database not.",
+            f"The busiest load generator of {name} used {plain_percent(share or 0.0)} of its cores: it may have been "
+            "the limit, and the database not.",
             favours=1 if saturated[0] else -1,
         )
     if lines := sides.differing("Clients"):
@@ -243,33 +244,31 @@ def _clients(sides: Both) -> Iterator[Cause]:
     )
 
 
-def _steadiness(sides: Both) -> Iterator[Cause]:
+def _steadiness(sides: RunPair) -> Iterator[Cause]:
     """What one run's own checks say of its course, where the other's do not."""
     for check_id in ("V11", "V12", "V13", "V10", "V18"):
-        found = [side.finding(check_id) for side in (sides.a, sides.b)]
-        bad = [one is not None and one.severity in ("warn", "reject") for one in found]
-        if bad[0] != bad[1]:
-            one = found[0] if bad[0] else found[1]
-            assert one is not None
-            yield Cause(one.title, f"Of {'A' if bad[0] else 'B'} only: {one.message}")
+        findings = [side.finding(check_id) for side in (sides.a, sides.b)]
+        bad = [finding if finding and finding.severity in ("warn", "reject") else None for finding in findings]
+        if (worse := bad[0] or bad[1]) and not (bad[0] and bad[1]):
+            yield Cause(worse.title, f"Of {'A' if bad[0] else 'B'} only: {worse.message}")
     titles = ("data before it", "priming run", *sides.a.spec["resets"], *sides.b.spec["resets"])
-    lines = [line for line in sides.differing("Window and preparation") if line.what in titles]
+    lines = [line for line in sides.differing("Window and preparation") if line.label in titles]
     if lines:
         yield Cause("What came before", f"{_named(lines)}. A cold cache and a warm one are different databases.")
 
 
-def _window(sides: Both) -> Iterator[Cause]:
+def _window(sides: RunPair) -> Iterator[Cause]:
     names = ("warm-up asked", "at least measured", "at most measured", "cut off as warm-up", "window")
-    lines = [line for line in sides.differing("Window and preparation") if line.what in names]
+    lines = [line for line in sides.differing("Window and preparation") if line.label in names]
     if lines:
         yield Cause("Window", f"{_named(lines)}. A longer one holds more of what happens seldom.")
 
 
-def _time(sides: Both) -> Iterator[Cause]:
+def _time(sides: RunPair) -> Iterator[Cause]:
     if sides.a.is_bracket != sides.b.is_bracket:
         name = "A" if sides.a.is_bracket else "B"
-        said = f"{name} is the bracket of its matrix, the same test at its end: what changed is the machines' drift."
-        yield Cause("Drift", said)
+        reason = f"{name} is the bracket of its matrix, the same test at its end: what changed is the machines' drift."
+        yield Cause("Drift", reason)
         return
     if sides.a.started_at and sides.b.started_at:
         apart = abs(sides.a.started_at - sides.b.started_at).days
@@ -279,7 +278,7 @@ def _time(sides: Both) -> Iterator[Cause]:
             )
 
 
-RULES: Final[tuple[Callable[[Both], Iterator[Cause]], ...]] = (
+RULES: Final[tuple[Callable[[RunPair], Iterator[Cause]], ...]] = (
     _rejected, _failures, _workload, _load, _durability, _version, _settings, _hardware, _data, _clients, _steadiness,
     _window, _time,
 )  # fmt: skip
@@ -290,12 +289,8 @@ def _named(lines: Sequence[Line]) -> str:
     shown = []
     for line in lines[:MAX_NAMED]:
         a, b = line.shown(MAX_VALUE_LENGTH)
-        shown.append(f"{line.what[:MAX_VALUE_LENGTH]} is {a} in A and {b} in B")
+        shown.append(f"{line.label[:MAX_VALUE_LENGTH]} is {a} in A and {b} in B")
     if len(lines) > MAX_NAMED:
         shown.append(f"and {len(lines) - MAX_NAMED} more")
     text = "; ".join(shown)
     return text[:1].upper() + text[1:]
-
-
-def _percent(share: float) -> str:
-    return percent(share).replace(THIN, " ")

@@ -227,16 +227,16 @@ def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     if not counted:
         return None
     judged = [judged_rung(rung) for rung in ladder]
-    held = next((i for i, found in enumerate(judged) if not _held(found)), len(ladder))
+    held = next((i for i, result in enumerate(judged) if not _held(result)), len(ladder))
     fastest = max(counted, key=lambda rung: (not rung.backlog_growing, rung.throughput_ops_s))
     best = ladder[held - 1] if held else fastest
     failed = ladder[held] if held < len(ladder) else None
     unknown = failed is not None and failed.rejected == "unknown"
     limited = failed is not None and not unknown and thread_limited(failed, counted[0])
-    judged_only = [found for rung, found in zip(ladder, judged, strict=True) if rung.rejected != "unknown"]
-    missed = next((i for i, found in enumerate(judged_only) if not _held(found)), len(judged_only))
-    contradicted = any(_held(found) for found in judged_only[missed:])
-    said = ((NON_MONOTONE, contradicted), (THREAD_LIMITED, limited), (NOT_KNOWN, unknown))
+    judged_only = [result for rung, result in zip(ladder, judged, strict=True) if rung.rejected != "unknown"]
+    missed = next((i for i, result in enumerate(judged_only) if not _held(result)), len(judged_only))
+    contradicted = any(_held(result) for result in judged_only[missed:])
+    notes = ((NON_MONOTONE, contradicted), (THREAD_LIMITED, limited), (NOT_KNOWN, unknown))
     return Ceiling(
         throughput_ops_s=best.throughput_ops_s,
         threads=best.threads,
@@ -250,9 +250,9 @@ def target_ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
         plateau=(best.threads,),
         saturation_ops_s=max(rung.throughput_ops_s for rung in counted),
         bracket=(_target(ladder[held - 1]) if held else 0.0, _target(failed) if failed else None),
-        notes=tuple(note for note, holds in said if holds),
+        notes=tuple(note for note, holds in notes if holds),
         marginal=tuple(
-            _target(rung) for rung, found in zip(ladder, judged, strict=True) if found.outcome == "marginal"
+            _target(rung) for rung, result in zip(ladder, judged, strict=True) if result.outcome == "marginal"
         ),
         threads_needed=threads_for(failed) if failed and limited else None,
     )
@@ -263,14 +263,14 @@ RANKS: Final = ("", "failed", "unknown")
 
 def judged_rung(rung: Rung) -> TargetReached:
     """Whether the rung's target was sustained, by the rule for single runs; unknown errors are none."""
-    found = judge_target(rung.throughput_ops_s, _target(rung), rung.error_ratio or 0.0)
+    result = judge_target(rung.throughput_ops_s, _target(rung), rung.error_ratio or 0.0)
     if rung.backlog_growing or rung.rejected:
-        return replace(found, outcome="failed", backlog_growing=rung.backlog_growing)
-    return found
+        return replace(result, outcome="failed", backlog_growing=rung.backlog_growing)
+    return result
 
 
-def _held(found: TargetReached) -> bool:
-    return found.outcome == "sustained"
+def _held(result: TargetReached) -> bool:
+    return result.outcome == "sustained"
 
 
 def _best_of_each_target(rungs: Sequence[Rung]) -> list[Rung]:
@@ -319,11 +319,11 @@ def within_ceiling(rung: Rung, stated: Ceiling | None) -> bool:
 def ceiling(rungs: Sequence[Rung]) -> Ceiling | None:
     """The ceiling of either kind of ladder: of targets where every rung has one."""
     targets = bool(rungs) and all(rung.target_ops_s for rung in rungs)
-    found = target_ceiling(rungs) if targets else thread_ceiling(rungs)
-    return found and replace(found, headroom=headroom(found, rungs))
+    estimate = target_ceiling(rungs) if targets else thread_ceiling(rungs)
+    return estimate and replace(estimate, headroom=headroom(estimate, rungs))
 
 
-def headroom(found: Ceiling, rungs: Sequence[Rung]) -> float:
+def headroom(estimate: Ceiling, rungs: Sequence[Rung]) -> float:
     """How many times higher the true ceiling may lie than the rung that shows it, the noise of the runs aside.
 
     Of a lower bound it is infinite. Of targets it reaches up to the first that failed. Of threads the peak may lie
@@ -332,16 +332,16 @@ def headroom(found: Ceiling, rungs: Sequence[Rung]) -> float:
     gained g per doubling, gains that halve with each further doubling bring 1 / (1 - g) at most.
     """
     ladder = sorted((rung for rung in rungs if rung.throughput_ops_s > 0), key=lambda rung: rung.threads)
-    as_measured = not found.bracket and end_as_measured(ladder) is Ladder.SHORT
-    if found.is_lower_bound or as_measured or (found.is_estimate and not found.is_bracketed):
+    as_measured = not estimate.bracket and end_as_measured(ladder) is Ladder.SHORT
+    if estimate.is_lower_bound or as_measured or (estimate.is_estimate and not estimate.is_bracketed):
         return math.inf
-    if found.bracket and found.bracket[1]:
-        return max(found.bracket[1] / found.throughput_ops_s, 1.0)
-    at = next((i for i, rung in enumerate(ladder) if rung.threads == found.threads), 0)
+    if estimate.bracket and estimate.bracket[1]:
+        return max(estimate.bracket[1] / estimate.throughput_ops_s, 1.0)
+    at = next((i for i, rung in enumerate(ladder) if rung.threads == estimate.threads), 0)
     if at == len(ladder) - 1:
-        return 1 / (1 - min(max(found.last_gain or 0.0, 0.0), MIN_GAIN_PER_DOUBLING))
+        return 1 / (1 - min(max(estimate.last_gain or 0.0, 0.0), MIN_GAIN_PER_DOUBLING))
     if at == 0:
-        return 1.0 if found.threads == 1 else math.inf
+        return 1.0 if estimate.threads == 1 else math.inf
     n = [float(rung.threads) for rung in ladder[at - 1 : at + 2]]
     r = [rung.threads / rung.throughput_ops_s for rung in ladder[at - 1 : at + 2]]
     if not n[0] < n[1] < n[2]:
@@ -352,4 +352,4 @@ def headroom(found: Ceiling, rungs: Sequence[Rung]) -> float:
     a = r[0] - b * n[0] - c * n[0] ** 2
     if a <= 0 or c <= 0 or not n[0] < math.sqrt(a / c) < n[2]:
         return 1.0
-    return max(1 / (b + 2 * math.sqrt(a * c)) / found.highest_ops_s, 1.0)
+    return max(1 / (b + 2 * math.sqrt(a * c)) / estimate.highest_ops_s, 1.0)

@@ -145,7 +145,7 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
         part = scaled[start:stop]
         if part.size < rule.least_history:
             continue
-        found = change_points(
+        splits = change_points(
             part,
             max_p=rule.max_p,
             min_magnitude=max(rule.min_magnitude, rule.noise_times * noise_of(part, logarithms=rule.logarithms)),
@@ -153,9 +153,9 @@ def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Spl
             window=rule.window,
             least=rule.least_after,
         )
-        held = {split.index for split in found.strong if _is_held(part, split, rule)}
-        strong += [_shifted(split, start) for split in found.strong if split.index in held]
-        weak += [_shifted(split, start) for split in (*found.strong, *found.weak) if split.index not in held]
+        held = {split.index for split in splits.strong if _is_held(part, split, rule)}
+        strong += [_shifted(split, start) for split in splits.strong if split.index in held]
+        weak += [_shifted(split, start) for split in (*splits.strong, *splits.weak) if split.index not in held]
     return strong, weak
 
 

@@ -47,45 +47,23 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ChangePoints:
     """What the two passes kept, in the order of the series."""
 
     strong: tuple[Split, ...]
     weak: tuple[Split, ...]  # of the first pass, but not of the second
 
 
-def divergence(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Q(X, Y) of two samples, by its definition; a sample of one has no distances within."""
-    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    n, m = a.size, b.size
-    between = np.abs(a[:, None] - b[None, :]).sum()
-    within_a = np.abs(a[:, None] - a[None, :]).sum() / 2
-    within_b = np.abs(b[:, None] - b[None, :]).sum() / 2
-    q = 2 / (m + n) * between
-    q -= 2 * m / ((m + n) * (n - 1)) * within_a if n > 1 else 0.0
-    q -= 2 * n / ((m + n) * (m - 1)) * within_b if m > 1 else 0.0
-    return float(q)
-
-
-@dataclass(frozen=True, slots=True)
-class _Weights:
-    """The factors of the three sums for every tau (rows, 1 ..) and kappa (columns, 1 ..) of a stretch."""
-
-    between: Floats
-    before: Floats
-    after: Floats
-    impossible: npt.NDArray[np.bool_]
-
-
 @lru_cache(maxsize=512)
-def _weights(length: int, least: int) -> _Weights:
+def _weights(length: int, least: int) -> tuple[Floats, Floats, Floats, npt.NDArray[np.bool_]]:
+    """The factors of the three sums for every tau (rows, 1 ..) and kappa (columns, 1 ..), and which are impossible."""
     n = np.arange(1, length + 1, dtype=float)[:, None]
     kappa = np.arange(1, length + 1, dtype=float)[None, :]
     m = kappa - n
     with np.errstate(divide="ignore", invalid="ignore"):
         before = np.where(n > 1, 2 * m / (kappa * (n - 1)), 0.0)
         after = np.where(m > 1, 2 * n / (kappa * (m - 1)), 0.0)
-    return _Weights(2 / kappa + 0 * n, before, after, (m < least) | (n < least))
+    return 2 / kappa + 0 * n, before, after, (m < least) | (n < least)
 
 
 def best_split(sums: Floats, start: int, stop: int, least: int = 1) -> tuple[int, float] | None:
@@ -102,11 +80,11 @@ def best_split(sums: Floats, start: int, stop: int, least: int = 1) -> tuple[int
     square = block - block[:1, :] - block[:, :1] + block[0, 0]
     own = np.diagonal(square)[1:]
     cross = square[1:, 1:]
-    weights = _weights(length, least)
-    q: Floats = weights.between * (cross - own[:, None])
-    q -= weights.before * (own[:, None] / 2)
-    q -= weights.after * ((own[None, :] - 2 * cross + own[:, None]) / 2)
-    q[weights.impossible] = -np.inf
+    between, before, after, impossible = _weights(length, least)
+    q: Floats = between * (cross - own[:, None])
+    q -= before * (own[:, None] / 2)
+    q -= after * ((own[None, :] - 2 * cross + own[:, None]) / 2)
+    q[impossible] = -np.inf
     at = int(np.argmax(q))
     return start + at // length + 1, float(q.flat[at])
 
@@ -142,13 +120,13 @@ def compared(values: Floats, start: int, index: int, stop: int) -> Split:
 
 def first_pass(values: Floats, max_p: float, *, window: int = WINDOW, least: int = 1) -> list[int]:
     """The indices that any window splits at, in order: wherever the best split is significant, again in its parts."""
-    found: set[int] = set()
+    indices: set[int] = set()
     start = 0
     while start < values.size:
         inner = [start + index for index in _split_window(values[start : start + window], max_p, least)]
-        found.update(inner)
+        indices.update(inner)
         start = max(inner[-1] if inner else 0, start + window // 2)
-    return sorted(found)
+    return sorted(indices)
 
 
 def _split_window(values: Floats, max_p: float, least: int) -> list[int]:
@@ -178,14 +156,14 @@ def change_points(
     logarithms: bool = False,
     window: int = WINDOW,
     least: int = 1,
-) -> Found:
+) -> ChangePoints:
     """Both passes. `least` is the smallest number of values on either side of a split; Otava's own is 1."""
     z = np.asarray(values, dtype=float)
     indices = first_pass(z, max_p * WEAK_FACTOR, window=window, least=least)
     first = [compared(z, *ends) for ends in _with_ends(indices, z.size)]
     strong = _second_pass(z, list(first), max_p, min_magnitude, logarithms)
     kept = {split.index for split in strong}
-    return Found(tuple(strong), tuple(split for split in first if split.index not in kept))
+    return ChangePoints(tuple(strong), tuple(split for split in first if split.index not in kept))
 
 
 def _with_ends(indices: Sequence[int], size: int) -> list[tuple[int, int, int]]:

@@ -97,8 +97,8 @@ def _ways(ranks: tuple[int, ...], chosen: int) -> NDArray[np.float64]:
     for rank in ranks:
         for taken in range(chosen, 0, -1):
             table[taken, rank:] += table[taken - 1, : table.shape[1] - rank]
-    found: NDArray[np.float64] = table[chosen].copy()
-    return found
+    ways: NDArray[np.float64] = table[chosen].copy()
+    return ways
 
 
 def _normal_p(doubled: Sequence[int], n_a: int, away: float) -> float:

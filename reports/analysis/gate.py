@@ -71,11 +71,11 @@ def gate(
     implied = set(varying)
     stops: list[_Differs] = []
     ignored: list[_Differs] = []
-    for one in (*_of_curves(a, b), *_of_pairs(a, b, findings, declared)):
-        (ignored if implied & set(one.axes) else stops).append(one)
-    unknown = _unknown(a, b) + [found.message for found in findings if found.severity == "not_assessed"]
+    for differing in (*_of_curves(a, b), *_of_pairs(a, b, findings, declared)):
+        (ignored if implied & set(differing.axes) else stops).append(differing)
+    unknown = _unknown(a, b) + [finding.message for finding in findings if finding.severity == "not_assessed"]
     said = [tuple(one.sentence for one in some) for some in (stops, ignored)]
-    return Gate(not stops, said[0], said[1], tuple(unknown), tuple(one.field for one in stops))
+    return Gate(not stops, said[0], said[1], tuple(unknown), tuple(stop.field for stop in stops))
 
 
 def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:
@@ -110,7 +110,7 @@ def _workload(a: Curve, b: Curve) -> Iterator[_Differs]:
 
 def _mix(curve: Curve) -> dict[str, str]:
     """What the properties come to: those that are absent have YCSB's defaults, and 0.50 is 0.5."""
-    defaults = {name: one.default or "" for name, one in WORKLOAD_PROPERTIES.items()}
+    defaults = {name: known.default or "" for name, known in WORKLOAD_PROPERTIES.items()}
     stated = {**defaults, **curve.setup.workload_properties}
     return {name: _plain(str(value)) for name, value in stated.items() if name not in NO_MIX}
 
@@ -137,7 +137,7 @@ def _ladder(a: Curve, b: Curve) -> Iterator[_Differs]:
     if not searched and a.rungs and b.rungs and not set(a.rungs) & set(b.rungs):
         unit = "target throughput" if a.ladder == "target" else "number of threads"
         yield _Differs("target" if a.ladder == "target" else "threads", f"The ladders have no {unit} in common.")
-    threads = [{point.threads for point in one.points} for one in (a, b)]
+    threads = [{point.threads for point in side.points} for side in (a, b)]
     if a.ladder == "target" and all(threads) and threads[0] != threads[1]:
         sentence = f"The targets were offered by {_listed(threads[0])} and by {_listed(threads[1])} threads."
         yield _Differs("threads", sentence)
@@ -149,7 +149,7 @@ def _listed(values: Collection[int]) -> str:
 
 def _latency_kinds(a: Curve, b: Curve) -> Iterator[_Differs]:
     """A service time and a response time are different things, so that one kind has to be known of both."""
-    kinds = [{one.kind for point in side.points for one in point.operations} for side in (a, b)]
+    kinds = [{operation.kind for point in side.points for operation in point.operations} for side in (a, b)]
     if all(kinds) and not kinds[0] & kinds[1]:
         yield _Differs("latency_kind", "One side measured service times only, the other response times only.")
 
@@ -204,16 +204,16 @@ def _of_pairs(a: Curve, b: Curve, findings: Sequence[CheckResult], declared: boo
     said_already = {"number of nodes"}
     if a.setup.version and b.setup.version:
         said_already.add("version")
-    for found in findings:
-        if found.severity not in ("warn", "reject"):
+    for finding in findings:
+        if finding.severity not in ("warn", "reject"):
             continue
-        for what, sentence in found.differing:
-            if what in said_already:
+        for label, sentence in finding.differing:
+            if label in said_already:
                 continue
-            axes = OF_PAIRS.get(what, ())
-            if what == "durability" and not declared and a.system != b.system:
+            axes = OF_PAIRS.get(label, ())
+            if label == "durability" and not declared and a.system != b.system:
                 axes = ()
-            yield _Differs(what.lower().replace(" ", "_"), sentence, axes)
+            yield _Differs(label.lower().replace(" ", "_"), sentence, axes)
 
 
 def _unknown(a: Curve, b: Curve) -> list[str]:
@@ -224,7 +224,7 @@ def _unknown(a: Curve, b: Curve) -> list[str]:
         ("the number of nodes", (a.setup.nodes, b.setup.nodes)),
         ("the replication factor", (a.setup.replication_factor, b.setup.replication_factor)),
     )
-    missing = [what for what, values in facts if not all(values)]
+    missing = [label for label, values in facts if not all(values)]
     return [f"Not known of both sides: {', '.join(missing)}."] if missing else []
 
 
@@ -235,9 +235,9 @@ def implied_axes(curves: Sequence[Curve]) -> tuple[str, ...]:
     between two of the sides: then those two were made to be compared along it. So Redis on 4 nodes beside MongoDB on 6
     is about databases, and the nodes stop it; both on 4 and on 6 is about nodes too.
     """
-    found = {"database"} if len({_where(curve)["database"] for curve in curves}) > 1 else set()
+    axes = {"database"} if len({_where(curve)["database"] for curve in curves}) > 1 else set()
     # Modes of different systems have names of their own, so that only those of one system vary.
-    found |= {"mode"} if len({_where(curve)["mode"] for curve in curves}) > len({c.system for c in curves}) else set()
+    axes |= {"mode"} if len({_where(curve)["mode"] for curve in curves}) > len({c.system for c in curves}) else set()
     places = {repr(where): where for curve in curves if (where := _where(curve))}
     for axis in VARIES[2:]:
         seen: dict[str, set[str]] = {}
@@ -245,8 +245,8 @@ def implied_axes(curves: Sequence[Curve]) -> tuple[str, ...]:
             rest = repr({name: value for name, value in where.items() if name not in (axis, *_with(axis))})
             seen.setdefault(rest, set()).add(repr(where[axis]))
         if any(len(values) > 1 for values in seen.values()):
-            found.add(axis)
-    return tuple(axis for axis in VARIES if axis in found)
+            axes.add(axis)
+    return tuple(axis for axis in VARIES if axis in axes)
 
 
 def _with(axis: str) -> tuple[str, ...]:

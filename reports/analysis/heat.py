@@ -36,8 +36,8 @@ class Heat:
         """Of the operations of each column; NaN where there was none of that latency."""
         total = self.counts.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Floats = np.where(self.counts > 0, self.counts / total, np.nan)
-        return found
+            shares: Floats = np.where(self.counts > 0, self.counts / total, np.nan)
+        return shares
 
 
 class Gathering:

@@ -12,8 +12,6 @@ NEAR_PEAK = 0.95
 MIN_RUNGS = 4
 # Single runs are taken to vary by up to this standard deviation of ln(throughput) (a judgement).
 MAX_SINGLE_SD = 0.05
-# Less throughput than this share more than the rung before is none: its price in latency has no bound.
-MIN_GAIN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +54,17 @@ def latency(rung: Rung) -> float:
 
 def of_one_kind(rungs: Sequence[Rung]) -> list[Rung]:
     """The rungs with their response times only where all have one: one ladder never mixes kinds of latency."""
-    if all(rung.response_s is not None for rung in rungs):
-        return list(rungs)
-    return without_response(rungs)
+    return list(rungs) if all(rung.response_s is not None for rung in rungs) else without_response(rungs)
 
 
 def without_response(rungs: Sequence[Rung]) -> list[Rung]:
     return [rung if rung.response_s is None else replace(rung, response_s=None) for rung in rungs]
 
 
-def elasticity(before: Rung, after: Rung) -> float:
-    """e = ln(R_i / R_(i-1)) / ln(X_i / X_(i-1)): per cent of latency paid for one of throughput (analysis 2.1).
-
-    Beyond the knee e > 1. Infinite where throughput grew by less than 0.5 %; nan without a latency.
-    """
-    low, high = latency(before), latency(after)
-    if low <= 0 or high <= 0 or before.throughput_ops_s <= 0:
-        return math.nan
-    if after.throughput_ops_s <= before.throughput_ops_s * (1 + MIN_GAIN):
-        return math.inf
-    return math.log(high / low) / math.log(after.throughput_ops_s / before.throughput_ops_s)
-
-
 def ladder_of(rungs: Sequence[Rung]) -> list[Rung]:
     """The rungs that have throughput and latency, ascending by target, then by threads."""
-    return sorted((rung for rung in of_one_kind(rungs) if rung.throughput_ops_s > 0 and latency(rung) > 0), key=_load)
+    usable = [rung for rung in of_one_kind(rungs) if rung.throughput_ops_s > 0 and latency(rung) > 0]
+    return sorted(usable, key=lambda rung: (rung.target_ops_s or 0.0, rung.threads))
 
 
 def power_knee(rungs: Sequence[Rung], alpha: float = 1.0, stated: Ceiling | None = None) -> Knee | None:
@@ -152,10 +136,6 @@ def electable_of(ladder: Sequence[Rung], stated: Ceiling | None) -> list[int]:
         return []
     top = max(covered, key=lambda index: ladder[index].throughput_ops_s)
     return [index for index in covered if index <= top]
-
-
-def _load(rung: Rung) -> tuple[float, int]:
-    return (rung.target_ops_s or 0.0, rung.threads)
 
 
 def _knee(ladder: Sequence[Rung], index: int, ceiling_ops_s: float, *, reason: str = "") -> Knee:

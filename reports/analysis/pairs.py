@@ -32,24 +32,24 @@ def pair_findings(sides: Sequence[SideFacts], profile: Profile) -> list[PairFind
 
     What could not be assessed of one pair does not hide what is wrong with another, and is never a pass.
     """
-    found: dict[str, list[CheckResult]] = defaultdict(list)
+    by_check: dict[str, list[CheckResult]] = defaultdict(list)
     for a, b in combinations(sides, 2):
         for result in judge_pair(a, b, profile):
-            found[result.check_id].append(result)
-    return [_gathered(results) for _, results in sorted(found.items())]
+            by_check[result.check_id].append(result)
+    return [_gathered(results) for _, results in sorted(by_check.items())]
 
 
 def _gathered(results: Sequence[CheckResult]) -> PairFinding:
-    severity = worst_of(one.severity for one in results)
-    if severity == "pass" and any(one.severity == "not_assessed" for one in results):
+    severity = worst_of(result.severity for result in results)
+    if severity == "pass" and any(result.severity == "not_assessed" for result in results):
         severity = "not_assessed"
-    same = [one for one in results if one.severity == severity]
+    same = [result for result in results if result.severity == severity]
     return PairFinding(
         check_id=same[0].check_id,
         title=same[0].title,
         severity=severity,
         pairs=len(same),
         of=len(results),
-        messages=tuple(dict.fromkeys(one.message for one in same)),
+        messages=tuple(dict.fromkeys(result.message for result in same)),
         remedy=same[0].remedy,
     )

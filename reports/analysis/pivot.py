@@ -62,23 +62,23 @@ def pivot(measured: Iterable[Measured]) -> Pivot:
     The score is that of the study (analysis 3): base the smallest size that the row has.
     """
     lines: dict[tuple[str, ...], dict[int, list[Measured]]] = {}
-    for one in measured:
-        if one.nodes > 0:
-            lines.setdefault(one.row, {}).setdefault(one.nodes, []).append(one)
+    for result in measured:
+        if result.nodes > 0:
+            lines.setdefault(result.row, {}).setdefault(result.nodes, []).append(result)
     sizes = tuple(sorted({nodes for by_size in lines.values() for nodes in by_size}))
     return Pivot(sizes, tuple(_row(names, by_size, sizes) for names, by_size in lines.items()))
 
 
 def _row(names: tuple[str, ...], by_size: dict[int, list[Measured]], sizes: Sequence[int]) -> PivotRow:
     best = {
-        nodes: replace(max(found, key=lambda one: one.ceiling_ops_s or 0.0), others=len(found) - 1)
-        for nodes, found in by_size.items()
+        nodes: replace(max(results, key=lambda result: result.ceiling_ops_s or 0.0), others=len(results) - 1)
+        for nodes, results in by_size.items()
     }
-    ceilings = {nodes: one.ceiling_ops_s for nodes, one in best.items() if one.ceiling_ops_s}
+    ceilings = {nodes: result.ceiling_ops_s for nodes, result in best.items() if result.ceiling_ops_s}
     return PivotRow(
         names=names,
         cells=tuple(best.get(nodes) for nodes in sizes),
-        score=score(ceilings, lower_bounds=[nodes for nodes, one in best.items() if one.lower_bound]),
+        score=score(ceilings, lower_bounds=[nodes for nodes, result in best.items() if result.lower_bound]),
         interval=score_interval({nodes: best[nodes].repeats_ops_s for nodes in ceilings}),
-        others=sum(len(found) - 1 for found in by_size.values()),
+        others=sum(len(results) - 1 for results in by_size.values()),
     )

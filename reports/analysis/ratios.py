@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 CONFIDENCE: Final = 0.95
 # Below this the spread of repeats is that of rounding: identical values, which tell nothing of their noise.
 IDENTICAL: Final = 1e-9
-# A percentile bootstrap of fewer values covers too rarely: 74 % for 3, 82 % for 5, 90 % for 10 (analysis 5).
-MIN_FOR_BOOTSTRAP: Final = 10
 # More repeats than this nobody makes; then the answer is that no number of repeats is sensible.
 MAX_REPEATS: Final = 1000
 MIN_REPEATS: Final = 3  # of a comparison with an interval (analysis 5: "3 minimum")
@@ -79,8 +77,8 @@ def ratio_of(a: float, b: float, *, higher_is_better: bool) -> float | None:
     above, below = (a, b) if higher_is_better else (b, a)
     if not (math.isfinite(above) and math.isfinite(below)) or below <= 0:
         return None
-    found = above / below
-    return found if math.isfinite(found) else None
+    quotient = above / below
+    return quotient if math.isfinite(quotient) else None
 
 
 def bound_sign(numerator_is_bound: bool, denominator_is_bound: bool) -> str | None:
@@ -138,7 +136,7 @@ def interval_of(distance: float, error: float, df: float, confidence: float = CO
 
     reach = float(stdtrit(df, (1 + confidence) / 2)) * error
     p = float(2 * stdtr(df, -abs(distance) / error))
-    return RatioInterval(math.exp(distance), _exp(distance - reach), _exp(distance + reach), df, p)
+    return RatioInterval(math.exp(distance), bounded_exp(distance - reach), bounded_exp(distance + reach), df, p)
 
 
 def welch(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
@@ -150,8 +148,8 @@ def welch(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
     return a.mean(axis=-1) - b.mean(axis=-1), np.sqrt(part_a + part_b), df
 
 
-def _exp(value: float) -> float:
-    """Two very noisy runs reach beyond any number: then the end is infinite, which is what it says."""
+def bounded_exp(value: float) -> float:
+    """e^value; infinite beyond any number, as the end of the interval of two very noisy runs may be."""
     return math.exp(value) if value < MAX_LOG else math.inf
 
 
@@ -171,19 +169,6 @@ def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Me
     if sd <= IDENTICAL * abs(mean):
         return None
     return MeanInterval(mean, mean - reach * sd, mean + reach * sd, len(values))
-
-
-def bootstrap_interval(
-    values: Sequence[float], *, confidence: float = CONFIDENCE, draws: int = 10_000, seed: int = 1
-) -> tuple[float, float] | None:
-    """The percentile bootstrap of the mean; None below ten values, where it covers too rarely (analysis 5)."""
-    kept = np.asarray([value for value in values if math.isfinite(value)], float)
-    if kept.size < MIN_FOR_BOOTSTRAP or kept.size != len(values):
-        return None
-    random = np.random.default_rng(seed)
-    means: Floats = random.choice(kept, (draws, kept.size)).mean(axis=1)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
 
 
 @lru_cache(maxsize=4096)

@@ -16,17 +16,17 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchsite.formatting import THIN, TIMES, percent, ratio, significant, times
+from benchsite.formatting import TIMES, plain_percent, ratio, significant, times
 from reports.analysis.blocks import Blocks, blocked_interval
 from reports.analysis.effects import cliffs_delta, hedges_g, mann_whitney_p
 from reports.analysis.looks import ALPHA, Look
 from reports.analysis.ratios import (
     CONFIDENCE,
-    MAX_LOG,
     MAX_REPEATS,
     MIN_REPEATS,
     Noise,
     RatioInterval,
+    bounded_exp,
     log_welch,
     pooled_welch,
     ratio_of,
@@ -232,7 +232,7 @@ def compare_sessions(
         squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
         level = replace(level, means=tuple(own), squares=squares, degrees=len(own) - 1 + older.degrees)
     interval, sd = session_interval(means, level, spread)
-    ratio = ratio_of(_exp(fmean(means)), _exp(fmean(level.means)), higher_is_better=True)
+    ratio = ratio_of(bounded_exp(fmean(means)), bounded_exp(fmean(level.means)), higher_is_better=True)
     known = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
     if interval is None or ratio is None:
         return _without_interval(known)
@@ -295,89 +295,92 @@ def _quantile_beside(df: float, room: float, level: float) -> float:
     return high
 
 
-def judged(found: Comparison) -> Comparison:
+def judged(comparison: Comparison) -> Comparison:
     """The outcome of a comparison with an interval; of its adjusted p where it stands among others.
 
     Faster or slower: the interval excludes 1 (and the adjusted p is below 5 %), and |ratio - 1| is at least the
     threshold and the noise floor. Equivalent: the interval lies within 1 ± threshold. Else inconclusive.
     """
-    assert found.ratio is not None and found.low is not None and found.high is not None and found.p is not None
-    shown = interval_text(found)
-    away = abs(found.ratio - 1)
-    excludes = found.low > 1 or found.high < 1
-    if excludes and away >= found.threshold - _ROUNDING and (found.adjusted_p or found.p) < ALPHA:
-        outcome = Outcome.FASTER if found.ratio > 1 else Outcome.SLOWER
-        reason = f"The interval {shown} excludes 1, and the difference is {_percent(found.threshold)} or more."
-        return replace(found, outcome=outcome, reason=reason, needs_more=None)
-    if found.low >= 1 - found.threshold and found.high <= 1 + found.threshold:
-        reason = f"The whole interval {shown} lies within {_percent(found.threshold)} of 1."
-        return replace(found, outcome=Outcome.EQUIVALENT, reason=reason, needs_more=None)
-    return _inconclusive(found, excludes, away)
+    assert (
+        comparison.ratio is not None
+        and comparison.low is not None
+        and comparison.high is not None
+        and comparison.p is not None
+    )
+    shown = interval_text(comparison)
+    away = abs(comparison.ratio - 1)
+    excludes = comparison.low > 1 or comparison.high < 1
+    if excludes and away >= comparison.threshold - _ROUNDING and (comparison.adjusted_p or comparison.p) < ALPHA:
+        outcome = Outcome.FASTER if comparison.ratio > 1 else Outcome.SLOWER
+        reason = (
+            f"The interval {shown} excludes 1, and the difference is {plain_percent(comparison.threshold)} or more."
+        )
+        return replace(comparison, outcome=outcome, reason=reason, needs_more=None)
+    if comparison.low >= 1 - comparison.threshold and comparison.high <= 1 + comparison.threshold:
+        reason = f"The whole interval {shown} lies within {plain_percent(comparison.threshold)} of 1."
+        return replace(comparison, outcome=Outcome.EQUIVALENT, reason=reason, needs_more=None)
+    return _inconclusive(comparison, excludes, away)
 
 
-def _inconclusive(found: Comparison, excludes: bool, away: float) -> Comparison:
-    shown = interval_text(found)
-    if excludes and away >= found.threshold - _ROUNDING:
-        others = "the tests of this commit" if found.unit == "session" else "the comparisons of this table"
+def _inconclusive(comparison: Comparison, excludes: bool, away: float) -> Comparison:
+    shown = interval_text(comparison)
+    if excludes and away >= comparison.threshold - _ROUNDING:
+        others = "the tests of this commit" if comparison.unit == "session" else "the comparisons of this table"
         why = (
             f"Alone the interval {shown} would exclude 1, but among {others} one as clear is to be expected by chance "
-            f"(adjusted p {significant(found.adjusted_p or 0.0, 2)})"
+            f"(adjusted p {significant(comparison.adjusted_p or 0.0, 2)})"
         )
     elif excludes:
-        why = f"There is a difference, {shown}, but whether it is {_percent(found.threshold)} or more is open"
+        why = f"There is a difference, {shown}, but whether it is {plain_percent(comparison.threshold)} or more is open"
     else:
-        why = f"The interval {shown} holds 1, and differences of {_percent(found.threshold)} or more"
-    if found.look:
-        following = found.look.following
+        why = f"The interval {shown} holds 1, and differences of {plain_percent(comparison.threshold)} or more"
+    if comparison.look:
+        following = comparison.look.following
         advice = f"Raise each rung to {following} repeats, the next look." if following else "No look is left."
         return replace(
-            found, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {advice}", needs_more=found.look.lacking
+            comparison, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {advice}", needs_more=comparison.look.lacking
         )  # fmt: skip
-    more = _more(found)
-    if more is None and (found.below, found.above) != (1.0, 1.0):
-        reason = f"{why}. More runs do not decide it, rungs nearer to what is compared may."
-        return replace(found, outcome=Outcome.INCONCLUSIVE, reason=reason, needs_more=None)
-    return replace(
-        found, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {_advice(found, more)}", needs_more=more
-    )  # fmt: skip
+    more = _more(comparison)
+    if more is None and (comparison.below, comparison.above) != (1.0, 1.0):
+        advice = "More runs do not decide it, rungs nearer to what is compared may."
+    elif more is None:
+        advice = f"With a ratio and repeats like these no sensible number of {comparison.unit}s decides it."
+    else:
+        repeats = min(comparison.n_a, comparison.n_b) + more
+        advice = f"Raise each side to {repeats} {comparison.unit}s ({more} more)."
+    return replace(comparison, outcome=Outcome.INCONCLUSIVE, reason=f"{why}. {advice}", needs_more=more)
 
 
-def _advice(found: Comparison, more: int | None) -> str:
-    if more is None:
-        return f"With a ratio and repeats like these no sensible number of {found.unit}s decides it."
-    return f"Raise each side to {min(found.n_a, found.n_b) + more} {found.unit}s ({more} more)."
-
-
-def _more(found: Comparison) -> int | None:
+def _more(comparison: Comparison) -> int | None:
     """The least repeats that the shorter side lacks for a verdict, if the ratio and the spreads stayed as they are.
 
     Faster or slower: the interval excludes 1, and the difference is large enough. Equivalent: the interval lies within
     1 ± threshold; 1 itself it need not exclude. None where neither comes within a thousand.
     """
-    assert found.ratio is not None and found.sds is not None and found.p is not None
+    assert comparison.ratio is not None and comparison.sds is not None and comparison.p is not None
     from scipy.special import stdtrit
 
-    have = min(found.n_a, found.n_b)
+    have = min(comparison.n_a, comparison.n_b)
     n = np.arange(have + 1, MAX_REPEATS + 1)
-    n_a, n_b = np.maximum(n, found.n_a), np.maximum(n, found.n_b)
-    part_a, part_b = found.sds[0] ** 2 / n_a, found.sds[1] ** 2 / n_b
+    n_a, n_b = np.maximum(n, comparison.n_a), np.maximum(n, comparison.n_b)
+    part_a, part_b = comparison.sds[0] ** 2 / n_a, comparison.sds[1] ** 2 / n_b
     df = (part_a + part_b) ** 2 / (part_a**2 / (n_a - 1) + part_b**2 / (n_b - 1))
-    if found.is_blocked and found.df is not None:
-        df = found.df * (n - 1) / (have - 1)
+    if comparison.is_blocked and comparison.df is not None:
+        df = comparison.df * (n - 1) / (have - 1)
     error = np.sqrt(part_a + part_b)
-    if found.spread and found.unit == "run":  # More runs of the same sessions say nothing of other sessions.
-        between = 2 * found.spread.variance
+    if comparison.spread and comparison.unit == "run":  # More runs of the same sessions say nothing of other sessions.
+        between = 2 * comparison.spread.variance
         total = part_a + part_b + between
-        df = total**2 / ((part_a + part_b) ** 2 / df + between**2 / found.spread.degrees)
+        df = total**2 / ((part_a + part_b) ** 2 / df + between**2 / comparison.spread.degrees)
         error = np.sqrt(total)
-    distance = math.log(found.ratio)
-    lowest = distance + math.log(found.below) if found.below else -math.inf
-    highest = distance + math.log(found.above)
+    distance = math.log(comparison.ratio)
+    lowest = distance + math.log(comparison.below) if comparison.below else -math.inf
+    highest = distance + math.log(comparison.above)
     # How far the interval may reach to lie within the threshold, and to exclude 1.
-    within = min(lowest - math.log(1 - found.threshold), math.log(1 + found.threshold) - highest)
-    beyond = max(lowest, -highest) if abs(found.ratio - 1) >= found.threshold - _ROUNDING else -math.inf
+    within = min(lowest - math.log(1 - comparison.threshold), math.log(1 + comparison.threshold) - highest)
+    beyond = max(lowest, -highest) if abs(comparison.ratio - 1) >= comparison.threshold - _ROUNDING else -math.inf
     # Among others its p counts as many times as now.
-    times = max(found.adjusted_p / found.p, 1.0) if found.adjusted_p and found.p else 1.0
+    times = max(comparison.adjusted_p / comparison.p, 1.0) if comparison.adjusted_p and comparison.p else 1.0
     shares = (1 + CONFIDENCE) / 2, 1 - ALPHA / 2 / times
     # Student's t is larger than the normal quantile, which is cheap: most numbers of runs need no more.
     normal = [float(stdtrit(math.inf, share)) for share in shares]
@@ -391,36 +394,40 @@ def _more(found: Comparison) -> int | None:
     return None
 
 
-def _without_interval(found: Comparison) -> Comparison:
+def _without_interval(comparison: Comparison) -> Comparison:
     """One run on a side, or values that do not vary: the ratio is shown, and nothing is claimed of it."""
-    have = min(found.n_a, found.n_b)
-    if found.unit == "session" and not found.cv:
+    have = min(comparison.n_a, comparison.n_b)
+    if comparison.unit == "session" and not comparison.cv:
         reason = (
-            f"{_count(found.n_a, found.unit)} against {_count(found.n_b, found.unit)}: how much this test varies "
-            "between sessions is not known, however many runs each has. Measure it in another session, such as a new "
-            "CI job."
+            f"{counted(comparison.n_a, 'session')} against {counted(comparison.n_b, 'session')}: how much this test "
+            "varies between sessions is not known, however many runs each has. Measure it in another session, such as "
+            "a new CI job."
         )
-        return replace(found, reason=reason, needs_more=1)
+        return replace(comparison, reason=reason, needs_more=1)
     if have > 1:
         more = max(PUBLISHABLE_REPEATS - have, 1)
         reason = (
             "All runs of each side agree to the last digit: that says nothing of how much the next would differ, so "
             "there is no interval."
         )
-        return replace(found, reason=reason, needs_more=more)
+        return replace(comparison, reason=reason, needs_more=more)
     # Of one run each nobody knows how runs differ, unless the machines' noise was measured.
-    cv = found.cv or (math.sqrt(found.spread.variance) if found.spread else 0.0)
-    needed = repeats_needed(cv, found.threshold) or MIN_REPEATS
-    sides = "1 run each" if found.n_a == found.n_b else f"{_count(found.n_a)} against {_count(found.n_b)}"
-    return replace(found, reason=f"{sides}: no interval.", needs_more=max(needed - have, 1))
+    cv = comparison.cv or (math.sqrt(comparison.spread.variance) if comparison.spread else 0.0)
+    needed = repeats_needed(cv, comparison.threshold) or MIN_REPEATS
+    sides = (
+        "1 run each"
+        if comparison.n_a == comparison.n_b
+        else f"{counted(comparison.n_a)} against {counted(comparison.n_b)}"
+    )
+    return replace(comparison, reason=f"{sides}: no interval.", needs_more=max(needed - have, 1))
 
 
-def times_text(found: Comparison) -> str:
+def times_text(comparison: Comparison) -> str:
     """ "1.25" or "≥ 1.7" times; a bound is rounded to the side on which it stays true."""
-    value = found.shown
-    if not found.bound or value is None or not math.isfinite(value):
+    value = comparison.shown
+    if not comparison.bound or value is None or not math.isfinite(value):
         return times(value)
-    rounding, sign = (ROUND_FLOOR, "≥") if found.bound == "at least" else (ROUND_CEILING, "≤")
+    rounding, sign = (ROUND_FLOOR, "≥") if comparison.bound == "at least" else (ROUND_CEILING, "≤")
     return f"{sign} {ratio(value, rounding)}{TIMES}"
 
 
@@ -429,18 +436,18 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def interval_text(found: Comparison) -> str:
+def interval_text(comparison: Comparison) -> str:
     """ "[3.57, 3.68]": three digits, and one more where an end would read as 1 that is not."""
-    if found.low is None or found.high is None:
+    if comparison.low is None or comparison.high is None:
         return ""
-    digits = 4 if any(0 < abs(end - 1) < 0.005 for end in (found.low, found.high)) else 3
-    ends = [significant(end, digits) if math.isfinite(end) else "∞" for end in (found.low, found.high)]
+    digits = 4 if any(0 < abs(end - 1) < 0.005 for end in (comparison.low, comparison.high)) else 3
+    ends = [significant(end, digits) if math.isfinite(end) else "∞" for end in (comparison.low, comparison.high)]
     return f"[{ends[0]}, {ends[1]}]"
 
 
-def _with(found: Comparison, interval: RatioInterval) -> Comparison:
-    p = _overall(found, interval.p)
-    return replace(found, ratio=interval.ratio, low=interval.low, high=interval.high, df=interval.df, p=p)
+def _with(comparison: Comparison, interval: RatioInterval) -> Comparison:
+    p = _overall(comparison, interval.p)
+    return replace(comparison, ratio=interval.ratio, low=interval.low, high=interval.high, df=interval.df, p=p)
 
 
 def _overall(comparison: Comparison, p: float) -> float:
@@ -475,13 +482,5 @@ def _pooled_cv(a: Sequence[float], b: Sequence[float]) -> float | None:
     return math.sqrt(squares / df)
 
 
-def _exp(value: float) -> float:
-    return math.exp(value) if value < MAX_LOG else math.inf
-
-
-def _count(count: int, unit: str = "run") -> str:
+def counted(count: int, unit: str = "run") -> str:
     return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
-
-
-def _percent(share: float) -> str:
-    return percent(share).replace(THIN, " ")

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from runs.ycsb.redact import is_secret
 
 NOT_SHOWN: Final = "(not shown)"
 NOT_KNOWN: Final = "not known"
-LONGEST: Final = 200  # characters of a value in a table
+MAX_VALUE_LENGTH: Final = 200  # characters of a value in a table
 # Facts that are never the same twice, and say nothing of what a machine is.
 PASSING: Final = frozenset({"disk_free_bytes", "host", "uptime_s"})
 MAX_MACHINES: Final = 16  # of one role that are shown beside each other
@@ -58,14 +58,14 @@ class RunSide:
     curve: Curve | None = None  # of its sweep, with its own rung alone; what a comparison is judged by
 
     def finding(self, check_id: str) -> CheckResult | None:
-        return next((one for one in self.findings if one.check_id == check_id), None)
+        return next((finding for finding in self.findings if finding.check_id == check_id), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One setting or fact. None: not known."""
 
-    what: str
+    label: str
     a: str | None
     b: str | None
     passing: bool = False  # it differs by nature
@@ -79,7 +79,7 @@ class Line:
     def unknown(self) -> bool:
         return (self.a is None) != (self.b is None)
 
-    def shown(self, longest: int = LONGEST) -> tuple[str, str]:
+    def shown(self, longest: int = MAX_VALUE_LENGTH) -> tuple[str, str]:
         """Both values, no longer than that, and with the place where they differ."""
         a, b = (NOT_KNOWN if value is None else value for value in (self.a, self.b))
         first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
@@ -127,7 +127,7 @@ class MachinePair:
 
 def groups(a: RunSide, b: RunSide) -> list[Group]:
     """Everything that was submitted, in the order in which it usually matters; groups without any line are left out."""
-    found = [
+    all_groups = [
         Group("Database", _database(a, b)),
         Group("Durability mode", _mode(a, b)),
         Group("Workload and data set", _workload(a, b)),
@@ -135,16 +135,11 @@ def groups(a: RunSide, b: RunSide) -> list[Group]:
         Group("Clients", _clients(a, b)),
         Group("Window and preparation", _window(a, b)),
     ]
-    return [group for group in found if group.lines]
+    return [group for group in all_groups if group.lines]
 
 
-def _line(what: str, a: object, b: object) -> Line:
-    return Line(what, _known(a), _known(b))
-
-
-def _passing(what: str, values: Sequence[str | None], *, passing: bool = True) -> Line:
-    """What differs by nature."""
-    return Line(what, values[0], values[1], passing)
+def _line(label: str, a: object, b: object) -> Line:
+    return Line(label, _known(a), _known(b))
 
 
 def _known(value: object) -> str | None:
@@ -155,14 +150,14 @@ def _known(value: object) -> str | None:
 def _pairs(a: Mapping[str, object], b: Mapping[str, object], *, known: bool = True) -> list[Line]:
     """Settings by name. One that a side does not set is "not set", unless nobody knows what that side set."""
     missing = "not set" if known else None
-    found = []
+    lines = []
     for name in sorted({*a, *b}):
         values = [str(side[name]) or '""' if name in side else missing for side in (a, b)]
         if is_secret(name) and all(values):
             same = values[0] == values[1]
             values = [NOT_SHOWN, NOT_SHOWN if same else f"{NOT_SHOWN[:-1]}, another)"]
-        found.append(Line(name, values[0], values[1]))
-    return found
+        lines.append(Line(name, values[0], values[1]))
+    return lines
 
 
 def _database(a: RunSide, b: RunSide) -> tuple[Line, ...]:
@@ -172,7 +167,7 @@ def _database(a: RunSide, b: RunSide) -> tuple[Line, ...]:
         _line("database", x["database"]["name"], y["database"]["name"]),
         _line("version, as stated", x["database"]["version"], y["database"]["version"]),
         _line("version, as the server says", a.evidence.get("server_version"), b.evidence.get("server_version")),
-        *(_line(what, *(_of_container(side, key) for side in (a, b))) for what, key in OF_A_CONTAINER),
+        *(_line(label, *(_of_container(side, key) for side in (a, b))) for label, key in OF_A_CONTAINER),
         _line("commit", a.commit, b.commit),
         _line("branch", a.branch, b.branch),
         _line("copies of the data", x["database"]["replication_factor"], y["database"]["replication_factor"]),
@@ -195,10 +190,10 @@ LIMITS: Final = ("memory_bytes", "cpus")
 
 
 def _of_container(side: RunSide, key: str) -> object:
-    found = side.evidence.get("container")
-    if not isinstance(found, Mapping):
+    container = side.evidence.get("container")
+    if not isinstance(container, Mapping):
         return None
-    return found.get(key) or ("no limit" if key in LIMITS else None)
+    return container.get(key) or ("no limit" if key in LIMITS else None)
 
 
 def _scheduled(a: RunSide, b: RunSide) -> bool:
@@ -214,8 +209,8 @@ def _mode(a: RunSide, b: RunSide) -> tuple[Line, ...]:
     x, y = a.spec["mode"], b.spec["mode"]
     known = _scheduled(a, b)
     modes = a.facts.mode, b.facts.mode
-    asked = {*_read_back(a)} & {*_read_back(b)}  # Another mode is asked for other settings.
-    answers = [{f"{name}, read back": _read_back(side)[name] for name in asked} for side in (a, b)]
+    common = {*_read_back(a)} & {*_read_back(b)}  # Another mode is asked for other settings.
+    answers = [{f"{name}, read back": _read_back(side)[name] for name in common} for side in (a, b)]
     return (
         _line("mode", x["slug"], y["slug"]),
         _line("a write waits for", *(waits_for(mode) if mode else None for mode in modes)),
@@ -251,19 +246,19 @@ def _workload(a: RunSide, b: RunSide) -> tuple[Line, ...]:
         _line("workload", x["workload"]["name"], y["workload"]["name"]),
         _line("phase", x["phase"], y["phase"]),
         _line("purpose", x["purpose"], y["purpose"]),
-        _line("records", _count(x["dataset"]["records"]), _count(y["dataset"]["records"])),
-        _line("bytes of a record", _count(x["dataset"]["record_bytes"]), _count(y["dataset"]["record_bytes"])),
-        _line("data set over memory", _ratio(a.facts.memory_ratio), _ratio(b.facts.memory_ratio)),
+        _line("records", *(_optional(spec["dataset"]["records"], "{:,}".format) for spec in (x, y))),
+        _line("bytes of a record", *(_optional(spec["dataset"]["record_bytes"], "{:,}".format) for spec in (x, y))),
+        _line(
+            "data set over memory",
+            *(_optional(side.facts.memory_ratio, lambda ratio: formatting.significant(ratio, 2)) for side in (a, b)),
+        ),
         *_pairs(x["workload"]["properties"], y["workload"]["properties"], known=known),
     )
 
 
-def _count(value: int | None) -> str | None:
-    return None if value is None else f"{value:,}"
-
-
-def _ratio(value: float | None) -> str | None:
-    return None if value is None else f"{formatting.significant(value, 2)}"
+def _optional(value: float | None, text_of: Callable[[float], str]) -> str | None:
+    """A number as text; None where it is not known."""
+    return None if value is None else text_of(value)
 
 
 def _load(a: RunSide, b: RunSide) -> tuple[Line, ...]:
@@ -275,10 +270,10 @@ def _load(a: RunSide, b: RunSide) -> tuple[Line, ...]:
 def _clients(a: RunSide, b: RunSide) -> tuple[Line, ...]:
     x, y = a.spec, b.spec
     counts = [max(len(spec["generators"]), 1) * spec["load"]["processes"] for spec in (x, y)]
-    names = [", ".join(sorted(one["name"] for one in spec["generators"])) for spec in (x, y)]
-    shared = [_yes(side.facts.client_on_database_host) for side in (a, b)]
-    busy = [_share(side.point.generator_cpu if side.point else None) for side in (a, b)]
-    java = [", ".join(sorted({one.java for one in side.clients if one.java})) for side in (a, b)]
+    names = [", ".join(sorted(generator["name"] for generator in spec["generators"])) for spec in (x, y)]
+    shared = [{True: "yes", False: "no", None: None}[side.facts.client_on_database_host] for side in (a, b)]
+    busy = [_optional(side.point and side.point.generator_cpu, formatting.percent) for side in (a, b)]
+    java = [", ".join(sorted({client.java for client in side.clients if client.java})) for side in (a, b)]
     return (
         _line("how it was run", *(SOURCE_SAYS.get(side.source) for side in (a, b))),
         _line("YCSB", x["client"]["flavour"], y["client"]["flavour"]),
@@ -289,16 +284,8 @@ def _clients(a: RunSide, b: RunSide) -> tuple[Line, ...]:
         _line("client processes", *counts),
         _line("load generators", *names),
         _line("on the database's machine", *shared),
-        _passing("CPU of the busiest generator", busy),
+        Line("CPU of the busiest generator", *busy, passing=True),
     )
-
-
-def _yes(value: bool | None) -> str | None:
-    return None if value is None else "yes" if value else "no"
-
-
-def _share(value: float | None) -> str | None:
-    return None if value is None else formatting.percent(value)
 
 
 def _window(a: RunSide, b: RunSide) -> tuple[Line, ...]:
@@ -310,18 +297,18 @@ def _window(a: RunSide, b: RunSide) -> tuple[Line, ...]:
         _line("at least measured", _seconds(x["window"]["min_measure_s"]), _seconds(y["window"]["min_measure_s"])),
         _line("at most measured", _seconds(x["window"]["max_measure_s"]), _seconds(y["window"]["max_measure_s"])),
         _line("cut off as warm-up", *(_seconds(cut.warmup_s if cut else None) for cut in cuts)),
-        _passing("window", [_seconds(cut.window_s if cut else None) for cut in cuts], passing=_close(cuts)),
+        Line("window", *(_seconds(cut.window_s if cut else None) for cut in cuts), passing=_close(cuts)),
         _line("data before it", x["load_policy"], y["load_policy"]),
         *_pairs(x["resets"], y["resets"], known=_scheduled(a, b)),
         _line("priming run", *("yes" if spec["priming"] else "no" for spec in (x, y))),
         _line("matrix", a.matrix, b.matrix),
-        _passing("place in its matrix", [str(side.position) if side.matrix else None for side in (a, b)]),
-        _passing("began", times),
+        Line("place in its matrix", *(str(side.position) if side.matrix else None for side in (a, b)), passing=True),
+        Line("began", *times, passing=True),
     )
 
 
 def _seconds(value: float | None) -> str | None:
-    return None if value is None else formatting.duration(value)
+    return _optional(value, formatting.duration)
 
 
 def _close(cuts: Sequence[Point | None]) -> bool:
@@ -332,40 +319,37 @@ def _close(cuts: Sequence[Point | None]) -> bool:
 
 def machine_pairs(a: RunSide, b: RunSide) -> list[MachinePair]:
     """The nodes of both clusters beside each other in the order of their names, then the load generators' machines."""
-    found = []
-    for role, of in (("node", _nodes), ("load generator", _generators)):
-        left, right = of(a), of(b)
+    pairs = []
+    roles = (
+        ("node", lambda side: side.spec["cluster"]["machines"]),
+        ("load generator", lambda side: [generator["machine"] for generator in side.spec["generators"]]),
+    )
+    for role, machines_of in roles:
+        left, right = (_distinct(machines_of(side)) for side in (a, b))
         for i in range(min(max(len(left), len(right)), MAX_MACHINES)):
             x, y = (side[i] if i < len(side) else None for side in (left, right))
             lines = _facts(x["facts"] if x else {}, y["facts"] if y else {})
-            found.append(MachinePair(role, x["name"] if x else None, y["name"] if y else None, Group(role, lines)))
-    return found
+            pairs.append(MachinePair(role, x["name"] if x else None, y["name"] if y else None, Group(role, lines)))
+    return pairs
 
 
-def _nodes(side: RunSide) -> list[MachineSpec]:
-    return _once(side.spec["cluster"]["machines"])
-
-
-def _generators(side: RunSide) -> list[MachineSpec]:
-    return _once(one["machine"] for one in side.spec["generators"])
-
-
-def _once(machines: Iterable[MachineSpec]) -> list[MachineSpec]:
-    return sorted({one["id"]: one for one in machines}.values(), key=lambda one: one["name"])
+def _distinct(machines: Iterable[MachineSpec]) -> list[MachineSpec]:
+    return sorted({one["id"]: one for one in machines}.values(), key=lambda machine: machine["name"])
 
 
 def _facts(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[Line, ...]:
     return tuple(
-        Line(_fact_name(name), fact_text(a, name), fact_text(b, name), passing=name in PASSING)
+        Line(
+            name.removesuffix("_bytes").removesuffix("_us").replace("_", " "),
+            _fact_text(a, name),
+            _fact_text(b, name),
+            passing=name in PASSING,
+        )
         for name in sorted({*a, *b})
     )
 
 
-def _fact_name(name: str) -> str:
-    return name.removesuffix("_bytes").removesuffix("_us").replace("_", " ")
-
-
-def fact_text(machine: Mapping[str, object], name: str) -> str | None:
+def _fact_text(machine: Mapping[str, object], name: str) -> str | None:
     """A machine's fact as people read it; None where nobody knows it."""
     value = fact(machine, name)
     if isinstance(value, int | float) and not isinstance(value, bool):

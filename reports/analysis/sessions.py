@@ -155,4 +155,4 @@ def welch_of_sessions(a: Session, b: Session, spread: SessionSpread) -> RatioInt
 
 def largest_spread(names: Iterable[str], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
     """The largest of these machines' that is known; None where none is."""
-    return max((spreads[name] for name in names if name in spreads), key=lambda one: one.variance, default=None)
+    return max((spreads[name] for name in names if name in spreads), key=lambda spread: spread.variance, default=None)

@@ -91,8 +91,8 @@ def _fitted(n: npt.NDArray[np.float64], x: npt.NDArray[np.float64]) -> tuple[flo
         lam, sigma, kappa = values
         return lam * n / (1 + sigma * (n - 1) + kappa * n * (n - 1)) - x / scale
 
-    found = least_squares(
+    fit = least_squares(
         rest, x0=[1.0, 0.1, 0.01], bounds=([1e-9, 0.0, 0.0], [np.inf, 1.0, np.inf]), xtol=1e-14, ftol=1e-14, gtol=1e-14
     )
-    lam, sigma, kappa = (float(value) for value in found.x)
+    lam, sigma, kappa = (float(value) for value in fit.x)
     return lam * scale, sigma, kappa

@@ -17,10 +17,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
 
-from benchsite.formatting import THIN, percent, significant
+from benchsite.formatting import plain_percent, significant
 from reports.analysis import repeat_comparison
 from reports.analysis.multiple import adjusted
-from reports.analysis.repeat_comparison import Comparison, Outcome, compare_sessions, interval_text, not_comparable
+from reports.analysis.repeat_comparison import (
+    Comparison,
+    Outcome,
+    compare_sessions,
+    counted,
+    interval_text,
+    not_comparable,
+)
 from reports.analysis.sessions import Session, SessionSpread, look
 
 ALGORITHM: Final = "three keys, session means 1, Holm"
@@ -127,67 +134,73 @@ def judge(
     `spread` is that of the machines' sessions; with `extend` the base is the level of the history up to it; `tests` is
     how many tests of the commit share the error.
     """
-    found = [
+    comparisons = [
         compare_sessions(
-            one.new,
-            one.base,
-            one.history,
-            higher_is_better=one.higher_is_better,
-            threshold=threshold_of(one, thresholds or {}),
+            metric.new,
+            metric.base,
+            metric.history,
+            higher_is_better=metric.higher_is_better,
+            threshold=threshold_of(metric, thresholds or {}),
             spread=spread,
             extend=extend,
         )
-        for one in metrics
+        for metric in metrics
     ]
     if environment.comparable:
-        found = adjusted(found, max(tests, 1) / look(len(metrics[0].new))[1])
+        comparisons = adjusted(comparisons, max(tests, 1) / look(len(metrics[0].new))[1])
     else:
-        stops = [one.sentence for one in environment.differs]
-        found = [not_comparable(one, stops) for one in found]
-    judged = tuple(_judged(metric, one) for metric, one in zip(metrics, found, strict=True))
+        stops = [difference.sentence for difference in environment.differs]
+        comparisons = [not_comparable(comparison, stops) for comparison in comparisons]
+    judged = tuple(_judged(metric, comparison) for metric, comparison in zip(metrics, comparisons, strict=True))
     verdict = _verdict(judged)
-    flagged = any(one.state is State.FLAGGED for one in judged)
-    open_ones = [one for one in judged if one.state in (State.INCONCLUSIVE, State.FLAGGED)]
-    lacking = [one.comparison.needs_more for one in open_ones]
+    flagged = any(judgement.state is State.FLAGGED for judgement in judged)
+    open_ones = [judgement for judgement in judged if judgement.state in (State.INCONCLUSIVE, State.FLAGGED)]
+    lacking = [judgement.comparison.needs_more for judgement in open_ones]
     needs = max((more for more in lacking if more is not None), default=None) if None not in lacking else None
     first = _headline(verdict, judged, environment)
-    return Judgement(verdict, judged, (first, *(one.reason for one in _telling_first(judged))), needs, flagged)
+    return Judgement(
+        verdict, judged, (first, *(judgement.reason for judgement in _telling_first(judged))), needs, flagged
+    )
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
     """Of several tests: a loss and a gain are mixed, a loss or a gain alone decides, what is open keeps it open."""
-    said = set(verdicts)
-    if Verdict.MIXED in said or said >= {Verdict.REGRESSION, Verdict.IMPROVEMENT}:
+    distinct = set(verdicts)
+    if Verdict.MIXED in distinct or distinct >= {Verdict.REGRESSION, Verdict.IMPROVEMENT}:
         return Verdict.MIXED
     order = (Verdict.REGRESSION, Verdict.IMPROVEMENT, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.PASS)
-    return next((one for one in order if one in said), Verdict.INCONCLUSIVE)
+    return next((verdict for verdict in order if verdict in distinct), Verdict.INCONCLUSIVE)
 
 
-def _judged(metric: Metric, found: Comparison) -> MetricVerdict:
+def _judged(metric: Metric, comparison: Comparison) -> MetricVerdict:
     state = {
         Outcome.FASTER: State.IMPROVED,
         Outcome.SLOWER: State.REGRESSED,
         Outcome.EQUIVALENT: State.HELD,
         Outcome.NOT_COMPARABLE: State.NOT_COMPARABLE,
-    }.get(found.outcome, State.INCONCLUSIVE)
-    if state in (State.IMPROVED, State.REGRESSED) and not found.confirmed:
+    }.get(comparison.outcome, State.INCONCLUSIVE)
+    if state in (State.IMPROVED, State.REGRESSED) and not comparison.confirmed:
         state = State.INCONCLUSIVE
-    if state is State.INCONCLUSIVE and found.low is not None and found.low >= 1 - found.threshold - _ROUNDING:
-        state, found = State.HELD, replace(found, needs_more=None)
-    if state is State.INCONCLUSIVE and _is_flagged(found):
-        state, found = State.FLAGGED, replace(found, needs_more=1)
-    return MetricVerdict(metric, found, state, _reason(metric, found, state))
+    if (
+        state is State.INCONCLUSIVE
+        and comparison.low is not None
+        and comparison.low >= 1 - comparison.threshold - _ROUNDING
+    ):
+        state, comparison = State.HELD, replace(comparison, needs_more=None)
+    if state is State.INCONCLUSIVE and _is_flagged(comparison):
+        state, comparison = State.FLAGGED, replace(comparison, needs_more=1)
+    return MetricVerdict(metric, comparison, state, _reason(metric, comparison, state))
 
 
-def _is_flagged(found: Comparison) -> bool:
+def _is_flagged(comparison: Comparison) -> bool:
     """Whether its only session is worse by the threshold with a one-sided p below 5 %: to be repeated in a new one."""
-    if found.n_a > 1 or found.ratio is None or found.p is None:
+    if comparison.n_a > 1 or comparison.ratio is None or comparison.p is None:
         return False
-    return found.ratio <= 1 - found.threshold + _ROUNDING and found.p < 2 * SCREENING_P
+    return comparison.ratio <= 1 - comparison.threshold + _ROUNDING and comparison.p < 2 * SCREENING_P
 
 
 def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
-    states = {one.state for one in judged}
+    states = {judgement.state for judgement in judged}
     if State.REGRESSED in states:
         return Verdict.MIXED if State.IMPROVED in states else Verdict.REGRESSION
     if State.IMPROVED in states:
@@ -197,66 +210,63 @@ def _verdict(judged: Sequence[MetricVerdict]) -> Verdict:
 
 def _telling_first(judged: Sequence[MetricVerdict]) -> list[MetricVerdict]:
     order = (State.REGRESSED, State.FLAGGED, State.IMPROVED, State.INCONCLUSIVE, State.NOT_COMPARABLE, State.HELD)
-    return sorted(judged, key=lambda one: order.index(one.state))
+    return sorted(judged, key=lambda judgement: order.index(judgement.state))
 
 
 def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: Environment) -> str:
     def names(*states: State) -> str:
-        return _listed([one.metric.name for one in judged if one.state in states])
+        return _listed([judgement.metric.name for judgement in judged if judgement.state in states])
 
     if not environment.comparable:
-        what = _listed([one.field.replace("_", " ") for one in environment.differs])
-        return f"Inconclusive: the environments are not comparable, for they differ in {what}."
+        fields = _listed([difference.field.replace("_", " ") for difference in environment.differs])
+        return f"Inconclusive: the environments are not comparable, for they differ in {fields}."
     open_states = (State.INCONCLUSIVE, State.FLAGGED)
-    if State.FLAGGED in {one.state for one in judged}:
+    if State.FLAGGED in {judgement.state for judgement in judged}:
         worse = names(State.FLAGGED)
         return f"Inconclusive: one session is worse in {worse}. Measure this test again in a new CI job."
-    said = {
+    sentence = {
         Verdict.REGRESSION: f"Regression: worse in {names(State.REGRESSED)}.",
         Verdict.IMPROVEMENT: f"Improvement: better in {names(State.IMPROVED)}.",
         Verdict.MIXED: f"Mixed: worse in {names(State.REGRESSED)}, better in {names(State.IMPROVED)}.",
         Verdict.PASS: f"Pass: no loss in {names(State.HELD)}.",
     }.get(verdict, f"Inconclusive: open in {names(*open_states)}.")
-    if verdict is Verdict.INCONCLUSIVE or State.INCONCLUSIVE not in {one.state for one in judged}:
-        return said
-    return f"{said} Open in {names(State.INCONCLUSIVE)}."
+    if verdict is Verdict.INCONCLUSIVE or State.INCONCLUSIVE not in {judgement.state for judgement in judged}:
+        return sentence
+    return f"{sentence} Open in {names(State.INCONCLUSIVE)}."
 
 
-def _reason(metric: Metric, found: Comparison, state: State) -> str:
+def _reason(metric: Metric, comparison: Comparison, state: State) -> str:
     """ "Throughput is 12.0 % lower: ratio 0.88 [0.86, 0.90]. The interval excludes 1 ..." """
     name = metric.name[0].upper() + metric.name[1:]
-    if found.ratio is None:
-        return f"{name}: {found.reason}"
+    if comparison.ratio is None:
+        return f"{name}: {comparison.reason}"
     # The ratio says how many times better the new side is; people read how far the value itself went.
-    change = found.ratio - 1 if metric.higher_is_better else 1 / found.ratio - 1
+    change = comparison.ratio - 1 if metric.higher_is_better else 1 / comparison.ratio - 1
     # What rounds to nothing went nowhere.
-    moved = f"{_percent(abs(change))} {'higher' if change > 0 else 'lower'}" if abs(change) >= 5e-5 else "the same"
-    ratio = significant(found.ratio, 3)
-    if found.low is None:
-        why = found.reason
+    moved = f"{plain_percent(abs(change))} {'higher' if change > 0 else 'lower'}" if abs(change) >= 5e-5 else "the same"
+    ratio = significant(comparison.ratio, 3)
+    if comparison.low is None:
+        why = comparison.reason
         if state is State.NOT_COMPARABLE:
             why = "Not judged, because the environments are not comparable."
         return f"{name} is {moved} (ratio {ratio}). {why}"
-    said_below = state in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE) and interval_text(found) in found.reason
-    interval = "" if said_below else f" {interval_text(found)}"
-    shown = f"{name} is {moved}: ratio {ratio}{interval}, {_sessions(found.n_a)} against {found.n_b}."
+    said_below = (
+        state in (State.REGRESSED, State.IMPROVED, State.INCONCLUSIVE)
+        and interval_text(comparison) in comparison.reason
+    )
+    interval = "" if said_below else f" {interval_text(comparison)}"
+    shown = (
+        f"{name} is {moved}: ratio {ratio}{interval}, {counted(comparison.n_a, 'session')} against {comparison.n_b}."
+    )
     if state is State.HELD:
-        return f"{shown} A loss of {_percent(found.threshold)} or more is excluded."
+        return f"{shown} A loss of {plain_percent(comparison.threshold)} or more is excluded."
     if state is State.NOT_COMPARABLE:
         return f"{shown} Not judged, because the environments are not comparable."
     if state is State.FLAGGED:
         return f"{shown} One session does not decide: measure it again in a new one."
-    if not found.confirmed and found.outcome in (Outcome.FASTER, Outcome.SLOWER):
-        return f"{shown} {'No later session confirms it.' if found.n_a > 1 else 'One session does not decide.'}"
-    return f"{shown} {found.reason}"
-
-
-def _sessions(count: int) -> str:
-    return f"{count} session" if count == 1 else f"{count} sessions"
-
-
-def _percent(share: float) -> str:
-    return percent(share).replace(THIN, " ")
+    if not comparison.confirmed and comparison.outcome in (Outcome.FASTER, Outcome.SLOWER):
+        return f"{shown} {'No later session confirms it.' if comparison.n_a > 1 else 'One session does not decide.'}"
+    return f"{shown} {comparison.reason}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from benchsite import formatting
-from reports.analysis.causes import Both, Cause, both, causes
+from reports.analysis.causes import Cause, RunPair, causes, run_pair
 from reports.analysis.gate import gate, implied_axes
 from reports.analysis.looks import Look
 from reports.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
@@ -66,7 +66,7 @@ class WhyPage:
     @property
     def unclear(self) -> list[str]:
         """What is known of one side only."""
-        return [line.what for group in self.groups for line in group.unclear]
+        return [line.label for group in self.groups for line in group.unclear]
 
     @property
     def alike(self) -> list[Group]:
@@ -108,7 +108,7 @@ def why_page(
         comparison = _of_rungs(a, b, spread)
     if stops := _stops(a, b, profile, ceilings):
         comparison = not_comparable(comparison, stops)
-    sides = both(a, b, at_ceilings=at_ceilings)
+    sides = run_pair(a, b, at_ceilings=at_ceilings)
     change = _change(_throughput(a), _throughput(b))
     found = causes(sides, change)
     return WhyPage(
@@ -168,7 +168,7 @@ def _change(a: float | None, b: float | None) -> float | None:
 
 
 def _sentences(
-    sides: Both, comparison: Comparison, ratio: Ratio | None, floor: SessionSpread | None, found: Sequence[Cause]
+    sides: RunPair, comparison: Comparison, ratio: Ratio | None, floor: SessionSpread | None, found: Sequence[Cause]
 ) -> Iterator[str]:
     x, y = _throughput(sides.a), _throughput(sides.b)
     if x is None or y is None:

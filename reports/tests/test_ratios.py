@@ -15,7 +15,6 @@ from reports.analysis.effects import (
     smallest_p,
 )
 from reports.analysis.ratios import (
-    bootstrap_interval,
     half_width_in_cv,
     log_welch,
     mean_interval,
@@ -130,13 +129,6 @@ def test_half_widths_of_a_mean():
     assert two.high / two.mean - 1 == pytest.approx(0.2796, abs=5e-5)
     assert mean_interval([100]) is None and mean_interval([5, 5]) is None and mean_interval([1, math.nan]) is None
     assert half_width_in_cv(1) is None
-
-
-def test_a_bootstrap_needs_ten_values_and_one_seed_has_one_answer():
-    values = [100 + i for i in range(10)]
-    low, high = bootstrap_interval(values)
-    assert 102 < low < 104.5 < high < 107 and bootstrap_interval(values) == (low, high)
-    assert bootstrap_interval(values[:9]) is None and bootstrap_interval([*values, math.nan]) is None
 
 
 @pytest.mark.parametrize(

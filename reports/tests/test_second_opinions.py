@@ -1,16 +1,14 @@
 """How sure a knee is, and what Kneedle, USL and the asymptote say: the worked numbers of analysis 2."""
 
-import itertools
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from reports.analysis.alternative_knees import Repeats, _knees, opinions
+from reports.analysis.alternative_knees import Repeats, _knees, chord_knee, kneedle, opinions
 from reports.analysis.ceiling import Rung
-from reports.analysis.knee import elasticity, latency, power_knee
-from reports.analysis.kneedle import chord_knee, kneedle
+from reports.analysis.knee import latency, power_knee
 from reports.analysis.usl import Usl, fit_usl
 from reports.tests.test_ceiling_and_knee import L1, cut, ladder
 
@@ -24,24 +22,6 @@ CISCO = (
 
 def curve_of(rungs):
     return [rung.throughput_ops_s for rung in rungs], [latency(rung) for rung in rungs]
-
-
-def test_the_elasticities_of_the_worked_ladder():
-    rungs = ladder(L1)
-    found = [elasticity(low, high) for low, high in itertools.pairwise(rungs)]
-    assert found[:-1] == pytest.approx([0.0295, 0.0593, 0.1200, 0.2458, 0.5192, 1.1972, 3.7902], abs=1e-4)
-    # Throughput fell: -18.90 as a number, and as a price without bound.
-    assert found[-1] == math.inf
-    assert math.log(5.8075 / 2.7935) / math.log(44081 / 45821) == pytest.approx(-18.90, abs=0.01)
-
-
-def test_twice_the_latency_for_a_fifth_more_throughput_lies_beyond_the_knee():
-    assert elasticity(Rung(1, 100.0, 0.001), Rung(2, 120.0, 0.002)) == pytest.approx(3.80, abs=0.005)
-
-
-def test_in_a_doubling_ladder_an_elasticity_is_a_gain_per_doubling():
-    for gain, expected in ((0.4142, 1.0), (0.26, 2.0)):
-        assert elasticity(Rung(8, 1000.0), Rung(16, 1000.0 * (1 + gain))) == pytest.approx(expected, abs=0.01)
 
 
 def erlang_c(servers, load):
