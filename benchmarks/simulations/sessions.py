@@ -11,7 +11,7 @@ import numpy as np
 
 from benchsite.formatting import percent
 from reports.analysis.ratios import Floats
-from reports.analysis.verdicts import Environment, Judgement, Metric, Verdict, judge
+from reports.analysis.verdicts import EnvironmentAnswer, Judgement, Metric, Verdict, judge
 
 PAIRS: Final = 200  # commits of each kind
 SEED: Final = 20261122
@@ -96,7 +96,7 @@ def _judged(values: Floats, sessions: int, case: Case) -> Judgement:
     for (name, statistic), of in zip(METRICS, values, strict=True):
         new, base, history = (_sessions(part) for part in (of[2 - sessions : 2], of[2:3], of[3:]))
         metrics.append(Metric(name, statistic, statistic == "throughput", new, base, history=history))
-    return judge(metrics, Environment(), extend=True, tests=case.tests)
+    return judge(metrics, EnvironmentAnswer(), extend=True, tests=case.tests)
 
 
 def _sessions(values: Floats) -> tuple[tuple[float, ...], ...]:

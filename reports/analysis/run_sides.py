@@ -3,7 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from benchsite import formatting
@@ -68,7 +68,7 @@ class Line:
     label: str
     a: str | None
     b: str | None
-    passing: bool = False  # it differs by nature
+    passing: bool = field(default=False, kw_only=True)  # it differs by nature
 
     @property
     def differs(self) -> bool:
@@ -272,7 +272,7 @@ def _clients(a: RunSide, b: RunSide) -> tuple[Line, ...]:
     counts = [max(len(spec["generators"]), 1) * spec["load"]["processes"] for spec in (x, y)]
     names = [", ".join(sorted(generator["name"] for generator in spec["generators"])) for spec in (x, y)]
     shared = [{True: "yes", False: "no", None: None}[side.facts.client_on_database_host] for side in (a, b)]
-    busy = [_optional(side.point and side.point.generator_cpu, formatting.percent) for side in (a, b)]
+    busy = [_optional(side.point.generator_cpu if side.point else None, formatting.percent) for side in (a, b)]
     java = [", ".join(sorted({client.java for client in side.clients if client.java})) for side in (a, b)]
     return (
         _line("how it was run", *(SOURCE_SAYS.get(side.source) for side in (a, b))),

@@ -15,7 +15,9 @@ verdict is "pass" where every metric holds; one open metric makes it inconclusiv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import ConfigDict, Field
 
 from benchsite.formatting import plain_percent, significant
 from reports.analysis import repeat_comparison
@@ -74,25 +76,31 @@ class Metric:
         return "ops/s" if self.higher_is_better else "µs"
 
 
+def required_fields(schema: dict[str, Any]) -> None:
+    """Every field of an answer is required: a default is none for those who read it."""
+    schema["required"] = list(schema["properties"])
+    for field_schema in schema["properties"].values():
+        field_schema.pop("default", None)
+
+
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """What differs between two environments: in a word for programs, and as a sentence."""
-
-    field: str
-    sentence: str
+class DiffersAnswer:
+    field: Annotated[str, Field(description="What differs, in a word: `hardware`, `workload`, `threads`, `mode` ...")]
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
-    """Whether the sides were measured under the same conditions. What nobody knows stops nothing, and is said."""
+class EnvironmentAnswer:
+    """Whether both sides were measured under the same conditions."""
 
-    differs: tuple[Difference, ...] = ()
-    ignored: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
 
-    @property
-    def comparable(self) -> bool:
-        return not self.differs
+    comparable: bool = True
+    differs: tuple[DiffersAnswer, ...] = ()
+    ignored: Annotated[
+        tuple[str, ...], Field(description="What differs and is what a verdict is about, such as the version.")
+    ] = ()
+    unknown: Annotated[tuple[str, ...], Field(description="What is not stated. It stops nothing.")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ def threshold_of(metric: Metric, thresholds: Mapping[str, float]) -> float:
 
 def judge(
     metrics: Sequence[Metric],
-    environment: Environment,
+    environment: EnvironmentAnswer,
     *,
     thresholds: Mapping[str, float] | None = None,
     spread: SessionSpread | None = None,
@@ -149,7 +157,7 @@ def judge(
     if environment.comparable:
         comparisons = adjusted(comparisons, max(tests, 1) / look(len(metrics[0].new))[1])
     else:
-        stops = [difference.sentence for difference in environment.differs]
+        stops = [difference.detail for difference in environment.differs]
         comparisons = [not_comparable(comparison, stops) for comparison in comparisons]
     judged = tuple(_judged(metric, comparison) for metric, comparison in zip(metrics, comparisons, strict=True))
     verdict = _verdict(judged)
@@ -213,7 +221,7 @@ def _telling_first(judged: Sequence[MetricVerdict]) -> list[MetricVerdict]:
     return sorted(judged, key=lambda judgement: order.index(judgement.state))
 
 
-def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: Environment) -> str:
+def _headline(verdict: Verdict, judged: Sequence[MetricVerdict], environment: EnvironmentAnswer) -> str:
     def names(*states: State) -> str:
         return _listed([judgement.metric.name for judgement in judged if judgement.state in states])
 

@@ -25,11 +25,11 @@ def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str
     if not name and request.GET.get("judge", "") not in ("1", "true"):
         return {}
     measured = [run.pk for run in runs if run.phase == "measure"][:MAX_JUDGED]
-    found = [_judged(run, name) for run in runs_named(runs[0].team, measured)]
+    verdicts = [_judged(run, name) for run in runs_named(runs[0].team, measured)]
     return {
         "against": {
-            "verdict": str(combined([Verdict(one.verdict) for one in found])),
-            "verdicts": DOCUMENTS.dump_python(found, mode="json"),
+            "verdict": str(combined([Verdict(document.verdict) for document in verdicts])),
+            "verdicts": DOCUMENTS.dump_python(verdicts, mode="json"),
         }
     }
 
@@ -37,9 +37,9 @@ def against_a_baseline(request: HttpRequest, runs: Sequence[Run]) -> Mapping[str
 def _judged(run: Run, name: str) -> VerdictDocument:
     """The upload is stored: a name that stands for nothing does not undo it, and is said."""
     try:
-        found = verdict_of_run(run, baseline=name)
+        document = verdict_of_run(run, baseline=name)
     except BaselineUnknown:
-        said = f"Inconclusive: your team has no baseline “{name}”. Set it with PUT /api/v1/baselines/{{name}}."
-        return VerdictDocument("inconclusive", (said,), SideAnswer((run.pk,)), test=run.config_key)
-    tell(run, found)
-    return found
+        reason = f"Inconclusive: your team has no baseline “{name}”. Set it with PUT /api/v1/baselines/{{name}}."
+        return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), test=run.config_key)
+    tell(run, document)
+    return document

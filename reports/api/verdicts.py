@@ -34,8 +34,8 @@ class Thresholds(Schema):
     p99_percent: float | None = Field(None, ge=0.1, le=1000, description="Of p99 latencies; 10.")
 
     def shares(self) -> dict[str, float]:
-        said = {"throughput": self.throughput_percent, "mean": self.mean_percent, "p99": self.p99_percent}
-        return {name: value / 100 for name, value in said.items() if value is not None}
+        percents = {"throughput": self.throughput_percent, "mean": self.mean_percent, "p99": self.p99_percent}
+        return {name: value / 100 for name, value in percents.items() if value is not None}
 
 
 class VerdictQuery(Thresholds):
@@ -59,7 +59,7 @@ class CompareQuery(Thresholds):
     auth=Needs(Scope.RUNS_READ),
     summary="Judge a run against a baseline",
 )
-def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) -> VerdictDocument:
+def get_verdict(request: HttpRequest, run_id: UUID, query: Query[VerdictQuery]) -> VerdictDocument:
     """The run and the other repeats of its commit, against a named baseline or what the rule finds.
 
     A verdict needs three keys: an effect beyond the practical threshold, an interval that agrees, and environments that
@@ -67,8 +67,8 @@ def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) 
     """
     run: Run = owned(RUNS.select_related("sweep__matrix", "team"), request, run_id)
     try:
-        wait_for_end(run, asked.wait)
-        found = verdict_of_run(run, baseline=asked.baseline, branch=asked.branch, thresholds=asked.shares())
+        wait_for_end(run, query.wait)
+        document = verdict_of_run(run, baseline=query.baseline, branch=query.branch, thresholds=query.shares())
     except BaselineUnknown as unknown:
         raise _no_baseline(str(unknown)) from unknown
     except TooManyWaiting:
@@ -78,9 +78,9 @@ def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) 
             headers={"Retry-After": str(RETRY_AFTER_S)},
         ) from None
     # What somebody tries out with other rules is no news, and who may only read sends no mail.
-    if not (asked.branch or asked.shares()) and Scope.RUNS_WRITE in bearer_in(request).scopes:
-        tell(run, found)
-    return found
+    if not (query.branch or query.shares()) and Scope.RUNS_WRITE in bearer_in(request).scopes:
+        tell(run, document)
+    return document
 
 
 @verdicts.get(
@@ -89,12 +89,12 @@ def get_verdict(request: HttpRequest, run_id: UUID, asked: Query[VerdictQuery]) 
     auth=Needs(Scope.RUNS_READ),
     summary="Compare two groups of runs, test by test",
 )
-def compare(request: HttpRequest, asked: Query[CompareQuery]) -> CompareAnswer:
+def compare(request: HttpRequest, query: Query[CompareQuery]) -> CompareAnswer:
     """Each test that both groups have runs of is judged. Where none may be compared, the problem says which fields
     differ (`incomparable`).
     """
     try:
-        return compared(team_in(request), asked.base, asked.new, asked.shares())
+        return compared(team_in(request), query.base, query.new, query.shares())
     except NothingNamed as nothing:
         raise Problem("not-found", str(nothing)) from nothing
     except (Ambiguous, TooManyTests) as refused:

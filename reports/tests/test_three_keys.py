@@ -8,8 +8,8 @@ from reports.analysis.repeat_comparison import compare_values
 from reports.analysis.sessions import SessionSpread, look
 from reports.analysis.verdicts import (
     ALGORITHM,
-    Difference,
-    Environment,
+    DiffersAnswer,
+    EnvironmentAnswer,
     Metric,
     State,
     Verdict,
@@ -19,8 +19,8 @@ from reports.analysis.verdicts import (
 )
 from runs.ycsb.tests.samples import golden
 
-ALIKE = Environment()
-CHANGED = Environment((Difference("hardware", "The hardware differs."),))
+ALIKE = EnvironmentAnswer()
+CHANGED = EnvironmentAnswer(False, (DiffersAnswer("hardware", "The hardware differs."),))
 
 
 def throughput(new, base) -> Metric:

@@ -1,8 +1,7 @@
 """Which runs are judged with a run, and against which: by the name of a baseline, or by the rule."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from benchsite.teams.models import Team
@@ -28,7 +27,7 @@ class BaselineUnknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """What a run is judged against. No run: there is nothing yet."""
+    """What runs are judged against. No run: there is nothing yet."""
 
     runs: tuple[Run, ...] = ()
     side: SideAnswer = field(default_factory=lambda: SideAnswer(()))
@@ -41,22 +40,24 @@ def verdict_of_run(
 ) -> VerdictDocument:
     """The verdict of a run and the repeats of its commit. Raises BaselineUnknown; at most fourteen queries."""
     if run.status not in Status.terminal():
-        said = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
-        return VerdictDocument("inconclusive", (said,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
+        reason = f"Inconclusive: the run has not ended, it is {run.get_status_display()}."
+        return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
     new = baselines.repeats_of(run)
-    against = _named(run, baseline) if baseline else by_rule(new, branch)
-    asked = {**against.thresholds, **(thresholds or {})}
+    pinned = baselines.baseline_named(run.team, baseline) if baseline else None
+    if baseline and pinned is None:
+        raise BaselineUnknown(baseline)
+    against = pinned_for(run, pinned) if pinned else by_rule(new, branch)
     if against.runs:
-        return verdict_with_history(run.team, new, against, asked)
-    found = verdict_of(run.team, new, ())
-    if found.verdict == "error":
-        return found
-    said = f"Inconclusive: there is nothing to judge against. {against.side.chosen}"
-    return VerdictDocument("inconclusive", (said,), found.new, None, left_out=found.left_out, test=run.config_key)
+        return verdict_with_history(run.team, new, against, thresholds)
+    document = verdict_of(run.team, new, ())
+    if document.verdict == "error":
+        return document
+    reason = f"Inconclusive: there is nothing to judge against. {against.side.chosen}"
+    return replace(document, verdict="inconclusive", reasons=(reason,), base=None)
 
 
 def verdict_with_history(
-    team: Team, new: Sequence[Run], against: Against, thresholds: Mapping[str, float]
+    team: Team, new: Sequence[Run], against: Against, thresholds: Mapping[str, float] | None
 ) -> VerdictDocument:
     """The verdict with what the history of the test says of its sessions, among all tests of the commit."""
     oldest = against.runs[-1] if against.extend else new[-1]
@@ -68,7 +69,7 @@ def verdict_with_history(
         new,
         against.runs,
         base=against.side,
-        thresholds=thresholds,
+        thresholds={**against.thresholds, **(thresholds or {})},
         history=baselines.history_before(oldest, branches, [*new, *against.runs]),
         extend=against.extend,
         tests=baselines.tests_of(team.pk, [new[0].commit, against.runs[0].commit]),
@@ -89,30 +90,19 @@ def by_rule(new: Sequence[Run], branch: str = "") -> Against:
     where = f"commit {side.commit[:12]}" if side.commit else f"“{runs[0].name}”, which states no commit"
     on = f" on {side.branch}" if side.branch else ""
     chosen = f"Found {where}{on} by the rule: {rule} Sessions before it count with it as long as the level is the same."
-    return Against(tuple(runs), SideAnswer(side.runs, side.commit, side.branch, "", chosen), extend=True)
-
-
-def _named(run: Run, name: str) -> Against:
-    baseline = baselines.baseline_named(run.team, name)
-    if baseline is None:
-        raise BaselineUnknown(name)
-    return pinned_for(run, baseline)
+    return Against(tuple(runs), replace(side, chosen=chosen), extend=True)
 
 
 def pinned_for(run: Run, baseline: Baseline) -> Against:
     """Of the pinned runs those of the same test; where there is none, those of the test that is nearest to it."""
-    by_test: dict[str, list[Run]] = defaultdict(list)
-    for pinned in baselines.pinned_runs(baseline):
-        by_test[pinned.config_key].append(pinned)
+    tests = by_test(baselines.pinned_runs(baseline))
     chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
-    if not by_test:
+    if not tests:
         return Against(side=SideAnswer((), name=baseline.name, chosen=chosen))
-    if run.config_key not in by_test:
+    if run.config_key not in tests:
         chosen += " It pins no run of the same test, so this is the nearest one."
-    runs: list[Run] = by_test.get(run.config_key) or nearest(run, list(by_test.values()))
-    side = side_of(runs)
-    said = SideAnswer(side.runs, side.commit, side.branch, baseline.name, chosen)
-    return Against(tuple(runs), said, _thresholds(baseline))
+    runs: list[Run] = tests.get(run.config_key) or nearest(run, list(tests.values()))
+    return Against(tuple(runs), side_of(runs, baseline.name, chosen), _thresholds(baseline))
 
 
 def _thresholds(baseline: Baseline) -> dict[str, float]:
@@ -155,40 +145,35 @@ class Ambiguous(Exception):
     """The text stands for more than one thing. The message says for which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """What a text stands for."""
+def named(team: Team, text: str) -> Against:
+    """What a text stands for. Raises NothingNamed, Ambiguous.
 
-    runs: tuple[Run, ...]
-    name: str  # of a baseline
-    chosen: str
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-
-
-def named(team: Team, text: str) -> Named:
-    """Run ids (commas between them) stand for exactly these; else a baseline's name, a commit, a commit's beginning."""
+    Run ids (commas between them) stand for exactly these; else a baseline's name, a commit, a commit's beginning.
+    """
     text = text.strip()
     parts = [part.strip() for part in text.split(",") if part.strip()]
     ids = [uuid_of(part) for part in parts]
     if parts and None not in ids:
-        runs = baselines.runs_named(team, [one for one in ids if one])
+        runs = baselines.runs_named(team, [run_id for run_id in ids if run_id])
         if len(runs) < len(set(ids)):
             raise NothingNamed("One of these runs is not there.")
-        return Named(tuple(runs), "", "The runs that were asked for.")
+        return Against(tuple(runs), side_of(runs, chosen="The runs that were asked for."))
     if baseline := baselines.baseline_named(team, text):
-        said = f"The baseline “{baseline.name}”: {baseline.chosen}"
-        return Named(tuple(baselines.pinned_runs(baseline)), baseline.name, said, _thresholds(baseline))
+        runs = baselines.pinned_runs(baseline)
+        chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
+        return Against(tuple(runs), side_of(runs, baseline.name, chosen), _thresholds(baseline))
     commits = baselines.commits_like(team, text)
     if len(commits) > 1:
         raise Ambiguous(f"Several commits begin with “{text[:64]}”: {commits[0]}, {commits[1]}. Give more of it.")
     if not commits:
         raise NothingNamed(f"“{text[:64]}” is no run, no baseline and no commit of this team.")
-    return Named(tuple(baselines.runs_of_commit(team, commits[0])), "", f"The runs of commit {commits[0][:12]}.")
+    runs = baselines.runs_of_commit(team, commits[0])
+    return Against(tuple(runs), side_of(runs, chosen=f"The runs of commit {commits[0][:12]}."))
 
 
 def by_test(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """The runs of each test, in their order."""
-    found: dict[str, list[Run]] = defaultdict(list)
+    tests: dict[str, list[Run]] = {}
     for run in runs:
-        found[run.config_key].append(run)
-    return dict(found)
+        tests.setdefault(run.config_key, []).append(run)
+    return tests

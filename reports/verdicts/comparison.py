@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from benchsite.teams.models import Team
-from reports.analysis.verdicts import Verdict, combined
-from reports.verdicts.baseline_selection import Against, Named, by_test, named, nearest, verdict_with_history
-from reports.verdicts.serialization import CompareAnswer, DiffersAnswer, SideAnswer, VerdictDocument
+from reports.analysis.verdicts import DiffersAnswer, Verdict, combined
+from reports.verdicts.baseline_selection import Against, by_test, named, nearest, verdict_with_history
+from reports.verdicts.serialization import CompareAnswer, VerdictDocument
 from reports.verdicts.verdict import side_of, verdict_of
 from runs.models import Run
 
@@ -22,7 +22,7 @@ class Incomparable(Exception):
 
     def __init__(self, differs: tuple[DiffersAnswer, ...]) -> None:
         self.differs = differs
-        super().__init__("The sides may not be compared. " + " ".join(one.detail for one in differs[:5]))
+        super().__init__("The sides may not be compared. " + " ".join(difference.detail for difference in differs[:5]))
 
 
 def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | None = None) -> CompareAnswer:
@@ -34,30 +34,28 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
         raise TooManyTests(
             f"Both sides have runs of {len(shared)} tests, of which {MAX_TESTS} are compared at once: name runs by id."
         )
-    asked = {**theirs.thresholds, **(thresholds or {})}
     pairs = [(after[test], before[test]) for test in shared] or [_nearest(mine, theirs)]
-    found = [_judged(team, runs, others, theirs, asked) for runs, others in pairs]
-    if differs := _all_differ(found):
+    verdicts = [_judged(team, runs, others, theirs, thresholds) for runs, others in pairs]
+    if differs := _all_differ(verdicts):
         raise Incomparable(differs)
     return CompareAnswer(
-        combined([Verdict(one.verdict) for one in found]).value,
-        tuple(found),
+        combined([Verdict(document.verdict) for document in verdicts]).value,
+        tuple(verdicts),
         tuple(runs[0].name for test, runs in after.items() if test not in before),
         tuple(runs[0].name for test, runs in before.items() if test not in after),
     )
 
 
 def _judged(
-    team: Team, runs: list[Run], others: list[Run], theirs: Named, thresholds: Mapping[str, float]
+    team: Team, runs: list[Run], others: list[Run], theirs: Against, thresholds: Mapping[str, float] | None
 ) -> VerdictDocument:
     if not runs or not others:
         return verdict_of(team, runs, others)
-    side = side_of(others)
-    base = SideAnswer(side.runs, side.commit, side.branch, theirs.name, theirs.chosen)
-    return verdict_with_history(team, runs, Against(tuple(others), base), thresholds)
+    base = side_of(others, theirs.side.name, theirs.side.chosen)
+    return verdict_with_history(team, runs, Against(tuple(others), base, theirs.thresholds), thresholds)
 
 
-def _nearest(mine: Named, theirs: Named) -> tuple[list[Run], list[Run]]:
+def _nearest(mine: Against, theirs: Against) -> tuple[list[Run], list[Run]]:
     """Where the sides have no test in common: the first test of the new side and what is nearest to it."""
     after, before = by_test(mine.runs), by_test(theirs.runs)
     if not after or not before:
@@ -66,8 +64,8 @@ def _nearest(mine: Named, theirs: Named) -> tuple[list[Run], list[Run]]:
     return first, nearest(first[0], list(before.values()))
 
 
-def _all_differ(found: list[VerdictDocument]) -> tuple[DiffersAnswer, ...]:
+def _all_differ(verdicts: list[VerdictDocument]) -> tuple[DiffersAnswer, ...]:
     """Every difference, where no comparison is possible; empty where one is."""
-    if any(one.environment.comparable for one in found):
+    if any(document.environment.comparable for document in verdicts):
         return ()
-    return tuple(dict.fromkeys(differs for one in found for differs in one.environment.differs))
+    return tuple(dict.fromkeys(differs for document in verdicts for differs in document.environment.differs))

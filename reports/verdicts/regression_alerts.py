@@ -17,35 +17,32 @@ FRESH: Final = timedelta(days=1)
 LOSES: Final = frozenset({Verdict.REGRESSION.value, Verdict.MIXED.value})
 
 
-def tell(run: Run, found: VerdictDocument) -> bool:
+def tell(run: Run, document: VerdictDocument) -> bool:
     """Note a notice of a loss that a fresh upload shows; whether it was noted now."""
-    if found.verdict not in LOSES or run.source != Run.Source.UPLOADED or found.base is None:
+    if document.verdict not in LOSES or run.source != Run.Source.UPLOADED or document.base is None:
         return False
     if timezone.now() - run.created_at > FRESH:
         return False
-    against = found.base.name or found.base.commit or "-".join(str(pk) for pk in found.base.runs[:1])
+    against = document.base.name or document.base.commit or "-".join(str(pk) for pk in document.base.runs[:1])
+    parts = (str(run.team_id), run.config_key, run.commit or str(run.pk), against)
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     notice = notices.note(
         "regression",
         run.team,
-        subject=f"{run.name}: {found.headline}",
-        text="\n".join([*found.reasons, found.base.chosen]),
+        subject=f"{run.name}: {document.headline}",
+        text="\n".join([*document.reasons, document.base.chosen]),
         path=reverse("run-against", args=[run.pk]),
         data={
             "run": str(run.pk),
-            "verdict": str(found.verdict),
-            "reasons": list(found.reasons),
+            "verdict": str(document.verdict),
+            "reasons": list(document.reasons),
             "commit": run.commit,
             "branch": run.branch,
-            "baseline": found.base.name,
-            "base_commit": found.base.commit,
-            "algorithm": found.algorithm,
-            "algorithm_version": found.algorithm_version,
+            "baseline": document.base.name,
+            "base_commit": document.base.commit,
+            "algorithm": document.algorithm,
+            "algorithm_version": document.algorithm_version,
         },
-        key=f"regression:{_digest(str(run.team_id), run.config_key, run.commit or str(run.pk), against)}",
+        key=f"regression:{digest}",
     )
     return notice is not None
-
-
-def _digest(*parts: str) -> str:
-    """Of one length, whatever the parts are."""
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from reports.analysis.verdicts import ALGORITHM, VERSION
+from reports.analysis.verdicts import ALGORITHM, VERSION, EnvironmentAnswer, required_fields
 
 VerdictWord = Literal["pass", "improvement", "regression", "mixed", "inconclusive", "error"]
 
@@ -16,15 +16,8 @@ def described(description: str) -> object:
     return Field(description=description)
 
 
-def whole(schema: dict[str, Any]) -> None:
-    """An answer has every field: what is a default here is none for those who read it."""
-    schema["required"] = list(schema["properties"])
-    for field_schema in schema["properties"].values():
-        field_schema.pop("default", None)
-
-
-def whole_verdict(schema: dict[str, Any]) -> None:
-    whole(schema)
+def describe_verdict(schema: dict[str, Any]) -> None:
+    required_fields(schema)
     schema["examples"] = [
         {
             "verdict": "regression",
@@ -41,7 +34,7 @@ def whole_verdict(schema: dict[str, Any]) -> None:
 class SideAnswer:
     """The runs of one side that count."""
 
-    __pydantic_config__ = ConfigDict(json_schema_extra=whole)
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
 
     runs: tuple[uuid.UUID, ...]
     commit: Annotated[str, described("Empty: of none, or of several.")] = ""
@@ -87,30 +80,10 @@ class MetricAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class DiffersAnswer:
-    field: Annotated[str, described("What differs, in a word: `hardware`, `workload`, `threads`, `mode` ...")]
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentAnswer:
-    """Whether both sides were measured under the same conditions."""
-
-    __pydantic_config__ = ConfigDict(json_schema_extra=whole)
-
-    comparable: bool = True
-    differs: tuple[DiffersAnswer, ...] = ()
-    ignored: Annotated[
-        tuple[str, ...], described("What differs and is what a verdict is about, such as the version.")
-    ] = ()
-    unknown: Annotated[tuple[str, ...], described("What is not stated. It stops nothing.")] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class VerdictDocument:
     """What is said of new runs against a baseline, and everything it is said by."""
 
-    __pydantic_config__ = ConfigDict(json_schema_extra=whole_verdict)
+    __pydantic_config__ = ConfigDict(json_schema_extra=describe_verdict)
 
     verdict: VerdictWord
     reasons: Annotated[tuple[str, ...], described("Whole sentences; the first says the verdict.")]
@@ -121,7 +94,8 @@ class VerdictDocument:
     left_out: tuple[LeftOutAnswer, ...] = ()
     needs_more_repeats: int | None = None
     noise_floor: Annotated[
-        float | None, described("What the same test differs by in another session on these machines; null: unknown.")
+        float | None,
+        described("What the same test differs by in another session on these machines; null: unknown."),
     ] = None
     flagged: Annotated[
         bool, described("Worse in its only session: measure this test again in a new session (CI job).")
@@ -142,7 +116,7 @@ class VerdictDocument:
 class CompareAnswer:
     """Two groups of runs, test by test."""
 
-    __pydantic_config__ = ConfigDict(json_schema_extra=whole)
+    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
 
     verdict: Annotated[VerdictWord, described("What the verdicts of all tests come to.")]
     comparisons: tuple[VerdictDocument, ...]

@@ -1,12 +1,11 @@
 """Runs as what a verdict looks at: metrics with a value for each run, and the conditions they were measured under."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from reports.analysis.gate import gate
-from reports.analysis.verdicts import Difference, Environment, Metric
+from reports.analysis.verdicts import DiffersAnswer, EnvironmentAnswer, Metric
 from reports.curves import Curve, Point, operations_of
-from reports.queries.curves import run_curve
 from runs.models import Run
 from runs.spec import RunSpec
 from runs.validity import Profile, SideFacts, judge_pair
@@ -29,13 +28,17 @@ def metrics_of(
     Sides and history are sessions, each with its runs as curves of one rung. A session of the history that does not
     have a metric is left out of it.
     """
-    sides, older = ([_points(session) for session in side] for side in ((*new, *base), history))
-    found = [
+    sides, older = (
+        [[point for curve in session for point in curve.points] for session in side]
+        for side in ((*new, *base), history)
+    )
+    metrics = [
         Metric("throughput", "throughput", True, *_parted(_throughputs(sides), len(new)), history=_throughputs(older))
     ]
     notes: list[str] = []
     curves = [curve for session in (*new, *base) for curve in session]
-    kind = _kind(curves)
+    # Response time where every run has it, for overload shows there alone; else service time.
+    kind = "response" if all(curve.latency_kind == "response" for curve in curves) else "service"
     for name in operations_of(curves):
         if name in NOT_JUDGED or name.endswith("FAILED"):
             continue
@@ -51,15 +54,11 @@ def metrics_of(
             earlier = [_values(session, "base", name, kind, statistic)[0] for session in older]
             before = tuple(session for session in earlier if session)
             parted = _parted(values, len(new))
-            found.append(Metric(f"{name} {statistic}", statistic, False, *parted, kind, before))
-    return found, notes
+            metrics.append(Metric(f"{name} {statistic}", statistic, False, *parted, kind, before))
+    return metrics, notes
 
 
 Values = tuple[float, ...]
-
-
-def _points(session: Sequence[Curve]) -> list[Point]:
-    return [point for curve in session for point in curve.points]
 
 
 def _throughputs(sessions: Sequence[Sequence[Point]]) -> tuple[Values, ...]:
@@ -70,46 +69,35 @@ def _parted(sessions: Sequence[Values], new: int) -> tuple[tuple[Values, ...], t
     return tuple(sessions[:new]), tuple(sessions[new:])
 
 
-def _kind(curves: Iterable[Curve]) -> str:
-    """Response time where every run has it, for overload shows there alone; else service time."""
-    return "response" if all(curve.latency_kind == "response" for curve in curves) else "service"
-
-
 def _values(session: Sequence[Point], who: str, name: str, kind: str, statistic: str) -> tuple[Values, str]:
     """The values of a session's runs, or why there are none."""
-    operations = [one for point in session if (one := point.operation(name, kind))]
+    operations = [row for point in session if (row := point.operation(name, kind))]
     if len(operations) < len(session):
         return (), f"not every run of the {who} side measured its {kind} times."
-    if statistic == "p99" and any(one.ok is not None and one.ok < MIN_FOR_P99 for one in operations):
+    if statistic == "p99" and any(row.ok is not None and row.ok < MIN_FOR_P99 for row in operations):
         return (), f"a run of the {who} side did it less than {MIN_FOR_P99} times."
-    values = [one.median_us(statistic) for one in operations]
+    values = [row.median_us(statistic) for row in operations]
     if None in values:
         return (), f"of a run of the {who} side it is only known to lie between two values."
     return tuple(value for value in values if value is not None), ""
 
 
-def curve_of(run: Run, point: Point) -> Curve:
-    """One run as a curve of one rung."""
-    return run_curve(run, point)
-
-
-def environment_of(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile: Profile) -> Environment:
+def environment_of(new: Mapping[Run, Curve], base: Mapping[Run, Curve], profile: Profile) -> EnvironmentAnswer:
     """What differs between the first run of the baseline and any other one, be it new or of the baseline."""
     reference, *others = [*base, *new]
     curves = {**base, **new}
     facts = {run: _facts(run) for run in curves}
-    differs: dict[Difference, None] = {}
+    differs: dict[DiffersAnswer, None] = {}
     ignored: dict[str, None] = {}
     unknown: dict[str, None] = {}
     for run in others:
-        found = gate(
-            curves[reference], curves[run], judge_pair(facts[reference], facts[run], profile), VARYING, declared=True
-        )
-        said = zip(found.fields, found.stops, strict=True)
-        differs |= dict.fromkeys([Difference(*one) for one in said] + _elsewhere(reference, run))
-        ignored |= dict.fromkeys(found.ignored)
-        unknown |= dict.fromkeys(found.unknown)
-    return Environment(tuple(differs), tuple(ignored), tuple(unknown))
+        findings = judge_pair(facts[reference], facts[run], profile)
+        judged = gate(curves[reference], curves[run], findings, VARYING, declared=True)
+        differs |= dict.fromkeys(map(DiffersAnswer, judged.fields, judged.stops))
+        differs |= dict.fromkeys(_elsewhere(reference, run))
+        ignored |= dict.fromkeys(judged.ignored)
+        unknown |= dict.fromkeys(judged.unknown)
+    return EnvironmentAnswer(not differs, tuple(differs), tuple(ignored), tuple(unknown))
 
 
 def _facts(run: Run) -> SideFacts:
@@ -118,18 +106,18 @@ def _facts(run: Run) -> SideFacts:
     return side_facts("one of the sides", spec, str(run.evidence.get("server_version") or ""))
 
 
-def _elsewhere(a: Run, b: Run) -> list[Difference]:
+def _elsewhere(a: Run, b: Run) -> list[DiffersAnswer]:
     """What says that other machines did it, where nobody knows the machines' facts."""
     specs = [cast(RunSpec, run.spec) for run in (a, b)]
     clusters = [spec["cluster"]["name"] for spec in specs]
     hardware = [spec["stated"]["hardware"] if "stated" in spec else "" for spec in specs]
-    found = []
+    differs = []
     if all(clusters) and clusters[0] != clusters[1]:
-        found.append(Difference("cluster", f"The clusters differ: {clusters[0]} and {clusters[1]}."))
+        differs.append(DiffersAnswer("cluster", f"The clusters differ: {clusters[0]} and {clusters[1]}."))
     if all(hardware) and _plain(hardware[0]) != _plain(hardware[1]):
-        said = " and ".join(f"“{text[:80]}”" for text in hardware)
-        found.append(Difference("hardware", f"The hardware is stated differently: {said}."))
-    return found
+        texts = " and ".join(f"“{text[:80]}”" for text in hardware)
+        differs.append(DiffersAnswer("hardware", f"The hardware is stated differently: {texts}."))
+    return differs
 
 
 def _plain(text: str) -> str:

@@ -9,21 +9,19 @@ from typing import Literal
 from benchsite.teams.models import Team
 from reports.analysis.ratios import unusable
 from reports.analysis.repeat_comparison import finite
-from reports.analysis.sessions import Session, SessionSpread, largest_spread, mean_of
-from reports.analysis.verdicts import Environment, MetricVerdict, judge
+from reports.analysis.sessions import Session, largest_spread, mean_of
+from reports.analysis.verdicts import MetricVerdict, judge
 from reports.curves import Curve
-from reports.queries.curves import run_points
+from reports.queries.curves import run_curve, run_points
 from reports.queries.noise import session_key, session_spreads
 from reports.queries.sides import profile_of
 from reports.verdicts.serialization import (
-    DiffersAnswer,
-    EnvironmentAnswer,
     LeftOutAnswer,
     MetricAnswer,
     SideAnswer,
     VerdictDocument,
 )
-from reports.verdicts.sides import curve_of, environment_of, metrics_of
+from reports.verdicts.sides import environment_of, metrics_of
 from runs.models import Run
 from runs.models.run import Status
 from runs.models.run import Verdict as Validity
@@ -53,14 +51,15 @@ def verdict_of(
     left_out = [*_left_out("new", new_runs), *_left_out("base", base_runs)]
     new, other = ([run for run in runs if not why_not(run)][:MAX_RUNS] for runs in (new_runs, base_runs))
     points = run_points([*new, *other, *history]) if new and other else {}
-    sides = [{run: curve_of(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other, history)]
-    theirs = base and replace(base, runs=side_of(other).runs)
-    lacking = [one.reason for one in left_out if one.side == "new"]
+    sides = [
+        {run: run_curve(run, points[run.pk]) for run in runs if run.pk in points} for runs in (new, other, history)
+    ]
+    lacking = [answer.reason for answer in left_out if answer.side == "new"]
     blank = VerdictDocument(
         "error",
         ("Error: no new run counts." if lacking else "Error: there is no new run.", *lacking),
         new=side_of(new),
-        base=theirs or side_of(other),
+        base=replace(base, runs=tuple(run.pk for run in other)) if base else side_of(other),
         left_out=tuple(left_out),
         test=new_runs[0].config_key if new_runs else "",
     )
@@ -69,18 +68,19 @@ def verdict_of(
     if not all(sides[:2]):
         return replace(blank, verdict="inconclusive", reasons=("Inconclusive: no run of the baseline counts.",))
     environment = environment_of(sides[0], sides[1], profile_of(team, [*new, *other]))
-    spread = _spread(team, [*sides[0].values(), *sides[1].values()])
+    clusters = {curve.setup.cluster_name for side in sides[:2] for curve in side.values()}
+    spread = largest_spread(clusters, session_spreads(team, clusters))
     metrics, notes = metrics_of(*(by_session(side) for side in sides))
-    found = judge(metrics, environment, thresholds=thresholds, spread=spread, extend=extend, tests=tests)
+    judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, extend=extend, tests=tests)
     return replace(
         blank,
-        verdict=found.verdict.value,
-        reasons=(*found.reasons, *notes, *lacking),
-        metrics=tuple(_metric(one) for one in found.metrics),
-        environment=_environment(environment),
-        needs_more_repeats=found.needs_more if environment.comparable else None,
+        verdict=judgement.verdict.value,
+        reasons=(*judgement.reasons, *notes, *lacking),
+        metrics=tuple(_metric(verdict) for verdict in judgement.metrics),
+        environment=environment,
+        needs_more_repeats=judgement.needs_more if environment.comparable else None,
         noise_floor=spread.relative if spread else None,
-        flagged=found.flagged,
+        flagged=judgement.flagged,
         tests=tests,
     )
 
@@ -89,9 +89,8 @@ def by_session(curves: Mapping[Run, Curve]) -> list[list[Curve]]:
     """The runs of each session, in their order."""
     sessions: dict[str, list[Curve]] = {}
     for run, curve in curves.items():
-        sessions.setdefault(session_key(run.session, run.matrix_id, run.started_at or run.finished_at), []).append(
-            curve
-        )
+        key = session_key(run.session, run.matrix_id, run.started_at or run.finished_at)
+        sessions.setdefault(key, []).append(curve)
     return list(sessions.values())
 
 
@@ -113,51 +112,39 @@ def _left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOut
     return [LeftOutAnswer(run.pk, run.name, side, why) for run in runs if (why := why_not(run))]
 
 
-def side_of(runs: Sequence[Run]) -> SideAnswer:
-    """What the runs have in common."""
+def side_of(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAnswer:
+    """What the runs have in common, with the name of their baseline and how they were chosen."""
     commits, branches = ({getattr(run, name) for run in runs} for name in ("commit", "branch"))
     return SideAnswer(
         tuple(run.pk for run in runs),
         commits.pop() if len(commits) == 1 else "",
         branches.pop() if len(branches) == 1 else "",
+        name,
+        chosen,
     )
 
 
-def _spread(team: Team, curves: Sequence[Curve]) -> SessionSpread | None:
-    names = {curve.setup.cluster_name for curve in curves}
-    return largest_spread(names, session_spreads(team, names))
-
-
-def _environment(found: Environment) -> EnvironmentAnswer:
-    return EnvironmentAnswer(
-        found.comparable,
-        tuple(DiffersAnswer(one.field, one.sentence) for one in found.differs),
-        found.ignored,
-        found.unknown,
-    )
-
-
-def _metric(one: MetricVerdict) -> MetricAnswer:
-    metric, found = one.metric, one.comparison
+def _metric(verdict: MetricVerdict) -> MetricAnswer:
+    metric, comparison = verdict.metric, verdict.comparison
     return MetricAnswer(
         name=metric.name,
         unit=metric.unit,
         kind=metric.kind,
-        state=one.state.value,
-        new=_mean(metric.new[-found.n_a :]),
-        base=_mean([*metric.base, *metric.history][: found.n_b]),
-        ratio=found.ratio,
-        low=finite(found.low),
-        high=finite(found.high),
+        state=verdict.state.value,
+        new=_mean(metric.new[-comparison.n_a :]),
+        base=_mean([*metric.base, *metric.history][: comparison.n_b]),
+        ratio=comparison.ratio,
+        low=finite(comparison.low),
+        high=finite(comparison.high),
         new_runs=sum(map(len, metric.new)),
         base_runs=sum(map(len, metric.base)),
-        new_sessions=found.n_a,
-        base_sessions=found.n_b,
-        threshold=found.threshold,
-        p=found.p,
-        adjusted_p=found.adjusted_p,
-        needs_more_repeats=found.needs_more,
-        reason=one.reason,
+        new_sessions=comparison.n_a,
+        base_sessions=comparison.n_b,
+        threshold=comparison.threshold,
+        p=comparison.p,
+        adjusted_p=comparison.adjusted_p,
+        needs_more_repeats=comparison.needs_more,
+        reason=verdict.reason,
     )
 
 
