@@ -39,7 +39,7 @@ def make_badge(team: Team, by: User, run: Run, *, label: str, branch: str = "", 
         raise BadgeRefused("This run belongs to no test that could be followed.")
     if BadgeLink.objects.filter(team=team, revoked_at__isnull=True).count() >= MAX_LINKS:
         raise BadgeRefused(f"A team has at most {MAX_LINKS} badges: revoke some.")
-    found = BadgeLink.objects.create(
+    link = BadgeLink.objects.create(
         token=secrets.token_urlsafe(TOKEN_BYTES),
         team=team,
         config_key=run.config_key,
@@ -49,7 +49,7 @@ def make_badge(team: Team, by: User, run: Run, *, label: str, branch: str = "", 
         created_by=by,
     )
     audit.note("badge_made", team=team, actor=by, subject=label, text=str(run.name))
-    return found
+    return link
 
 
 @transaction.atomic
@@ -67,29 +67,20 @@ def link_of(token: str) -> BadgeLink | None:
 
 def verdict_at(link: BadgeLink) -> str:
     """How the newest commit stands; "inconclusive" while there is none."""
-    key = f"badge:verdict:{link.token}"
-    held: str | None = cache.get(key)
-    if held is None:
-        held = _verdict(link)
-        cache.set(key, held, KEPT_S)
-    return held
 
+    def verdict() -> str:
+        newest = newest_run(link.team_id, link.config_key, link.branch)
+        try:
+            return str(verdict_of_run(newest, baseline=link.baseline).verdict) if newest else "inconclusive"
+        except BaselineUnknown:
+            return "inconclusive"
 
-def _verdict(link: BadgeLink) -> str:
-    newest = newest_run(link.team_id, link.config_key, link.branch)
-    if newest is None:
-        return "inconclusive"
-    try:
-        return str(verdict_of_run(newest, baseline=link.baseline).verdict)
-    except BaselineUnknown:
-        return "inconclusive"
+    return str(cache.get_or_set(f"badge:verdict:{link.token}", verdict, KEPT_S))
 
 
 def line_at(link: BadgeLink) -> list[float]:
     """The throughput of the newest runs that count, oldest first."""
-    key = f"badge:line:{link.token}"
-    held: list[float] | None = cache.get(key)
-    if held is None:
-        held = points_to_draw(link.team_id, link.config_key, link.branch)
-        cache.set(key, held, KEPT_S)
-    return held
+    line = cache.get_or_set(
+        f"badge:line:{link.token}", lambda: points_to_draw(link.team_id, link.config_key, link.branch), KEPT_S
+    )
+    return list(line or ())

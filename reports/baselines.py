@@ -52,9 +52,9 @@ def set_baseline(
     """
     _check(name, runs, thresholds)
     Team.objects.select_for_update().get(pk=team.pk)  # Two at the same time set it one after the other.
-    given = {} if thresholds is None else {"thresholds": dict(thresholds)}
-    said = {"chosen": chosen[:300], "set_by": by, "set_at": timezone.now(), **given}
-    baseline, _ = Baseline.objects.update_or_create(team=team, name=name, defaults=said)
+    changed = {} if thresholds is None else {"thresholds": dict(thresholds)}
+    values = {"chosen": chosen[:300], "set_by": by, "set_at": timezone.now(), **changed}
+    baseline, _ = Baseline.objects.update_or_create(team=team, name=name, defaults=values)
     # Whoever deletes a run holds its row meanwhile; it is gone then, or pinned.
     held = list(Run.objects.select_for_update().filter(team=team, pk__in=[run.pk for run in runs]).order_by("pk"))
     if len(held) < len({run.pk for run in runs}):
@@ -77,8 +77,8 @@ def pinned(run: Run) -> str:
     names = list(Baseline.objects.filter(pins__run=run).order_by("name").values_list("name", flat=True)[:3])
     if not names:
         return ""
-    said = " and ".join(f"“{name}”" for name in names)
-    return f"“{run.name}” is pinned by the baseline {said}. Set that to other runs, or unset it, and delete then."
+    quoted = " and ".join(f"“{name}”" for name in names)
+    return f"“{run.name}” is pinned by the baseline {quoted}. Set that to other runs, or unset it, and delete then."
 
 
 def _check(name: str, runs: Sequence[Run], thresholds: Mapping[str, float] | None) -> None:

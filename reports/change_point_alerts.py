@@ -5,7 +5,6 @@ The deliverer calls `look` now and then (`benchsite.teams.notices.find_with`), s
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
@@ -18,7 +17,7 @@ from benchsite import formatting
 from benchsite.teams import notices
 from benchsite.teams.models import NoticeKind
 from reports.analysis.changes import NEARBY
-from reports.histories import THROUGHPUT_METRIC, HistoryPoint, Metric, Said, followed
+from reports.histories import THROUGHPUT_METRIC, HistoryChange, HistoryPoint, Metric, followed
 from reports.histories import History as Course
 from reports.models import History, HistoryLook
 from reports.queries.history import lately, metrics_of
@@ -31,13 +30,8 @@ MAX_AT_ONCE: Final = 10
 MAX_OPERATIONS: Final = 6
 STATISTIC: Final = "p99"
 
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A change that nobody was told of."""
-
-    metric: Metric
-    said: Said
+# A metric and a change of it that nobody was told of.
+Alert = tuple[Metric, HistoryChange]
 
 
 def look(most: int = MAX_AT_ONCE) -> int:
@@ -60,39 +54,39 @@ def _look_at(row: History) -> bool:
     """Told is what is new since the last look. The first look tells nothing: nobody had asked when that happened."""
     before: HistoryLook | None = getattr(row, "look", None)
     known: dict[str, list[str]] = {}
-    found: list[Found] = []
+    alerts: list[Alert] = []
     for metric in _metrics(row):
         course = lately(row, metric)
-        told = before.known.get(str(metric), []) if before else None
-        new, known[str(metric)] = _news(course, told)
-        found += [Found(metric, one) for one in new]
+        announced = before.known.get(str(metric), []) if before else None
+        new, known[str(metric)] = _news(course, announced)
+        alerts += [(metric, change) for change in new]
     with transaction.atomic():
-        made = _note(row, found) if found else False
-        said = {"runs": row.runs, "last_at": row.last_at, "known": known}
-        HistoryLook.objects.update_or_create(history=row, defaults=said)
+        made = _note(row, alerts) if alerts else False
+        values = {"runs": row.runs, "last_at": row.last_at, "known": known}
+        HistoryLook.objects.update_or_create(history=row, defaults=values)
     return made
 
 
 def _metrics(row: History) -> list[Metric]:
     """The throughput, and the p99 of each operation: response time under a target where it was measured."""
-    tails = [one for one in metrics_of(row) if one.statistic == STATISTIC]
+    tails = [metric for metric in metrics_of(row) if metric.statistic == STATISTIC]
     kinds = ("response", "service") if row.target_ops_s else ("service", "response")
-    names = list(dict.fromkeys(one.operation for one in tails))[:MAX_OPERATIONS]
-    tails.sort(key=lambda one: kinds.index(one.kind))
-    return [THROUGHPUT_METRIC, *(next(one for one in tails if one.operation == name) for name in names)]
+    names = list(dict.fromkeys(tail.operation for tail in tails))[:MAX_OPERATIONS]
+    tails.sort(key=lambda tail: kinds.index(tail.kind))
+    return [THROUGHPUT_METRIC, *(next(tail for tail in tails if tail.operation == name) for name in names)]
 
 
-def _news(course: Course, told: Sequence[str] | None) -> tuple[list[Said], list[str]]:
+def _news(course: Course, announced: Sequence[str] | None) -> tuple[list[HistoryChange], list[str]]:
     """The changes of which nobody was told, and the runs at which changes are known from now on.
 
     A change moves a little as points are added: what lies near a known one is that one.
     """
     seen = followed(course.points)
-    places = _places([course.points[index] for index in seen], told or ())
-    changes = [one for one in course.changes if one.change.counts]
-    new = [one for one in changes if not any(abs(one.change.index - at) <= NEARBY for at in places.values())]
-    runs = [*places, *(str(one.point.first) for one in new)]
-    return ([] if told is None else [one for one in new if one.triage is None]), runs
+    places = _places([course.points[index] for index in seen], announced or ())
+    changes = [change for change in course.changes if change.change.counts]
+    new = [change for change in changes if not any(abs(change.change.index - at) <= NEARBY for at in places.values())]
+    runs = [*places, *(str(change.point.first) for change in new)]
+    return ([] if announced is None else [change for change in new if change.triage is None]), runs
 
 
 def _places(points: Sequence[HistoryPoint], runs: Sequence[str]) -> dict[str, int]:
@@ -101,50 +95,48 @@ def _places(points: Sequence[HistoryPoint], runs: Sequence[str]) -> dict[str, in
     return {run: place_of[run] for run in runs if run in place_of}
 
 
-def _note(row: History, found: Sequence[Found]) -> bool:
+def _note(row: History, alerts: Sequence[Alert]) -> bool:
     # The throughput before all others; of latencies the one that changed most.
-    first = max(found, key=lambda one: (one.metric == THROUGHPUT_METRIC, abs(one.said.change.relative or 0)))
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    metric = str(first.metric)
-    query = "" if first.metric == THROUGHPUT_METRIC else f"?{urlencode({'metric': metric})}"
+    metric, first = max(alerts, key=lambda alert: (alert[0] == THROUGHPUT_METRIC, abs(alert[1].change.relative or 0)))
+    more = f", and {len(alerts) - 1} more" if len(alerts) > 1 else ""
+    query = "" if metric == THROUGHPUT_METRIC else f"?{urlencode({'metric': str(metric)})}"
     made = notices.note(
         NoticeKind.CHANGE_POINT,
         row.team,
-        subject=f"{row}: {_in_words(first)}{more}",
-        text="\n".join(_line(one) for one in found),
+        subject=f"{row}: {_in_words(metric, first)}{more}",
+        text="\n".join(_line(*alert) for alert in alerts),
         path=reverse("history-series", args=[row.config_key]) + query,
         data={
             "history": {"config_key": row.config_key, "name": str(row)},
-            "changes": [_data(one) for one in found],
+            "changes": [_data(*alert) for alert in alerts],
         },
-        key=f"change_point:{row.pk}:{first.said.point.first}:{metric}",
+        key=f"change_point:{row.pk}:{first.point.first}:{metric}",
     )
     return made is not None
 
 
-def _in_words(found: Found) -> str:
-    change = found.said.change
+def _in_words(metric: Metric, entry: HistoryChange) -> str:
+    change = entry.change
     by = f" {formatting.signed_percent(change.relative)}" if change.relative is not None else ""
-    return f"{found.metric.label}{by}, {'better' if change.better else 'worse'}"
+    return f"{metric.label}{by}, {'better' if change.better else 'worse'}"
 
 
-def _line(found: Found) -> str:
-    change, text = found.said.change, found.metric.text
-    since = found.said.point
-    return f"{_in_words(found)}: {text(change.before)} → {text(change.after)} since {since.label} ({since.at:%Y-%m-%d})"
+def _line(metric: Metric, entry: HistoryChange) -> str:
+    before, after = metric.text(entry.change.before), metric.text(entry.change.after)
+    since = entry.point
+    return f"{_in_words(metric, entry)}: {before} → {after} since {since.label} ({since.at:%Y-%m-%d})"
 
 
-def _data(found: Found) -> Mapping[str, Any]:
-    change, point = found.said.change, found.said.point
-    run: UUID = point.first
+def _data(metric: Metric, entry: HistoryChange) -> Mapping[str, Any]:
+    change, point = entry.change, entry.point
     return {
-        "metric": str(found.metric),
-        "unit": "us" if found.metric.operation else "ops/s",
+        "metric": str(metric),
+        "unit": "us" if metric.operation else "ops/s",
         "before": change.before,
         "after": change.after,
         "relative": change.relative,
         "better": change.better,
-        "run": str(run),
+        "run": str(point.first),
         "commit": point.commit,
         "at": point.at.isoformat().replace("+00:00", "Z"),
     }

@@ -67,8 +67,8 @@ class Operation(Packed):
     bounds_us: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
 
     def median_us(self, statistic: str) -> float | None:
-        found = self.latencies_us.get(statistic)
-        return found.median if found else None
+        values = self.latencies_us.get(statistic)
+        return values.median if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class LeftOut(Packed):
     operations: tuple[Operation, ...]
 
     def operation(self, name: str, kind: str = "service") -> Operation | None:
-        return next((one for one in self.operations if one.operation == name and one.kind == kind), None)
+        return next((row for row in self.operations if row.operation == name and row.kind == kind), None)
 
 
 @dataclass(frozen=True, slots=True)

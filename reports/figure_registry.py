@@ -23,37 +23,37 @@ Maker = Callable[[Sequence[Curve], Selection, Told], Figure]
 MAX_OPERATION: Final = 60
 
 
-def ceilings(found: Sequence[Curve], selection: Selection, told: Told) -> Figure:
+def ceilings(curves: Sequence[Curve], selection: Selection, options: Told) -> Figure:
     """How much each sweep sustains."""
     published = overlays(selection.published, phase=selection.phase)
-    return CeilingsFigure(found, highlight=selection.highlight, published=published)
+    return CeilingsFigure(curves, highlight=selection.highlight, published=published)
 
 
-def latency(found: Sequence[Curve], selection: Selection, told: Told) -> Figure:
+def latency(curves: Sequence[Curve], selection: Selection, options: Told) -> Figure:
     """Latency against throughput of the chosen operation, READ where none is.
 
     `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
     """
     choice = replace(
-        selection.choice(selection.operation or "READ", found),
-        second=operation_named(told.get("with", "")),
-        zoom=told.get("zoom") == "1",
+        selection.choice(selection.operation or "READ", curves),
+        second=operation_named(options.get("with", "")),
+        zoom=options.get("zoom") == "1",
         load_ops_s=selection.load_ops_s,
         limit_us=selection.limit_us,
     )
     printed = overlays(
         selection.published, phase=selection.phase, operation=choice.operation, statistic=choice.statistic
     )
-    return LatencyFigure(found, choice, printed)
+    return LatencyFigure(curves, choice, printed)
 
 
-def percentiles(found: Sequence[Curve], selection: Selection, told: Told) -> Figure:
+def percentiles(curves: Sequence[Curve], selection: Selection, options: Told) -> Figure:
     """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
     return SweepsPercentilesFigure(
-        found,
+        curves,
         operation=selection.operation or "READ",
-        kind=selection.kind_for(found),
-        at=RUNG if told.get("at") == RUNG else CEILING,
+        kind=selection.kind_for(curves),
+        at=RUNG if options.get("at") == RUNG else CEILING,
         load_ops_s=selection.load_ops_s,
         highlight=selection.highlight,
     )
@@ -63,10 +63,12 @@ PICTURES: Final[Mapping[str, Maker]] = {
     "ceilings": ceilings,
     "latency": latency,
     "percentiles": percentiles,
-    "stability": lambda found, selection, told: StabilityFigure(found, ridges(found), highlight=selection.highlight),
-    "scalability": lambda found, selection, told: ScalabilityFigure(found, highlight=selection.highlight),
-    "durability": lambda found, selection, told: DurabilityFigure(found, highlight=selection.highlight),
-    "price": lambda found, selection, told: PriceFigure(found, highlight=selection.highlight),
+    "stability": lambda curves, selection, options: StabilityFigure(
+        curves, ridges(curves), highlight=selection.highlight
+    ),
+    "scalability": lambda curves, selection, options: ScalabilityFigure(curves, highlight=selection.highlight),
+    "durability": lambda curves, selection, options: DurabilityFigure(curves, highlight=selection.highlight),
+    "price": lambda curves, selection, options: PriceFigure(curves, highlight=selection.highlight),
 }
 
 # Those that are drawn from what is stored second by second too, and not from curves alone.

@@ -4,29 +4,24 @@ from collections.abc import Callable
 
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, register_converter
+from django.urls.converters import StringConverter
 
 from reports.views import frozen, public, report_import
 
 
-class ReportToken:
+class ReportToken(StringConverter):
     """What `secrets.token_urlsafe` gives."""
 
     regex = "[A-Za-z0-9_-]{8,64}"
 
-    def to_python(self, value: str) -> str:
-        return value
 
-    def to_url(self, value: str) -> str:
-        return value
-
-
-class ReportForm(ReportToken):
+class ReportForm(StringConverter):
     """The whole report as one file."""
 
     regex = "json|csv|md|html"
 
 
-class PartKind(ReportToken):
+class PartKind(StringConverter):
     """Where the numbers stand; a view gets "figure" or "table"."""
 
     regex = "figures|tables"
@@ -43,11 +38,11 @@ register_converter(ReportForm, "reportform")
 register_converter(PartKind, "partkind")
 
 
-def _both(what: str, view: Callable[..., HttpResponseBase], name: str, **told: object) -> list[URLPattern]:
+def _both(path_end: str, view: Callable[..., HttpResponseBase], name: str, **defaults: object) -> list[URLPattern]:
     """The address of the newest revision, and that of a certain one."""
     return [
-        path(f"r/<reporttoken:token>{what}", view, told, name=name),
-        path(f"r/<reporttoken:token>@<int:number>{what}", view, told, name=f"{name}-revision"),
+        path(f"r/<reporttoken:token>{path_end}", view, defaults, name=name),
+        path(f"r/<reporttoken:token>@<int:number>{path_end}", view, defaults, name=f"{name}-revision"),
     ]
 
 

@@ -75,8 +75,8 @@ def metric_named(text: str) -> Metric | None:
     """The metric that an address means; None where it means none."""
     if text == str(THROUGHPUT_METRIC):
         return THROUGHPUT_METRIC
-    found = METRIC.fullmatch(text)
-    return Metric(**found.groupdict()) if found and found["statistic"] in HISTORY_STATISTICS else None
+    match = METRIC.fullmatch(text)
+    return Metric(**match.groupdict()) if match and match["statistic"] in HISTORY_STATISTICS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class EnvironmentChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HistoryChange:
     """A change with the points around it and what was decided about it."""
 
     change: Change
@@ -213,8 +213,8 @@ class History:
         return followed(self.points)
 
     @cached_property
-    def changes(self) -> tuple[Said, ...]:
-        return tuple(self._said(change) for change in self.course.changes)
+    def changes(self) -> tuple[HistoryChange, ...]:
+        return tuple(self._entry(change) for change in self.course.changes)
 
     @property
     def counted(self) -> int:
@@ -233,9 +233,9 @@ class History:
     def newest(self) -> HistoryPoint | None:
         return self.points[self.followed[-1]] if self.followed else None
 
-    def _said(self, change: Change) -> Said:
+    def _entry(self, change: Change) -> HistoryChange:
         index = self.followed[change.index]
-        return Said(change, self.points[index], index, self._triage_of(change))
+        return HistoryChange(change, self.points[index], index, self._triage_of(change))
 
     def _triage_of(self, change: Change) -> Triage | None:
         """What was decided at this very point; of a false alarm, near it."""
@@ -260,8 +260,8 @@ def history_of(
     course = analyse(
         values,
         metric.rule,
-        kept=[at for at, one in placed.items() if one.state in KEPT],
-        dismissed=[at for at, one in placed.items() if one.state == FALSE],
+        kept=[at for at, triage in placed.items() if triage.state in KEPT],
+        dismissed=[at for at, triage in placed.items() if triage.state == FALSE],
     )
     return History(metric, tuple(points), course, placed, environment_changes(environments), tuple(notes))
 
@@ -272,16 +272,16 @@ def _placed(points: Sequence[HistoryPoint], seen: Sequence[int], triage: Sequenc
         return {}
     point_of = {run_id: index for index, point in enumerate(points) for run_id in point.runs}
     placed = {}
-    for one in triage:
-        at = bisect_left(seen, point_of[one.run_id]) if one.run_id in point_of else len(seen)
+    for decision in triage:
+        at = bisect_left(seen, point_of[decision.run_id]) if decision.run_id in point_of else len(seen)
         if at < len(seen):
-            placed[at] = one
+            placed[at] = decision
     return placed
 
 
 def environment_changes(environments: Sequence[Mapping[str, str] | None]) -> tuple[EnvironmentChange, ...]:
     """Where something is another one than at the point before. What nobody knows on either side is no change."""
-    found = []
+    changes = []
     before: Mapping[str, str] = {}
     last: Mapping[str, str] | None = None
     for index, now in enumerate(environments):
@@ -292,9 +292,9 @@ def environment_changes(environments: Sequence[Mapping[str, str] | None]) -> tup
             f"{name}: {before[name]} → {value}" for name, value in now.items() if before.get(name, value) != value
         )
         if texts:
-            found.append(EnvironmentChange(index, texts))
+            changes.append(EnvironmentChange(index, texts))
         before = {**before, **now}
-    return tuple(found)
+    return tuple(changes)
 
 
 def followed(points: Sequence[HistoryPoint]) -> tuple[int, ...]:

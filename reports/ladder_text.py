@@ -19,27 +19,27 @@ LADDER_SAYS = {
 MEASURED_ONCE = "highest measured"  # of single runs: nothing confirms it
 
 
-def ceiling_sentence(found: Ceiling | None) -> str:
+def ceiling_sentence(ceiling: Ceiling | None) -> str:
     """What the ladder shows about the ceiling."""
-    if found is None:
+    if ceiling is None:
         return "No point counts, so there is no ceiling."
-    value = formatting.throughput(found.throughput_ops_s)
-    if found.bracket:
-        return _target_sentence(found, value, *found.bracket)
-    highest = f"{formatting.throughput(found.highest_ops_s)} at {threads_text((found.threads,))}"
-    if not found.is_estimate:
-        return f"{highest} is the highest measured. {_single_says(found)}"
-    return f"{_estimate_sentence(found, value)} {_end_says(found)} Highest measured: {highest}."
+    value = formatting.throughput(ceiling.throughput_ops_s)
+    if ceiling.bracket:
+        return _target_sentence(ceiling, value, *ceiling.bracket)
+    highest = f"{formatting.throughput(ceiling.highest_ops_s)} at {threads_text((ceiling.threads,))}"
+    if not ceiling.is_estimate:
+        return f"{highest} is the highest measured. {_single_says(ceiling)}"
+    return f"{_estimate_sentence(ceiling, value)} {_end_says(ceiling)} Highest measured: {highest}."
 
 
-def _single_says(found: Ceiling) -> str:
+def _single_says(ceiling: Ceiling) -> str:
     """What single runs show of the end of the ladder."""
-    if found.rungs == 1:
+    if ceiling.rungs == 1:
         return "It is a lower bound: one rung says nothing about where throughput ends."
-    if found.ladder is Ladder.FIRST:
-        return f"It is the first rung{_lower_rungs(found)}."
-    if found.ladder is Ladder.SHORT:
-        gain = formatting.signed_percent(found.last_gain)
+    if ceiling.ladder is Ladder.FIRST:
+        return f"It is the first rung{_lower_rungs(ceiling)}."
+    if ceiling.ladder is Ladder.SHORT:
+        gain = formatting.signed_percent(ceiling.last_gain)
         return (
             f"It is the last rung, which still gained {gain} per doubling of the threads: the ladder is too short. "
             "Add rungs to see the ceiling."
@@ -47,27 +47,27 @@ def _single_says(found: Ceiling) -> str:
     return "Whether throughput ends there is open: no repeats show how much runs vary. Repeat the rungs."
 
 
-def _estimate_sentence(found: Ceiling, value: str) -> str:
+def _estimate_sentence(ceiling: Ceiling, value: str) -> str:
     """The estimate, its interval, and which runs it is made of."""
-    passes = len(found.repeats_ops_s)
-    interval = f"{formatting.short(found.low_ops_s)} to {formatting.short(found.high_ops_s)}"
-    least = "At least " if found.is_lower_bound else ""
-    where = threads_text(found.plateau)
+    passes = len(ceiling.repeats_ops_s)
+    interval = f"{formatting.short(ceiling.low_ops_s)} to {formatting.short(ceiling.high_ops_s)}"
+    least = "At least " if ceiling.is_lower_bound else ""
+    where = threads_text(ceiling.plateau)
     made = (
         f"the mean of {passes} repeats at {where}"
-        if len(found.plateau) == 1
+        if len(ceiling.plateau) == 1
         else f"the mean of {passes} repeats, each at those of {where} that the other repeats put highest"
     )
     return f"{least}{value} (95 % interval {interval}): {made}."
 
 
-def _end_says(found: Ceiling) -> str:
+def _end_says(ceiling: Ceiling) -> str:
     """What the repeats show of the end of the ladder."""
-    gain, least = formatting.signed_percent(found.last_gain), formatting.percent(MIN_GAIN_PER_DOUBLING)
-    fewer = found.saturation_threads < min(found.plateau)
-    near = f" {threads_text((found.saturation_threads,))} already come within 5 % of it." if fewer else ""
-    match found.ladder:
-        case Ladder.SHORT if found.rungs == 1:
+    gain, least = formatting.signed_percent(ceiling.last_gain), formatting.percent(MIN_GAIN_PER_DOUBLING)
+    fewer = ceiling.saturation_threads < min(ceiling.plateau)
+    near = f" {threads_text((ceiling.saturation_threads,))} already come within 5 % of it." if fewer else ""
+    match ceiling.ladder:
+        case Ladder.SHORT if ceiling.rungs == 1:
             return "One rung says nothing about where throughput ends."
         case Ladder.SHORT:
             return (
@@ -75,7 +75,7 @@ def _end_says(found: Ceiling) -> str:
                 "Add rungs to see the ceiling."
             )
         case Ladder.FIRST:
-            return f"The first rung is as high as any{_lower_rungs(found)}."
+            return f"The first rung is as high as any{_lower_rungs(ceiling)}."
         case Ladder.RETROGRADE:
             return f"It is the ceiling: with more threads throughput falls clearly below it.{near}"
         case Ladder.SATURATED:
@@ -83,8 +83,8 @@ def _end_says(found: Ceiling) -> str:
     return f"Whether throughput ends there is open: the last step gained {gain} per doubling, within the noise."
 
 
-def _lower_rungs(found: Ceiling) -> str:
-    return ": add lower rungs to see the ceiling" if min(found.plateau) > 1 else ", so more threads gain nothing"
+def _lower_rungs(ceiling: Ceiling) -> str:
+    return ": add lower rungs to see the ceiling" if min(ceiling.plateau) > 1 else ", so more threads gain nothing"
 
 
 def threads_text(threads: Sequence[int]) -> str:
@@ -96,8 +96,8 @@ def threads_text(threads: Sequence[int]) -> str:
 
 def variation_sentence(curve: Curve, floor: SessionSpread | None) -> str:
     """Beside a value of single runs: what repeats differ by on this cluster; empty where there are repeats."""
-    found = curve.ceiling
-    if found is None or found.is_estimate or len(found.repeats_ops_s) > 1:
+    ceiling = curve.ceiling
+    if ceiling is None or ceiling.is_estimate or len(ceiling.repeats_ops_s) > 1:
         return ""
     if floor is None:
         return "One run per rung: how much runs vary on this cluster is not known, for too little was repeated there."
@@ -105,33 +105,33 @@ def variation_sentence(curve: Curve, floor: SessionSpread | None) -> str:
     return f"One run per rung: repeats of a test on this cluster differ by up to {share} (19 of 20 pairs)."
 
 
-def ladder_says(found: Ceiling) -> str:
+def ladder_says(ceiling: Ceiling) -> str:
     """What the end of a ladder shows, in a few words."""
-    if THREAD_LIMITED in found.notes:
+    if THREAD_LIMITED in ceiling.notes:
         return "at least: the next target lacked threads"
-    if NOT_KNOWN in found.notes:
+    if NOT_KNOWN in ceiling.notes:
         return "at least: of the next target no run counts"
-    if found.bracket and found.ladder is Ladder.SHORT:
+    if ceiling.bracket and ceiling.ladder is Ladder.SHORT:
         return "at least: every target was sustained"
-    if found.bracket:
-        return "a target failed" if found.target_ops_s else "no target was sustained"
-    if found.is_estimate or found.is_lower_bound:
-        return LADDER_SAYS[found.ladder]
-    return f"{MEASURED_ONCE} (n = {max(len(found.repeats_ops_s), 1)})"
+    if ceiling.bracket:
+        return "a target failed" if ceiling.target_ops_s else "no target was sustained"
+    if ceiling.is_estimate or ceiling.is_lower_bound:
+        return LADDER_SAYS[ceiling.ladder]
+    return f"{MEASURED_ONCE} (n = {max(len(ceiling.repeats_ops_s), 1)})"
 
 
-def bracket_says(found: Ceiling) -> str:
+def bracket_says(ceiling: Ceiling) -> str:
     """ "target 75.0k, 100k failed": the last target that was sustained, and the next; empty of threads."""
-    if not found.bracket:
+    if not ceiling.bracket:
         return ""
-    low, high = found.bracket
+    low, high = ceiling.bracket
     held = f"target {formatting.short(low)}" if low else "no target"
     if high is None:
         return f"{held}, none failed"
     next_one = formatting.short(high)
-    if THREAD_LIMITED in found.notes:
+    if THREAD_LIMITED in ceiling.notes:
         return f"{held}, {next_one} lacked threads"
-    return f"{held}, {next_one} {'not known' if NOT_KNOWN in found.notes else 'failed'}"
+    return f"{held}, {next_one} {'not known' if NOT_KNOWN in ceiling.notes else 'failed'}"
 
 
 NOTES_SAY = {
@@ -141,81 +141,81 @@ NOTES_SAY = {
 }
 
 
-def notes_said(found: Ceiling) -> str:
+def notes_said(ceiling: Ceiling) -> str:
     """The notes of a ceiling in a cell of a table."""
-    return "; ".join(NOTES_SAY[note] for note in found.notes if note in NOTES_SAY)
+    return "; ".join(NOTES_SAY[note] for note in ceiling.notes if note in NOTES_SAY)
 
 
 # More than this above the ceiling, and what rungs that were not sustained reached is worth a sentence.
 CLEARLY_MORE = 1.02
 
 
-def _target_sentence(found: Ceiling, value: str, low: float, high: float | None) -> str:
+def _target_sentence(ceiling: Ceiling, value: str, low: float, high: float | None) -> str:
     target, failed = formatting.throughput(low), formatting.throughput(high)
     if high is None:
         return f"At least {value}: every target up to {target} was sustained. Add higher targets to see the ceiling."
-    if NOT_KNOWN in found.notes:
+    if NOT_KNOWN in ceiling.notes:
         upto = f"every target up to {target} was sustained" if low else "this is the most that a rung reached"
         return f"{'At least ' if low else ''}{value}: {upto}, but of {failed} no run counts. Measure it again."
-    if THREAD_LIMITED in found.notes:
+    if THREAD_LIMITED in ceiling.notes:
         least = (
-            f" Give it {found.threads_needed} threads or more." if found.threads_needed else " Give it more threads."
+            f" Give it {ceiling.threads_needed} threads or more."
+            if ceiling.threads_needed
+            else " Give it more threads."
         )
         return (
             f"At least {value}: the target of {failed} was missed for lack of threads. All of them were busy while the "
             f"database answered about as fast as at the lowest target.{least}"
         )
-    most = formatting.throughput(found.saturation_ops_s)
+    most = formatting.throughput(ceiling.saturation_ops_s)
     if not low:
         return f"No target was sustained, not even {failed}; the most that a rung reached is {most}."
-    beyond = found.saturation_ops_s > CLEARLY_MORE * found.throughput_ops_s
+    beyond = ceiling.saturation_ops_s > CLEARLY_MORE * ceiling.throughput_ops_s
     return (
         f"{value} is the ceiling: {target} is the highest target that was sustained with all targets below it, and "
         f"{failed} was not.{f' Overloaded, it did {most}.' if beyond else ''}"
     )
 
 
-def ceiling_notes(found: Ceiling | None) -> list[str]:
+def ceiling_notes(ceiling: Ceiling | None) -> list[str]:
     """What else has to be known about the targets."""
-    if found is None:
+    if ceiling is None:
         return []
     notes = []
-    if NON_MONOTONE in found.notes:
+    if NON_MONOTONE in ceiling.notes:
         notes.append(
             "A target was sustained above one that was not, so the rungs contradict each other: the lower one counts. "
             "Repeat the rungs between."
         )
-    if NOT_KNOWN in found.notes and found.bracket:
+    if NOT_KNOWN in ceiling.notes and ceiling.bracket:
         notes.append(
-            f"This target has no counted run: {formatting.throughput(found.bracket[1])}. Its runs were rejected for "
+            f"This target has no counted run: {formatting.throughput(ceiling.bracket[1])}. Its runs were rejected for "
             "reasons that do not concern the load, so it is open, and no target above it counts."
         )
-    if found.marginal:
-        named = ", ".join(formatting.throughput(target) for target in found.marginal)
+    if ceiling.marginal:
+        named = ", ".join(formatting.throughput(target) for target in ceiling.marginal)
         notes.append(f"Marginal, missed by 2 to 5 %: {named}. A longer run may sustain it.")
     return notes
 
 
 def ceiling_label(ceilings: Iterable[Ceiling]) -> str:
     """What the mark of a ceiling means in the legend of these: of single runs nothing confirms one."""
-    labels = {"ceiling" if found.is_estimate or found.bracket else MEASURED_ONCE for found in ceilings}
+    labels = {"ceiling" if ceiling.is_estimate or ceiling.bracket else MEASURED_ONCE for ceiling in ceilings}
     return " or ".join(sorted(labels))
 
 
-def knee_sentence(found: Knee | None, ceiling: Ceiling | None) -> str:
+def knee_sentence(knee: Knee | None, ceiling: Ceiling | None) -> str:
     """Where latency begins to rise faster than throughput."""
-    if found is None:
+    if knee is None:
         return ""
-    load = (
-        f"a target of {formatting.throughput(found.target_ops_s)}" if found.target_ops_s else f"{found.threads} threads"
-    )
-    where = f"{formatting.throughput(found.throughput_ops_s)} at {load}"
-    if not found.reached:
-        return f"No knee within the ladder: {found.reason}."
+    load = f"a target of {formatting.throughput(knee.target_ops_s)}" if knee.target_ops_s else f"{knee.threads} threads"
+    where = f"{formatting.throughput(knee.throughput_ops_s)} at {load}"
+    if not knee.reached:
+        return f"No knee within the ladder: {knee.reason}."
     top = f"the {ceiling_label([ceiling])}" if ceiling else "the ceiling"
     return (
-        f"The knee is at {where}: {formatting.percent(found.share_of_ceiling)} of {top}. The mean latency is "
-        f"{formatting.significant(found.latency_growth, 2)} times that of the first rung."
+        f"The knee is at {where}: {formatting.percent(knee.share_of_ceiling)} of {top}. The mean latency is "
+        f"{formatting.significant(knee.latency_growth, 2)} times that of the first rung."
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
+from reports.analysis.gate import VARIES
 from reports.curves import STATISTICS, Curve, kind_of
 from reports.figures.latency import SCALES
 from reports.figures.latency_points import Choice
@@ -23,8 +24,6 @@ MAX_VALUE_LENGTH = 200
 KINDS = ("service", "response")
 LOAD = "load"
 SOURCES = ("scheduled", "uploaded", "by_hand")
-# What a comparison may be declared to be about (reports.analysis.gate says what each implies).
-AXES = ("mode", "database", "nodes", "version", "data", "generators")
 # Facet in the address -> the field that holds its chosen values.
 FACETS: Final[Mapping[str, str]] = {
     "system": "systems",
@@ -83,7 +82,7 @@ class Selection:
     scale: str = "auto"
     highlight: str = ""
     baseline: uuid.UUID | None = None  # the sweep that all others are compared with; None: the strongest promise
-    vary: tuple[str, ...] = ()  # of AXES; none: what the selection itself crosses
+    vary: tuple[str, ...] = ()  # of VARIES; none: what the selection itself crosses
     load_ops_s: float | None = None  # where latencies are read; None: a share of the lowest ceiling
     limit_us: float | None = None  # the latency under which throughputs are read; in the address in ms
     anyway: bool = False  # ratios even where the sides are not comparable
@@ -115,7 +114,7 @@ class Selection:
     def toggled(self, name: str, value: str) -> "Selection":
         """With one value of a facet added, or taken away where it is there."""
         held = self.facet(name)
-        kept = tuple(one for one in held if one != value) if value in held else tuple(sorted((*held, value)))
+        kept = tuple(other for other in held if other != value) if value in held else tuple(sorted((*held, value)))
         changes: dict[str, Any] = {FACETS[name]: kept}
         return replace(self, **changes)
 
@@ -179,7 +178,7 @@ def read(parameters: Parameters) -> Selection:
         scale=_one_of(parameters, "scale", tuple(SCALES), "auto", problems),
         highlight=_clean(_last(parameters, "highlight")),
         baseline=_baseline(_last(parameters, "baseline"), problems),
-        vary=_known(_texts(parameters, "vary", problems), "vary", AXES, problems),
+        vary=_known(_texts(parameters, "vary", problems), "vary", VARIES, problems),
         load_ops_s=_number(parameters, "load", "ops/s", MAX_OPS_S, problems),
         limit_us=None if limit_ms is None else limit_ms * 1e3,
         anyway=_one_of(parameters, "anyway", ("1",), "", problems) == "1",
@@ -213,25 +212,25 @@ def _matrix(text: str, problems: list[str]) -> str:
 
 
 def _sweeps(parameters: Parameters, problems: list[str]) -> tuple[uuid.UUID, ...]:
-    found: dict[uuid.UUID, None] = {}
+    keys: dict[uuid.UUID, None] = {}
     bad = 0
     for text in parameters.getlist("sweep"):
         try:
-            found[uuid.UUID(text.strip())] = None
+            keys[uuid.UUID(text.strip())] = None
         except ValueError:
             bad += bool(text.strip())
     if bad:
         problems.append(f"{bad} of the sweeps in the address {'are none' if bad > 1 else 'is none'}; left out.")
-    if len(found) > MAX_VALUES:
-        problems.append(f"The address names {len(found)} sweeps; the first {MAX_VALUES} are shown. Choose fewer.")
-    return tuple(sorted(list(found)[:MAX_VALUES], key=str))
+    if len(keys) > MAX_VALUES:
+        problems.append(f"The address names {len(keys)} sweeps; the first {MAX_VALUES} are shown. Choose fewer.")
+    return tuple(sorted(list(keys)[:MAX_VALUES], key=str))
 
 
 def _texts(parameters: Parameters, name: str, problems: list[str]) -> tuple[str, ...]:
-    found = sorted({text for raw in parameters.getlist(name) if (text := _clean(raw))})
-    if len(found) > MAX_VALUES:
-        problems.append(f"The address gives {len(found)} values of {name}; the first {MAX_VALUES} count.")
-    return tuple(found[:MAX_VALUES])
+    texts = sorted({text for raw in parameters.getlist(name) if (text := _clean(raw))})
+    if len(texts) > MAX_VALUES:
+        problems.append(f"The address gives {len(texts)} values of {name}; the first {MAX_VALUES} count.")
+    return tuple(texts[:MAX_VALUES])
 
 
 def _operation(text: str, problems: list[str]) -> str:

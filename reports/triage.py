@@ -37,8 +37,8 @@ def decide(
     if chosen is ChangePoint.State.NEW and not text:
         ChangePoint.objects.filter(team=history.team_id, **this).delete()
     else:
-        said = {"state": chosen, "note": text, "changed_by": user}
-        ChangePoint.objects.update_or_create(team_id=history.team_id, **this, defaults=said)
+        values = {"state": chosen, "note": text, "changed_by": user}
+        ChangePoint.objects.update_or_create(team_id=history.team_id, **this, defaults=values)
     return chosen
 
 
@@ -61,12 +61,12 @@ def _instant(day: str) -> dt.datetime:
     if not day.strip():
         return timezone.now()
     try:
-        found = dt.date.fromisoformat(day.strip())
+        date = dt.date.fromisoformat(day.strip())
     except ValueError:
         raise TriageRefused("Write the day as year, month and day: 2026-11-21.") from None
-    if not EARLIEST <= found <= timezone.now().date() + dt.timedelta(days=366):
+    if not EARLIEST <= date <= timezone.now().date() + dt.timedelta(days=366):
         raise TriageRefused("The day of a note lies between 1990 and a year from now.")
-    return dt.datetime.combine(found, dt.time(), dt.UTC)
+    return dt.datetime.combine(date, dt.time(), dt.UTC)
 
 
 def _plain(text: str, most: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Max, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from benchsite.teams import notices
@@ -39,12 +39,12 @@ def look(most: int = MAX_AT_ONCE) -> int:
     # Verdicts of older uploads are told nowhere, so there is nothing to remember of them.
     CommitLook.objects.filter(last_at__lt=timezone.now() - FRESH).delete()
     teams = notices.asked_for(NoticeKind.REGRESSION)
-    told, until = 0, time.monotonic() + MAX_S
-    for one in _due(teams, most) if teams else ():
-        told += _look_at(one)
+    noted, until = 0, time.monotonic() + MAX_S
+    for group in _due(teams, most) if teams else ():
+        noted += _look_at(group)
         if time.monotonic() > until:
             break
-    return told
+    return noted
 
 
 def _due(teams: Collection[UUID], most: int) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def _due(teams: Collection[UUID], most: int) -> list[dict[str, Any]]:
     )
     new = Q(seen_at=None) | Q(seen_at__lt=F("last_at")) | Q(seen_runs__lt=F("runs"))
     whole = Q(last_at__lt=now - QUIET) | Q(runs__gte=ENOUGH)
-    return [dict(one) for one in groups.filter(new, whole).order_by("last_at", "config_key", "commit")[:most]]
+    return [dict(group) for group in groups.filter(new, whole).order_by("last_at", "config_key", "commit")[:most]]
 
 
 def _look_at(group: Mapping[str, Any]) -> bool:
@@ -78,17 +78,12 @@ def _look_at(group: Mapping[str, Any]) -> bool:
         CommitLook.objects.update_or_create(**test, defaults=seen)
         try:
             with transaction.atomic():
-                return _told(Run.objects.filter(**test, source=Run.Source.UPLOADED))
+                runs = Run.objects.filter(**test, source=Run.Source.UPLOADED, phase=Phase.MEASURE)
+                run = runs.select_related("sweep__matrix", "team").order_by("-created_at", "-pk").first()
+                return run is not None and tell(run, verdict_of_run(run))
         except (InterfaceError, OperationalError):
             raise  # PostgreSQL is away: it is looked at again.
         except Exception:
             # One that cannot be judged must not keep the others waiting for ever.
             log.exception("The uploads of commit %s could not be judged.", group["commit"])
             return False
-
-
-def _told(runs: QuerySet[Run]) -> bool:
-    run = (
-        runs.select_related("sweep__matrix", "team").filter(phase=Phase.MEASURE).order_by("-created_at", "-pk").first()
-    )
-    return run is not None and tell(run, verdict_of_run(run))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, register_converter
+from django.urls.converters import StringConverter
 from django.views.decorators.gzip import gzip_page
 
 from reports.figure_registry import PICTURES
@@ -26,38 +27,29 @@ from runs.views.table_exports import twin_urls
 Patterns = list[URLPattern | URLResolver]
 
 
-class DataForm:
+class DataForm(StringConverter):
     """The formats of a figure's data twin, as a file ending."""
 
     regex = "csv|json|md|tex"
 
-    def to_python(self, value: str) -> str:
-        return value
 
-    def to_url(self, value: str) -> str:
-        return value
-
-
-class ConfigKey:
+class ConfigKey(StringConverter):
     """Which test a history is of: `runs.denormalised_columns.config_key`."""
 
     regex = "[0-9a-f]{32}"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
 
 
 register_converter(DataForm, "dataform")
 register_converter(ConfigKey, "configkey")
 
 
-def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str, **told: str) -> Patterns:
+def with_twins(where: str, view: Callable[..., HttpResponseBase], name: str, **defaults: str) -> Patterns:
     """A figure's address, and those of its numbers in every format. Digits are sent compressed: a fifth is left."""
     view = gzip_page(view)
-    return [path(f"{where}/", view, told, name=name), path(f"{where}.<dataform:form>", view, told, name=f"{name}-data")]
+    return [
+        path(f"{where}/", view, defaults, name=name),
+        path(f"{where}.<dataform:form>", view, defaults, name=f"{name}-data"),
+    ]
 
 
 figure_urls: Patterns = [

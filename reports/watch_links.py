@@ -63,11 +63,11 @@ def open_links(team: Team) -> QuerySet[WatchLink]:
 def watched(token: str) -> WatchLink | None:
     """The open link with this token; None for one that is unknown, too old, was ended, or whose matrix is gone."""
     rows = WatchLink.objects.filter(token_sha256=digest(token), revoked_at__isnull=True, expires_at__gt=Now())
-    found = rows.select_related("team", "matrix").first()
-    if found is None or found.matrix is not None:
-        return found
-    selection = selection_of(found)
-    return found if names_what_is_seen(selection) and not is_lost(found.team, selection) else None
+    link = rows.select_related("team", "matrix").first()
+    if link is None or link.matrix is not None:
+        return link
+    selection = selection_of(link)
+    return link if names_what_is_seen(selection) and not is_lost(link.team, selection) else None
 
 
 def end(link: WatchLink, by: User) -> None:

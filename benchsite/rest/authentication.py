@@ -29,14 +29,14 @@ class Needs(HttpBearer):
         super().__init__()
 
     def __call__(self, request: HttpRequest) -> Any:
-        found = super().__call__(request)
-        if found is None:
+        bearer = super().__call__(request)
+        if bearer is None:
             raise Problem(
                 "unauthenticated",
                 "Send a token as “Authorization: Bearer bs_…”. Members of a team make tokens on its page “Tokens”.",
                 headers=CHALLENGE,
             )
-        return found
+        return bearer
 
     def authenticate(self, request: HttpRequest, token: str) -> Bearer:
         bearer = bearer_of(token.strip())

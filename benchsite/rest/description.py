@@ -51,14 +51,14 @@ class DescribedApi(NinjaAPI):
 
     def _scopes(self) -> dict[str, list[str]]:
         """Which scopes each endpoint takes, by its operation."""
-        found = {}
+        scopes = {}
         for bound in self._get_bound_routers():
             for view in bound.path_operations.values():
                 for operation in view.operations:
-                    needs = [one for one in operation.auth_callbacks if isinstance(one, Needs)]
+                    needs = [callback for callback in operation.auth_callbacks if isinstance(callback, Needs)]
                     if needs:
-                        found[operation.operation_id or self.get_openapi_operation_id(operation)] = needs[0].scopes
-        return found
+                        scopes[operation.operation_id or self.get_openapi_operation_id(operation)] = needs[0].scopes
+        return scopes
 
 
 def _complete(operation: DictStrAny, scopes: list[str] | None, *, names_a_row: bool) -> None:
@@ -67,23 +67,25 @@ def _complete(operation: DictStrAny, scopes: list[str] | None, *, names_a_row: b
     if scopes is not None:
         refusing |= set(WITH_A_TOKEN)
         operation["security"] = [{SCHEME: [scope]} for scope in scopes]
-        said = f"Needs a token with the scope {' or '.join(f'`{scope}`' for scope in scopes)}."
-        operation["description"] = f"{operation['description']}\n\n{said}" if operation.get("description") else said
+        sentence = f"Needs a token with the scope {' or '.join(f'`{scope}`' for scope in scopes)}."
+        operation["description"] = (
+            f"{operation['description']}\n\n{sentence}" if operation.get("description") else sentence
+        )
     if names_a_row:
         refusing.add(404)
     if operation["parameters"] or "requestBody" in operation:
         refusing.add(400)
     if "requestBody" in operation:
         refusing.add(413)
-    responses: dict[int, Any] = {int(status): said for status, said in operation["responses"].items()}
+    responses: dict[int, Any] = {int(status): response for status, response in operation["responses"].items()}
     for status in refusing - set(responses):
         responses[status] = {"description": HTTPStatus(status).phrase}
-    for status, said in responses.items():
+    for status, sentence in responses.items():
         if status >= 400:
-            said["content"] = PROBLEM
-        elif LINES in said.get("content", {}):
+            sentence["content"] = PROBLEM
+        elif LINES in sentence.get("content", {}):
             # The schema is that of each line, and the answer as a whole is no JSON document.
-            said["content"] = {LINES: said["content"].get("application/json", {})}
+            sentence["content"] = {LINES: sentence["content"].get("application/json", {})}
     operation["responses"] = {str(status): responses[status] for status in sorted(responses)}
 
 

@@ -86,8 +86,8 @@ def spend(request: HttpRequest, token: UUID, costs: Mapping[Name, int], refusal:
 def tell(request: HttpRequest, response: HttpResponseBase) -> None:
     """Say in the answer what is left."""
     if spent := _spent(request):
-        response["RateLimit-Policy"] = ", ".join(f'"{one.name}";q={one.quota};w={WINDOW_S}' for one in spent)
-        response["RateLimit"] = ", ".join(f'"{one.name}";r={one.left};t={one.ends_in_s}' for one in spent)
+        response["RateLimit-Policy"] = ", ".join(f'"{limit.name}";q={limit.quota};w={WINDOW_S}' for limit in spent)
+        response["RateLimit"] = ", ".join(f'"{limit.name}";r={limit.left};t={limit.ends_in_s}' for limit in spent)
 
 
 def _spent(request: HttpRequest) -> list[Spent]:

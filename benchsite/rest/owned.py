@@ -14,8 +14,8 @@ M = TypeVar("M", bound=Model)
 
 def owned(rows: QuerySet[M], request: HttpRequest, pk: UUID) -> M:
     """The team's row of this key. Raises Problem("not-found")."""
-    found = rows.filter(team=team_in(request), pk=pk).first()
-    if found is None:
+    row = rows.filter(team=team_in(request), pk=pk).first()
+    if row is None:
         kind = rows.model._meta.verbose_name
         raise Problem("not-found", f"Your team has no {kind} {pk}.")
-    return found
+    return row

@@ -63,17 +63,17 @@ def page_of(request: HttpRequest, rows: QuerySet[M], order: Sequence[str], asked
                 errors=[{"pointer": "query.cursor", "detail": "not a cursor of this list", "code": "cursor"}],
             ) from None
         rows = rows.filter(_beyond(columns, after, "lt" if order[0].startswith("-") else "gt"))
-    found = list(rows.order_by(*order)[: asked.limit + 1])
-    if len(found) <= asked.limit:
-        return Slice(found, None, None)
-    found = found[: asked.limit]
-    values = (getattr(found[-1], name) for name in columns)
+    items = list(rows.order_by(*order)[: asked.limit + 1])
+    if len(items) <= asked.limit:
+        return Slice(items, None, None)
+    items = items[: asked.limit]
+    values = (getattr(items[-1], name) for name in columns)
     cursor = signing.dumps(
         [value.isoformat() if isinstance(value, datetime) else str(value) for value in values], salt=salt
     )
     query = request.GET.copy()
     query["cursor"] = cursor
-    return Slice(found, cursor, f"{request.path}?{urlencode(list(query.lists()), doseq=True)}")
+    return Slice(items, cursor, f"{request.path}?{urlencode(list(query.lists()), doseq=True)}")
 
 
 def _beyond(columns: Sequence[str], after: Sequence[Any], way: str) -> Q:

@@ -60,14 +60,14 @@ class Problem(Exception):
     @classmethod
     def of_faults(cls, faults: Sequence[Fault]) -> "Problem":
         """A request with these faults; the first of them are said in one sentence too."""
-        said = "; ".join(f"{one['pointer']}: {one['detail'].rstrip('.')}" for one in faults[:3])
+        message = "; ".join(f"{fault['pointer']}: {fault['detail'].rstrip('.')}" for fault in faults[:3])
         more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
-        return cls("validation-error", f"{said}{more}.", errors=faults)
+        return cls("validation-error", f"{message}{more}.", errors=faults)
 
     def document(self, instance: str = "") -> dict[str, Any]:
         """The problem as JSON. `type` is an address that need not be there, as the RFC allows."""
-        said = {"type": f"/problems/{self.slug}", "title": self.title, "status": self.status, "detail": self.detail}
-        held: dict[str, Any] = {**said, "instance": instance} if instance else dict(said)
+        body = {"type": f"/problems/{self.slug}", "title": self.title, "status": self.status, "detail": self.detail}
+        held: dict[str, Any] = {**body, "instance": instance} if instance else dict(body)
         return {**held, **({"errors": list(self.errors)} if self.errors else {}), **self.more}
 
 

@@ -131,15 +131,15 @@ def get_webhook(request: HttpRequest, webhook_id: UUID) -> Webhook:
     summary="Change a webhook, pause it or switch it on",
 )
 def change_webhook(request: HttpRequest, webhook_id: UUID, change: WebhookChange) -> Webhook:
-    found, me = _found(request, webhook_id), bearer_in(request).user
-    said = {"name": found.name, "url": found.url, "kinds": found.kinds}
-    given = {key: value for key in said if (value := getattr(change, key)) is not None}
+    webhook, me = _found(request, webhook_id), bearer_in(request).user
+    values = {"name": webhook.name, "url": webhook.url, "kinds": webhook.kinds}
+    changes = {key: value for key in values if (value := getattr(change, key)) is not None}
     try:
         with transaction.atomic():
-            if given:
-                verbs.change(found, me, **{**said, **given})
+            if changes:
+                verbs.change(webhook, me, **{**values, **changes})
             if change.is_active is not None:
-                (verbs.resume if change.is_active else verbs.pause)(found, me)
+                (verbs.resume if change.is_active else verbs.pause)(webhook, me)
     except verbs.WebhookRefused as refused:
         raise _problem(refused) from refused
     return _found(request, webhook_id)
@@ -180,9 +180,9 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
     not. A receiver that does not answer takes five seconds. While too many tests are under way `in-flight` refuses
     another one: ask again as `Retry-After` says.
     """
-    found = _found(request, webhook_id)
+    webhook = _found(request, webhook_id)
     try:
-        return deliveries.try_webhook(found)
+        return deliveries.try_webhook(webhook)
     except deliveries.TryLater as busy:
         wait = str(deliveries.RETRY_TEST_AFTER_S)
         raise Problem("in-flight", str(busy), headers={"Retry-After": wait}) from None
@@ -195,9 +195,9 @@ def test_webhook(request: HttpRequest, webhook_id: UUID) -> Delivery:
     operation_id="list_webhook_deliveries",
     summary="List what a webhook was told",
 )
-def list_deliveries(request: HttpRequest, webhook_id: UUID, asked: Query[PageQuery]) -> Slice[Delivery]:
+def list_deliveries(request: HttpRequest, webhook_id: UUID, query: Query[PageQuery]) -> Slice[Delivery]:
     rows = _found(request, webhook_id).deliveries.select_related("notice")
-    return page_of(request, rows, ("-created_at", "-pk"), asked)
+    return page_of(request, rows, ("-created_at", "-pk"), query)
 
 
 def _found(request: HttpRequest, pk: UUID) -> Webhook:

@@ -18,7 +18,7 @@ from reports.models import BadgeLink, Report, ReportRevision
 
 Token = Annotated[str, StringConstraints(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_-]+$")]
 SVG = "image/svg+xml"
-# Said by hand, for a picture is no schema.
+# HistoryChange by hand, for a picture is no schema.
 DRAWN: dict[str, Any] = {
     "responses": {
         200: {"description": "The picture", "content": {SVG: {"schema": {"type": "string"}}}},
@@ -88,7 +88,7 @@ def _drawn(request: HttpRequest, svg: str) -> HttpResponse:
     content = svg.encode()
     etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     known = parse_etags(request.headers.get("If-None-Match", ""))
-    unchanged = "*" in known or etag in [one.removeprefix("W/") for one in known]
+    unchanged = "*" in known or etag in [known_etag.removeprefix("W/") for known_etag in known]
     response = HttpResponse(status=304) if unchanged else HttpResponse(content, content_type=SVG)
     response["ETag"] = etag
     response["Cache-Control"] = f"public, max-age={KEPT_S}"

@@ -41,18 +41,18 @@ def answer_of(baseline: Baseline, runs: list[Run]) -> BaselineAnswer:
 
 @baselines.get("/baselines", response={200: BaselineList}, auth=Needs(Scope.RUNS_READ), summary="List baselines")
 def list_baselines(request: HttpRequest) -> BaselineList:
-    found = [answer_of(baseline, list(baseline.runs.all())) for baseline in baselines_with_runs(team_in(request))]
-    return BaselineList(items=found, default_rule=RULE)
+    items = [answer_of(baseline, list(baseline.runs.all())) for baseline in baselines_with_runs(team_in(request))]
+    return BaselineList(items=items, default_rule=RULE)
 
 
 @baselines.get(
     "/baselines/{name}", response={200: BaselineAnswer}, auth=Needs(Scope.RUNS_READ), summary="Read one baseline"
 )
 def get_baseline(request: HttpRequest, name: Path[Name]) -> BaselineAnswer:
-    found = baseline_named(team_in(request), name)
-    if found is None:
+    baseline = baseline_named(team_in(request), name)
+    if baseline is None:
         raise Problem("not-found", f"Your team has no baseline “{name}”.")
-    return answer_of(found, pinned_runs(found))
+    return answer_of(baseline, pinned_runs(baseline))
 
 
 @baselines.put(
@@ -67,11 +67,11 @@ def put_baseline(request: HttpRequest, name: Path[Name], change: BaselineChange)
     team, user = team_in(request), bearer_in(request).user
     runs, chosen = _chosen(team, change)
     try:
-        found = set_baseline(team, user, name, runs, chosen=chosen, thresholds=change.thresholds)
+        baseline = set_baseline(team, user, name, runs, chosen=chosen, thresholds=change.thresholds)
     except BaselineRefused as refused:
         fault = {"pointer": f"#/{refused.field}", "detail": str(refused), "code": refused.field}
         raise Problem("validation-error", str(refused), errors=[fault]) from refused  # type: ignore[list-item]
-    return answer_of(found, pinned_runs(found))
+    return answer_of(baseline, pinned_runs(baseline))
 
 
 def _chosen(team: Team, change: BaselineChange) -> tuple[list[Run], str]:

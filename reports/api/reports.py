@@ -49,8 +49,8 @@ NAMES = ("query", "headline", "notes")
 
 
 @reports.get("/reports", response={200: ReportPage}, auth=READ, summary="List the team's reports")
-def list_reports(request: HttpRequest, asked: Query[PageQuery]) -> ReportPage:
-    page = page_of(request, reports_of(team_in(request)), ("-created_at", "-pk"), asked)
+def list_reports(request: HttpRequest, query: Query[PageQuery]) -> ReportPage:
+    page = page_of(request, reports_of(team_in(request)), ("-created_at", "-pk"), query)
     items = [_line(request, item) for item in page.items]
     return ReportPage(items=items, next_cursor=page.next_cursor, next=page.next)
 
@@ -61,7 +61,7 @@ def list_reports(request: HttpRequest, asked: Query[PageQuery]) -> ReportPage:
     auth=WRITE,
     summary="Publish a report",
 )
-def publish_report(request: HttpRequest, asked: Query[DryRun], new: NewReport) -> Status[Any]:
+def publish_report(request: HttpRequest, query: Query[DryRun], new: NewReport) -> Status[Any]:
     """Freezes the comparison in `query`, and answers with the link. Look at `found` first, with `dry_run=1`.
 
     Only admins of the team publish a report that is `public` at once.
@@ -70,7 +70,7 @@ def publish_report(request: HttpRequest, asked: Query[DryRun], new: NewReport) -
     draft = _changed(Draft(query=new.query.removeprefix("?")), new)
     report = Report(team=team, title=publication.title_of(new.title), draft=draft.as_json(), created_by=user)
     report.access, report.expires_at = Report.Access(new.access), new.expires_at
-    if asked.dry_run:
+    if query.dry_run:
         with _allowed():
             publication.refuse_public(report, user)
         return Status(200, _preview(build(team, draft, new.title)))
@@ -90,12 +90,12 @@ def get_report(request: HttpRequest, report_id: UUID) -> ReportAnswer:
     auth=WRITE,
     summary="Publish another revision",
 )
-def revise_report(request: HttpRequest, report_id: UUID, asked: Query[DryRun], change: ReportChange) -> Status[Any]:
+def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], change: ReportChange) -> Status[Any]:
     """The numbers as they are now, with what is changed here. Earlier revisions stay as they are."""
     report = _mine(request, report_id)
     draft = _changed(draft_of(report.draft), change)
     title = change.title or report.title
-    if asked.dry_run:
+    if query.dry_run:
         return Status(200, _preview(build(report.team, draft, title)))
     report.draft, report.title = draft.as_json(), publication.title_of(title)
     return Status(201, _published(request, report))
@@ -107,8 +107,8 @@ def revise_report(request: HttpRequest, report_id: UUID, asked: Query[DryRun], c
 def change_report_access(request: HttpRequest, report_id: UUID, change: AccessChange) -> ReportAnswer:
     """Only admins of the team make a report `public`; whoever may publish takes that back."""
     report = _mine(request, report_id)
-    said = change.dict(exclude_unset=True)
-    until = said.get("expires_at", report.expires_at)
+    values = change.dict(exclude_unset=True)
+    until = values.get("expires_at", report.expires_at)
     with _allowed():
         publication.set_access(report, change.access or report.access, until, bearer_in(request).user)
     return ReportAnswer(**_answer(request, report))
@@ -170,14 +170,14 @@ def _allowed() -> Iterator[None]:
 
 def _changed(draft: Draft, change: ReportChange) -> Draft:
     """The draft with what the request says of it."""
-    said: dict[str, Any] = {name: value for name in NAMES if (value := getattr(change, name)) is not None}
+    values: dict[str, Any] = {name: value for name in NAMES if (value := getattr(change, name)) is not None}
     if change.items is not None:
-        said["items"] = tuple(change.items)
+        values["items"] = tuple(change.items)
     if change.may_be_seen is not None:
-        said["kept"] = tuple(change.may_be_seen)
+        values["kept"] = tuple(change.may_be_seen)
     if change.footnotes is not None:
-        said["footnotes"] = tuple(DraftFootnote(**footnote.dict()) for footnote in change.footnotes)
-    return replace(draft, **said, **(change.disclosures.dict() if change.disclosures else {}))
+        values["footnotes"] = tuple(DraftFootnote(**footnote.dict()) for footnote in change.footnotes)
+    return replace(draft, **values, **(change.disclosures.dict() if change.disclosures else {}))
 
 
 def _published(request: HttpRequest, report: Report) -> PublishedAnswer:
@@ -213,16 +213,16 @@ def _answer(request: HttpRequest, report: Report) -> dict[str, Any]:
     }
 
 
-def _line(request: HttpRequest, one: Any) -> ReportLine:
+def _line(request: HttpRequest, report: Any) -> ReportLine:
     return ReportLine(
-        id=one.pk,
-        title=one.title,
-        access=one.access,
-        expires_at=one.expires_at,
-        permalink=_address(request, one.token) if one.token else None,
-        revisions=one.revisions_made,
-        created_at=one.created_at,
-        published_at=one.published_at,
+        id=report.pk,
+        title=report.title,
+        access=report.access,
+        expires_at=report.expires_at,
+        permalink=_address(request, report.token) if report.token else None,
+        revisions=report.revisions_made,
+        created_at=report.created_at,
+        published_at=report.published_at,
     )
 
 
@@ -247,4 +247,4 @@ def _preview(made: Built) -> ReportPreview:
 
 
 def _found(made: Built) -> list[FoundEntry]:
-    return [FoundEntry(**asdict(one)) for one in made.found]
+    return [FoundEntry(**asdict(place)) for place in made.found]

@@ -27,7 +27,7 @@ from reports.figures.layout import (
 )
 from reports.figures.table import Columns, Table, tabulated
 from reports.figures.theme import Theme, rgba
-from reports.histories import History, HistoryPoint, Said
+from reports.histories import History, HistoryChange, HistoryPoint
 
 COMMITS: Final = "commits"
 DATES: Final = "dates"
@@ -142,7 +142,7 @@ COLUMNS: Final[Columns] = {
 }
 
 
-def change_words(said: Said) -> str:
+def change_words(said: HistoryChange) -> str:
     """Better or worse, or why it does not count."""
     if said.change.weak:
         return "too uncertain or too small to count"
@@ -299,7 +299,7 @@ def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> li
     return found
 
 
-def _change_markers(history: History, some: Sequence[Said], name: str, place: Place, frame: Frame) -> Trace:
+def _change_markers(history: History, some: Sequence[HistoryChange], name: str, place: Place, frame: Frame) -> Trace:
     up = ["triangle-up" if said.change.after > said.change.before else "triangle-down" for said in some]
     counts = some[0].change.counts
     return scatter(
@@ -316,7 +316,7 @@ def _change_markers(history: History, some: Sequence[Said], name: str, place: Pl
     )
 
 
-def _change_hover(said: Said) -> str:
+def _change_hover(said: HistoryChange) -> str:
     change = said.change
     lines = [
         f"<b>{change_text(change)}</b> from {escaped(said.point.label)}",

@@ -182,12 +182,12 @@ def sides_of(made: Built) -> list[str]:
 def posted_footnotes(posted: QueryDict) -> tuple[DraftFootnote, ...]:
     """Lines with a text; whoever empties a text takes its footnote away."""
     cells, sides, texts = (posted.getlist(f"footnote-{name}") for name in ("cell", "side", "text"))
-    found = []
+    footnotes = []
     for cell, side, text in zip(cells, sides, texts, strict=False):
         table, separator, column = cell.partition(SEPARATOR)
         if separator and side and text.strip():
-            found.append(DraftFootnote(table, side, column, " ".join(text.split())[:MAX_FOOTNOTE]))
-    return tuple(found[:MAX_FOOTNOTES])
+            footnotes.append(DraftFootnote(table, side, column, " ".join(text.split())[:MAX_FOOTNOTE]))
+    return tuple(footnotes[:MAX_FOOTNOTES])
 
 
 def changed_draft(draft: Draft, texts: Mapping[str, str], posted: QueryDict, proposed: str) -> Draft:
@@ -216,6 +216,6 @@ def texts_initial(draft: Draft, title: str, proposed: str) -> dict[str, str]:
     }
 
 
-def with_kept(draft: Draft, posted: QueryDict, found: Sequence[str]) -> Draft:
+def with_kept(draft: Draft, posted: QueryDict, texts: Sequence[str]) -> Draft:
     """Of what was found, that which is ticked shall be seen nevertheless."""
-    return replace(draft, kept=tuple(text for text in dict.fromkeys(posted.getlist("keep")) if text in found))
+    return replace(draft, kept=tuple(text for text in dict.fromkeys(posted.getlist("keep")) if text in texts))

@@ -23,7 +23,7 @@ from reports.frozen.plans import plan_for_others
 from reports.frozen.redaction import Found
 from reports.frozen.report_sources import Material, gather
 from reports.pages.charts import shown_operations
-from reports.queries import key_of, remembered
+from reports.queries import get_or_compute, key_of
 from reports.queries.sources import SourceRun, source_runs
 from runs.models import Matrix
 
@@ -121,7 +121,7 @@ def _figure(team: Team, one: Item, material: Material) -> FrozenFigure:
     if picture.name in OF_SERIES:
         return drawn()
     told = repr((picture, one))
-    return remembered(key_of(team.pk, "frozen figure", told, material.curves_digest), drawn)
+    return get_or_compute(key_of(team.pk, "frozen figure", told, material.curves_digest), drawn)
 
 
 def _table(one: Item, material: Material) -> FrozenTable:

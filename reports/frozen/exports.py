@@ -68,6 +68,10 @@ def as_csv(content: Content, digest: str, imported: str = "") -> bytes:
 def _tables(content: Content) -> Iterator[tuple[str, Cells]]:
     for part in in_order(content):
         yield part["title"], part["table"]
+    yield from _method_tables(content)
+
+
+def _method_tables(content: Content) -> Iterator[tuple[str, Cells]]:
     method = content["method"]
     yield "Environment", method["environment"]
     yield "Validity", method["validity"]
@@ -102,8 +106,7 @@ def _appendix(content: Content) -> Iterator[str]:
     yield "## Method"
     yield "\n".join(f"- {_line(sentence)}" for sentence in method["sentences"])
     yield "Algorithms: " + ", ".join(f"{_line(n)} {_line(v)}" for n, v in sorted(method["algorithms"].items()))
-    parts = (("Environment", method["environment"]), ("Validity", method["validity"]), ("Left out", method["excluded"]))
-    for title, cells in (*parts, ("Sources", sources_table(content))):
+    for title, cells in _method_tables(content):
         if cells["rows"]:
             yield f"## {title}"
             yield table_of(cells).as_markdown()

@@ -6,7 +6,7 @@ from reports.frozen.builder import Built
 from reports.frozen.content import Content
 from reports.frozen.publication import built, shown_digest
 from reports.models import Report
-from reports.queries.computed_cache import all_remembered, key_of, remember
+from reports.queries.computed_cache import cache_values, cached_values, key_of
 
 LENGTH: Final = 64
 
@@ -15,14 +15,14 @@ def preview_of(report: Report) -> tuple[Built, str]:
     """The report as it would be published now, and the digest by which its figures are asked for."""
     made = built(report)
     digest = shown_digest(made.content)
-    remember({_key(report, digest): made.content})
+    cache_values({_key(report, digest): made.content})
     return made, digest
 
 
 def previewed(report: Report, digest: str) -> Content:
     """What was shown under that digest; built anew where it is no longer kept."""
     key = _key(report, digest[:LENGTH])
-    found: dict[str, Any] = all_remembered({key: key})
+    found: dict[str, Any] = cached_values({key: key})
     content: Content = found.get(key) or built(report).content
     return content
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from django.urls import reverse
 
 from reports.analysis.differences import SOURCE_SAYS
+from reports.analysis.gate import VARIES
 from reports.queries import Facets
-from reports.selection import AXES, FACETS, LOAD, SOURCES, Selection
+from reports.selection import FACETS, LOAD, SOURCES, Selection
 
 AXIS_SAYS = {
     "mode": "durability mode",
@@ -78,7 +79,7 @@ def menus(selection: Selection, choices: Facets, studies: Sequence[tuple[str, st
     found = [menu for menu in found if len(menu.options) > 1 or menu.chosen]
     if LOAD in dict(choices.phases) or selection.phase:
         found.append(_menu("phase", "Loads", [(LOAD, "the loads instead of what was measured")], [selection.phase]))
-    found.append(_menu("vary", "What varies", [(axis, AXIS_SAYS[axis]) for axis in AXES], selection.vary))
+    found.append(_menu("vary", "What varies", [(axis, AXIS_SAYS[axis]) for axis in VARIES], selection.vary))
     if studies:
         found.append(_menu("published", "Published results", studies, selection.published))
     return found

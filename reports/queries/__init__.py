@@ -4,7 +4,7 @@ Every choice of rows takes the team that may see them. The number of queries doe
 there are.
 """
 
-from reports.queries.computed_cache import key_of, remembered, rows_digest
+from reports.queries.computed_cache import get_or_compute, key_of, rows_digest
 from reports.queries.curves import curves, outlines, run_point
 from reports.queries.facets import Facets, facets
 from reports.queries.noise import session_spreads
@@ -28,6 +28,7 @@ __all__ = [
     "compared",
     "curves",
     "facets",
+    "get_or_compute",
     "is_lost",
     "key_of",
     "last_evidence",
@@ -36,7 +37,6 @@ __all__ = [
     "outlines",
     "pinned",
     "profile_of",
-    "remembered",
     "rows_digest",
     "run_at_ceiling",
     "run_point",

@@ -108,8 +108,8 @@ def commits_like(team: Team, text: str) -> list[str]:
         return [text]
     if len(text) < MIN_COMMIT:
         return []
-    found = rows.filter(commit__startswith=text).order_by("commit").values_list("commit", flat=True).distinct()
-    return list(found[:2])
+    commits = rows.filter(commit__startswith=text).order_by("commit").values_list("commit", flat=True).distinct()
+    return list(commits[:2])
 
 
 def runs_of_commit(team: Team, commit: str, *, counted: bool = False) -> list[Run]:
@@ -127,8 +127,8 @@ def newest_run(team_id: uuid.UUID, config_key: str, branch: str = "") -> Run | N
     """Of a test, on this branch; without one on the default branch where it has any run, else on any."""
     rows = RUNS.select_related("sweep__matrix", "team").filter(ENDED, team=team_id, config_key=config_key)
     for name in [branch] if branch else DEFAULT_BRANCHES:
-        if found := rows.filter(branch=name).order_by("-finished_at", "-pk").first():
-            return found
+        if run := rows.filter(branch=name).order_by("-finished_at", "-pk").first():
+            return run
     return None if branch else rows.order_by("-finished_at", "-pk").first()
 
 

@@ -1,8 +1,8 @@
-"""What was worked out once and is still true: kept in Django's cache, found by a digest of the rows it was made of.
+"""Computed values in Django's cache, under a digest of the rows they were made of; the same digests are ETags.
 
 PostgreSQL tells of every version of a row which transaction wrote it (`xmin`) and where (`ctid`), so a digest over them
-changes with every change of any column, with every new row and with every row that is gone. Nothing has to be
-told that it is out of date: its key is no longer asked for, and the entry expires. Without Redis all is computed.
+changes with every change of any column, with every new row and with every row that is gone. Nothing is
+invalidated: an outdated key is no longer used, and its entry expires. Without Redis all is computed.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ from benchsite.teams.models import Team
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 
 EXPIRES_S: Final = 24 * 3600
-LARGEST: Final = 4 * 2**20  # bytes of one entry: what is larger is computed each time
+MAX_ENTRY_BYTES: Final = 4 * 2**20  # larger values are computed each time
 LEVEL: Final = 1  # of zlib: a third of the size for a millisecond
-ROOMS: Final = ("benchsite", "reports", "runs", "templates")  # whose files decide what is in an entry
+PACKAGES: Final = ("benchsite", "reports", "runs", "templates")  # whose files decide what is in an entry
 SUFFIXES: Final = (".py", ".html", ".toml", ".csv")
 
 T = TypeVar("T")
@@ -72,38 +72,71 @@ def rows_digest(model: type[Model], team: Team) -> str:
         return _sha(cursor.fetchone())
 
 
+# What a figure of one run is drawn from beside its row, by the column that names the run.
+_OF_RUN: Final = ("runs_measurementset", "runs_series", "runs_artifact", "runs_runevent", "runs_clientrun")
+
+
+def sweeps_version(sweeps: Sequence[uuid.UUID], *, with_series: bool = False) -> str:
+    """Of these sweeps' curves; `with_series` of the stored series of their runs too. One query, or two."""
+    held = sorted((str(key), digest) for key, digest in sweep_digests(sweeps).items())
+    return _sha([held, _series(sweeps) if with_series else ()])
+
+
+def run_version(run: uuid.UUID) -> str:
+    """Of everything that a figure of one run is drawn from; one query."""
+    tables = ("runs_run", *_OF_RUN)
+    texts = (
+        f"(SELECT concat_ws(' ', count(*), {OF_ROWS.format(table=table)})"
+        f" FROM {table} WHERE {'id' if table == 'runs_run' else 'run_id'} = %s)"
+        for table in tables
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(texts)}", [run] * len(tables))
+        return _sha(cursor.fetchone())
+
+
+def _series(sweeps: Sequence[uuid.UUID]) -> object:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*), {OF_ROWS.format(table='runs_series')}::text FROM runs_series"
+            " JOIN runs_run ON runs_run.id = runs_series.run_id WHERE runs_run.sweep_id = ANY(%s)",
+            [list(sweeps)],
+        )
+        return cursor.fetchone()
+
+
 def key_of(team_id: uuid.UUID, *parts: object) -> str:
     """The key of one entry of one team, for the code that runs now."""
     return f"reports:{_sha((_code(), str(team_id), *parts))}"
 
 
-def remembered(key: str, make: Callable[[], T], *, keep: Callable[[T], bool] = lambda made: True) -> T:
-    """The entry of that key, made where there is none, and kept where `keep` says that it may be asked for again."""
-    found = all_remembered({key: key})
-    if key in found:
-        return found[key]  # type: ignore[no-any-return]
+def get_or_compute(key: str, make: Callable[[], T], *, keep: Callable[[T], bool] = lambda made: True) -> T:
+    """The entry of that key; a missing one is made, and kept if `keep` says so."""
+    held = cached_values({key: key})
+    if key in held:
+        return held[key]  # type: ignore[no-any-return]
     made = make()
     if keep(made):
-        remember({key: made})
+        cache_values({key: made})
     return made
 
 
-def all_remembered(keys: Mapping[Any, str]) -> dict[Any, Any]:
-    """What is known of these, by what the keys stand for; nothing at all where the cache does not answer."""
+def cached_values(keys: Mapping[Any, str]) -> dict[Any, Any]:
+    """The entries that the cache holds, by the names of their keys; none if the cache does not answer."""
     try:
         held = cache.get_many(keys.values())
-        return {one: pickle.loads(zlib.decompress(held[key])) for one, key in keys.items() if key in held}
+        return {name: pickle.loads(zlib.decompress(held[key])) for name, key in keys.items() if key in held}
     except Exception:
         # Redis is gone, or holds what another release wrote: all of it can be computed.
         logger.warning("The cache cannot be read; pages are computed without it.")
         return {}
 
 
-def remember(entries: Mapping[str, Any]) -> None:
+def cache_values(entries: Mapping[str, Any]) -> None:
     """Keep these for a day."""
     packed = {key: zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), LEVEL) for key, value in entries.items()}
     try:
-        cache.set_many({key: data for key, data in packed.items() if len(data) <= LARGEST}, EXPIRES_S)
+        cache.set_many({key: data for key, data in packed.items() if len(data) <= MAX_ENTRY_BYTES}, EXPIRES_S)
     except Exception:
         logger.warning("The cache cannot be written.")
 
@@ -112,7 +145,7 @@ def remember(entries: Mapping[str, Any]) -> None:
 def _code() -> str:
     """Of the release: the versions of what computes, and the files that decide what a page says."""
     root = Path(__file__).resolve().parent.parent.parent
-    every = (path for room in ROOMS for path in (root / room).rglob("*"))
+    every = (path for package in PACKAGES for path in (root / package).rglob("*"))
     files = sorted(path for path in every if path.suffix in SUFFIXES)
     facts = [(str(path.relative_to(root)), path.stat().st_mtime_ns, path.stat().st_size) for path in files]
     return _sha((READER_VERSION, ALGORITHM_VERSION, facts))

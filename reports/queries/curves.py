@@ -11,7 +11,7 @@ from django.db.models import BooleanField, Case, ExpressionWrapper, OuterRef, Q,
 
 from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
-from reports.queries.computed_cache import all_remembered, key_of, remember, sweep_digests
+from reports.queries.computed_cache import cache_values, cached_values, key_of, sweep_digests
 from runs.models import ClientRun, Finding, Measurement, MeasurementSet, Run, Sweep
 from runs.models.run import Reason, Status
 from runs.spec import MachineSpec, RunSpec
@@ -86,17 +86,19 @@ def outlines(sweeps: QuerySet[Sweep] | Sequence[Sweep]) -> list[Curve]:
 
 
 def _remembered(
-    sweeps: QuerySet[Sweep] | Sequence[Sweep], what: str, finished: Callable[[Curve], Curve]
+    sweeps: QuerySet[Sweep] | Sequence[Sweep], kind: str, finished: Callable[[Curve], Curve]
 ) -> list[Curve]:
-    found = list(sweeps.select_related("matrix", "workload", "database") if isinstance(sweeps, QuerySet) else sweeps)
-    digests = sweep_digests([sweep.pk for sweep in found])
-    keys = {one.pk: key_of(one.team_id, what, one.pk, digests[one.pk]) for one in found if one.pk in digests}
-    held: dict[uuid.UUID, Curve] = all_remembered(keys)
-    fresh = [finished(curve) for curve in _made([sweep for sweep in found if sweep.pk not in held])]
+    listed = list(sweeps.select_related("matrix", "workload", "database") if isinstance(sweeps, QuerySet) else sweeps)
+    digests = sweep_digests([sweep.pk for sweep in listed])
+    keys = {
+        sweep.pk: key_of(sweep.team_id, kind, sweep.pk, digests[sweep.pk]) for sweep in listed if sweep.pk in digests
+    }
+    held: dict[uuid.UUID, Curve] = cached_values(keys)
+    fresh = [finished(curve) for curve in _made([sweep for sweep in listed if sweep.pk not in held])]
     if ended := {keys[curve.sweep_id]: curve for curve in fresh if _may_be_kept(curve, keys)}:
-        remember(ended)
+        cache_values(ended)
     held |= {curve.sweep_id: curve for curve in fresh}
-    return [held[sweep.pk] for sweep in found]
+    return [held[sweep.pk] for sweep in listed]
 
 
 def _may_be_kept(curve: Curve, keys: Mapping[uuid.UUID, str]) -> bool:
@@ -116,11 +118,11 @@ def _outline(curve: Curve) -> Curve:
     return outline
 
 
-def _made(found: Sequence[Sweep]) -> list[Curve]:
+def _made(sweeps: Sequence[Sweep]) -> list[Curve]:
     """Seven queries; none for no sweep."""
-    if not found:
+    if not sweeps:
         return []
-    ids = [sweep.pk for sweep in found]
+    ids = [sweep.pk for sweep in sweeps]
     specs = _one_spec_each(ids)
     runs = list(
         Run.objects.filter(sweep__in=ids, is_bracket=False)
@@ -134,7 +136,7 @@ def _made(found: Sequence[Sweep]) -> list[Curve]:
     for run in runs:
         by_sweep[run["sweep_id"]].append(run)
     repeats = _repeats([run for run in runs if run["status"] == Status.SUCCEEDED], specs)
-    return [_curve(sweep, specs.get(sweep.pk), by_sweep[sweep.pk], repeats) for sweep in found]
+    return [_curve(sweep, specs.get(sweep.pk), by_sweep[sweep.pk], repeats) for sweep in sweeps]
 
 
 def _one_spec_each(ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, RunSpec]:
@@ -215,7 +217,7 @@ def _curve(
     sweep: Sweep, spec: RunSpec | None, runs: Sequence[Mapping[str, Any]], repeats: Mapping[uuid.UUID, Repeat]
 ) -> Curve:
     rungs: dict[tuple[int, int], list[Repeat]] = defaultdict(list)
-    for run in sorted(runs, key=lambda one: one["repeat"]):
+    for run in sorted(runs, key=lambda row: row["repeat"]):
         if repeat := repeats.get(run["id"]):
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
     mode = spec["mode"] if spec else None
@@ -266,29 +268,29 @@ def _point(repeats: Sequence[Repeat]) -> Point:
         not_excluded = [repeat for repeat in repeats if not repeat.run["excluded_reason"]]
         standing = Standing.REJECTED if not_excluded else Standing.EXCLUDED
         used = not_excluded or list(repeats)
-    busy = [one.generator_cpu for one in used if one.generator_cpu is not None]
+    busy = [repeat.generator_cpu for repeat in used if repeat.generator_cpu is not None]
     worst = sorted((repeat for repeat in used if repeat.worst_finding), key=lambda r: " reject:" not in r.worst_finding)
     return Point(
         threads=used[0].run["threads"],
         target_ops_s=used[0].run["target_ops_s"],
-        throughput_ops_s=spread([one.cut["throughput_ops_s"] for one in used]) or Spread(0.0, 0.0, 0.0, 0),
+        throughput_ops_s=spread([repeat.cut["throughput_ops_s"] for repeat in used]) or Spread(0.0, 0.0, 0.0, 0),
         operations=_operations(used),
         standing=standing,
-        verdict=max((one.run["verdict"] for one in used), key=("", "pass", "warn", "reject").index),
-        clients_merged=min(one.cut["clients_merged"] for one in used),
-        clients_expected=max(one.cut["clients_expected"] for one in used),
-        window_s=float(min(one.cut["window_s"] for one in used)),
-        warmup_s=float(max(one.cut["warmup_s"] for one in used)),
-        mode_verified=all(one.run["mode_verified"] for one in used),
-        run_ids=tuple(one.run["id"] for one in used),
-        excluded=tuple(one.run["excluded_reason"] for one in repeats if one.run["excluded_reason"]),
-        rejected=sum(one.rejected for one in repeats),
-        overridden=tuple(one.overridden for one in counted if one.overridden),
+        verdict=max((repeat.run["verdict"] for repeat in used), key=("", "pass", "warn", "reject").index),
+        clients_merged=min(repeat.cut["clients_merged"] for repeat in used),
+        clients_expected=max(repeat.cut["clients_expected"] for repeat in used),
+        window_s=float(min(repeat.cut["window_s"] for repeat in used)),
+        warmup_s=float(max(repeat.cut["warmup_s"] for repeat in used)),
+        mode_verified=all(repeat.run["mode_verified"] for repeat in used),
+        run_ids=tuple(repeat.run["id"] for repeat in used),
+        excluded=tuple(repeat.run["excluded_reason"] for repeat in repeats if repeat.run["excluded_reason"]),
+        rejected=sum(repeat.rejected for repeat in repeats),
+        overridden=tuple(repeat.overridden for repeat in counted if repeat.overridden),
         worst_finding=worst[0].worst_finding if worst else "",
-        rejected_by=tuple(sorted({check for one in used for check in one.rejected_by})),
-        left_out=tuple(_left_out(one) for one in repeats if one not in used),
+        rejected_by=tuple(sorted({check for repeat in used for check in repeat.rejected_by})),
+        left_out=tuple(_left_out(repeat) for repeat in repeats if repeat not in used),
         generator_cpu=max(busy) if len(busy) == len(used) else None,
-        repeats=tuple(one.run["repeat"] for one in used),
+        repeats=tuple(repeat.run["repeat"] for repeat in used),
     )
 
 
@@ -330,17 +332,19 @@ def _bounds(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float |
     """The widest of the repeats' bounds; only summaries that were uploaded have any."""
     if not any(row["bounds"] for row in rows):
         return {}
-    found = {}
+    bounds = {}
     for name, key in BOUNDS.items():
         if some := [row["bounds"][key] for row in rows if key in row["bounds"]]:
             highs = [high for _, high in some if high is not None]
-            found[name] = (min(low for low, _ in some), max(highs) if len(highs) == len(some) else None)
-    return found
+            bounds[name] = (min(low for low, _ in some), max(highs) if len(highs) == len(some) else None)
+    return bounds
 
 
 def _latencies(rows: Sequence[Mapping[str, Any]]) -> dict[str, Spread]:
-    found = {name: spread([row[column] for row in rows if row[column] is not None]) for name, column in COLUMNS.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    spreads = {
+        name: spread([row[column] for row in rows if row[column] is not None]) for name, column in COLUMNS.items()
+    }
+    return {name: value for name, value in spreads.items() if value is not None}
 
 
 def _setup(spec: RunSpec) -> Setup:
@@ -374,12 +378,17 @@ def _setup(spec: RunSpec) -> Setup:
 
 def _machines(machines: Iterable[MachineSpec]) -> tuple[MachineFacts, ...]:
     """Each machine once, by its id."""
-    return tuple({one["id"]: MachineFacts(one["id"], one["name"], _cores(one["facts"])) for one in machines}.values())
+    return tuple(
+        {
+            machine["id"]: MachineFacts(machine["id"], machine["name"], _cores(machine["facts"]))
+            for machine in machines
+        }.values()
+    )
 
 
 def _price_per_hour(machines: Sequence[MachineSpec]) -> float | None:
     """The sum over all nodes; None where one of them has no price, for half a price is a wrong one."""
-    prices = [number_of(fact(one["facts"], "price_per_hour")) for one in machines]
+    prices = [number_of(fact(machine["facts"], "price_per_hour")) for machine in machines]
     known = [price for price in prices if price is not None]
     return sum(known) if machines and len(known) == len(machines) else None
 

@@ -57,10 +57,10 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
     if matrix_id:
         every = every.filter(matrix=matrix_id)
     phase = phase or Phase.MEASURE.value
-    found = _values(team, matrix_id)
+    values = _values(team, matrix_id)
 
     def texts(column: str) -> set[str]:
-        return {value for one, said, value in found if said == column and one == phase and value}
+        return {value for one, said, value in values if said == column and one == phase and value}
 
     return Facets(
         matrices=matrices_of(team),
@@ -73,7 +73,7 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
         versions=tuple(sorted(texts("version"))),
         labels=labels_of(every.filter(phase=phase)),
         sources=_named(texts("source"), Run.Source.choices),
-        phases=_named({one for one, _, _ in found}, Phase.choices),
+        phases=_named({one for one, _, _ in values}, Phase.choices),
     )
 
 
@@ -89,8 +89,8 @@ def _values(team: Team, matrix_id: uuid.UUID | None) -> list[tuple[str, str, str
             f" GROUP BY GROUPING SETS ({groups})",
             [team.pk, matrix_id] if matrix_id else [team.pk],
         )
-        found: list[tuple[str, str, str]] = cursor.fetchall()
-        return found
+        values: list[tuple[str, str, str]] = cursor.fetchall()
+        return values
 
 
 def matrices_of(team: Team, most: int = MAX_MATRICES) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from benchsite.teams.models import Team
-from reports.histories import THROUGHPUT_METRIC, HistoryPoint, Measured, Said, Triage, history_of, points_of
+from reports.histories import THROUGHPUT_METRIC, HistoryChange, HistoryPoint, Measured, Triage, history_of, points_of
 from reports.models import ChangePoint, History
 from reports.queries.history import runs_of, standing_of
 from runs.models.run import Phase
@@ -73,7 +73,7 @@ class HistoryLine:
 
     row: History
     points: tuple[HistoryPoint, ...]
-    last_change: Said | None
+    last_change: HistoryChange | None
     stands_out: bool  # the newest point lies outside its level
 
     @property
@@ -88,13 +88,13 @@ class HistoryLine:
 def history_lines(team: Team, rows: QuerySet[History]) -> list[HistoryLine]:
     """The rows of a page with their newest runs; two queries."""
     recent = runs_of(team.pk, OuterRef("config_key")).reverse()
-    found = list(rows.annotate(recent=ArraySubquery(recent.values(json=_recent_json())[:RECENT])))
-    keys = [row.config_key for row in found]
+    held = list(rows.annotate(recent=ArraySubquery(recent.values(json=_recent_json())[:RECENT])))
+    keys = [row.config_key for row in held]
     triage: dict[str, list[Triage]] = {}
-    said = ChangePoint.objects.filter(team=team, config_key__in=keys, metric=str(THROUGHPUT_METRIC)).order_by()
-    for key, run_id, state in said.values_list("config_key", "run_id", "state"):
+    decisions = ChangePoint.objects.filter(team=team, config_key__in=keys, metric=str(THROUGHPUT_METRIC)).order_by()
+    for key, run_id, state in decisions.values_list("config_key", "run_id", "state"):
         triage.setdefault(key, []).append(Triage(run_id, state))
-    return [_line(row, triage.get(row.config_key, ())) for row in found]
+    return [_line(row, triage.get(row.config_key, ())) for row in held]
 
 
 def _recent_json() -> JSONObject:
@@ -105,19 +105,19 @@ def _recent_json() -> JSONObject:
 
 
 def _line(row: Any, triage: Sequence[Triage]) -> HistoryLine:
-    points = points_of([_measured(one) for one in reversed(row.recent)])
+    points = points_of([_measured(run) for run in reversed(row.recent)])
     history = history_of(THROUGHPUT_METRIC, points, triage)
-    last = next((said for said in reversed(history.changes) if said.change.counts), None)
+    last = next((change for change in reversed(history.changes) if change.change.counts), None)
     return HistoryLine(row, points, last, history.course.step is not None)
 
 
-def _measured(one: Mapping[str, Any]) -> Measured:
+def _measured(run: Mapping[str, Any]) -> Measured:
     return Measured(
-        uuid.UUID(one["id"]),
-        dt.datetime.fromisoformat(one["finished_at"]),
-        one["commit"],
-        one["branch"],
-        uuid.UUID(one["matrix_id"]) if one["matrix_id"] else None,
-        float("nan" if one["throughput_ops_s"] is None else one["throughput_ops_s"]),  # JSON says "NaN"
-        *standing_of(one["verdict"], one["override"], one["excluded"]),
+        uuid.UUID(run["id"]),
+        dt.datetime.fromisoformat(run["finished_at"]),
+        run["commit"],
+        run["branch"],
+        uuid.UUID(run["matrix_id"]) if run["matrix_id"] else None,
+        float("nan" if run["throughput_ops_s"] is None else run["throughput_ops_s"]),  # JSON says "NaN"
+        *standing_of(run["verdict"], run["override"], run["excluded"]),
     )

@@ -28,7 +28,7 @@ from reports.histories import (
 )
 from reports.models import ChangePoint, HistoryNote
 from reports.models import History as HistoryRow
-from reports.queries.computed_cache import all_remembered, key_of, remember, remembered
+from reports.queries.computed_cache import cache_values, cached_values, get_or_compute, key_of
 from reports.queries.curves import COLUMNS
 from runs.models import Measurement, Run
 from runs.models.run import Status, Verdict
@@ -74,7 +74,7 @@ def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
     points = points_of(measured)
     environments = _environments(row, [point.first for point in points])
     history = history_of(metric, points, _triage(row, metric), environments, _notes(row), partial(_kept_course, row))
-    missing = sum(one is None for one in environments)
+    missing = sum(environment is None for environment in environments)
     return Followed(row, history, metrics_of(row), branches, missing)
 
 
@@ -106,8 +106,8 @@ def _measured(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
         )
     columns = ("pk", "commit", "branch", "matrix_id", "verdict", "verdict_override", "excluded_reason")
     return [
-        Measured(pk, dt.datetime.fromtimestamp(at, dt.UTC), commit, branch, matrix, number, *standing_of(*said))
-        for pk, commit, branch, matrix, *said, at, number in runs.values_list(*columns, FINISHED_S, value)
+        Measured(pk, dt.datetime.fromtimestamp(at, dt.UTC), commit, branch, matrix, number, *standing_of(*standing))
+        for pk, commit, branch, matrix, *standing, at, number in runs.values_list(*columns, FINISHED_S, value)
     ]
 
 
@@ -140,9 +140,9 @@ def _kept_course(
 ) -> Course:
     """`course_of`, once for the same numbers and decisions."""
     numbers = hashlib.sha256(np.asarray(values, dtype=float).tobytes()).hexdigest()
-    asked = (ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed), numbers)
-    return remembered(
-        key_of(row.team_id, "course", *asked), lambda: course_of(values, rule, kept=kept, dismissed=dismissed)
+    parts = (ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed), numbers)
+    return get_or_compute(
+        key_of(row.team_id, "course", *parts), lambda: course_of(values, rule, kept=kept, dismissed=dismissed)
     )
 
 
@@ -154,7 +154,7 @@ def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping
     name = key_of(row.team_id, "environments", row.config_key)
     known: dict[bytes, int]
     kinds: list[dict[str, str]]
-    known, kinds = all_remembered({name: name}).get(name, ({}, []))
+    known, kinds = cached_values({name: name}).get(name, ({}, []))
     wanted = [run_id for run_id in reversed(run_ids) if run_id.bytes not in known][:MAX_SPECS]
     if wanted:
         places = {tuple(kind.items()): place for place, kind in enumerate(kinds)}
@@ -163,7 +163,7 @@ def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping
             if place == len(kinds):
                 kinds.append(environment)
             known[run_id.bytes] = place
-        remember({name: (known, kinds)})
+        cache_values({name: (known, kinds)})
     return [kinds[known[run_id.bytes]] if run_id.bytes in known else None for run_id in run_ids]
 
 
@@ -181,15 +181,15 @@ def _read_environments(run_ids: Sequence[uuid.UUID]) -> list[tuple[uuid.UUID, di
             [list(run_ids)],
         )
         # Neighbours were mostly measured on the same, and say it in the same words.
-        said = lru_cache(maxsize=64)(_environment)
-        return [(row[0], said(*row[1:])) for row in cursor.fetchall()]
+        environment_of = lru_cache(maxsize=64)(_environment)
+        return [(row[0], environment_of(*row[1:])) for row in cursor.fetchall()]
 
 
 def _environment(server: str | None, version: str | None, client_json: str | None, machines_json: str | None,
                  hardware: str | None) -> dict[str, str]:  # fmt: skip
     """What is known, in words; an unknown one is left out."""
     client, machines = json.loads(client_json or "{}"), json.loads(machines_json or "[]")
-    said: dict[str, object] = {
+    texts: dict[str, object] = {
         "server version": server,
         "stated version": version,
         "client": " ".join(str(client.get(name) or "") for name in ("flavour", "ycsb_version")).strip(),
@@ -197,6 +197,6 @@ def _environment(server: str | None, version: str | None, client_json: str | Non
         "hardware": (hardware or "")[:80],
     }
     for name in FACTS:
-        values = {str(value) for one in machines if (value := fact(one["facts"], name)) is not None}
-        said[name.replace("_", " ")] = ", ".join(sorted(values))[:80]
-    return {name: str(value) for name, value in said.items() if value}
+        values = {str(value) for machine in machines if (value := fact(machine["facts"], name)) is not None}
+        texts[name.replace("_", " ")] = ", ".join(sorted(values))[:80]
+    return {name: str(value) for name, value in texts.items() if value}

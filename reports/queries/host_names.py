@@ -24,24 +24,24 @@ def names_of_places(team: Team, curves: Sequence[Curve], roles: Mapping[str, str
     """
     people = Membership.objects.filter(team=team).values_list("user__username", "user__email")
     names = {**{name: "[person]" for both in people for name in both}, **_elsewhere(team, roles), **roles}
-    common = frozenset(_EVERYDAY.split()) | _words(catalog) | {one.casefold() for one in operations_of(curves)}
-    return {name: said for name, said in names.items() if name and name.casefold() not in common}
+    common = frozenset(_EVERYDAY.split()) | _words(catalog) | {name.casefold() for name in operations_of(curves)}
+    return {name: role for name, role in names.items() if name and name.casefold() not in common}
 
 
 def _elsewhere(team: Team, known: Mapping[str, str]) -> dict[str, str]:
     """Names that no side's specification has: of the site's other machines, and what stands in addresses."""
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for name, key, host in Machine.objects.values_list("name", "host_key", "facts__host"):
-        said = known.get(name, "[machine]")
-        for one in (name, key, host.get("value") if isinstance(host, dict) else host):
-            if isinstance(one, str):
-                found.setdefault(one, said)
-    found |= dict.fromkeys(LoadGenerator.objects.values_list("name", flat=True), "[load generator]")
+        role = known.get(name, "[machine]")
+        for text in (name, key, host.get("value") if isinstance(host, dict) else host):
+            if isinstance(text, str):
+                roles.setdefault(text, role)
+    roles |= dict.fromkeys(LoadGenerator.objects.values_list("name", flat=True), "[load generator]")
     addresses = Node.objects.filter(cluster__team=team).exclude(address="").values_list("address", flat=True)
     hosts = Deployment.objects.filter(cluster__team=team).exclude(host="").values_list("host", flat=True)
     for address in (*addresses.distinct(), *hosts.distinct()):
-        found |= dict.fromkeys(_parts(address), "[address]")
-    return found
+        roles |= dict.fromkeys(_parts(address), "[address]")
+    return roles
 
 
 def _parts(address: str) -> Iterable[str]:

@@ -48,4 +48,4 @@ def session_spreads(team: Team, cluster_names: Collection[str]) -> Mapping[str, 
     for name, test, session, matrix_id, started_at, finished_at, throughput_ops_s in rows:
         key = session_key(session, matrix_id, started_at or finished_at)
         tests[name][test].setdefault(key, []).append(throughput_ops_s or 0.0)
-    return {name: spread for name, found in tests.items() if (spread := session_spread(found.values()))}
+    return {name: spread for name, sessions in tests.items() if (spread := session_spread(sessions.values()))}

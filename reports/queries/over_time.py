@@ -32,16 +32,16 @@ def over_time(series: Iterable[UnpackedSeries], base_s: float) -> list[OverTime]
     """The stored series with their seconds on the common base."""
     return [
         OverTime(
-            operation=one.operation,
-            kind=one.kind,
-            seconds=one.points["second"].astype(float) + round(one.base_s - base_s),
-            rate_ops_s=one.points["rate_ops_s"].astype(float),
-            failed=one.points["failed"].astype(float),
-            mean_us=one.points["mean_us"].astype(float),
-            p99_us=one.points["p99_us"].astype(float),
-            interval_s=one.interval_s,
+            operation=stored.operation,
+            kind=stored.kind,
+            seconds=stored.points["second"].astype(float) + round(stored.base_s - base_s),
+            rate_ops_s=stored.points["rate_ops_s"].astype(float),
+            failed=stored.points["failed"].astype(float),
+            mean_us=stored.points["mean_us"].astype(float),
+            p99_us=stored.points["p99_us"].astype(float),
+            interval_s=stored.interval_s,
         )
-        for one in series
+        for stored in series
     ]
 
 
@@ -60,17 +60,9 @@ def events_of(run: Run, base_s: float, last_s: float) -> list[Event]:
     ]
 
 
-def runs_at_ceiling(curve: Curve) -> tuple[Point, list[uuid.UUID]] | None:
-    """The point of a curve's ceiling and its repeats, that which lies nearest to their median first."""
-    point = curve.ceiling_rung
-    if point is None:
-        return None
-    return point, point.nearest_runs
-
-
 def ridges(curves: Sequence[Curve]) -> list[Ridge]:
     """The measured window of one run of each curve's ceiling, all at one interval. Three queries."""
-    wanted = [(curve, *found) for curve in curves if (found := runs_at_ceiling(curve))]
+    wanted = [(curve, point, point.nearest_runs) for curve in curves if (point := curve.ceiling_rung)]
     windows = {
         run_id: (begins.timestamp() if begins else 0.0, length_s)
         for run_id, begins, length_s in MeasurementSet.objects.filter(
@@ -123,11 +115,11 @@ def heats(run: Run, base_s: float, kind: str = "service") -> list[Heat]:
 
     `base_s` is the second 0 of the axis, since the epoch. One query; an artifact is read at a time.
     """
-    found = []
+    maps = []
     for artifact in run.artifacts.filter(kind=INTERVALS).order_by("name"):
         if heat := _heat(artifact, base_s, kind):
-            found.append(heat)
-    return found
+            maps.append(heat)
+    return maps
 
 
 def _heat(artifact: Artifact, base_s: float, kind: str) -> Heat | None:

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from django.db.models import Q, QuerySet
 
 from reports.analysis.run_sides import ClientSide, RunSide
-from reports.curves import Curve, Point
+from reports.curves import Curve
 from reports.queries.curves import run_curve, run_points
 from runs.models import ClientRun, Finding, Run
 from runs.models.run import Status, Verdict
@@ -24,81 +24,68 @@ COUNTS: Final = Q(status=Status.SUCCEEDED, throughput_ops_s__gt=0, excluded_reas
 
 
 def run_sides(a: Run, b: Run) -> tuple[RunSide, RunSide]:
-    """Both runs as plain values. Eight queries."""
-    both = [a, b]
-    points = run_points(both)
-    findings, clients, repeats = _findings(both), _clients(both), _repeats(both)
-    names = {run.pk: letter for run, letter in zip(both, "AB", strict=True)}
-    found = [
-        _side(run, names[run.pk], points.get(run.pk), findings[run.pk], clients[run.pk], repeats[run.pk])
-        for run in both
-    ]
-    return found[0], found[1]
+    """Both runs as plain values, called A and B. Eight queries."""
+    runs = [a, b]
+    points, findings, clients, repeats = run_points(runs), _findings(runs), _clients(runs), _repeats(runs)
 
+    def side(run: Run, label: str) -> RunSide:
+        spec, point = cast(RunSpec, run.spec), points.get(run.pk)
+        return RunSide(
+            run_id=run.pk,
+            name=run.name,
+            spec=spec,
+            evidence=run.evidence,
+            facts=side_facts(label, spec, str(run.evidence.get("server_version") or "")),
+            point=point,
+            findings=tuple(findings[run.pk]),
+            clients=tuple(clients[run.pk]),
+            started_at=run.started_at,
+            position=run.position,
+            matrix=run.matrix.name if run.matrix else "",
+            commit=run.commit,
+            branch=run.branch,
+            source=run.source,
+            verdict=run.verdict,
+            excluded_reason=run.excluded_reason,
+            is_bracket=run.is_bracket,
+            repeats_ops_s=tuple(repeats[run.pk]),
+            curve=run_curve(run, point),
+        )
 
-def _side(
-    run: Run,
-    label: str,
-    point: Point | None,
-    findings: Sequence[CheckResult],
-    clients: Sequence[ClientSide],
-    repeats_ops_s: Sequence[float],
-) -> RunSide:
-    spec = cast(RunSpec, run.spec)
-    return RunSide(
-        run_id=run.pk,
-        name=run.name,
-        spec=spec,
-        evidence=run.evidence,
-        facts=side_facts(label, spec, str(run.evidence.get("server_version") or "")),
-        point=point,
-        findings=tuple(findings),
-        clients=tuple(clients),
-        started_at=run.started_at,
-        position=run.position,
-        matrix=run.matrix.name if run.matrix else "",
-        commit=run.commit,
-        branch=run.branch,
-        source=run.source,
-        verdict=run.verdict,
-        excluded_reason=run.excluded_reason,
-        is_bracket=run.is_bracket,
-        repeats_ops_s=tuple(repeats_ops_s),
-        curve=run_curve(run, point),
-    )
+    return side(a, "A"), side(b, "B")
 
 
 def _findings(runs: Sequence[Run]) -> dict[uuid.UUID, list[CheckResult]]:
-    found: dict[uuid.UUID, list[CheckResult]] = defaultdict(list)
+    findings: dict[uuid.UUID, list[CheckResult]] = defaultdict(list)
     rows = Finding.objects.filter(measurement_set__run__in=runs, measurement_set__is_current=True)
     fields = ("check_id", "severity", "title", "measured", "threshold", "message", "remedy")
     for run_id, check_id, severity, *texts in rows.order_by("check_id").values_list("measurement_set__run_id", *fields):
-        found[run_id].append(CheckResult(check_id, cast(Severity, severity), *texts))
-    return found
+        findings[run_id].append(CheckResult(check_id, cast(Severity, severity), *texts))
+    return findings
 
 
 def _clients(runs: Sequence[Run]) -> dict[uuid.UUID, list[ClientSide]]:
-    found: dict[uuid.UUID, list[ClientSide]] = defaultdict(list)
+    clients: dict[uuid.UUID, list[ClientSide]] = defaultdict(list)
     rows = ClientRun.objects.filter(run__in=runs).order_by("number")
     for run_id, number, generator, facts, offset in rows.values_list(
         "run_id", "number", "load_generator__name", "facts", "clock_offset_s"
     ):
-        found[run_id].append(ClientSide(number, generator or "", str(facts.get("java_version") or ""), offset))
-    return found
+        clients[run_id].append(ClientSide(number, generator or "", str(facts.get("java_version") or ""), offset))
+    return clients
 
 
 def _repeats(runs: Sequence[Run]) -> dict[uuid.UUID, list[float]]:
     """Of each run the throughputs of its rung, itself among them; of two repeats of one rung, or of a run that does not
     count, its own alone."""
-    found: dict[uuid.UUID, list[float]] = {run.pk: [run.throughput_ops_s or 0.0] for run in runs}
+    repeats: dict[uuid.UUID, list[float]] = {run.pk: [run.throughput_ops_s or 0.0] for run in runs}
     cells = {run.pk: (run.sweep_id, run.threads, run.target_ops_s) for run in runs}
     held: dict[tuple[Any, ...], dict[uuid.UUID, float]] = defaultdict(dict)
     rows = Run.objects.filter(COUNTS, sweep__in=[run.sweep_id for run in runs if run.sweep_id]).order_by("repeat")
     for pk, *cell, value in rows.values_list("pk", "sweep_id", "threads", "target_ops_s", "throughput_ops_s"):
         held[tuple(cell)][pk] = value or 0.0
     if len(set(cells.values())) == len(runs):
-        found |= {pk: list(held[cell].values()) for pk, cell in cells.items() if pk in held[cell]}
-    return found
+        repeats |= {pk: list(held[cell].values()) for pk, cell in cells.items() if pk in held[cell]}
+    return repeats
 
 
 def others_of(run: Run) -> list[Run]:
@@ -108,13 +95,13 @@ def others_of(run: Run) -> list[Run]:
     """
     ended = RUNS.filter(team=run.team_id, status=Status.SUCCEEDED).exclude(pk=run.pk).defer("evidence")
     same = list(ended.filter(config_key=run.config_key).order_by("-finished_at")[:MAX_OTHERS]) if run.config_key else []
-    earlier = [one for one in same if run.finished_at and one.finished_at and one.finished_at < run.finished_at]
-    same = earlier + [one for one in same if one not in earlier]
-    known = {one.pk for one in same}
+    earlier = [other for other in same if run.finished_at and other.finished_at and other.finished_at < run.finished_at]
+    same = earlier + [other for other in same if other not in earlier]
+    known = {other.pk for other in same}
     swept: list[Run] = []
     if run.sweep_id:
         rungs = ended.filter(sweep=run.sweep_id).order_by("target_ops_s", "threads", "repeat")[: 2 * MAX_OTHERS]
-        swept = sorted((one for one in rungs if one.pk not in known), key=lambda one: _far(run, one))[:MAX_OTHERS]
+        swept = sorted((other for other in rungs if other.pk not in known), key=lambda one: _far(run, one))[:MAX_OTHERS]
     return same + swept
 
 
@@ -129,11 +116,11 @@ def _far(run: Run, other: Run) -> tuple[int, int, int]:
 
 def run_at_ceiling(curve: Curve, team_id: uuid.UUID) -> Run | None:
     """Of the rung that a sweep's ceiling was reached on, the run in the middle; None where none counts. One query."""
-    found = curve.ceiling
+    ceiling = curve.ceiling
     runs = [
         run_id
         for point in curve.counted
-        if found and (point.threads, point.throughput_ops_s.median) == (found.threads, found.highest_ops_s)
+        if ceiling and (point.threads, point.throughput_ops_s.median) == (ceiling.threads, ceiling.highest_ops_s)
         for run_id in point.run_ids
     ]
     return middle(RUNS.filter(team=team_id, pk__in=runs)) if runs else None

@@ -35,12 +35,12 @@ def stored_series(run: Run, *, part: Part | None = None, most_rows: int | None =
     interval_s = _level(levels, part, most_rows)
     finest_s = min(levels, default=1)
     chosen = rows.filter(interval_s__in={interval_s, finest_s}).values_list("data", flat=True)
-    unpacked = sorted((unpack(bytes(data)) for data in chosen), key=lambda one: (one.operation, one.kind))
-    base_s = min((one.base_s for one in unpacked), default=0.0)
+    unpacked = sorted((unpack(bytes(data)) for data in chosen), key=lambda stored: (stored.operation, stored.kind))
+    base_s = min((stored.base_s for stored in unpacked), default=0.0)
     unpacked = list(_parts(unpacked, part, base_s))
     return StoredSeries(
-        series=tuple(one for one in unpacked if one.interval_s == interval_s),
-        finest=tuple(one for one in unpacked if one.interval_s == finest_s < interval_s),
+        series=tuple(stored for stored in unpacked if stored.interval_s == interval_s),
+        finest=tuple(stored for stored in unpacked if stored.interval_s == finest_s < interval_s),
         interval_s=interval_s,
         base_s=base_s,
         window_from_s=cut["window_from"].timestamp() if cut and cut["window_from"] else None,
@@ -58,10 +58,10 @@ def _level(levels: dict[int, int], part: Part | None, most_rows: int | None) -> 
 
 
 def _parts(series: Iterable[UnpackedSeries], part: Part | None, base_s: float) -> Iterable[UnpackedSeries]:
-    for one in series:
+    for stored in series:
         if part is None:
-            yield one
+            yield stored
             continue
-        begins = one.points["second"] + round(one.base_s - base_s)
-        inside = (begins + one.interval_s > part[0]) & (begins <= part[1])
-        yield replace(one, points=one.points[inside])
+        begins = stored.points["second"] + round(stored.base_s - base_s)
+        inside = (begins + stored.interval_s > part[0]) & (begins <= part[1])
+        yield replace(stored, points=stored.points[inside])

@@ -44,7 +44,7 @@ def submitted_of(curves: Sequence[Curve]) -> dict[uuid.UUID, Submitted]:
         sweep_id: Submitted(
             cast(RunSpec, spec),
             str(evidence.get("server_version") or ""),
-            found if isinstance(found := evidence.get("container"), dict) else {},
+            container if isinstance(container := evidence.get("container"), dict) else {},
         )
         for sweep_id, spec, evidence in first.values_list("sweep_id", "spec", "evidence")
         if sweep_id
@@ -60,11 +60,11 @@ def sides_by_sweep(
     return {
         curve.sweep_id: side_facts(
             curve.label if called[curve.label] == 1 else f"{curve.label} {curve.workload}",
-            found.spec,
-            found.server_version,
+            run.spec,
+            run.server_version,
         )
         for curve in curves
-        if (found := stated.get(curve.sweep_id))
+        if (run := stated.get(curve.sweep_id))
     }
 
 

@@ -30,8 +30,8 @@ def candidates(team: Team, *, workload: str = "", every_purpose: bool = False) -
         left_out = rows.exclude(purpose__in=PUBLISHABLE).count()
         rows = rows.filter(purpose__in=PUBLISHABLE)
     newest = rows.select_related("matrix", "workload", "database").order_by("-created_at", "name")
-    found = list(newest[: MAX_SWEEPS + 1])
-    return Candidates(tuple(curves(found[:MAX_SWEEPS])), len(found) > MAX_SWEEPS, left_out)
+    sweeps = list(newest[: MAX_SWEEPS + 1])
+    return Candidates(tuple(curves(sweeps[:MAX_SWEEPS])), len(sweeps) > MAX_SWEEPS, left_out)
 
 
 def measured_workloads(team: Team) -> list[str]:

@@ -86,7 +86,7 @@ def _digests(cuts: Mapping[uuid.UUID, Mapping[str, Any]]) -> dict[uuid.UUID, str
 
 
 def _findings(sets: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Finding]]:
-    found: dict[uuid.UUID, list[Finding]] = defaultdict(list)
+    findings: dict[uuid.UUID, list[Finding]] = defaultdict(list)
     for finding in Finding.objects.filter(measurement_set__in=sets).order_by("check_id"):
-        found[finding.measurement_set_id].append(finding)
-    return found
+        findings[finding.measurement_set_id].append(finding)
+    return findings

@@ -76,19 +76,19 @@ def chosen(team: Team, selection: Selection) -> Chosen:
     problems: list[str] = list(selection.problems)
     matrix = _matrix(team, selection, problems)
     rows = _chosen(team, selection, matrix)
-    found = list(
+    sweeps = list(
         rows.select_related("matrix", "workload", "database").order_by("-created_at", "name")[: MAX_SWEEPS + 1]
     )
-    if len(found) > MAX_SWEEPS:
+    if len(sweeps) > MAX_SWEEPS:
         problems.append(f"More than {MAX_SWEEPS} sweeps match; the newest {MAX_SWEEPS} are shown. Choose fewer.")
-        found = found[:MAX_SWEEPS]
-    missing = len(selection.sweeps) - len(found)
+        sweeps = sweeps[:MAX_SWEEPS]
+    missing = len(selection.sweeps) - len(sweeps)
     if selection.sweeps and missing > 0 and not _narrowed(selection):
         problems.append(
             f"{missing} of the {len(selection.sweeps)} chosen sweeps {'are' if missing > 1 else 'is'} not among your "
             f"team's; left out."
         )
-    return Chosen(tuple(found), matrix, tuple(problems))
+    return Chosen(tuple(sweeps), matrix, tuple(problems))
 
 
 def pinned(team: Team, selection: Selection) -> Selection:
@@ -98,10 +98,10 @@ def pinned(team: Team, selection: Selection) -> Selection:
     """
     if selection.sweeps or selection.matrix == ALL:
         return selection
-    found = chosen(team, selection)
-    if found.matrix is not None:
-        return replace(selection, matrix=str(found.matrix.pk))
-    return replace(selection, matrix="", sweeps=tuple(sweep.pk for sweep in found.sweeps))
+    choice = chosen(team, selection)
+    if choice.matrix is not None:
+        return replace(selection, matrix=str(choice.matrix.pk))
+    return replace(selection, matrix="", sweeps=tuple(sweep.pk for sweep in choice.sweeps))
 
 
 def is_lost(team: Team, selection: Selection) -> bool:
@@ -158,11 +158,11 @@ def _came_from(sources: Collection[str]) -> Q:
         Run.Source.BY_HAND: Q(matrix__by_hand=True),
         Run.Source.UPLOADED: Q(matrix__isnull=True),
     }
-    found = Q()
+    condition = Q()
     for source in Run.Source:
         if source in sources:
-            found |= ways[source]
-    return found
+            condition |= ways[source]
+    return condition
 
 
 def _within_days(rows: QuerySet[Sweep], since: dt.date | None, until: dt.date | None) -> QuerySet[Sweep]:

@@ -24,8 +24,8 @@ class Bucket:
 
 def buckets_of(study: Study) -> tuple[Bucket, ...]:
     """The study's printed buckets, ascending; none where it printed none."""
-    found = [_bucket(fact) for fact in study.facts if fact.kind == Kind.HISTOGRAM]
-    return tuple(sorted(found, key=lambda one: one.low_us))
+    buckets = [_bucket(fact) for fact in study.facts if fact.kind == Kind.HISTOGRAM]
+    return tuple(sorted(buckets, key=lambda bucket: bucket.low_us))
 
 
 def _bucket(fact: Fact) -> Bucket:
@@ -43,7 +43,7 @@ def bucket_of(buckets: Sequence[Bucket], share: float) -> Bucket | None:
 
     None without operations. A quantile of bucketed output is known to its bucket and no closer.
     """
-    needed = math.ceil(share * sum(one.count for one in buckets) - 1e-9)
+    needed = math.ceil(share * sum(bucket.count for bucket in buckets) - 1e-9)
     counted = 0
     for one in buckets:
         counted += one.count
@@ -58,9 +58,9 @@ def mean_bounds(buckets: Sequence[Bucket], least_us: float, most_us: float) -> t
     Every operation of a bucket lies at its lower end at the least and at its upper end at the most (analysis 6). The
     ends are powers of two, which the print rounds: its "2 ms" is 2,048 µs. Raises ZeroDivisionError without operations.
     """
-    total = sum(one.count for one in buckets)
-    low = sum(one.count * max(power_of_two(one.low_us), least_us) for one in buckets) / total
-    high = sum(one.count * min(power_of_two(one.high_us or most_us), most_us) for one in buckets) / total
+    total = sum(bucket.count for bucket in buckets)
+    low = sum(bucket.count * max(power_of_two(bucket.low_us), least_us) for bucket in buckets) / total
+    high = sum(bucket.count * min(power_of_two(bucket.high_us or most_us), most_us) for bucket in buckets) / total
     return low, high
 
 

@@ -51,7 +51,7 @@ class PrintedFigure(Figure):
 
     @property
     def table(self) -> Table:
-        return next(one.table for one in tables_of(self._study) if one.name == self._table)
+        return next(drawn.table for drawn in tables_of(self._study) if drawn.name == self._table)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def pictures_of(study: Study) -> tuple[PrintedFigure, ...]:
 
 
 def _by_nodes(study: Study) -> tuple[PrintedFigure, ...]:
-    found = []
+    figures = []
     for workload in dict.fromkeys(fact.workload for fact in study.facts if fact.metric == "max_throughput"):
         slug = workload.split(" ", 1)[0].lower()
         for metric, table, title, ideal in (
@@ -85,8 +85,8 @@ def _by_nodes(study: Study) -> tuple[PrintedFigure, ...]:
             says = f"Dotted: in proportion to the nodes. {HOLLOW}" if ideal else "Unit and statistic are inferred."
             draw = partial(printed_lines_figure, lines, title=title, ideal=ideal)
             heading = f"{workload}: {title.split(' (', 1)[0]}"
-            found.append(PrintedFigure(study, f"{table}-{slug}", heading, table, draw, says))
-    return tuple(found)
+            figures.append(PrintedFigure(study, f"{table}-{slug}", heading, table, draw, says))
+    return tuple(figures)
 
 
 def _lines(facts: Sequence[Fact]) -> list[PrintedLine]:
@@ -150,9 +150,9 @@ def _both_tests(study: Study) -> tuple[PrintedFigure, ...]:
 def _test_bars(study: Study, name: str, title: str, names: tuple[str, str], offset: int, unit: str) -> PrintedFigure:
     def draw(frame: Frame) -> PlotlyFigure:
         bars = [
-            _bar(study.fact(f"as17-{first + offset + number:03d}"), group, one, number, frame.theme, unit)
+            _bar(study.fact(f"as17-{first + offset + number:03d}"), group, operation, number, frame.theme, unit)
             for group, first in _TESTS
-            for number, one in enumerate(names)
+            for number, operation in enumerate(names)
         ]
         axis_title = "operations of a kind (ops/s)" if unit == "ops/s" else "95th percentile (ms)"
         return bars_figure(bars, frame, axis_title)
@@ -162,7 +162,10 @@ def _test_bars(study: Study, name: str, title: str, names: tuple[str, str], offs
 
 
 def _histogram(study: Study) -> tuple[PrintedFigure, ...]:
-    buckets = [PrintedBucket(one.low_us, one.high_us, one.count, bool(one.fact.disputed)) for one in buckets_of(study)]
+    buckets = [
+        PrintedBucket(bucket.low_us, bucket.high_us, bucket.count, bool(bucket.fact.disputed))
+        for bucket in buckets_of(study)
+    ]
     says = f"2,000,000 reads in buckets by powers of two; empty buckets have no bar. {HOLLOW}"
     draw = partial(printed_histogram_figure, buckets)
     return (PrintedFigure(study, "buckets", "The histogram, drawn", "buckets", draw, says),)

@@ -58,12 +58,12 @@ def _scaling_checks(study: Study) -> Iterator[Check]:
     """s6, s8 and E of each database and workload by `score` (analysis 3)."""
     printed = {(fact.workload, fact.database, fact.metric): fact for fact in study.facts}
     for (workload, database), sizes in throughputs_by_nodes(study).items():
-        found = score(sizes)
-        if found is None:
+        scaling = score(sizes)
+        if scaling is None:
             continue
-        values = {f"scaling_4_to_{nodes}": gain for nodes, gain in found.gains.items()}
-        texts = {f"scaling_4_to_{nodes}": f"T{nodes} / T4 {MINUS} 1" for nodes in found.gains}
-        for metric, value in {**values, "average_efficiency": found.score}.items():
+        values = {f"scaling_4_to_{nodes}": gain for nodes, gain in scaling.gains.items()}
+        texts = {f"scaling_4_to_{nodes}": f"T{nodes} / T4 {MINUS} 1" for nodes in scaling.gains}
+        for metric, value in {**values, "average_efficiency": scaling.score}.items():
             formula = texts.get(metric, "mean of s6 / 50 % and s8 / 100 %")
             yield _check(printed[workload, database, metric], formula, 100 * value, 2)
 
@@ -147,7 +147,7 @@ def _console_checks(study: Study) -> Iterator[Check]:
     yield _exact(study.fact("iv13-010"), "operations / run time", 1000 * operations.value / runtime.value)
     answered = study.fact("iv13-018").value + study.fact("iv13-019").value
     yield _exact(operations, f"return codes 0 and {MINUS}1 added", answered)
-    buckets = [one for one in buckets_of(study) if one.high_us is not None]
+    buckets = [bucket for bucket in buckets_of(study) if bucket.high_us is not None]
     for identity, (name, share) in _SHARES.items():
         yield _percentile_check(study.fact(identity), name, bucket_of(buckets, share))
     mean, least, most = (study.fact(f"iv13-{number:03d}") for number in (12, 13, 14))

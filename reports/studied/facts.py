@@ -33,8 +33,8 @@ def facts_table(facts: Iterable[Fact]) -> Table:
 
 def _row(fact: Fact) -> tuple[Cell, ...]:
     where = (fact.database, fact.version, fact.mode, fact.dataset, fact.workload, fact.nodes)
-    what = (fact.metric, fact.qualifier.words, fact.printed, fact.unit, fact.note, fact.disputed)
-    return (fact.id, fact.study, *where, *what)
+    value = (fact.metric, fact.qualifier.words, fact.printed, fact.unit, fact.note, fact.disputed)
+    return (fact.id, fact.study, *where, *value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class FactFilter:
 
     def query(self, study: str = "") -> str:
         """The filter as an address says it, without what asks for nothing."""
-        told = (("q", self.q), ("database", self.database), ("metric", self.kind), ("study", study))
-        pairs = [(name, value) for name, value in told if value] + ([("disputed", "1")] if self.disputed else [])
+        parameters = (("q", self.q), ("database", self.database), ("metric", self.kind), ("study", study))
+        pairs = [(name, value) for name, value in parameters if value] + ([("disputed", "1")] if self.disputed else [])
         return f"?{urlencode(pairs)}" if pairs else ""
 
     def apply(self, facts: Iterable[Fact]) -> list[Fact]:

@@ -37,11 +37,18 @@ def _recomputed(study: Study) -> tuple[StudyTable, ...]:
     if not checks:
         return ()
     rows = tuple(
-        (_what(one.fact), f"{one.fact.printed} {one.fact.unit}", one.recomputed, one.remark, one.formula, one.fact.id)
-        for one in checks
+        (
+            _what(check.fact),
+            f"{check.fact.printed} {check.fact.unit}",
+            check.recomputed,
+            check.remark,
+            check.formula,
+            check.fact.id,
+        )
+        for check in checks
     )
     columns = ("number", "printed", "recomputed", "outcome", "computed from", "fact")
-    same = sum(one.reproduces for one in checks)
+    same = sum(check.reproduces for check in checks)
     note = f"{same} of {len(checks)} reproduce from the study's own printed numbers; the others are shown as printed."
     return (StudyTable("recomputed", "Printed and recomputed", Table(columns, rows), note),)
 
@@ -53,14 +60,14 @@ def _what(fact: Fact) -> str:
 
 def pivot(facts: Sequence[Fact], rows: Sequence[str], column: str, columns: Mapping[str, str]) -> Table:
     """The printed digits of facts, a line per different `rows` fields and a column per value of the `column` field."""
-    found: dict[tuple[str, ...], dict[str, str]] = {}
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
     for fact in facts:
         key = tuple(str(getattr(fact, name)) for name in rows)
-        found.setdefault(key, {})[str(getattr(fact, column))] = _marked(fact)
+        lines.setdefault(key, {})[str(getattr(fact, column))] = _marked(fact)
     names = tuple(name.replace("dataset", "data set") for name in rows)
     return Table(
         (*names, *columns.values()),
-        tuple((*key, *(cells.get(value) for value in columns)) for key, cells in found.items()),
+        tuple((*key, *(cells.get(value) for value in columns)) for key, cells in lines.items()),
     )
 
 
@@ -123,10 +130,10 @@ def _both_tests(study: Study) -> tuple[StudyTable, ...]:
 def _histogram(study: Study) -> tuple[StudyTable, ...]:
     buckets, rows, counted = buckets_of(study), [], 0
     total = study.fact("iv13-011").value
-    for one in buckets:
-        counted += one.count
-        outcome = "disputed" if one.fact.disputed else ""
-        rows.append((one.low_us, one.high_us, one.count, round(100 * counted / total, 4), outcome))
+    for bucket in buckets:
+        counted += bucket.count
+        outcome = "disputed" if bucket.fact.disputed else ""
+        rows.append((bucket.low_us, bucket.high_us, bucket.count, round(100 * counted / total, 4), outcome))
     columns = ("above (µs)", "up to (µs)", "operations", "counted so far (%)", "remark")
     return (StudyTable("buckets", "The printed histogram", Table(columns, tuple(rows))),)
 

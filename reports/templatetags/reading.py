@@ -1,34 +1,42 @@
-"""What templates read off curves: words about ceilings, single statistics."""
+"""Filters of the templates of reports: curves, histories, verdicts against baselines, parts of frozen reports."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
 from django import template
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from benchsite import formatting
 from benchsite.templatetags.units import latency, latency_between
 from reports.analysis.ceiling import NON_MONOTONE, Ceiling
 from reports.curves import Curve, Operation
+from reports.figures.history import change_text, change_words
+from reports.histories import HistoryChange, Metric
 from reports.ladder_text import bracket_says, ceiling_sentence, ladder_says
 from reports.pages.equal_load import said_within
+from reports.verdicts.serialization import MetricAnswer
 
 register = template.Library()
 register.filter(ceiling_sentence)
+register.filter(change_words)
 register.filter("ladder_words", ladder_says)
 register.filter("within_words", said_within)
+# The badges of the site whose shape says as much: a tick, a warning, a cross, a dash.
+TONES = {"pass": "pass", "improvement": "pass", "mixed": "warn", "regression": "reject", "error": "failed"}
 
 
 @register.filter
-def bracket_words(found: Ceiling) -> str:
+def bracket_words(ceiling: Ceiling) -> str:
     """The last sustained target and the next, "target 75.0k, 100k failed", and whether the rungs contradict it."""
-    return bracket_says(found) + (", non-monotone" if NON_MONOTONE in found.notes else "")
+    return bracket_says(ceiling) + (", non-monotone" if NON_MONOTONE in ceiling.notes else "")
 
 
 @register.filter
 def load_heading(rows: Iterable[Any]) -> str:
     """What the column of loads holds, of the rows of a table that have a curve each."""
-    targets = {bool(found.bracket) for row in rows if (found := row["curve"].ceiling)}
+    targets = {bool(ceiling.bracket) for row in rows if (ceiling := row["curve"].ceiling)}
     return "at threads or target" if len(targets) > 1 else "at target" if True in targets else "at threads"
 
 
@@ -43,3 +51,53 @@ def latency_of(operation: Operation, name: str) -> SafeString:
     """One statistic with its unit: the median over the repeats, or the bounds between which it lies."""
     bounds = operation.bounds_us.get(name)
     return latency_between(bounds) if bounds else latency(operation.median_us(name))
+
+
+@register.filter
+def of_metric(value: float | None, metric: Metric) -> SafeString:
+    """A value with the unit of its metric, the whole number on hover."""
+    if value is None or formatting.is_missing(value):
+        return format_html('<span class="muted">{}</span>', formatting.NOTHING)
+    return format_html('<span class="nowrap" title="{} {}">{}</span>', value, metric.unit, metric.text(value))
+
+
+@register.filter
+def signed_change(said: HistoryChange) -> SafeString:
+    """Arrow, sign and per cent, blue for better and orange for worse; grey where it does not count."""
+    change = said.change
+    tone = ("better" if change.better else "worse") if change.counts else "muted"
+    return format_html(
+        '<span class="{} nowrap" title="p = {}">{}</span>',
+        tone,
+        f"{formatting.significant(change.p, 2)}",
+        change_text(change),
+    )
+
+
+@register.filter
+def against_badge(verdict: object) -> SafeString:
+    """A verdict against a baseline as shape, word and colour."""
+    return format_html('<span class="badge badge--{}">{}</span>', TONES.get(str(verdict), "none"), str(verdict))
+
+
+@register.filter
+def named_run(names: Mapping[UUID, str], pk: UUID) -> str:
+    """What a run is called; the beginning of its id where it was deleted meanwhile."""
+    return names.get(pk, f"{str(pk)[:13]}…")
+
+
+@register.filter
+def ratio_interval(metric: MetricAnswer) -> str:
+    """ "0.880 times [0.876, 0.884]"; the ratio alone where there is no interval."""
+    if metric.ratio is None:
+        return formatting.NOTHING
+    if metric.low is None or metric.high is None:
+        return formatting.significant(metric.ratio, 3) + formatting.TIMES
+    ratio, low, high = (formatting.significant(value, 3) for value in (metric.ratio, metric.low, metric.high))
+    return f"{ratio}{formatting.TIMES} [{low}, {high}]"
+
+
+@register.filter
+def at(known: Mapping[str, Any], name: str) -> Any:
+    """What is known under a name that only the page knows."""
+    return known.get(name, "")

@@ -46,13 +46,15 @@ def set_to(request: HttpRequest) -> HttpResponseBase:
     team, name = team_of(request), request.POST.get("name", "").strip()
     runs, chosen, back = _chosen(request, team)
     try:
-        found = set_baseline(team, user_of(request), name, runs, chosen=chosen)
+        baseline = set_baseline(team, user_of(request), name, runs, chosen=chosen)
     except BaselineRefused as refused:
         messages.error(request, str(refused))
         return redirect(*back)
-    count = found.pins.count()
-    said = f"“{found.name}” stands for {count} run{'' if count == 1 else 's'} now, which cannot be deleted meanwhile."
-    messages.success(request, said)
+    count = baseline.pins.count()
+    message = (
+        f"“{baseline.name}” stands for {count} run{'' if count == 1 else 's'} now, which cannot be deleted meanwhile."
+    )
+    messages.success(request, message)
     return redirect("baselines")
 
 
@@ -73,9 +75,9 @@ def _chosen(request: HttpRequest, team: Team) -> tuple[list[Run], str, tuple[str
 @require_POST
 @role_required(Role.RUNNER)
 def unset(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
-    found = owned_or_404(Baseline.objects.all(), request, pk)
-    unset_baseline(found, user_of(request))
-    messages.success(request, f"“{found.name}” is no longer a baseline. The runs stay and can be deleted.")
+    baseline = owned_or_404(Baseline.objects.all(), request, pk)
+    unset_baseline(baseline, user_of(request))
+    messages.success(request, f"“{baseline.name}” is no longer a baseline. The runs stay and can be deleted.")
     return redirect("baselines")
 
 
@@ -86,14 +88,14 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     run = owned_or_404(RUNS.select_related("sweep__matrix", "team"), request, pk)
     wanted, problem = request.GET.get("baseline", "")[:80].replace("\0", ""), ""
     try:
-        found = verdict_of_run(run, baseline=wanted)
+        verdict = verdict_of_run(run, baseline=wanted)
     except BaselineUnknown:
-        problem, found = f"There is no baseline “{wanted}”; the rule chose.", verdict_of_run(run)
-    sides = [*found.new.runs, *(found.base.runs if found.base else ())]
+        problem, verdict = f"There is no baseline “{wanted}”; the rule chose.", verdict_of_run(run)
+    sides = [*verdict.new.runs, *(verdict.base.runs if verdict.base else ())]
     card = bool(request.htmx)  # type: ignore[attr-defined]
     context = {
         "run": run,
-        "found": found,
+        "found": verdict,
         "run_names": {} if card else dict(Run.objects.filter(team=run.team, pk__in=sides).values_list("pk", "name")),
         "wanted": wanted,
         "problem": problem,
@@ -111,9 +113,9 @@ def badge_add(request: HttpRequest) -> HttpResponseBase:
     if pk is None:
         raise Http404
     run = owned_or_404(RUNS, request, pk)
-    said = {name: request.POST.get(name, "").strip().replace("\0", "") for name in ("label", "branch", "baseline")}
+    posted = {name: request.POST.get(name, "").strip().replace("\0", "") for name in ("label", "branch", "baseline")}
     try:
-        made = make_badge(run.team, user_of(request), run, **said)
+        made = make_badge(run.team, user_of(request), run, **posted)
     except BadgeRefused as refused:
         messages.error(request, str(refused))
         return redirect("run-against", pk=pk)

@@ -35,9 +35,9 @@ from reports.queries import (
     chosen,
     compared,
     facets,
+    get_or_compute,
     key_of,
     profile_of,
-    remembered,
     rows_digest,
     session_spreads,
     sides_by_sweep,
@@ -133,8 +133,8 @@ def asked(request: HttpRequest) -> Selection:
     try:
         return read(request.GET)
     except TooManyFieldsSent:
-        said = f"The address names too many values: choose at most {MAX_VALUES} sweeps, or use the menus."
-        return Selection(problems=(said,))
+        message = f"The address names too many values: choose at most {MAX_VALUES} sweeps, or use the menus."
+        return Selection(problems=(message,))
 
 
 def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
@@ -142,28 +142,28 @@ def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
 
     Everything that is read beside the chosen sweeps stands in the key. While runs are going, nothing is kept.
     """
-    found = chosen(team, selection)
-    choices = facets(team, found.matrix.pk if found.matrix else None, selection.phase)
+    choice = chosen(team, selection)
+    choices = facets(team, choice.matrix.pk if choice.matrix else None, selection.phase)
     thresholds = rows_digest(ThresholdOverride, team)
-    floors = session_spreads(team, {sweep.cluster_name for sweep in found.sweeps}) if len(found.sweeps) > 1 else {}
+    floors = session_spreads(team, {sweep.cluster_name for sweep in choice.sweeps}) if len(choice.sweeps) > 1 else {}
     key = key_of(
-        team.pk, "compare", selection.query(), found.digest(), repr(choices), thresholds, repr(sorted(floors.items()))
+        team.pk, "compare", selection.query(), choice.digest(), repr(choices), thresholds, repr(sorted(floors.items()))
     )
 
     def made() -> dict[str, Any]:
-        context = context_of(team, selection, found.compared(), choices, floors)
+        context = context_of(team, selection, choice.compared(), choices, floors)
         going = any(curve.progress.going for curve in context["compared"].curves)
         kept = {"going": going, "permalink": context["permalink"], "title": title_of(context["compared"])}
         kept["equal"] = context["equal"].sentence if context["equal"] else ""
         # What is undecided is decided by more repeats.
         is_open = is_undecided(context.get("headline"), context.get("against"))
-        kept["repeats"] = next_repeats(found.matrix) if found.matrix and is_open else None
+        kept["repeats"] = next_repeats(choice.matrix) if choice.matrix and is_open else None
         return {
             **kept,
             **{part: render_to_string(f"reports/compare/{template}.html", context) for part, template in PARTS.items()},
         }
 
-    return remembered(key, made, keep=lambda parts: not parts["going"])
+    return get_or_compute(key, made, keep=lambda parts: not parts["going"])
 
 
 def is_undecided(headline: Headline | None, table: Against | None) -> bool:
@@ -173,24 +173,27 @@ def is_undecided(headline: Headline | None, table: Against | None) -> bool:
     return headline is not None and (bool(headline.certainty) or inconclusive)
 
 
-def title_of(found: Compared) -> str:
+def title_of(comparison: Compared) -> str:
     """What a comparison is called where it is one of several."""
-    systems = dict.fromkeys(curve.system_name for curve in found.curves)
-    return found.matrix_name or " against ".join(list(systems)[:3]) or "Comparison"
+    systems = dict.fromkeys(curve.system_name for curve in comparison.curves)
+    return comparison.matrix_name or " against ".join(list(systems)[:3]) or "Comparison"
 
 
 def context_of(
-    team: Team, selection: Selection, found: Compared, choices: Facets, floors: Mapping[str, SessionSpread]
+    team: Team, selection: Selection, comparison: Compared, choices: Facets, floors: Mapping[str, SessionSpread]
 ) -> dict[str, Any]:
-    held, curves = menus(selection, choices, studies()), found.curves
-    state = pinned(selection, found)
+    held, curves = menus(selection, choices, studies()), comparison.curves
+    state = pinned(selection, comparison)
     equal = equal_of(selection, curves)
     unknown = [slug for slug in selection.published if slug not in dict(studies())]
     verdicts = judged(team, selection, curves, floors, equal)
     return {
         "selection": selection,
-        "compared": found,
-        "problems": [*found.problems, *(f"“{slug}” is no published study that is known here." for slug in unknown)],
+        "compared": comparison,
+        "problems": [
+            *comparison.problems,
+            *(f"“{slug}” is no published study that is known here." for slug in unknown),
+        ],
         "facets": choices,
         "menus": held,
         "chips": chips(selection, held),
@@ -223,9 +226,9 @@ def context_of(
     }
 
 
-def pinned(selection: Selection, found: Compared) -> Selection:
+def pinned(selection: Selection, comparison: Compared) -> Selection:
     """The selection with the newest matrix by its name: what the figures ask for, and what a shared link says."""
-    return replace(selection, matrix=str(found.matrix_id)) if found.matrix_id else selection
+    return replace(selection, matrix=str(comparison.matrix_id)) if comparison.matrix_id else selection
 
 
 def equal_of(selection: Selection, curves: Sequence[Curve]) -> EqualLoad | None:

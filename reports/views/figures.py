@@ -26,9 +26,9 @@ from reports.figures.svg import svg_of
 from reports.figures.table import Table
 from reports.figures.theme import theme_named
 from reports.queries import StoredSeries, chosen, curves, run_point, stored_series, sweeps_of
+from reports.queries.computed_cache import run_version, sweeps_version
 from reports.queries.over_time import events_of, heats, over_time
 from reports.queries.series import MAX_ROWS, Part
-from reports.queries.versions import run_version, sweeps_version
 from reports.selection import read
 from reports.views.conditional import unless_known
 from runs.models import Matrix, Run
@@ -83,24 +83,24 @@ def _with_state(request: HttpRequest, url: str) -> str:
 def comparison(request: HttpRequest, picture: str, form: str = "") -> HttpResponseBase:
     """One of `figure_registry.PICTURES`; the query string is the compare page's, plus options of this figure."""
     selection = read(request.GET)
-    found = chosen(team_of(request), selection)
-    version = sweeps_version([sweep.pk for sweep in found.sweeps], with_series=picture in OF_SERIES)
+    choice = chosen(team_of(request), selection)
+    version = sweeps_version([sweep.pk for sweep in choice.sweeps], with_series=picture in OF_SERIES)
 
     def made() -> HttpResponse:
-        figure = PICTURES[picture](found.compared().curves, selection, request.GET.dict())
+        figure = PICTURES[picture](choice.compared().curves, selection, request.GET.dict())
         return respond(request, figure, form, f"figure-{picture}")
 
-    return unless_known(request, f"{found.digest()} {version}", made)
+    return unless_known(request, f"{choice.digest()} {version}", made)
 
 
 @require_GET
 @team_required
 def sweep(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """Throughput over the ladder of one sweep, growing while it is measured."""
-    found = owned_or_404(sweeps_of(team_of(request)), request, pk)
-    version = sweeps_version([found.pk])
+    row = owned_or_404(sweeps_of(team_of(request)), request, pk)
+    version = sweeps_version([row.pk])
     return unless_known(
-        request, version, lambda: respond(request, LadderFigure(curves([found])), form, "figure-sweep", pk)
+        request, version, lambda: respond(request, LadderFigure(curves([row])), form, "figure-sweep", pk)
     )
 
 

@@ -75,14 +75,14 @@ def _gone(request: HttpRequest, why: str) -> HttpResponse:
 def report(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """The page."""
     place = place_of(opened, request)
-    found = served(opened, ("page", place.site, *page_key(opened)), HTML, lambda: _page(opened, place))
-    return answer(request, opened, found)
+    page = served(opened, ("page", place.site, *page_key(opened)), HTML, lambda: _page(opened, place))
+    return answer(request, opened, page)
 
 
 def _page(opened: Opened, place: Place) -> bytes:
     revision = row_of(opened)
     content = content_of(revision)
-    pictures = {one.name: one for one in revision.pictures.defer("png")}
+    pictures = {picture.name: picture for picture in revision.pictures.defer("png")}
     page = page_of(content)
     shown = next((part for part in page.parts if part.name in pictures), None)
     context = {
@@ -106,9 +106,9 @@ def export(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
     """The whole report as one file: json, csv, md or html."""
     place = place_of(opened, request, alone=form == "html")
     content_type = exports.FORMS[form]
-    what = ("export", form, place.site, *page_key(opened))
-    found = served(opened, what, content_type, lambda: _exported(opened, place, form))
-    return _named(opened, answer(request, opened, found), exports.file_name(opened.title, opened.digest, form))
+    parts = ("export", form, place.site, *page_key(opened))
+    file = served(opened, parts, content_type, lambda: _exported(opened, place, form))
+    return _named(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
 
 
 def _exported(opened: Opened, place: Place, form: str) -> bytes:
@@ -135,7 +135,7 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
     """What charts.js draws: the figure as it was drawn at publishing, in one theme and width, with its numbers."""
     theme = "dark" if request.GET.get("theme") == "dark" else "light"
     narrow, medium = request.GET.get("narrow") == "1", medium_named(request.GET.get("medium", ""))
-    what = ("figure", name, theme, narrow, medium, opened.token)
+    parts = ("figure", name, theme, narrow, medium, opened.token)
 
     def drawn() -> bytes:
         content = content_of(row_of(opened))
@@ -148,7 +148,7 @@ def figure(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase:
         caption = _with_provenance(opened, shown["caption"])
         return json.dumps(shown | addresses | {"caption": caption}).encode()
 
-    return answer(request, opened, served(opened, what, JSON, drawn), fixed=opened.pinned)
+    return answer(request, opened, served(opened, parts, JSON, drawn), fixed=opened.pinned)
 
 
 def _with_provenance(opened: Opened, caption: str) -> str:
@@ -159,8 +159,8 @@ def _with_provenance(opened: Opened, caption: str) -> str:
 def data(request: HttpRequest, opened: Opened, kind: str, name: str, form: str) -> HttpResponseBase:
     """The numbers of one figure or table in one of the forms that tables have."""
     content_type = JSON if form == "json" else f"{TEXT_FORMS[form][0]}; charset=utf-8"
-    found = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
-    return _named(opened, answer(request, opened, found, fixed=opened.pinned), f"{name}.{form}")
+    file = served(opened, ("data", kind, name, form), content_type, lambda: _data(opened, kind, name, form))
+    return _named(opened, answer(request, opened, file, fixed=opened.pinned), f"{name}.{form}")
 
 
 def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
@@ -169,15 +169,15 @@ def _data(opened: Opened, kind: str, name: str, form: str) -> bytes:
     if part is None:
         raise Http404("The report has no such part.")
     every = (*content["figures"], *content["tables"])
-    table: Table = exports.table_of(next(one["table"] for one in every if one["name"] == name))
+    table: Table = exports.table_of(next(part["table"] for part in every if part["name"] == name))
     if form == "json":
-        said = {
+        headers = {
             "name": name,
             "title": part.title,
             "caption": _with_provenance(opened, part.caption),
             "notes": list(part.notes),
         }
-        return json.dumps({**said, **table.as_dict()}, ensure_ascii=False).encode()
+        return json.dumps({**headers, **table.as_dict()}, ensure_ascii=False).encode()
     return TEXT_FORMS[form][1](table).encode()
 
 
@@ -192,10 +192,10 @@ def picture(request: HttpRequest, opened: Opened, name: str) -> HttpResponseBase
     """The figure as PNG, for previews elsewhere and readers without JavaScript."""
 
     def png() -> bytes:
-        found = ReportPicture.objects.filter(revision=opened.revision_id, name=name).first()
-        if found is None:
+        picture = ReportPicture.objects.filter(revision=opened.revision_id, name=name).first()
+        if picture is None:
             raise Http404("This figure has no image.")
-        return bytes(found.png)
+        return bytes(picture.png)
 
     return answer(request, opened, served(opened, ("png", name), "image/png", png), fixed=opened.pinned)
 
@@ -214,8 +214,8 @@ def again(request: HttpRequest, opened: Opened, form: str) -> HttpResponseBase:
         except PlanRefused as refused:
             raise Http404(f"The plan in this report cannot be read: {refused}") from refused
 
-    found: Served = served(opened, ("again", form), content_type, made)
-    return _named(opened, answer(request, opened, found), exports.file_name(opened.title, opened.digest, form))
+    file: Served = served(opened, ("again", form), content_type, made)
+    return _named(opened, answer(request, opened, file), exports.file_name(opened.title, opened.digest, form))
 
 
 @xframe_options_exempt
@@ -224,8 +224,8 @@ def embed(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """One figure alone, for a frame in another page; who may frame it is this site's setting."""
     name = request.GET.get("figure", "")
     place = place_of(opened, request)
-    what = ("embed", name[:80], place.site, *page_key(opened))
-    response = answer(request, opened, served(opened, what, HTML, lambda: _embedded(opened, place, name)))
+    parts = ("embed", name[:80], place.site, *page_key(opened))
+    response = answer(request, opened, served(opened, parts, HTML, lambda: _embedded(opened, place, name)))
     ancestors = " ".join(settings.EMBED_ANCESTORS) or "'self'"
     policy = settings.CONTENT_SECURITY_POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
     response.headers["Content-Security-Policy"] = policy

@@ -39,8 +39,8 @@ class Asked:
         """The query string, only what differs from the defaults."""
         plain = (("metric", str(THROUGHPUT_METRIC)), ("along", COMMITS), ("branch", ""))
         mine = (str(self.metric), self.along, self.branch)
-        said = [(name, value) for (name, usual), value in zip(plain, mine, strict=True) if value != usual]
-        return f"?{urlencode(said)}" if said else ""
+        parameters = [(name, value) for (name, usual), value in zip(plain, mine, strict=True) if value != usual]
+        return f"?{urlencode(parameters)}" if parameters else ""
 
 
 def asked(request: HttpRequest) -> Asked:
@@ -87,18 +87,20 @@ def _row_or_404(request: HttpRequest, config_key: str) -> History:
 def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     """One metric of one test over commits or dates."""
     row, wanted = _row_or_404(request, config_key), asked(request)
-    found = follow(row, wanted.metric, wanted.branch)
-    history = found.history
+    followed = follow(row, wanted.metric, wanted.branch)
+    history = followed.history
     context = {
         "row": row,
-        "found": found,
+        "found": followed,
         "history": history,
         "asked": wanted,
-        "problems": [*wanted.problems, *_problems(wanted, found)],
+        "problems": [*wanted.problems, *_problems(wanted, followed)],
         "figure": figure_link(f"History of {history.metric.label}", "figure-history", config_key, query=wanted.query()),
         "changes": [change for change in reversed(history.changes) if not change.change.weak][:MAX_LISTED],
         "weak": sum(change.change.weak for change in history.changes),
-        "environment": [(one, history.points[one.index]) for one in reversed(history.environment)][:MAX_LISTED],
+        "environment": [(change, history.points[change.index]) for change in reversed(history.environment)][
+            :MAX_LISTED
+        ],
         "notes": list(reversed(history.notes))[:MAX_LISTED],
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
@@ -108,14 +110,14 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     return render(request, "reports/history.html", context)
 
 
-def _problems(wanted: Asked, found: Followed) -> list[str]:
+def _problems(wanted: Asked, followed: Followed) -> list[str]:
     """What the address asks for and this history does not have."""
-    said = []
-    if wanted.metric not in found.metrics and not found.history.followed:
-        said.append(f"No run of this test measured {wanted.metric.label}. Choose another metric below.")
-    if wanted.branch and wanted.branch not in found.branches:
-        said.append(f"No run of this test is of the branch “{wanted.branch[:60]}”; all branches are shown.")
-    return said
+    problems = []
+    if wanted.metric not in followed.metrics and not followed.history.followed:
+        problems.append(f"No run of this test measured {wanted.metric.label}. Choose another metric below.")
+    if wanted.branch and wanted.branch not in followed.branches:
+        problems.append(f"No run of this test is of the branch “{wanted.branch[:60]}”; all branches are shown.")
+    return problems
 
 
 @require_GET
@@ -123,8 +125,8 @@ def _problems(wanted: Asked, found: Followed) -> list[str]:
 def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpResponseBase:
     """The picture of a history, and its numbers as a file."""
     row, wanted = _row_or_404(request, config_key), asked(request)
-    found = follow(row, wanted.metric, wanted.branch)
-    figure = HistoryFigure(found.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
+    followed = follow(row, wanted.metric, wanted.branch)
+    figure = HistoryFigure(followed.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
     return respond(request, figure, form, "figure-history", config_key)
 
 

@@ -49,8 +49,8 @@ def histories_twin(request: HttpRequest, form: str) -> StreamingHttpResponse:
 
     def lines(some: Sequence[History]) -> Iterator[list[Any]]:
         keys = [row.pk for row in some]
-        found = {line.row.pk: line for line in history_lines(team, History.objects.filter(pk__in=keys))}
-        return (_history_row(found[key]) for key in keys if key in found)
+        by_row = {line.row.pk: line for line in history_lines(team, History.objects.filter(pk__in=keys))}
+        return (_history_row(by_row[key]) for key in keys if key in by_row)
 
     return twin(form, "histories", HISTORY_COLUMNS, _by_and_by(rows, lines))
 

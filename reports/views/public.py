@@ -5,8 +5,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from benchsite.teams.models import Team
-from reports.frozen.index import listed
 from reports.models import Report
+from reports.queries.reports import public_reports
 
 
 @require_safe
@@ -15,6 +15,6 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     team = Team.objects.filter(slug=slug).first()
     if team is None or not Report.objects.filter(team=team, access=Report.Access.PUBLIC).exists():
         raise Http404
-    response = render(request, "reports/frozen/index.html", {"team": team, "reports": listed(team)})
+    response = render(request, "reports/frozen/index.html", {"team": team, "reports": public_reports(team)})
     response.headers["Cache-Control"] = "no-cache"
     return response

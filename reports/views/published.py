@@ -42,16 +42,16 @@ def published(request: HttpRequest) -> HttpResponseBase:
 @team_required
 def study(request: HttpRequest, slug: str) -> HttpResponseBase:
     """One study: its method, its tables and pictures, and every fact of it."""
-    found, wanted = _found(slug), FactFilter.from_query(request.GET.dict())
+    row, wanted = _found(slug), FactFilter.from_query(request.GET.dict())
     context = {
-        "study": found,
-        "methods": [("Machines", found.machines), ("Workloads and data", found.workloads), ("Method", found.method)],
-        "tables": pages.tables_on_page(found),
-        "pictures": pages.pictures_on_page(found),
-        "lines": _lines((found,), wanted),
-        "total": len(found.facts),
-        "compare_url": pages.compare_url(found),
-        "template_url": pages.template_url(found),
+        "study": row,
+        "methods": [("Machines", row.machines), ("Workloads and data", row.workloads), ("Method", row.method)],
+        "tables": pages.tables_on_page(row),
+        "pictures": pages.pictures_on_page(row),
+        "lines": _lines((row,), wanted),
+        "total": len(row.facts),
+        "compare_url": pages.compare_url(row),
+        "template_url": pages.template_url(row),
         "csv_url": reverse("published-facts") + wanted.query(slug),
         **_choices(wanted),
     }

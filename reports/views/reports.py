@@ -63,10 +63,10 @@ def add(request: HttpRequest) -> HttpResponse:
             return redirect("report-edit", report.pk)
         return render(request, "reports/report/add.html", {"form": form}, status=422)
     selection = asked(request)
-    found = chosen(team_of(request), selection)
-    title = found.matrix.name if found.matrix else f"Comparison of {len(found.sweeps)} sweeps"
+    choice = chosen(team_of(request), selection)
+    title = choice.matrix.name if choice.matrix else f"Comparison of {len(choice.sweeps)} sweeps"
     form = forms.BeginForm(initial={"title": title, "query": selection.query().removeprefix("?")})
-    context = {"form": form, "sweeps": len(found.sweeps), "matrix": found.matrix, "problems": found.problems}
+    context = {"form": form, "sweeps": len(choice.sweeps), "matrix": choice.matrix, "problems": choice.problems}
     return render(request, "reports/report/add.html", context | {"back": reverse("compare") + selection.query()})
 
 
@@ -78,16 +78,16 @@ def report(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return _report(request, _mine(request, pk))
 
 
-def _report(request: HttpRequest, found: Report, form: forms.AccessForm | None = None) -> HttpResponse:
-    link, is_mine = links.link_of(found), rights.may_delete(found, user_of(request))
-    form = form or forms.AccessForm(initial=forms.access_initial(found))
+def _report(request: HttpRequest, row: Report, form: forms.AccessForm | None = None) -> HttpResponse:
+    link, is_mine = links.link_of(row), rights.may_delete(row, user_of(request))
+    form = form or forms.AccessForm(initial=forms.access_initial(row))
     context = {
-        "report": found,
-        "revisions": revisions_of(found),
+        "report": row,
+        "revisions": revisions_of(row),
         "link": link,
         "address": request.build_absolute_uri(f"/r/{link.token}") if link else "",
-        "expired": found.has_expired,
-        "form": form if rights.is_public(found) or has_role(request, Role.ADMIN) else form.without_public(),
+        "expired": row.has_expired,
+        "form": form if rights.is_public(row) or has_role(request, Role.ADMIN) else form.without_public(),
         "can_build": has_role(request, Role.RUNNER),
         "can_open": is_mine,
         "can_delete": is_mine,
@@ -100,18 +100,18 @@ def _report(request: HttpRequest, found: Report, form: forms.AccessForm | None =
 @never_cache
 def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The builder: what is shown in which order, and what is said about it."""
-    found = _mine(request, pk)
-    draft = draft_of(found.draft)
-    made = publication.built(found)
+    row = _mine(request, pk)
+    draft = draft_of(row.draft)
+    made = publication.built(row)
     form = forms.TextsForm(
         request.POST if request.method == "POST" else None,
-        initial=forms.texts_initial(draft, found.title, made.headline),
+        initial=forms.texts_initial(draft, row.title, made.headline),
     )
     if form.is_valid():
         changed = forms.changed_draft(draft, form.cleaned_data, request.POST, made.headline)
-        publication.keep(found, changed, form.cleaned_data["title"])
-        return redirect("report-publish" if "look" in request.POST else "report-edit", found.pk)
-    context = {"report": found, "form": form, "made": made, "lines": forms.lines_of(made)}
+        publication.keep(row, changed, form.cleaned_data["title"])
+        return redirect("report-publish" if "look" in request.POST else "report-edit", row.pk)
+    context = {"report": row, "form": form, "made": made, "lines": forms.lines_of(made)}
     context |= _footnotes(draft, made) | {"compare": reverse("compare") + (f"?{draft.query}" if draft.query else "")}
     return render(request, "reports/report/edit.html", context, status=422 if form.is_bound else 200)
 
@@ -137,27 +137,27 @@ def notes(request: HttpRequest) -> HttpResponse:
 @never_cache
 def publish(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Exactly what will be visible, what was taken out of it, and the button."""
-    found = _mine(request, pk)
+    row = _mine(request, pk)
     if request.method == "GET":
-        return _preview(request, found)
+        return _preview(request, row)
     if "redact" in request.POST:
-        return _keep_what_was_chosen(request, found)
+        return _keep_what_was_chosen(request, row)
     try:
         seen = request.POST.get("seen", "")
-        revision = publication.publish(found, user_of(request), _pictures(request), seen=seen)
+        revision = publication.publish(row, user_of(request), _pictures(request), seen=seen)
     except NumbersChanged as changed:
-        return _preview(request, found, refusal=str(changed), status=409)
+        return _preview(request, row, refusal=str(changed), status=409)
     except (PublishRefused, ContentRefused) as refused:
-        return _preview(request, found, refusal=str(refused), status=422)
-    messages.success(request, f"Revision {revision.number} of “{found.title}” is published. It will never change.")
-    return redirect("report", found.pk)
+        return _preview(request, row, refusal=str(refused), status=422)
+    messages.success(request, f"Revision {revision.number} of “{row.title}” is published. It will never change.")
+    return redirect("report", row.pk)
 
 
-def _preview(request: HttpRequest, found: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
-    made, digest = preview_of(found)
-    number = found.revisions.count() + 1
+def _preview(request: HttpRequest, row: Report, *, refusal: str = "", status: int = 200) -> HttpResponse:
+    made, digest = preview_of(row)
+    number = row.revisions.count() + 1
     context = {
-        "report": found,
+        "report": row,
         "made": made,
         "page": page_of(made.content),
         "notes": notes_html(made.content["notes"]),
@@ -165,37 +165,37 @@ def _preview(request: HttpRequest, found: Report, *, refusal: str = "", status: 
         "place": {
             "number": number,
             "newest": number,
-            "absolute_pinned": reverse("report", args=[found.pk]),
+            "absolute_pinned": reverse("report", args=[row.pk]),
             "digest": "(made when it is published)",
             "alone": True,
         },
         "seen": digest,
         "refusal": refusal,
-        "hidden": [one for one in made.found if not one.stays],
-        "visible": [one for one in made.found if one.stays],
-        "says": forms.ACCESS_SAYS[Report.Access(found.access)],
+        "hidden": [place for place in made.found if not place.stays],
+        "visible": [place for place in made.found if place.stays],
+        "says": forms.ACCESS_SAYS[Report.Access(row.access)],
     }
     return render(request, "reports/report/publish.html", context, status=status)
 
 
-def _keep_what_was_chosen(request: HttpRequest, found: Report) -> HttpResponse:
+def _keep_what_was_chosen(request: HttpRequest, row: Report) -> HttpResponse:
     """Of what looks like a name or an address, what may be seen nevertheless."""
-    draft = draft_of(found.draft)
-    texts = [one.text for one in publication.built(found).found]
-    publication.keep(found, forms.with_kept(draft, request.POST, texts), found.title)
-    return redirect("report-publish", found.pk)
+    draft = draft_of(row.draft)
+    texts = [place.text for place in publication.built(row).found]
+    publication.keep(row, forms.with_kept(draft, request.POST, texts), row.title)
+    return redirect("report-publish", row.pk)
 
 
 def _pictures(request: HttpRequest) -> dict[str, bytes]:
     """What the author's browser drew; what cannot be read is no picture."""
-    found = {}
+    pictures = {}
     for field, text in request.POST.items():
         if field.startswith(PICTURE) and isinstance(text, str):
             try:
-                found[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
+                pictures[field.removeprefix(PICTURE)] = base64.b64decode(text, validate=True)
             except (binascii.Error, ValueError):
                 continue
-    return found
+    return pictures
 
 
 @gzip_page
@@ -220,46 +220,46 @@ def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) 
 @role_required(Role.RUNNER)
 def access(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Who may read it, and until when."""
-    found = _mine(request, pk)
+    row = _mine(request, pk)
     form = forms.AccessForm(request.POST)
     if not form.is_valid():
-        return _report(request, found, form)
+        return _report(request, row, form)
     try:
-        publication.set_access(found, form.cleaned_data["access"], form.expires_at, user_of(request))
+        publication.set_access(row, form.cleaned_data["access"], form.expires_at, user_of(request))
     except NotAllowed as refused:
         raise PermissionDenied(str(refused)) from refused
-    messages.success(request, f"“{found.title}” is {found.get_access_display()} now.")
-    return redirect("report", found.pk)
+    messages.success(request, f"“{row.title}” is {row.get_access_display()} now.")
+    return redirect("report", row.pk)
 
 
 @require_POST
 @role_required(Role.RUNNER)
 def link(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Another link, or none."""
-    found = _mine(request, pk)
-    if not found.revisions.exists():
+    row = _mine(request, pk)
+    if not row.revisions.exists():
         messages.error(request, "There is no link before something is published: publish the report first.")
     elif "revoke" in request.POST:
-        links.revoke(found, user_of(request))
-        messages.success(request, f"The link of “{found.title}” is revoked. Its readers see a page that says so.")
+        links.revoke(row, user_of(request))
+        messages.success(request, f"The link of “{row.title}” is revoked. Its readers see a page that says so.")
     else:
         try:
-            links.rotate(found, user_of(request))
+            links.rotate(row, user_of(request))
         except NotAllowed as refused:
             raise PermissionDenied(str(refused)) from refused
-        messages.success(request, f"“{found.title}” has a new link. The old one is revoked.")
-    return redirect("report", found.pk)
+        messages.success(request, f"“{row.title}” has a new link. The old one is revoked.")
+    return redirect("report", row.pk)
 
 
 @require_POST
 @role_required(Role.RUNNER)
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """The report with everything that was published of it."""
-    found = _mine(request, pk)
-    if not rights.may_delete(found, user_of(request)):
+    row = _mine(request, pk)
+    if not rights.may_delete(row, user_of(request)):
         raise PermissionDenied("Only who began this report, and the team's admins, may delete it.")
-    title = found.title
-    publication.delete(found, user_of(request))
+    title = row.title
+    publication.delete(row, user_of(request))
     messages.success(request, f"“{title}” is deleted. Its link says so.")
     return redirect("reports")
 

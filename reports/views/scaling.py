@@ -47,15 +47,15 @@ def study_links(selection: Selection) -> list[dict[str, Any]]:
     links = []
     for study in studies_with_sizes():
         chosen = study.slug in selection.published
-        kept = tuple(one for one in selection.published if one != study.slug)
+        kept = tuple(slug for slug in selection.published if slug != study.slug)
         changed = replace(selection, published=kept if chosen else (*kept, study.slug))
         links.append({"name": study.name, "href": address(changed), "chosen": chosen})
     return links
 
 
-def advice(found: Compared, table: Pivot) -> str:
+def advice(comparison: Compared, table: Pivot) -> str:
     """What to do where there is nothing to see yet; empty where a row has two sizes."""
-    if not found.curves:
+    if not comparison.curves:
         return "No sweep matches. Choose another matrix, or look across all of them."
     if not table.rows:
         return "None of these sweeps states how many nodes its cluster has."

@@ -40,9 +40,9 @@ def sizing(request: HttpRequest) -> HttpResponseBase:
         }
         for name, label, unit, text, placeholder in NUMBERS
     ]
-    found = None
+    measured = None
     if question.answerable:
-        found = candidates(team, workload=question.workload, every_purpose=question.every_purpose)
+        measured = candidates(team, workload=question.workload, every_purpose=question.every_purpose)
     context = {
         "question": question,
         "load": numbers[:2],
@@ -51,7 +51,7 @@ def sizing(request: HttpRequest) -> HttpResponseBase:
         "statistics": STATISTICS.items(),
         "events": EVENTS.items(),
         "workloads": measured_workloads(team),
-        "found": found,
-        "result": answer(found.curves, question) if found else None,
+        "found": measured,
+        "result": answer(measured.curves, question) if measured else None,
     }
     return render(request, "reports/sizing.html", context)

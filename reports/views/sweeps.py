@@ -64,14 +64,14 @@ def sweeps(request: HttpRequest) -> HttpResponseBase:
 @team_required
 def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     rows = sweeps_of(team_of(request)).select_related("matrix", "workload", "database")
-    found = owned_or_404(rows, request, pk)
-    curve = curves([found])[0]
+    row = owned_or_404(rows, request, pk)
+    curve = curves([row])[0]
     operations, ladder = operations_of([curve]), ladder_page(curve)
-    floor = session_spreads(team_of(request), [found.cluster_name]).get(found.cluster_name)
+    floor = session_spreads(team_of(request), [row.cluster_name]).get(row.cluster_name)
     context = {
-        "sweep": found,
+        "sweep": row,
         "curve": curve,
-        "rungs": rung_rows(found, curve),
+        "rungs": rung_rows(row, curve),
         "operations": operations,
         "throughput": figure_link("Throughput over the ladder", "figure-sweep", pk, curves=[curve]),
         "latencies": [
@@ -86,9 +86,9 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
         "sentences": sentences_of(curve, ladder, floor),
         "ladder": ladder,
         "durability": durability_sentence(curve),
-        "evidence": last_evidence(found),
+        "evidence": last_evidence(row),
         "warnings": notes_of([curve]),
-        "search": search_path(found),
+        "search": search_path(row),
         "can_run": has_role(request, Role.RUNNER),
         "compare_url": reverse("compare") + Selection(sweeps=(pk,)).query(),
     }
@@ -97,7 +97,7 @@ def sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 
 def sentences_of(curve: Curve, ladder: LadderPage, floor: SessionSpread | None) -> list[str]:
     """What the ladder shows, in the order in which it is read; empty sentences are left out."""
-    found = [
+    sentences = [
         ceiling_sentence(curve.ceiling),
         variation_sentence(curve, floor),
         *ceiling_notes(curve.ceiling),
@@ -107,7 +107,7 @@ def sentences_of(curve: Curve, ladder: LadderPage, floor: SessionSpread | None) 
         ladder.next_step,
         progress_sentence(curve),
     ]
-    return [sentence for sentence in found if sentence]
+    return [sentence for sentence in sentences if sentence]
 
 
 def durability_sentence(curve: Curve) -> str:
@@ -122,9 +122,9 @@ def durability_sentence(curve: Curve) -> str:
 @role_required(Role.RUNNER)
 def extend_sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Queue two more rungs where they tell most of the ceiling."""
-    found = owned_or_404(sweeps_of(team_of(request)), request, pk)
+    row = owned_or_404(sweeps_of(team_of(request)), request, pk)
     try:
-        added = extend(found, user_of(request))
+        added = extend(row, user_of(request))
     except ExtensionRefused as refused:
         messages.error(request, str(refused))
     else:
@@ -137,10 +137,10 @@ def extend_sweep(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 @role_required(Role.RUNNER)
 def annotate(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     """Replace a sweep's tags and notes."""
-    found = owned_or_404(sweeps_of(team_of(request)), request, pk)
+    row = owned_or_404(sweeps_of(team_of(request)), request, pk)
     try:
         tags = annotations.parse_tags(request.POST.get("tags", ""))
-        annotations.describe_sweep(found, tags, request.POST.get("notes", ""))
+        annotations.describe_sweep(row, tags, request.POST.get("notes", ""))
     except annotations.AnnotationRefused as refused:
         messages.error(request, str(refused))
     else:

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from django.core.cache import cache
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
@@ -78,12 +78,12 @@ def end(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 def link_required(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Only with an open link; nothing but the link says what is seen, so nobody signs in."""
 
-    def wrapped(request: HttpRequest, token: str, **told: Any) -> HttpResponseBase:
+    def wrapped(request: HttpRequest, token: str, **names: Any) -> HttpResponseBase:
         link = watch_links.watched(token)
         if link is None:
             response: HttpResponseBase = render(request, "reports/watch/gone.html", status=410)
         else:
-            response = view(request, link, token, **told)
+            response = view(request, link, token, **names)
         response.headers["X-Robots-Tag"] = "noindex"
         return response
 
@@ -107,16 +107,16 @@ def figure(request: HttpRequest, link: WatchLink, token: str, *, picture: str) -
     """One picture, of the link's sweeps only."""
     if picture not in PICTURES:
         raise Http404
-    told = {name: request.GET[name][:60] for name in DRAWN if name in request.GET}
-    key = f"watch:{link.pk}:{picture}:{sorted(told.items())!r}".replace(" ", "")
+    parameters = {name: request.GET[name][:60] for name in DRAWN if name in request.GET}
+    key = f"watch:{link.pk}:{picture}:{sorted(parameters.items())!r}".replace(" ", "")
 
     def made() -> dict[str, Any]:
         selection = _selection(request, link)
-        figure = PICTURES[picture](compared(link.team, selection).curves, selection, told)
+        figure = PICTURES[picture](compared(link.team, selection).curves, selection, parameters)
         return figure.answer(
-            theme=told.get("theme", "light"),
-            narrow=told.get("narrow") == "1",
-            medium=medium_named(told.get("medium", "")),
+            theme=parameters.get("theme", "light"),
+            narrow=parameters.get("narrow") == "1",
+            medium=medium_named(parameters.get("medium", "")),
         )
 
     return JsonResponse(_for_a_moment(key, made))
@@ -124,13 +124,9 @@ def figure(request: HttpRequest, link: WatchLink, token: str, *, picture: str) -
 
 def _for_a_moment(key: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
-        found: dict[str, Any] | None = cache.get(digest(key))
-        if found is None:
-            found = made()
-            cache.set(digest(key), found, KEPT_S)
+        return cast(dict[str, Any], cache.get_or_set(digest(key), made, KEPT_S))
     except RedisError:  # What it keeps can be computed.
         return made()
-    return found
 
 
 def _selection(request: HttpRequest, link: WatchLink) -> Selection:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from conftest import signed_in
 from reports.queries import computed_cache, curves
-from reports.queries.computed_cache import key_of, remembered, sweep_digests
+from reports.queries.computed_cache import get_or_compute, key_of, sweep_digests
 from runs import annotations
 from runs.models import Matrix, MeasurementSet, Run, Sweep, ThresholdOverride
 from runs.models.run import Status
@@ -117,8 +117,8 @@ def test_the_page_says_what_changed_last(client_in, sweep, user, team):
 def test_a_replaced_threshold_asks_for_another_page(client_in, sweep, user, team, monkeypatch):
     make_run(make_sweep(team=team, matrix=sweep.matrix, mode="off"))
     made = []
-    make = computed_cache.remember
-    monkeypatch.setattr(computed_cache, "remember", lambda entries: made.extend(entries) or make(entries))
+    make = computed_cache.cache_values
+    monkeypatch.setattr(computed_cache, "cache_values", lambda entries: made.extend(entries) or make(entries))
     client_in.get("/compare/", follow=True)
     client_in.get("/compare/", follow=True)
     before = len(made)
@@ -163,14 +163,14 @@ def test_without_redis_it_is_worked_out(no_redis, client_in, sweep, caplog):
 def test_an_entry_that_cannot_be_read_is_made_again(sweep):
     key = key_of(sweep.team_id, "anything")
     cache.set(key, b"of another release", 60)
-    assert remembered(key, lambda: "made") == "made"
-    assert remembered(key, lambda: "not again") == "made"
+    assert get_or_compute(key, lambda: "made") == "made"
+    assert get_or_compute(key, lambda: "not again") == "made"
 
 
 def test_what_is_too_large_is_not_kept(sweep, monkeypatch):
     monkeypatch.setattr(computed_cache, "LARGEST", 10)
     key = key_of(sweep.team_id, "large", str(dt.datetime.now()))
-    assert remembered(key, lambda: uuid.uuid4().hex * 100) != remembered(key, lambda: uuid.uuid4().hex * 100)
+    assert get_or_compute(key, lambda: uuid.uuid4().hex * 100) != get_or_compute(key, lambda: uuid.uuid4().hex * 100)
 
 
 def test_two_releases_never_share_an_entry(sweep, monkeypatch):
