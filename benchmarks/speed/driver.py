@@ -1,4 +1,4 @@
-"""The Redis binding against its bare driver: the same operations in the same loop, in turn, in one JVM."""
+"""The Redis binding against its bare driver, and with a ledger: the same operations in turn, in one JVM."""
 
 import os
 import shutil
@@ -58,27 +58,46 @@ def _wait_for(port: int) -> None:
             time.sleep(0.05)
 
 
-def measure() -> Report:
-    """Pairs of rounds, bare and through the binding; the figure is the median of their ratios."""
+def measure() -> list[Report]:
+    """Each comparison is pairs of rounds of two arms; its figure is the median of their ratios."""
+    with redis_server() as port:
+        return [
+            _compare(
+                port,
+                ("bare", "binding"),
+                name="driver",
+                title="Redis binding against Jedis alone (half reads of 1 KB records, half updates of one field)",
+                columns=("Jedis ops/s", "binding ops/s"),
+            ),
+            _compare(
+                port,
+                ("binding", "ledger"),
+                name="ledger",
+                title="Redis binding with a ledger of acknowledged writes against the same without (half are updates)",
+                columns=("without ops/s", "with ops/s"),
+            ),
+        ]
+
+
+def _compare(port: int, arms: tuple[str, str], *, name: str, title: str, columns: tuple[str, str]) -> Report:
     jars = ":".join(map(str, verify(settings.YCSB_DIR / "redis").jars))
     rows: list[list[str | int | float]] = []
     ratios: list[float] = []
     raw: dict[str, object] = {}
-    with redis_server() as port:
-        for threads in THREADS:
-            argv = [java_executable(), "-Xms256m", "-Xmx512m", "-cp", jars, "benchsite.BareJedis"]
-            argv += [str(port), str(threads), str(ROUNDS), str(ROUND_S)]
-            pairs = _pairs(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
-            found = [binding / bare for bare, binding in pairs]
-            bare, binding = (statistics.median(side) for side in zip(*pairs, strict=True))
-            rows.append([threads, len(pairs), bare, binding, statistics.median(found)])
-            ratios += found
-            raw[f"{threads} threads"] = pairs
+    for threads in THREADS:
+        argv = [java_executable(), "-Xms256m", "-Xmx512m", "-cp", jars, "benchsite.BareJedis"]
+        argv += [str(port), str(threads), str(ROUNDS), str(ROUND_S), *arms]
+        pairs = _pairs(subprocess.run(argv, capture_output=True, text=True, check=True).stdout, arms)
+        ratios_of_threads = [second / first for first, second in pairs]
+        medians = (statistics.median(side) for side in zip(*pairs, strict=True))
+        rows.append([threads, len(pairs), *medians, statistics.median(ratios_of_threads)])
+        ratios += ratios_of_threads
+        raw[f"{threads} threads"] = pairs
     figure = statistics.median(ratios)
     return Report(
-        name="driver",
-        title="Redis binding against Jedis alone (half reads of 1 KB records, half updates of one field)",
-        columns=("threads", "pairs", "Jedis ops/s", "binding ops/s", "ratio"),
+        name=name,
+        title=title,
+        columns=("threads", "pairs", *columns, "ratio"),
         rows=rows,
         figure=figure,
         unit="ratio",
@@ -88,10 +107,10 @@ def measure() -> Report:
     )
 
 
-def _pairs(output: str) -> list[tuple[float, float]]:
-    """(bare, binding) of every round but the first, in which the JVM compiles."""
+def _pairs(output: str, arms: tuple[str, str]) -> list[tuple[float, float]]:
+    """The rates of both arms in every round but the first, in which the JVM compiles."""
     rounds: dict[int, dict[str, float]] = {}
     for line in output.splitlines():
         arm, number, rate = line.split()
         rounds.setdefault(int(number), {})[arm] = float(rate)
-    return [(arms["bare"], arms["binding"]) for number, arms in sorted(rounds.items()) if number > 0]
+    return [(rates[arms[0]], rates[arms[1]]) for number, rates in sorted(rounds.items()) if number > 0]

@@ -50,7 +50,7 @@ def test_the_json_holds_every_measurement_and_the_machine(tmp_path: Path):
 
 def test_the_first_round_only_warms_up():
     output = "bare 0 1.0\nbinding 0 9.0\nbinding 1 95.0\nbare 1 100.0\nbare 2 110.0\nbinding 2 99.0\n"
-    assert driver._pairs(output) == [(100.0, 95.0), (110.0, 99.0)]
+    assert driver._pairs(output, ("bare", "binding")) == [(100.0, 95.0), (110.0, 99.0)]
 
 
 @pytest.mark.slow
@@ -58,6 +58,9 @@ def test_the_binding_and_its_driver_are_measured_in_turn(monkeypatch: pytest.Mon
     build(settings.YCSB_DIR)
     for name, value in {"THREADS": (2,), "ROUNDS": 2, "ROUND_S": 0.2}.items():
         monkeypatch.setattr(driver, name, value)
-    [[threads, pairs, *rates]] = driver.measure().rows
-    assert (threads, pairs) == (2, 2)
-    assert all(float(rate) > 0 for rate in rates)
+    reports = driver.measure()
+    assert [report.name for report in reports] == ["driver", "ledger"]
+    for report in reports:
+        [[threads, pairs, *rates]] = report.rows
+        assert (threads, pairs) == (2, 2)
+        assert all(float(rate) > 0 for rate in rates)

@@ -9,6 +9,7 @@ from benchsite.teams.permissions import has_role, team_of, team_required
 from runs.catalog import UnknownSystem, load_catalog
 from runs.models import Database
 from runs.pages.durability import mode_rows
+from runs.pages.measured_loss import measured_table
 
 
 @require_GET
@@ -38,6 +39,7 @@ def system(request: HttpRequest, slug: str) -> HttpResponse:
         {
             "system": found,
             "modes": mode_rows(found),
+            "measured": measured_table(found),
             "settings": sorted(found.settings.values(), key=lambda declared: declared.name),
             "governed": found.governed_settings,
             "properties": found.binding.properties.values(),

@@ -11,10 +11,10 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from runs.catalog import Mode, System
+from runs.catalog.measured_losses import Disk, Fault
 from workers.durability.ledger import UNREADABLE, Loss, classify
 from workers.durability.ledger_client import LedgerClient
 from workers.durability.storage import start_storage
@@ -31,20 +31,6 @@ TABLE: Final = "usertable"
 FIELD: Final = "field0"
 UNBOUNDED_PERIOD_S: Final = 1.0
 MIN_PERIOD_S: Final = 0.2
-
-
-class Fault(StrEnum):
-    PROCESS_CRASH = "process crash"
-    POWER_CUT = "power cut"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disk:
-    """How the disk behaves: see `workers.durability.fuse_server`."""
-
-    strict: bool = False
-    fsync_ms: float = 0.0
-    lying: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ ON_A_SITE: dict[str, Callable[[Site], Report]] = {
     "uploads": uploads.measure,
 }
 IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
+    "driver": driver.measure,
     "logs": reading.measure_logs,
     "text": reading.measure_text,
     "points": reading.measure_points,
@@ -31,7 +32,7 @@ IN_PROCESSES: dict[str, Callable[[], list[Report]]] = {
     "fleet": fleet_queue.measure,
     "search": searches.measure,
 }
-NAMES = ("driver", *IN_PROCESSES, *ON_A_SITE)
+NAMES = (*IN_PROCESSES, *ON_A_SITE)
 
 
 class Command(BaseCommand):
@@ -46,8 +47,6 @@ class Command(BaseCommand):
         restart_with_private_site(SITE_FOLDER, **no_limit)
         wanted = options["names"] or NAMES
         try:
-            if "driver" in wanted:
-                self._show(driver.measure())
             for name in IN_PROCESSES:
                 for report in IN_PROCESSES[name]() if name in wanted else ():
                     self._show(report)

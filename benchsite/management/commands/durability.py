@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
@@ -16,10 +17,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from benchsite.paths import make_folders
 from runs.catalog import Mode, System, load_catalog
+from runs.catalog.measured_losses import Disk, Fault, MeasuredLoss
 from workers.durability.ledger_client import LedgerClientError
 from workers.durability.storage import StorageError, require_volatile_storage
-from workers.durability.summary import Summary, markdown_table, summarise
-from workers.durability.trials import RATE_OPS_S, THREADS, Disk, Fault, Trial, prepared_bench
+from workers.durability.summary import cells, markdown_table, summarise
+from workers.durability.trials import RATE_OPS_S, THREADS, Trial, prepared_bench
 from workers.facts import machine_facts
 from workers.guarded_process import StartError
 from workers.manifests import ManifestError, verify
@@ -53,31 +55,27 @@ class Command(BaseCommand):
         faults = {Fault.PROCESS_CRASH: options["crashes"], Fault.POWER_CUT: options["cuts"]}
         if options["crashes"] is None:
             faults[Fault.PROCESS_CRASH] = max(options["cuts"] // 4, 1)
-        summaries: list[Summary] = []
+        facts: dict[str, object] = {"measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts()}
+        facts |= {"rate_ops_s": RATE_OPS_S, "threads": THREADS}
+        losses: list[MeasuredLoss] = []
         trials: list[dict[str, Any]] = []
         path = FOLDER / f"{options['name']}.json"
         try:
             require_volatile_storage()
             with bench_site() as site:
                 for system, mode in self._modes(options["modes"]):
-                    for summary, results in self._measure(system, mode, site, disk, faults):
-                        summaries.append(summary)
-                        trials += [{"system": system.slug, "mode": mode.slug, **asdict(trial)} for trial in results]
-                        content = {
-                            "measured_at": datetime.now(UTC).isoformat(), "machine": machine_facts(),
-                            "disk": asdict(disk), "rate_ops_s": RATE_OPS_S, "threads": THREADS,
-                            "summaries": [asdict(summary) for summary in summaries], "trials": trials,
-                        }  # fmt: skip
-                        path.write_text(json.dumps(content, indent=1, default=str) + "\n")
+                    for loss, of_fault in self._measure(system, mode, site, disk, faults):
+                        losses.append(loss)
+                        trials += [{"system": system.slug, "mode": mode.slug, **asdict(trial)} for trial in of_fault]
+                        _write(path, {**facts, "losses": [asdict(loss) for loss in losses]})
+                        _write(path.with_name(f"{path.stem}-trials.json"), {**facts, "trials": trials})
         except (StorageError, ProvisionError, LedgerClientError, ManifestError, StartError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             raise CommandError("Stopped.") from None
         finally:
-            if summaries:
-                table = markdown_table(summaries)
-                path.with_suffix(".md").write_text(table + "\n")
-                self.stdout.write(f"\n{table}\n\n{path}")
+            if losses:
+                self.stdout.write(f"\n{markdown_table(losses)}\n\n{path}")
 
     def _modes(self, names: list[str]) -> list[tuple[System, Mode]]:
         catalog = load_catalog()
@@ -93,7 +91,7 @@ class Command(BaseCommand):
 
     def _measure(
         self, system: System, mode: Mode, site: Site, disk: Disk, faults: dict[Fault, int]
-    ) -> Iterator[tuple[Summary, list[Trial]]]:
+    ) -> Iterator[tuple[MeasuredLoss, list[Trial]]]:
         manifest = verify(settings.YCSB_DIR / system.slug)
         with prepared_bench(system, mode, manifest, site, disk=disk) as bench:
             for fault, number in faults.items():
@@ -104,10 +102,14 @@ class Command(BaseCommand):
                         self.stdout.write(f"\r{system.name} {mode.slug}, {fault} {position} of {number}", ending="")
                         self.stdout.flush()
                 if trials:
-                    summary = summarise(system.name, bench.version, mode.slug, trials)
-                    self.stdout.write(f"\r{' | '.join(summary.cells())}")
+                    loss = summarise(system.slug, bench.version, mode.slug, disk, trials)
+                    self.stdout.write(f"\r{' | '.join(cells(loss))}")
                     self.stdout.flush()
-                    yield summary, trials
+                    yield loss, trials
+
+
+def _write(path: Path, content: dict[str, object]) -> None:
+    path.write_text(json.dumps(content, indent=1, default=str) + "\n")
 
 
 @contextmanager

@@ -14,9 +14,10 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import Mode, load_catalog
+from runs.catalog.measured_losses import Disk, Fault
 from workers.bindings.build import build
 from workers.durability.storage import StorageError, require_volatile_storage
-from workers.durability.trials import Bench, Disk, Fault, Trial, prepared_bench
+from workers.durability.trials import Bench, Trial, prepared_bench
 from workers.manifests import Manifest
 from workers.provision import Site
 from workers.tests.conftest import processes_of, site_below_var_tmp

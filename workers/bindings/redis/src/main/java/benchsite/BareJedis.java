@@ -2,6 +2,8 @@ package benchsite;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -11,6 +13,7 @@ import java.util.Properties;
 import java.util.concurrent.ThreadLocalRandom;
 
 import org.benchsite.redis.RedisDB;
+import org.benchsite.ycsb.AcknowledgedWrites;
 import redis.clients.jedis.Jedis;
 import site.ycsb.ByteArrayByteIterator;
 import site.ycsb.ByteIterator;
@@ -18,11 +21,12 @@ import site.ycsb.DBException;
 import site.ycsb.Status;
 
 /**
- * How much of the driver's throughput the Redis binding leaves: the same operations on the same records by Jedis alone
- * and through the binding, in turn.
+ * How much of the driver's throughput the Redis binding leaves: the same operations on the same records by two arms in
+ * turn. The arms are Jedis alone ("bare"), the binding, and the binding with a ledger of its writes ("ledger").
  *
- * <p>{@code benchsite.BareJedis PORT THREADS ROUNDS SECONDS} prints one line "ARM ROUND OPERATIONS-PER-SECOND" for each
- * arm of each round. Half of the operations read a whole record, half write one field. Round 0 warms up.
+ * <p>{@code benchsite.BareJedis PORT THREADS ROUNDS SECONDS ARM ARM} prints one line "ARM ROUND RATE" for each arm of
+ * each round, the rate in operations a second. Half of the operations read a whole record, half write one field. Round
+ * 0 warms up.
  */
 public final class BareJedis {
     private static final int RECORDS = 10_000;
@@ -143,7 +147,7 @@ public final class BareJedis {
         load(port);
         for (int round = 0; round <= rounds; round++) {
             // Whoever comes second finds the machine warmer, so the arms take turns in being first.
-            for (String arm : round % 2 == 0 ? List.of("bare", "binding") : List.of("binding", "bare")) {
+            for (String arm : round % 2 == 0 ? List.of(args[4], args[5]) : List.of(args[5], args[4])) {
                 System.out.printf(Locale.ROOT, "%s %d %.1f%n", arm, round, measure(arm, port, threads, seconds));
             }
         }
@@ -164,9 +168,14 @@ public final class BareJedis {
     /** Operations a second of all threads together. */
     private static double measure(String name, int port, int threads, double seconds) throws Exception {
         List<Arm> arms = new ArrayList<>();
+        Path ledger = Files.createTempFile("benchsite", "ledger");
+        if (name.equals("ledger")) {
+            System.setProperty(AcknowledgedWrites.PROPERTY, ledger.toString());
+        }
         for (int i = 0; i < threads; i++) {
             arms.add(name.equals("bare") ? new Bare(port) : new Binding(port));
         }
+        System.clearProperty(AcknowledgedWrites.PROPERTY);
         long begun = System.nanoTime();
         List<Worker> workers = new ArrayList<>();
         for (Arm arm : arms) {
@@ -184,6 +193,7 @@ public final class BareJedis {
         }
         double elapsed = (System.nanoTime() - begun) / 1e9;
         arms.forEach(Arm::close);
+        Files.delete(ledger);
         return operations / elapsed;
     }
 

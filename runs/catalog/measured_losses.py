@@ -1,0 +1,98 @@
+"""What durability modes were measured to lose at faults: the evidence behind the records of the catalog.
+
+`measured/*.json` are results of `make durability` as it writes them (docs/durability.md). Pure: no Django.
+"""
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from benchsite.formatting import exact, significant
+from runs.catalog.durability import Durability
+
+FOLDER: Final = Path(__file__).parent / "measured"
+
+
+class Fault(StrEnum):
+    PROCESS_CRASH = "process crash"
+    POWER_CUT = "power cut"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """How the volatile disk behaved: `workers.durability.fuse_server` describes each option."""
+
+    strict: bool = False
+    fsync_ms: float = 0.0
+    lying: bool = False
+
+    def __str__(self) -> str:
+        """What differs from a journalled disk that syncs at once; empty for that one."""
+        parts = [
+            "names kept by folder sync only" if self.strict else "",
+            f"each fsync takes {exact(self.fsync_ms)} ms" if self.fsync_ms else "",
+            "fsync keeps nothing" if self.lying else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredLoss:
+    """One mode and one kind of fault, many times. Seconds are None where no fault has the value."""
+
+    system: str  # slugs
+    version: str
+    mode: str
+    fault: Fault
+    disk: Disk
+    faults: int
+    with_loss: int
+    acknowledged: int
+    lost_median: float
+    lost_max: int
+    oldest_lost_median_s: float | None  # over the faults with loss
+    oldest_lost_max_s: float | None
+    holes: int
+    damaged: int
+    unreadable: int
+    unacknowledged: int
+    not_started: int
+    recovery_median_s: float | None
+    recovery_max_s: float | None
+
+    @property
+    def max_loss_share(self) -> float | None:
+        """The largest share of losing faults, with 95 % confidence, where none lost anything.
+
+        The exact binomial bound: a larger share p has no loss in n faults with a probability (1 - p)^n below 5 %.
+        """
+        return None if self.with_loss else float(1 - 0.05 ** (1 / self.faults))
+
+    def contradiction(self, record: Durability) -> str:
+        """How the measurement contradicts the record of its mode; empty where it does not, or the disk was faulty."""
+        if not self.with_loss or self.disk.lying:
+            return ""
+        if self.fault is Fault.PROCESS_CRASH:
+            return "the record says that it survives" if record.survives.process_crash else ""
+        window_s = record.worst_loss_window_s or record.loss_window_s
+        if window_s is None or self.oldest_lost_max_s is None or self.oldest_lost_max_s <= window_s:
+            return ""
+        return f"the record says {exact(window_s)} s at most, measured {significant(self.oldest_lost_max_s)} s"
+
+
+@cache
+def load_measured_losses() -> tuple[MeasuredLoss, ...]:
+    """All results, in the order of their files."""
+    return tuple(
+        measured_loss(content)
+        for path in sorted(FOLDER.glob("*.json"))
+        for content in json.loads(path.read_text("utf-8"))["losses"]
+    )
+
+
+def measured_loss(content: dict[str, Any]) -> MeasuredLoss:
+    """The result of plain JSON, as `dataclasses.asdict` made it."""
+    return MeasuredLoss(**{**content, "fault": Fault(content["fault"]), "disk": Disk(**content["disk"])})
