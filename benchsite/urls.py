@@ -10,6 +10,7 @@ from benchsite.metrics import metrics
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("latest/", views.news, name="news"),
     path("team/hand-over/", views.hand_over, name="hand-over"),
     path("glossary/", views.glossary, name="glossary"),
     path("help/", views.help_document, name="help"),

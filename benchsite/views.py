@@ -1,18 +1,24 @@
 """Pages that look into every package: the home page, and handing a team's things over."""
 
+from collections.abc import Iterable
+from datetime import timedelta
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Max, Q
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite import documents, team_transfer
 from benchsite import glossary as terms
 from benchsite.teams.models import Membership, Role, Team
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
-from reports.models import Report
+from reports.models import History, Report
+from reports.queries.histories import history_lines
+from reports.selection import Selection
+from reports.views.compare import parts_of
 from runs import live
 from runs.models import Cluster, Database, Matrix, Run, Sweep
 from runs.models.run import Phase, Status
@@ -23,6 +29,8 @@ from workers.fleet import fleet_of, health, shown, troubled_first
 from workers.queries import queue_lines
 
 LATEST = 6
+RECENT = timedelta(days=14)  # of changes
+MAX_HISTORIES = 6
 FIRST_IN_QUEUE = 8
 MAX_GENERATORS = 8  # those that need somebody first; the rest is a number
 # Enough for the sparkline of a minute and a half of some clients.
@@ -49,6 +57,7 @@ def home_of(team: Team) -> dict[str, object]:
         "waiting": waiting,  # of the team
         "others_waiting": stand.waiting - waiting,
         "active": bool(going or waiting),
+        "matrices_going": matrices_going(matrices),
         "generators": generators,
         "more_generators": len(fleet) - len(generators),
         "health": health(fleet),
@@ -65,6 +74,40 @@ def latest_matrices(team: Team) -> tuple[tuple[Matrix, Progress], ...]:
     rows = list(Matrix.objects.filter(team=team, submitted_at__isnull=False).order_by("-submitted_at")[:LATEST])
     progress = progress_of(rows)
     return tuple((row, progress[row.pk]) for row in rows)
+
+
+def matrices_going(matrices: Iterable[tuple[Matrix, Progress]]) -> list[dict[str, object]]:
+    """The unfinished ones with the seconds that are left, by the mean duration of their own runs; one query."""
+    going = {matrix.pk: (matrix, progress) for matrix, progress in matrices if progress.unfinished}
+    duration = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
+    runs = Run.objects.filter(matrix__in=going, status=Status.SUCCEEDED, phase=Phase.MEASURE).order_by()
+    pace = dict(runs.values_list("matrix_id").annotate(pace=Avg(duration)))
+    return [
+        {"matrix": matrix, "progress": progress, "left": pace[pk] * progress.unfinished if pace.get(pk) else None}
+        for pk, (matrix, progress) in going.items()
+    ]
+
+
+def latest_result(team: Team, matrices: Iterable[tuple[Matrix, Progress]]) -> dict[str, object] | None:
+    """The newest matrix that is finished and measured something: its headline and its two first figures."""
+    finished = (matrix for matrix, progress in matrices if progress.succeeded and not progress.unfinished)
+    if (matrix := next(finished, None)) is None:
+        return None
+    parts = parts_of(team, Selection(matrix=str(matrix.pk)))
+    return {"matrix": matrix, **{name: parts[name] for name in ("headline", "figures", "permalink")}}
+
+
+def recent_changes(team: Team) -> dict[str, object]:
+    """Of the last days: histories with a change of level, and how many runs failed or were rejected. Four queries."""
+    since = timezone.now() - RECENT
+    runs = Run.objects.filter(team=team, finished_at__gte=since).aggregate(
+        failed=Count("pk", filter=Q(status=Status.FAILED)),
+        rejected=Count("pk", filter=Q(verdict="reject", verdict_override="")),
+    )
+    grown = History.objects.filter(team=team, phase=Phase.MEASURE, last_at__gte=since)
+    keys = list(grown.order_by("-last_at").values_list("pk", flat=True)[:MAX_HISTORIES])
+    lines = history_lines(team, History.objects.filter(pk__in=keys).order_by("-last_at"))
+    return {**runs, "histories": [line for line in lines if line.last_change]}
 
 
 def latest_sweeps(team: Team) -> tuple[Sweep, ...]:
@@ -87,6 +130,16 @@ def latest_sweeps(team: Team) -> tuple[Sweep, ...]:
 def home(request: HttpRequest) -> HttpResponse:
     context = {"home": home_of(team_of(request)), "can_run": has_role(request, Role.RUNNER)}
     part = "benchsite/home_now.html" if request.htmx else "benchsite/home.html"  # type: ignore[attr-defined]
+    return render(request, part, context)
+
+
+@require_GET
+@team_required
+def news(request: HttpRequest) -> HttpResponse:
+    """The latest result and what changed, which the home page fetches; without JavaScript a page of its own."""
+    team = team_of(request)
+    context = {"result": latest_result(team, latest_matrices(team)), "changes": recent_changes(team)}
+    part = "benchsite/news_part.html" if request.htmx else "benchsite/news.html"  # type: ignore[attr-defined]
     return render(request, part, context)
 
 

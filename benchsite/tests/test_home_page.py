@@ -4,10 +4,12 @@ import datetime as dt
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from benchsite.views import latest_sweeps
 from runs import live
+from runs.models import Run
 from runs.tests.factories import (
     make_cluster,
     make_database,
@@ -142,3 +144,40 @@ def test_a_rejected_run_is_a_sweeps_highest_only_by_a_written_reason(team):
     run.verdict_override = "its client was small on purpose"
     run.save()
     assert latest_sweeps(team)[0].highest == 9000.0
+
+
+def test_shows_latest_finished_matrix_with_its_two_figures(client_in, team):
+    finished = make_matrix(team=team, name="Finished study")
+    for mode in ("off", "always"):
+        sweep = make_sweep(matrix=finished, mode=mode)
+        for threads in (2, 4, 8):
+            make_run(sweep, threads=threads, throughput=1000.0 * threads)
+    unfinished = make_matrix(team=team, name="Unfinished study")
+    make_run(make_sweep(matrix=unfinished), status="queued")
+    assert reverse("news") in text_of(client_in.get("/"))
+    response = client_in.get(reverse("news"))
+    result, page = response.context["result"], text_of(response)
+    assert result["matrix"] == finished and "indicative only" in page
+    assert [figure.src.split("?")[0] for figure in result["figures"]] == ["/figures/ceilings/", "/figures/latency/"]
+    assert f"/compare/?v=1&amp;matrix={finished.pk}" in page
+
+
+def test_states_what_is_left_of_a_going_matrix(client_in, team):
+    matrix = make_matrix(team=team)
+    sweep = make_sweep(matrix=matrix)
+    make_run(sweep, threads=2)
+    for threads in (4, 8):
+        make_run(sweep, threads=threads, status="queued")
+    (going,) = client_in.get("/").context["home"]["matrices_going"]
+    assert going["left"].total_seconds() == 2 * 17
+    assert "1 of 3 runs, about" in text_of(client_in.get("/"))
+
+
+def test_counts_failed_and_rejected_runs_of_the_last_days(client_in, team):
+    sweep = make_sweep(team=team)
+    make_run(sweep, threads=2, status="failed")
+    make_run(sweep, threads=4, verdict="reject")
+    page = text_of(client_in.get(reverse("news")))
+    assert "1 failed run<" in page and "1 rejected run<" in page
+    Run.objects.update(finished_at=timezone.now() - dt.timedelta(days=30), started_at=None)
+    assert "No history changed, no run failed or was rejected." in text_of(client_in.get(reverse("news")))

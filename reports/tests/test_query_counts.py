@@ -49,12 +49,13 @@ def address(name: str, sweep: Sweep) -> str:
         "history": f"/history/{Run.objects.filter(sweep=sweep)[0].config_key}/",
         "matrices": "/matrices/",
         "home": "/",
+        "latest result": "/latest/",
     }[name]
 
 
 NAMES = (
     "compare", "compare over everything", "its pictures", "its points", "ceilings", "latency", "sweeps", "sweep",
-    "runs", "runs searched", "histories", "history", "matrices", "home",
+    "runs", "runs searched", "histories", "history", "matrices", "home", "latest result",
 )  # fmt: skip
 
 

@@ -154,6 +154,7 @@ def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
         context = context_of(team, selection, choice.compared(), choices, floors)
         going = any(curve.progress.going for curve in context["compared"].curves)
         kept = {"going": going, "permalink": context["permalink"], "title": title_of(context["compared"])}
+        kept["figures"] = [context["ceilings"], *context["latencies"][:1]]
         kept["equal"] = context["equal"].sentence if context["equal"] else ""
         # What is undecided is decided by more repeats.
         is_open = is_undecided(context.get("headline"), context.get("against"))
