@@ -8,7 +8,8 @@ import tomli_w
 
 from reports.frozen.redaction import Redactor
 from runs.kits.plan import PlanRefused
-from runs.kits.plan_file import export_plan, read_plan
+from runs.kits.plan_file import export_plan
+from runs.kits.plan_text import read_plan
 from runs.models import Matrix
 from runs.models.run import Status
 

@@ -22,9 +22,10 @@ from runs.forms.matrices import generators_for
 from runs.kits import kit_name, zipped
 from runs.kits.by_hand import Place, plan_by_hand
 from runs.kits.plan import PlanFile, PlanRefused
-from runs.kits.plan_file import export_plan, read_plan
+from runs.kits.plan_file import export_plan
 from runs.kits.plan_fit import Chosen, misfits
 from runs.kits.plan_import import import_plan
+from runs.kits.plan_text import MAX_LENGTH, read_plan
 from runs.models import Cluster, Matrix, Upload
 from runs.planning import PlanError, submit
 from runs.uploading import upload_lifecycle
@@ -64,7 +65,7 @@ class PlaceGiven(RequestSchema):
 class PlanGiven(RequestSchema):
     """A plan file with what takes the place of its machines: either `clusters` and `generators`, or `by_hand`."""
 
-    plan: str = Field(description="The text of the plan file (TOML).", max_length=1_000_000)
+    plan: str = Field(description="The text of the plan file (TOML).", max_length=MAX_LENGTH)
     clusters: dict[str, UUID] = Field({}, description="Role to a cluster of your team: `cluster-1`.")
     generators: dict[str, UUID] = Field({}, description="Role to a load generator: `generator-1`.")
     secrets: dict[str, dict[str, str]] = Field({}, description="Database role to property to secret.")

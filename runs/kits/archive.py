@@ -25,7 +25,7 @@ SERVER_USER: Final = "ycsb"
 
 def kit_name(plan_toml: str) -> str:
     """What the kit's folder is called: the plan's name, and enough of its digest to tell two plans apart."""
-    return f"benchsite-kit-{slug(read_plan(plan_toml).name)}-{digest_of(plan_toml)[:8]}"
+    return f"benchsite-kit-{slug(read_plan(plan_toml).matrix.name)}-{digest_of(plan_toml)[:8]}"
 
 
 def zipped(plan_toml: str) -> bytes:
@@ -119,7 +119,9 @@ def _expected(file: PlanFile, stations: Sequence[Station]) -> str:
         for cell in station.cells:
             run = cell.run
             words = [cell.name, station.slug, database, station.mode, run.phase, run.sweep.workload.name]
-            numbers = [str(number) for number in (cell.records, len(cell.clients), run.threads, run.target_ops_s or "")]
+            numbers = [
+                str(number) for number in (run.dataset.records, len(cell.clients), run.threads, run.target_ops_s or "")
+            ]
             writer.writerow([_plain(word) for word in (*words, *numbers)])
     return out.getvalue()
 

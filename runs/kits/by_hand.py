@@ -37,8 +37,8 @@ def plan_by_hand(team: Team, file: PlanFile, place: Place, user: User | None) ->
     with transaction.atomic():
         matrix = matrix_of(team, file, user)
         matrix.by_hand, matrix.plan = True, as_text(file)
-        matrix.exclusions = [dict(rule) for rule in file.exclusions]
-        matrix.overrides = [dict(rule) for rule in file.overrides]
+        matrix.exclusions = [rule.model_dump(exclude_none=True) for rule in file.exclusions]
+        matrix.overrides = [rule.model_dump(exclude_none=True) for rule in file.overrides]
         matrix.save()
         Matrix.objects.filter(pk=matrix.pk).update(submitted_at=Now())
         _insert(matrix, file, place, user)
@@ -54,20 +54,20 @@ def _insert(matrix: Matrix, file: PlanFile, place: Place, user: User | None) -> 
         matrix,
         plan,
         expansion,
-        {one.position: _spec_of(plan, one, place, matrix.pk, by) for one in expansion.runs},
+        {run.position: _spec_of(plan, run, place, matrix.pk, by) for run in expansion.runs},
         by=by or "benchsite",
-        of_sweep=lambda one: {},
-        of_run=lambda one: {"source": Run.Source.BY_HAND},
+        of_sweep=lambda sweep: {},
+        of_run=lambda run: {"source": Run.Source.BY_HAND},
         text="To be run by hand.",
     )
 
 
-def _spec_of(plan: Plan, one: PlannedRun, place: Place, matrix: uuid.UUID, by: str) -> RunSpec:
+def _spec_of(plan: Plan, run: PlannedRun, place: Place, matrix: uuid.UUID, by: str) -> RunSpec:
     """As Benchsite's own, but for the machines: those of the person who runs it, as far as they stated them."""
-    database = one.sweep.entry.database
+    database = run.sweep.entry.database
     spec = rows.spec_of(
         plan,
-        one,
+        run,
         client={
             "flavour": database.flavour,
             "binding": database.binding,
@@ -87,7 +87,7 @@ def _spec_of(plan: Plan, one: PlannedRun, place: Place, matrix: uuid.UUID, by: s
                 for number, key in enumerate(database.machine_ids, 1)
             ],
         },
-        generators=[_generator(matrix, generator.id) for generator in one.generators],
+        generators=[_generator(matrix, generator.id) for generator in run.generators],
     )
     # The plan's own names of things stand in no table here, and nobody primes by hand.
     spec["database"]["id"] = spec["workload"]["id"] = ""

@@ -16,7 +16,7 @@ from runs.ycsb.errors import SplitError
 MAX_SLUG: Final = 60
 # What one client leaves of one cell, and what Benchsite keeps it as.
 KINDS: Final[Mapping[str, str]] = {"summary.txt": "summary", "stdout.txt": "stdout", "status.txt": "stderr"}
-_OUTPUT: Final = re.compile(r"(?P<cell>\d{4,6}-[a-z0-9-]+)\.client-(?P<client>[1-9]\d{0,3})\.(?P<what>[^/\\]+)")
+_OUTPUT: Final = re.compile(r"(?P<cell>\d{4,6}-[a-z0-9-]+)\.client-(?P<client>[1-9]\d{0,3})\.(?P<kind>[^/\\]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,7 @@ class KitCell:
 
     run: PlannedRun
     name: str
-    station: str
     clients: tuple[KitClient, ...]
-
-    @property
-    def records(self) -> int:
-        return self.run.dataset.records
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +61,9 @@ def cell_name(run: PlannedRun) -> str:
 
 
 def output_of(name: str) -> tuple[str, int, str] | None:
-    """Cell, client (from 0) and what of the name of an output; None where a file is none of a kit's outputs."""
-    found = _OUTPUT.fullmatch(re.split(r"[/\\]", name)[-1])
-    return (found["cell"], int(found["client"]) - 1, found["what"]) if found else None
+    """Cell, client (from 0) and kind of an output by its name; None where a file is none of a kit's outputs."""
+    match = _OUTPUT.fullmatch(re.split(r"[/\\]", name)[-1])
+    return (match["cell"], int(match["client"]) - 1, match["kind"]) if match else None
 
 
 def stations_of(file: PlanFile) -> tuple[Station, ...]:
@@ -77,73 +72,57 @@ def stations_of(file: PlanFile) -> tuple[Station, ...]:
         raise PlanRefused(
             "A search cannot be run by hand: each load follows from the result before it. Plan fixed rungs instead."
         )
-    plan = planned(file)
+    cells: dict[tuple[str, str], list[KitCell]] = {}
     try:
-        runs = expand(plan).runs
-        cells = [_cell(file, run) for run in runs]
+        runs = expand(planned(file)).runs
+        for run in runs:
+            cell = KitCell(run, cell_name(run), clients_of(file, run))
+            cells.setdefault((run.sweep.entry.database.id, run.sweep.entry.mode), []).append(cell)
     except (PropertyError, SplitError, UnknownSystem, UnknownMode) as error:
         raise PlanRefused(f"No kit can be made of this plan: {error}") from None
     if twice := twice_the_same(runs):
         raise PlanRefused(f"No kit can be made of this plan: {twice}")
-    found = []
-    for role, mode in file.entries:
-        mine = tuple(
-            one for one in cells if (one.run.sweep.entry.database.id, one.run.sweep.entry.mode) == (role, mode)
-        )
-        if mine:
-            system = load_catalog().system(file.databases[role].system, file.databases[role].flavour)
-            found.append(Station(mine[0].station, role, system, mode, mine))
-    return tuple(found)
-
-
-def _cell(file: PlanFile, run: PlannedRun) -> KitCell:
-    entry = run.sweep.entry
-    # Two databases may have one name; their roles differ.
-    station = f"{entry.database.id.removeprefix('database-')}-{slug(entry.database.name)}-{entry.mode}"
-    return KitCell(run, cell_name(run), station, clients_of(file, run))
+    stations = []
+    for entry in file.entries:
+        role, database = entry.database, file.databases[entry.database]
+        if (role, entry.mode) in cells:
+            # Two databases may have one name; their roles differ.
+            name = f"{role.removeprefix('database-')}-{slug(database.name)}-{entry.mode}"
+            system = load_catalog().system(database.system, database.flavour)
+            stations.append(Station(name, role, system, entry.mode, tuple(cells[role, entry.mode])))
+    return tuple(stations)
 
 
 def clients_of(file: PlanFile, run: PlannedRun) -> tuple[KitClient, ...]:
-    """What each client is told, exactly as load generators of Benchsite are."""
-    entry = run.sweep.entry
+    """The clients of a run with their properties, exactly as load generators of Benchsite have them."""
+    entry, count = run.sweep.entry, run.clients
     system = load_catalog().system(entry.database.system, entry.database.flavour)
-    binding = _binding_properties(system, run)
-    count = run.clients
+    mode = system.mode(entry.mode)
+    known = client_properties(
+        system, mode, entry.database.binding_properties, host="127.0.0.1", port=1, workload=run.properties
+    )
+    # Where a URL holds the address, whoever runs the kit writes it, with the options that stand here by their names.
+    known = {**system.check_binding_properties(entry.database.binding_properties), **known, **mode.client_properties}
+    binding = {name: value for name, value in known.items() if name not in system.binding.endpoint.addresses}
+    targets = split(run.target_ops_s, count, what="operations per second") if run.target_ops_s else [None] * count
     threads = split(run.threads, count, what="threads")
-    target = run.target_ops_s
-    targets: list[int] | list[None] = split(target, count, what="operations per second") if target else [None] * count
-    duration = file.warmup_s + file.min_measure_s + TAIL_S if run.phase == "measure" else None
+    duration_s = file.matrix.warmup_s + file.matrix.min_measure_s + TAIL_S if run.phase == "measure" else None
     return tuple(
         KitClient(
             number=number,
             threads=threads[number],
-            target_ops_s=targets[number],
-            duration_s=duration,
+            target_ops_s=target,
+            duration_s=duration_s,
             properties=client_properties_for_run(
                 run.properties,
                 phase=run.phase,
                 client=number,
                 clients=count,
                 threads=threads[number],
-                target_ops_s=targets[number],
-                duration_s=duration,
+                target_ops_s=target,
+                duration_s=duration_s,
                 binding_properties=binding,
             ),
         )
-        for number in range(count)
+        for number, target in enumerate(targets)
     )
-
-
-def _binding_properties(system: System, run: PlannedRun) -> dict[str, str]:
-    entry, mode = run.sweep.entry, system.mode(run.sweep.entry.mode)
-    known = client_properties(
-        system,
-        mode,
-        entry.database.binding_properties,
-        host="127.0.0.1",
-        port=1,
-        workload=run.properties,
-    )
-    # Where a URL holds the address, whoever runs the kit writes it, with the options that stand here by their names.
-    known = {**system.check_binding_properties(entry.database.binding_properties), **known, **mode.client_properties}
-    return {name: value for name, value in known.items() if name not in system.binding.endpoint.addresses}

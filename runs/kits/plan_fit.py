@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from benchsite.formatting import exact, size
 from runs.catalog import UnknownSystem, load_catalog
-from runs.kits.plan import PlanFile, planned, twice_the_same
+from runs.kits.plan import Facts, PlanFile, planned, twice_the_same
 from runs.models import Cluster, Database, LoadGenerator, Machine
 from runs.planning import Plan, PlannedRun, expand, preview
 from runs.planning.plan import Entry, PlannedGenerator
@@ -38,13 +38,12 @@ class Misfit:
 
 def misfits(file: PlanFile, chosen: Chosen) -> tuple[Misfit, ...]:
     """Everything at once, those that stop it first."""
-    found = [*_roles_lacking(file, chosen), *_clusters(file, chosen), *_databases(file, chosen), *_site(file, chosen)]
-    if not any(one.tone == "stop" for one in found):
-        plan = plan_on(file, chosen)
-        found += [Misfit("stop", "", problem.message) for problem in preview(plan).problems]
+    all_ = [*_roles_lacking(file, chosen), *_clusters(file, chosen), *_databases(file, chosen), *_site(file, chosen)]
+    if not any(misfit.tone == "stop" for misfit in all_):
+        all_ += [Misfit("stop", "", problem.message) for problem in preview(plan_on(file, chosen)).problems]
         if twice := twice_the_same(_runs(file)):
-            found.append(Misfit("stop", "", twice))
-    return tuple(sorted(found, key=lambda one: one.tone != "stop"))
+            all_.append(Misfit("stop", "", twice))
+    return tuple(sorted(all_, key=lambda misfit: misfit.tone != "stop"))
 
 
 def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
@@ -65,12 +64,11 @@ def plan_on(file: PlanFile, chosen: Chosen) -> Plan:
     return replace(
         bare,
         entries=tuple(Entry(databases[entry.database.id], entry.mode) for entry in bare.entries),
-        generators=tuple(_generator(role, chosen.generators[role]) for role in file.generators),
+        generators=tuple(
+            PlannedGenerator(str(row.pk), role, row.slots, str(row.machine_id), row.machine.name, row.bindings)
+            for role, row in ((role, chosen.generators[role]) for role in file.generators)
+        ),
     )
-
-
-def _generator(role: str, one: LoadGenerator) -> PlannedGenerator:
-    return PlannedGenerator(str(one.pk), role, one.slots, str(one.machine_id), one.machine.name, one.bindings)
 
 
 def _roles_lacking(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
@@ -116,10 +114,10 @@ def _started(provisioner: str) -> str:
     return {"external": "run by somebody else", "docker": "containers"}.get(provisioner, "started by Benchsite")
 
 
-def _weaker(role: str, name: str, facts: Mapping[str, int], machine: Machine) -> Iterator[Misfit]:
+def _weaker(role: str, name: str, facts: Facts, machine: Machine) -> Iterator[Misfit]:
     cores = machine.facts.get("cores", {}).get("value")
-    if facts.get("cores") and cores and cores != facts["cores"]:
-        yield Misfit("note", role, f"{name} has {exact(cores)} cores, the plan's had {facts['cores']}.")
+    if facts.cores and cores and cores != facts.cores:
+        yield Misfit("note", role, f"{name} has {exact(cores)} cores, the plan's had {facts.cores}.")
 
 
 def _memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfit]:
@@ -130,7 +128,7 @@ def _memory(file: PlanFile, role: str, cluster: Cluster) -> Iterator[Misfit]:
         return
     need = max(r.dataset.records * r.dataset.record_bytes * r.sweep.entry.database.replication_factor for r in runs)
     held, there = need * STORAGE_FACTOR, sum(sizes)
-    meant = sum(facts.get("memory_bytes", 0) for facts in file.clusters[role].nodes)
+    meant = sum(facts.memory_bytes or 0 for facts in file.clusters[role].nodes)
     if held > there and not (meant and held > meant):
         yield Misfit(
             "note", role,
@@ -150,21 +148,22 @@ def _databases(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
     here = Database.objects.filter(cluster__in=list(chosen.clusters.values())).values_list(
         "cluster_id", "system", "version", "name"
     )
-    for role, one in file.databases.items():
-        cluster = chosen.clusters.get(one.cluster)
+    for role, database in file.databases.items():
+        cluster = chosen.clusters.get(database.cluster)
         for cluster_id, system, version, name in here:
-            if cluster and cluster_id == cluster.pk and system == one.system and version != one.version:
-                text = (
-                    f"The plan ran {one.system} {one.version or 'of unknown version'}; {name} on {cluster.name} states "
-                )
-                yield Misfit("note", role, f"{text}{version or 'none'}.")
-        for secret in one.secrets:
+            if cluster and cluster_id == cluster.pk and system == database.system and version != database.version:
+                planned_version = database.version or "of unknown version"
+                yield Misfit(
+                    "note", role,
+                    f"The plan ran {system} {planned_version}; {name} on {cluster.name} states {version or 'none'}.",
+                )  # fmt: skip
+        for secret in database.secrets:
             if not chosen.secrets.get((role, secret)):
-                yield Misfit("stop", role, f"{one.name}: fill in {secret} again, for plan files hold no secrets.")
+                yield Misfit("stop", role, f"{database.name}: fill in {secret} again, for plan files hold no secrets.")
         try:
-            load_catalog().system(one.system)
+            load_catalog().system(database.system)
         except UnknownSystem as error:
-            yield Misfit("stop", role, f"{one.name}: {error}")
+            yield Misfit("stop", role, f"{database.name}: {error}")
 
 
 def _site(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
@@ -172,13 +171,12 @@ def _site(file: PlanFile, chosen: Chosen) -> Iterator[Misfit]:
         text = "The plan was made with another release of the catalog: its modes and settings may be defined otherwise."
         yield Misfit("note", "", text)
     team = next((cluster.team_id for cluster in chosen.clusters.values()), None)
-    mine = thresholds_of(team, file.purpose) if team else profile(file.purpose)
+    mine = thresholds_of(team, file.matrix.purpose) if team else profile(file.matrix.purpose)
     for name in sorted(THRESHOLDS):
-        theirs = file.thresholds.get(name, getattr(profile(file.purpose), name))
+        theirs = file.thresholds.get(name, getattr(profile(file.matrix.purpose), name))
         if theirs != getattr(mine, name):
-            what = THRESHOLDS[name].check_id
             yield Misfit(
-                "note",
-                "",
-                f"Check {what} ({name}) had the limit {exact(theirs)} there, and {exact(getattr(mine, name))} here.",
-            )
+                "note", "",
+                f"Check {THRESHOLDS[name].check_id} ({name}) had the limit {exact(theirs)} there, "
+                f"and {exact(getattr(mine, name))} here.",
+            )  # fmt: skip

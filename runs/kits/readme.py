@@ -6,7 +6,7 @@ from typing import Final
 
 from benchsite.formatting import size
 from runs.kits.cells import Station
-from runs.kits.plan import PlanFile
+from runs.kits.plan import Facts, PlanFile
 
 _EMPTY: Final = {
     "redis": 'redis-cli -h "$HOST" -p "$PORT" flushdb',
@@ -26,7 +26,7 @@ _START: Final = {
 def readme(file: PlanFile, stations: Sequence[Station], clients: int) -> str:
     """What is in the kit, what is needed, and what to do, in that order."""
     parts = [
-        f"# Run again: {plain(file.name)}",
+        f"# Run again: {plain(file.matrix.name)}",
         _what(stations, clients),
         _needs(stations),
         *(_station(file, station) for station in stations),
@@ -61,7 +61,7 @@ def _what(stations: Sequence[Station], clients: int) -> str:
 
 
 def _needs(stations: Sequence[Station]) -> str:
-    ours = sorted({one.system.binding.name for one in stations if one.system.own_client})
+    ours = sorted({station.system.binding.name for station in stations if station.system.own_client})
     jars = (
         f" The numbers were made with Benchsite's own bindings ({', '.join(ours)}): a checkout of Benchsite builds "
         "them with `make bindings` into `var/ycsb/BINDING/lib`; set `BENCHSITE_JARS` to that folder. "
@@ -94,8 +94,8 @@ def _station(file: PlanFile, station: Station) -> str:
         + (f" On one machine: `cd servers/{station.slug}`, {_START[system.slug]}." if system.slug in _START else ""),
     ]
     if mode.readback:
-        asked = "; ".join(f"`{one.setting}` is `{one.expected}`" for one in mode.readback)
-        lines.append(f"2. Ask the running server whether the mode is in force: {asked}.")
+        values = "; ".join(f"`{setting.setting}` is `{setting.expected}`" for setting in mode.readback)
+        lines.append(f"2. Ask the running server whether the mode is in force: {values}.")
     else:
         lines.append("2. Make sure that the settings are in force: this system has no way to be asked.")
     if system.slug in _EMPTY:
@@ -104,7 +104,7 @@ def _station(file: PlanFile, station: Station) -> str:
             f"**It deletes {_DELETES[system.slug]}**, before each load: use a server that holds nothing else."
         )
     loads = [cell for cell in station.cells if cell.run.phase == "load"]
-    rows = ", ".join(f"{cell.records:,} rows after `{cell.name}`" for cell in loads[:6])
+    rows = ", ".join(f"{cell.run.dataset.records:,} rows after `{cell.name}`" for cell in loads[:6])
     if loads:
         lines.append(f"Expected: {rows}{' and so on (see expected-rows.csv)' if len(loads) > 6 else ''}.")
     return "\n\n".join(lines)
@@ -132,26 +132,23 @@ def _machines(file: PlanFile) -> str:
     lines = ["## What it ran on", ""]
     for role, cluster in file.clusters.items():
         lines.append(
-            f"- {role}: {len(cluster.nodes)} node(s); {_facts(cluster.nodes[0] if cluster.nodes else {})} each"
+            f"- {role}: {len(cluster.nodes)} node(s); {_facts(cluster.nodes[0] if cluster.nodes else Facts())} each"
         )
     for role, generator in file.generators.items():
         shared = f", on a machine of {', '.join(generator.shares)}" if generator.shares else ""
-        lines.append(f"- {role}: {file.processes_per_generator} client(s); {_facts(generator.facts)}{shared}")
-    resets = ", ".join(f"between {level}s: {policy}" for level, policy in file.resets.items() if policy != "keep")
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"Order: {file.order.replace('_', ' ')}, over all stations.{' Resets ' + resets + '.' if resets else ''}",
-        ]
-    )
+        lines.append(f"- {role}: {file.matrix.processes_per_generator} client(s); {_facts(generator.facts)}{shared}")
+    changed = [(level, policy) for level, policy in file.matrix.resets if policy not in (None, "keep")]
+    resets = ", ".join(f"between {level}s: {policy}" for level, policy in changed)
+    order = f"Order: {file.matrix.order.replace('_', ' ')}, over all stations."
+    return "\n".join([*lines, "", f"{order} Resets {resets}." if resets else order])
 
 
-def _facts(facts: object) -> str:
-    says = dict(facts) if isinstance(facts, dict) else {}
-    cores, memory = says.get("cores"), says.get("memory_bytes")
-    known = [f"{cores} cores" if cores else "", f"{size(memory)} of memory" if memory else ""]
-    return ", ".join(one for one in known if one) or "facts not stated"
+def _facts(facts: Facts) -> str:
+    texts = [
+        f"{facts.cores} cores" if facts.cores else "",
+        f"{size(facts.memory_bytes)} of memory" if facts.memory_bytes else "",
+    ]
+    return ", ".join(text for text in texts if text) or "facts not stated"
 
 
 _AFTER: Final = """\

@@ -36,7 +36,7 @@ def lib() -> str:
 def client_script(file: PlanFile, number: int, stations: Sequence[Station]) -> str:
     """All cells of one client, station by station."""
     lines = [
-        HEAD.format(what=f"Client {number + 1} of {_comment(file.name)}"),
+        HEAD.format(what=f"Client {number + 1} of {_comment(file.matrix.name)}"),
         f"client=client-{number + 1}",
         'wanted "$@"',
     ]
@@ -49,7 +49,7 @@ def client_script(file: PlanFile, number: int, stations: Sequence[Station]) -> s
 def here_script(file: PlanFile, stations: Sequence[Station]) -> str:
     """All clients on one machine, cell by cell."""
     lines = [
-        HEAD.format(what=f"All clients of {_comment(file.name)} on this machine, one cell after another."),
+        HEAD.format(what=f"All clients of {_comment(file.matrix.name)} on this machine, one cell after another."),
         'wanted "$@"',
         "",
     ]

@@ -68,7 +68,7 @@ def chosen_for(file: PlanFile, matrix: Matrix) -> Chosen:
 def chosen_elsewhere(file: PlanFile, team: Team) -> Chosen:
     """Machines of another team that are just like those of the plan."""
     clusters: dict[str, Cluster] = {
-        role: make_cluster(team=team, machines=[make_machine(cores=node.get("cores", 2)) for node in made.nodes])
+        role: make_cluster(team=team, machines=[make_machine(cores=node.cores or 2) for node in made.nodes])
         for role, made in file.clusters.items()
     }
     digest = {"redis": "1" * 64, "postgresql": "2" * 64}

@@ -4,8 +4,8 @@ import io
 import shlex
 import subprocess
 import zipfile
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -14,7 +14,23 @@ from hypothesis import strategies as st
 from runs.catalog import load_catalog
 from runs.kits import kit_name, zipped
 from runs.kits.cells import cell_name, output_of, stations_of
-from runs.kits.plan import ClusterRole, GeneratorRole, PlanDatabase, PlanFile, PlanRefused, PlanWorkload, planned
+from runs.kits.plan import (
+    Cells,
+    Changes,
+    ClusterRole,
+    Exclusion,
+    Facts,
+    GeneratorRole,
+    Override,
+    PlanDatabase,
+    PlanEntry,
+    PlanFile,
+    PlanMatrix,
+    PlanRefused,
+    PlanResets,
+    PlanWorkload,
+    planned,
+)
 from runs.kits.plan_text import as_text, read_plan
 from runs.planning import expand
 from runs.ycsb.properties import check_workload
@@ -23,18 +39,44 @@ MIX = check_workload({"recordcount": "1000", "readproportion": "0.5", "updatepro
 NASTY = "$(touch pwned) `touch pwned`; touch pwned '\" \\ * ~ #𝄞 -rf"
 
 
-def a_file(**fields) -> PlanFile:
+def a_file(**fields: Any) -> PlanFile:
     """A plan of one Redis in one mode."""
-    usual = PlanFile(
-        catalog=load_catalog().digest, name="Small", purpose="smoke", tags=(), ladder="threads", rungs=(2, 4),
-        threads=None, repeats=1, order="as_listed", seed=1, bracket=False, processes_per_generator=1,
-        load_policy="load", load_threads=2, warmup_s=1, min_measure_s=2, max_measure_s=2, min_operations=0,
-        resets={"rung": "keep"}, clusters={"cluster-1": ClusterRole("process", ({"cores": 2},))},
-        generators={"generator-1": GeneratorRole(1, {}, ())},
-        databases={"database-1": PlanDatabase("Cache", "redis", "7.0", 1, "benchsite", "cluster-1", {}, {}, ())},
-        workloads={"workload-1": PlanWorkload("Half and half", "A", MIX)}, entries=(("database-1", "always"),),
+    matrix = PlanMatrix(
+        name="Small", purpose="smoke", ladder="threads", repeats=1, order="as_listed", seed=1,
+        processes_per_generator=1, load_policy="load", load_threads=2, warmup_s=1, min_measure_s=2, max_measure_s=2,
+        min_operations=0, tags=[], rungs=[2, 4], resets=PlanResets(rung="keep"),
     )  # fmt: skip
-    return replace(usual, **fields)
+    usual = PlanFile(
+        catalog=load_catalog().digest,
+        matrix=matrix.model_copy(update={name: fields.pop(name) for name in PlanMatrix.model_fields if name in fields}),
+        clusters={"cluster-1": ClusterRole(provisioner="process", nodes=[Facts(cores=2)])},
+        generators=generators(1),
+        databases={"database-1": a_database()},
+        workloads={"workload-1": a_workload()},
+        entries=entries("always"),
+    )
+    return usual.model_copy(update=fields)
+
+
+def a_database(**fields: Any) -> PlanDatabase:
+    usual: dict[str, Any] = {
+        "name": "Cache", "system": "redis", "version": "7.0", "replication_factor": 1, "flavour": "benchsite",
+        "cluster": "cluster-1", "settings": {}, "binding_properties": {}, "secrets": [],
+    }  # fmt: skip
+    return PlanDatabase.model_construct(**usual | fields)
+
+
+def a_workload(name: str = "Half and half", short_name: str = "A", **properties: str) -> PlanWorkload:
+    return PlanWorkload.model_construct(name=name, short_name=short_name, properties=check_workload(MIX | properties))
+
+
+def generators(count: int, **fields: Any) -> dict[str, GeneratorRole]:
+    usual: dict[str, Any] = {"slots": 1, "facts": Facts(), "shares": []}
+    return {f"generator-{n}": GeneratorRole(**usual | fields) for n in range(1, count + 1)}
+
+
+def entries(*modes: str) -> list[PlanEntry]:
+    return [PlanEntry(database="database-1", mode=mode) for mode in modes]
 
 
 def files_of(plan: str) -> dict[str, str]:
@@ -60,7 +102,7 @@ def test_it_is_the_same_file_whenever_it_is_made():
 
 
 def test_it_holds_everything_that_a_stranger_needs():
-    files = files_of(as_text(a_file(entries=(("database-1", "always"), ("database-1", "off")))))
+    files = files_of(as_text(a_file(entries=entries("always", "off"))))
     assert {"README.md", "plan.toml", "lib.sh", "run-here.sh", "client-1.sh", "expected-rows.csv", "outputs/kit.json",
             "load-1-cache-always.sh", "load-1-cache-off.sh"} <= set(files)  # fmt: skip
     assert "appendfsync always" in files["servers/1-cache-always/redis.conf"]
@@ -69,15 +111,15 @@ def test_it_holds_everything_that_a_stranger_needs():
     for word in ("HOST", "BENCHSITE_JARS", "YCSB_HOME", "EMPTY_DATABASE", "run by hand", "`appendfsync` is `always`"):
         assert word in files["README.md"], word
     assert "It deletes everything in database 0 of that Redis, also data of others" in files["README.md"]
-    postgresql = PlanDatabase("Elephant", "postgresql", "15", 1, "benchsite", "cluster-1", {}, {}, ())
-    files = files_of(as_text(a_file(databases={"database-1": postgresql}, entries=(("database-1", "on"),))))
+    postgresql = a_database(name="Elephant", system="postgresql", version="15")
+    files = files_of(as_text(a_file(databases={"database-1": postgresql}, entries=entries("on"))))
     assert "createdb" in files["README.md"], "psql and the clients ask for a database that initdb does not make"
     assert 'CREATE TABLE "usertable"' in files["schema/0001-postgresql-on-load-r1.sql"]
     assert "synchronous_commit" in files["servers/1-elephant-on/postgresql.conf"]
 
 
 def test_its_cells_are_the_runs_of_the_plan_and_its_files_name_them():
-    file = a_file(generators={f"generator-{n}": GeneratorRole(1, {}, ()) for n in (1, 2)}, repeats=2)
+    file = a_file(generators=generators(2), repeats=2)
     cells = [cell for station in stations_of(file) for cell in station.cells]
     runs = expand(planned(file)).runs
     assert [cell.name for cell in cells] == [cell_name(run) for run in runs]
@@ -93,8 +135,8 @@ def test_its_values_stay_values_whatever_they_say(tmp_path):
     plan = as_text(
         a_file(
             name=NASTY,
-            databases={"database-1": PlanDatabase(NASTY, "redis", NASTY[:40], 1, "benchsite", "cluster-1", {}, {}, ())},
-            workloads={"workload-1": PlanWorkload(NASTY, NASTY[:12], MIX)},
+            databases={"database-1": a_database(name=NASTY, version=NASTY[:40])},
+            workloads={"workload-1": a_workload(NASTY, NASTY[:12])},
         )
     )
     folder = unpacked(plan, tmp_path)
@@ -148,10 +190,10 @@ def test_it_takes_no_name_that_could_pass_for_something_else(name):
 
 
 def test_it_refuses_a_plan_that_cannot_be_shared_out():
-    file = a_file(generators={f"generator-{n}": GeneratorRole(1, {}, ()) for n in (1, 2, 3)})
+    file = a_file(generators=generators(3))
     with pytest.raises(PlanRefused, match="2 threads cannot be shared out"):
         zipped(as_text(file))
-    twice = a_file(overrides=({"match": {}, "set": {"threads": 4}},))
+    twice = a_file(overrides=[Override(match=Cells(), set=Changes(threads=4))])
     with pytest.raises(PlanRefused, match="planned twice"):
         zipped(as_text(twice))
 
@@ -161,30 +203,31 @@ WHOLE = st.integers(1, 500)
 PLANS = st.builds(
     a_file,
     name=TEXTS,
-    tags=st.lists(TEXTS, max_size=2).map(tuple),
-    rungs=st.lists(st.integers(6, 99), min_size=1, max_size=4, unique=True).map(tuple),
+    tags=st.lists(TEXTS, max_size=2),
+    rungs=st.lists(st.integers(6, 99), min_size=1, max_size=4, unique=True),
     repeats=st.integers(1, 3),
     order=st.sampled_from(["as_listed", "interleaved", "randomised"]),
     seed=st.integers(0, 2**31 - 1),
     bracket=st.booleans(),
     processes_per_generator=st.integers(1, 3),
     warmup_s=WHOLE,
-    resets=st.fixed_dictionaries({}, optional={"rung": st.sampled_from(["keep", "restart", "reload"])}),
+    resets=st.fixed_dictionaries({}, optional={"rung": st.sampled_from(["keep", "restart", "reload"])}).map(
+        lambda resets: PlanResets(**resets)
+    ),
     load_policy=st.sampled_from(["load", "existing"]),
     generators=st.integers(1, 2).map(
-        lambda count: {f"generator-{n}": GeneratorRole(4, {"cores": n}, ("cluster-1",)) for n in range(1, count + 1)}
+        lambda count: generators(count, slots=4, facts=Facts(cores=count), shares=["cluster-1"])
     ),
     workloads=st.lists(st.tuples(TEXTS, WHOLE), min_size=1, max_size=2).map(
         lambda made: {
-            f"workload-{n}": PlanWorkload(name, "A", MIX | {"recordcount": str(1000 + count)})
-            for n, (name, count) in enumerate(made, 1)
+            f"workload-{n}": a_workload(name, recordcount=str(1000 + count)) for n, (name, count) in enumerate(made, 1)
         }
     ),
     entries=st.lists(st.sampled_from(["off", "everysec", "always"]), min_size=1, unique=True).map(
-        lambda modes: tuple(("database-1", mode) for mode in modes)
+        lambda modes: entries(*modes)
     ),
     exclusions=st.lists(st.integers(6, 99), max_size=2).map(
-        lambda rungs: tuple({"reason": "a “reason” = 'x'", "match": {"mode": "off", "rung": rung}} for rung in rungs)
+        lambda rungs: [Exclusion(reason="a “reason” = 'x'", match=Cells(mode="off", rung=rung)) for rung in rungs]
     ),
     thresholds=st.dictionaries(st.just("errors_warn"), st.floats(0, 1, allow_nan=False)),
 )

@@ -4,8 +4,9 @@ import pytest
 
 from benchsite.teams.models import Team
 from runs.kits.plan import PlanRefused, planned
-from runs.kits.plan_file import export_plan, import_plan, read_plan
-from runs.kits.plan_text import as_text
+from runs.kits.plan_file import export_plan
+from runs.kits.plan_import import import_plan
+from runs.kits.plan_text import as_text, read_plan
 from runs.models import Database, Matrix, Workload
 from runs.planning import PlanError, expand, stored_plan
 from runs.tests.factories import make_cluster, make_database, make_machine, make_team
@@ -66,7 +67,7 @@ def test_it_names_no_machine_no_address_and_no_secret():
     ):
         assert hidden not in text
     database_read = read_plan(text).databases["database-1"]
-    assert database_read.secrets == ("redis.password",)
+    assert database_read.secrets == ["redis.password"]
     assert database_read.binding_properties == {"redis.database": "3"}
 
 

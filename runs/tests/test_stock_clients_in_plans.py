@@ -9,7 +9,8 @@ from django.urls import reverse
 
 from benchsite.teams.models import Team
 from runs.kits.plan import PlanRefused
-from runs.kits.plan_file import export_plan, read_plan
+from runs.kits.plan_file import export_plan
+from runs.kits.plan_text import read_plan
 from runs.models import Cluster, Database, Matrix
 from runs.planning import submit
 from runs.planning.plan import stored_plan

@@ -15,13 +15,12 @@ from runs.forms.plans import PlaceForm, PlanForm
 from runs.kits import kit_name, zipped
 from runs.kits.by_hand import plan_by_hand
 from runs.kits.plan import PlanFile, PlanRefused, planned
-from runs.kits.plan_file import export_plan, read_plan
+from runs.kits.plan_file import export_plan
+from runs.kits.plan_text import MAX_LENGTH, read_plan
 from runs.models import Matrix
 from runs.planning import PlanError, expand
 from runs.uploading.upload_handlers import ImportedFiles
 from runs.ycsb.errors import PropertyError
-
-LARGEST = 1_000_000
 
 
 @require_GET
@@ -69,7 +68,7 @@ def _plan_import(request: HttpRequest) -> HttpResponseBase:
     context: dict[str, object] = {
         "text": text, "plan": plan, "form": form, "place": place, "refused": refused, "misfits": found,
         "stops": any(one.tone == "stop" for one in found), "makes": _makes(plan),
-        "modes": [(plan.databases[role].name, mode) for role, mode in plan.entries],
+        "modes": [(plan.databases[entry.database].name, entry.mode) for entry in plan.entries],
     }  # fmt: skip
     return render(request, "runs/matrices/import.html", context, status=422 if refused or place.errors else 200)
 
@@ -78,7 +77,7 @@ def _given(request: HttpRequest) -> tuple[str, PlanFile | None, str]:
     """The plan as it was brought, pasted, or taken from a matrix; and why it cannot be read."""
     files = request.FILES.getlist("file") if request.method == "POST" else []
     text = request.POST.get("plan", "").replace("\r\n", "\n")
-    if files and (files[0].size or 0) <= LARGEST:
+    if files and (files[0].size or 0) <= MAX_LENGTH:
         text = files[0].read().decode("utf-8", "replace")
     elif files:
         return text, None, "A plan file is not so large: choose the file that ends in .plan.toml."
