@@ -35,9 +35,13 @@ CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
-        "KEY_PREFIX": "cache",
+        "KEY_PREFIX": "cache2",  # The first had pickled entries.
         # What is remembered can be computed: a page never waits long for a Redis that does not answer.
-        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 1.0},
+        "OPTIONS": {
+            "serializer": "benchsite.cache_serializer.MessagePackSerializer",
+            "socket_connect_timeout": 0.5,
+            "socket_timeout": 1.0,
+        },
     }
 }
 INCOMING_DIR = env_path("BENCHSITE_INCOMING", VAR_DIR / "incoming")

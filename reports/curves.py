@@ -17,7 +17,6 @@ from reports.analysis.ceiling import ALIKE, Ceiling, Rung, ceiling, judged_rung,
 from reports.analysis.knee import Knee, power_knee, without_response
 from reports.analysis.looks import Look
 from reports.analysis.points import Spread, first_values
-from reports.packing import Packed
 from runs.catalog.durability import ACKS
 from runs.validity import RUN_CHECKS, CheckResult, judge_ladder
 
@@ -55,7 +54,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Packed):
+class Operation:
     """One operation of a point: the median over its repeats of each statistic, in µs."""
 
     operation: str
@@ -72,7 +71,7 @@ class Operation(Packed):
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut(Packed):
+class LeftOut:
     """One repeat that is no part of its point, though it was measured."""
 
     run_id: uuid.UUID
@@ -86,7 +85,7 @@ class LeftOut(Packed):
 
 
 @dataclass(frozen=True, slots=True)
-class Point(Packed):
+class Point:
     """One rung of a sweep: the median of the repeats that count, with the band they cover."""
 
     threads: int

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from reports.packing import Packed
-
 
 @dataclass(frozen=True, slots=True)
-class Spread(Packed):
+class Spread:
     """The median of repeats with the band they cover. The unit is that of the values."""
 
     median: float

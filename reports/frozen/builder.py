@@ -5,7 +5,7 @@ The same rows and the same draft make the same content; only publishing adds the
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from benchsite import formatting
 from benchsite.teams.models import Team
@@ -121,7 +121,7 @@ def _figure(team: Team, one: Item, material: Material) -> FrozenFigure:
     if picture.name in OF_SERIES:
         return drawn()
     told = repr((picture, one))
-    return get_or_compute(key_of(team.pk, "frozen figure", told, material.curves_digest), drawn)
+    return get_or_compute(key_of(team.pk, "frozen figure", told, material.curves_digest), dict[str, Any], drawn)
 
 
 def _table(one: Item, material: Material) -> FrozenTable:

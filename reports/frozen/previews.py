@@ -22,8 +22,8 @@ def preview_of(report: Report) -> tuple[Built, str]:
 def previewed(report: Report, digest: str) -> Content:
     """What was shown under that digest; built anew where it is no longer kept."""
     key = _key(report, digest[:LENGTH])
-    found: dict[str, Any] = cached_values({key: key})
-    content: Content = found.get(key) or built(report).content
+    entries: dict[str, Content] = cached_values({key: key}, dict[str, Any])
+    content: Content = entries.get(key) or built(report).content
     return content
 
 

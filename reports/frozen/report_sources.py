@@ -1,7 +1,6 @@
 """Everything that a report may be made of, worked out once: curves as outsiders may see them, judged as on the page."""
 
 import hashlib
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ from reports.figures.theme import labels_of
 from reports.frozen.curve_redaction import roles_of, without_places
 from reports.frozen.drafts import Draft
 from reports.frozen.redaction import Redactor
+from reports.packing import encode
 from reports.pages.baseline_ratios import Against, Judging, against
 from reports.pages.charts import Picture, every_picture, shown_operations
 from reports.pages.equal_load import EqualLoad, equal_load
@@ -42,7 +42,7 @@ class Material:
     @cached_property
     def curves_digest(self) -> str:
         """Of everything that the curves say, so that what is drawn of them alone can be found again."""
-        return hashlib.sha256(pickle.dumps(self.curves, pickle.HIGHEST_PROTOCOL)).hexdigest()
+        return hashlib.sha256(encode(self.curves)).hexdigest()
 
 
 def gather(team: Team, draft: Draft) -> Material:

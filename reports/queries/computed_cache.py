@@ -7,9 +7,7 @@ invalidated: an outdated key is no longer used, and its entry expires. Without R
 
 import hashlib
 import logging
-import pickle
 import uuid
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
 from pathlib import Path
@@ -20,11 +18,11 @@ from django.db import connection
 from django.db.models import Model
 
 from benchsite.teams.models import Team
+from reports.packing import pack, unpack
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 
 EXPIRES_S: Final = 24 * 3600
 MAX_ENTRY_BYTES: Final = 4 * 2**20  # larger values are computed each time
-LEVEL: Final = 1  # of zlib: a third of the size for a millisecond
 PACKAGES: Final = ("benchsite", "reports", "runs", "templates")  # whose files decide what is in an entry
 SUFFIXES: Final = (".py", ".html", ".toml", ".csv")
 
@@ -110,9 +108,9 @@ def key_of(team_id: uuid.UUID, *parts: object) -> str:
     return f"reports:{_sha((_code(), str(team_id), *parts))}"
 
 
-def get_or_compute(key: str, make: Callable[[], T], *, keep: Callable[[T], bool] = lambda made: True) -> T:
-    """The entry of that key; a missing one is made, and kept if `keep` says so."""
-    held = cached_values({key: key})
+def get_or_compute(key: str, kind: Any, make: Callable[[], T], *, keep: Callable[[T], bool] = lambda made: True) -> T:
+    """The entry of that key, of the type `kind`; made where there is none, and kept where `keep` allows it."""
+    held = cached_values({key: key}, kind)
     if key in held:
         return held[key]  # type: ignore[no-any-return]
     made = make()
@@ -121,20 +119,26 @@ def get_or_compute(key: str, make: Callable[[], T], *, keep: Callable[[T], bool]
     return made
 
 
-def cached_values(keys: Mapping[Any, str]) -> dict[Any, Any]:
-    """The entries that the cache holds, by the names of their keys; none if the cache does not answer."""
+def cached_values(keys: Mapping[Any, str], kind: Any) -> dict[Any, Any]:
+    """The entries of these keys, of the type `kind`, by what the keys stand for; none if the cache does not answer."""
     try:
-        held = cache.get_many(keys.values())
-        return {name: pickle.loads(zlib.decompress(held[key])) for name, key in keys.items() if key in held}
+        entries = cache.get_many(keys.values())
     except Exception:
-        # Redis is gone, or holds what another release wrote: all of it can be computed.
         logger.warning("The cache cannot be read; pages are computed without it.")
         return {}
+    values = {}
+    for name, key in keys.items():
+        try:
+            if key in entries:
+                values[name] = unpack(entries[key], kind)
+        except ValueError as error:
+            logger.warning("An entry of the cache cannot be read and is computed again (%s).", error)
+    return values
 
 
 def cache_values(entries: Mapping[str, Any]) -> None:
     """Keep these for a day."""
-    packed = {key: zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), LEVEL) for key, value in entries.items()}
+    packed = {key: pack(value) for key, value in entries.items()}
     try:
         cache.set_many({key: data for key, data in packed.items() if len(data) <= MAX_ENTRY_BYTES}, EXPIRES_S)
     except Exception:

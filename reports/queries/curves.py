@@ -9,6 +9,8 @@ from typing import Any, cast
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import BooleanField, Case, ExpressionWrapper, OuterRef, Q, QuerySet, Value, When
 
+from reports.analysis.ceiling import Ceiling
+from reports.analysis.knee import Knee
 from reports.analysis.points import Spread, spread
 from reports.curves import STATISTICS, Curve, LeftOut, MachineFacts, Operation, Point, Progress, Setup, Standing
 from reports.queries.computed_cache import cache_values, cached_values, key_of, sweep_digests
@@ -44,6 +46,7 @@ COLUMNS = {
 }
 # The same -> key in `Measurement.bounds`.
 BOUNDS = {name: STATISTICS[name] for name in COLUMNS}
+CachedCurve = tuple[Curve, Ceiling | None, Knee | None]  # with what is computed from its points
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,13 @@ def _remembered(
     keys = {
         sweep.pk: key_of(sweep.team_id, kind, sweep.pk, digests[sweep.pk]) for sweep in listed if sweep.pk in digests
     }
-    held: dict[uuid.UUID, Curve] = cached_values(keys)
+    held: dict[uuid.UUID, Curve] = {
+        sweep_id: _with_results(*entry) for sweep_id, entry in cached_values(keys, CachedCurve).items()
+    }
     fresh = [finished(curve) for curve in _made([sweep for sweep in listed if sweep.pk not in held])]
-    if ended := {keys[curve.sweep_id]: curve for curve in fresh if _may_be_kept(curve, keys)}:
-        cache_values(ended)
+    ended = [curve for curve in fresh if _may_be_kept(curve, keys)]
+    if ended:
+        cache_values({keys[curve.sweep_id]: (curve, curve.ceiling, curve.knee) for curve in ended})
     held |= {curve.sweep_id: curve for curve in fresh}
     return [held[sweep.pk] for sweep in listed]
 
@@ -114,8 +120,13 @@ def _worked_out(curve: Curve) -> Curve:
 
 def _outline(curve: Curve) -> Curve:
     outline = replace(curve, points=tuple(replace(point, operations=(), left_out=()) for point in curve.points))
-    outline.__dict__.update(ceiling=curve.ceiling, knee=curve.knee)
-    return outline
+    return _with_results(outline, curve.ceiling, curve.knee)
+
+
+def _with_results(curve: Curve, ceiling: Ceiling | None, knee: Knee | None) -> Curve:
+    """The curve with a ceiling and a knee that were computed before."""
+    curve.__dict__.update(ceiling=ceiling, knee=knee)
+    return curve
 
 
 def _made(sweeps: Sequence[Sweep]) -> list[Curve]:

@@ -142,7 +142,7 @@ def _kept_course(
     numbers = hashlib.sha256(np.asarray(values, dtype=float).tobytes()).hexdigest()
     parts = (ALGORITHM_VERSION, rule, sorted(kept), sorted(dismissed), numbers)
     return get_or_compute(
-        key_of(row.team_id, "course", *parts), lambda: course_of(values, rule, kept=kept, dismissed=dismissed)
+        key_of(row.team_id, "course", *parts), Course, lambda: course_of(values, rule, kept=kept, dismissed=dismissed)
     )
 
 
@@ -154,7 +154,8 @@ def _environments(row: HistoryRow, run_ids: Sequence[uuid.UUID]) -> list[Mapping
     name = key_of(row.team_id, "environments", row.config_key)
     known: dict[bytes, int]
     kinds: list[dict[str, str]]
-    known, kinds = cached_values({name: name}).get(name, ({}, []))
+    entries = cached_values({name: name}, tuple[dict[bytes, int], list[dict[str, str]]])
+    known, kinds = entries.get(name, ({}, []))
     wanted = [run_id for run_id in reversed(run_ids) if run_id.bytes not in known][:MAX_SPECS]
     if wanted:
         places = {tuple(kind.items()): place for place, kind in enumerate(kinds)}

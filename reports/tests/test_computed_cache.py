@@ -163,14 +163,16 @@ def test_without_redis_it_is_worked_out(no_redis, client_in, sweep, caplog):
 def test_an_entry_that_cannot_be_read_is_made_again(sweep):
     key = key_of(sweep.team_id, "anything")
     cache.set(key, b"of another release", 60)
-    assert get_or_compute(key, lambda: "made") == "made"
-    assert get_or_compute(key, lambda: "not again") == "made"
+    assert get_or_compute(key, str, lambda: "made") == "made"
+    assert get_or_compute(key, str, lambda: "not again") == "made"
 
 
 def test_what_is_too_large_is_not_kept(sweep, monkeypatch):
-    monkeypatch.setattr(computed_cache, "LARGEST", 10)
+    monkeypatch.setattr(computed_cache, "MAX_ENTRY_BYTES", 10)
     key = key_of(sweep.team_id, "large", str(dt.datetime.now()))
-    assert get_or_compute(key, lambda: uuid.uuid4().hex * 100) != get_or_compute(key, lambda: uuid.uuid4().hex * 100)
+    assert get_or_compute(key, str, lambda: uuid.uuid4().hex * 100) != get_or_compute(
+        key, str, lambda: uuid.uuid4().hex * 100
+    )
 
 
 def test_two_releases_never_share_an_entry(sweep, monkeypatch):

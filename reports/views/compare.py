@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
 from benchsite.teams.models import Role, Team
@@ -22,7 +23,14 @@ from reports.figures.captions import notes_of
 from reports.figures.ceilings import Ranking
 from reports.figures.theme import LIGHT, databases_of, labels_of
 from reports.pages.baseline_ratios import Against, Judging, against
-from reports.pages.charts import ceilings_picture, latency_pictures, more_pictures, picture_link, shown_operations
+from reports.pages.charts import (
+    FigureLink,
+    ceilings_picture,
+    latency_pictures,
+    more_pictures,
+    picture_link,
+    shown_operations,
+)
 from reports.pages.comparison_table import table_rows
 from reports.pages.equal_load import EqualLoad, equal_load, only_single_rungs
 from reports.pages.exclusions import left_out
@@ -44,7 +52,7 @@ from reports.queries import (
 )
 from reports.selection import KINDS, MAX_VALUES, Selection, read
 from runs.models import Sweep, ThresholdOverride
-from runs.pages.next_repeats import next_repeats
+from runs.pages.next_repeats import NextRepeats, next_repeats
 from runs.validity import Profile, SideFacts
 
 SCALE_SAYS = (
@@ -66,8 +74,22 @@ MENU_NAMES = frozenset(
     }
 )  # fmt: skip
 LINE_NAMES = frozenset({"load", "within"})
-# Parts of the page that are the same for everybody of the team, with their templates.
-PARTS = {"lead": "lead", "actions": "actions", "headline": "headline", "body": "body", "numbers": "all_numbers"}
+
+
+class ComparisonParts(TypedDict):
+    """The page of a comparison as it is cached: rendered parts, and values for the frame around them."""
+
+    going: bool
+    figures: list[FigureLink]
+    permalink: str
+    title: str
+    equal: str
+    repeats: NextRepeats | None
+    lead: SafeString
+    actions: SafeString
+    headline: SafeString
+    body: SafeString
+    numbers: SafeString
 
 
 @require_GET
@@ -137,7 +159,7 @@ def asked(request: HttpRequest) -> Selection:
         return Selection(problems=(message,))
 
 
-def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
+def parts_of(team: Team, selection: Selection) -> ComparisonParts:
     """What the page says of a selection, for everybody of the team: worked out once, until one of its rows changes.
 
     Everything that is read beside the chosen sweeps stands in the key. While runs are going, nothing is kept.
@@ -150,21 +172,30 @@ def parts_of(team: Team, selection: Selection) -> dict[str, Any]:
         team.pk, "compare", selection.query(), choice.digest(), repr(choices), thresholds, repr(sorted(floors.items()))
     )
 
-    def made() -> dict[str, Any]:
+    def made() -> ComparisonParts:
         context = context_of(team, selection, choice.compared(), choices, floors)
         going = any(curve.progress.going for curve in context["compared"].curves)
-        kept = {"going": going, "permalink": context["permalink"], "title": title_of(context["compared"])}
-        kept["figures"] = [context["ceilings"], *context["latencies"][:1]]
-        kept["equal"] = context["equal"].sentence if context["equal"] else ""
         # What is undecided is decided by more repeats.
         is_open = is_undecided(context.get("headline"), context.get("against"))
-        kept["repeats"] = next_repeats(choice.matrix) if choice.matrix and is_open else None
-        return {
-            **kept,
-            **{part: render_to_string(f"reports/compare/{template}.html", context) for part, template in PARTS.items()},
-        }
 
-    return get_or_compute(key, made, keep=lambda parts: not parts["going"])
+        def render_part(name: str) -> SafeString:
+            return render_to_string(f"reports/compare/{name}.html", context)
+
+        return ComparisonParts(
+            going=going,
+            figures=[context["ceilings"], *context["latencies"][:1]],
+            permalink=context["permalink"],
+            title=title_of(context["compared"]),
+            equal=context["equal"].sentence if context["equal"] else "",
+            repeats=next_repeats(choice.matrix) if choice.matrix and is_open else None,
+            lead=render_part("lead"),
+            actions=render_part("actions"),
+            headline=render_part("headline"),
+            body=render_part("body"),
+            numbers=render_part("all_numbers"),
+        )
+
+    return get_or_compute(key, ComparisonParts, made, keep=lambda parts: not parts["going"])
 
 
 def is_undecided(headline: Headline | None, table: Against | None) -> bool:
