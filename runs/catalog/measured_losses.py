@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from benchsite.formatting import exact, significant
+from benchsite.formatting import exact, percent, significant
 from runs.catalog.durability import Durability
 
 FOLDER: Final = Path(__file__).parent / "measured"
@@ -28,6 +28,7 @@ class Disk:
     strict: bool = False
     fsync_ms: float = 0.0
     lying: bool = False
+    writeback: float = 0.0
 
     def __str__(self) -> str:
         """What differs from a journalled disk that syncs at once; empty for that one."""
@@ -35,6 +36,7 @@ class Disk:
             "names kept by folder sync only" if self.strict else "",
             f"each fsync takes {exact(self.fsync_ms)} ms" if self.fsync_ms else "",
             "fsync keeps nothing" if self.lying else "",
+            f"{percent(self.writeback)} of unsynced writes kept" if self.writeback else "",
         ]
         return ", ".join(part for part in parts if part)
 

@@ -51,7 +51,7 @@ def test_it_maps_redis_to_what_redis_does():
     assert seen["no"] == ("os_buffer", None)
     assert seen["everysec"] == ("os_buffer", 1.0)
     assert seen["always"] == ("disk", 0.0)
-    assert modes["everysec"].durability.worst_loss_window_s == 3.9
+    assert modes["everysec"].durability.worst_loss_window_s == 4.0
     assert modes["off-wait-1"].durability.replica_ack == "memory"
     assert modes["off-wait-1"].client_properties["redis.wait.replicas"] == "1"
 

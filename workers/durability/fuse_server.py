@@ -1,6 +1,6 @@
 """Mounts a volatile disk in a mount namespace of its own and serves it until it is killed, which is the power cut.
 
-    python -m workers.durability.fuse_server DISK MOUNTPOINT [--strict] [--fsync-ms 1500] [--lying]
+    python -m workers.durability.fuse_server DISK MOUNTPOINT [--strict] [--fsync-ms 1500] [--lying] [--writeback 0.5]
 
 DISK is the folder of a `VolatileDisk`. Programs see the file system only in this process's mount namespace
 (`/proc/PID/ns/mnt`), so the kernel removes the mount when the last of them ends: nothing is left to unmount. It speaks
@@ -328,11 +328,12 @@ def main() -> None:
     parser.add_argument("--strict", action="store_true", help="names are kept by fsync of their folder only")
     parser.add_argument("--fsync-ms", type=float, default=0.0, help="how long each fsync takes, in ms")
     parser.add_argument("--lying", action="store_true", help="fsync succeeds and keeps nothing")
+    parser.add_argument("--writeback", type=float, default=0.0, help="share of unsynced writes that are kept, 0 to 1")
     options = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     os.umask(0)
-    disk = VolatileDisk(options.disk, strict=options.strict)
+    disk = VolatileDisk(options.disk, strict=options.strict, writeback=options.writeback)
     device = mount(options.mountpoint)
     FuseServer(disk, device, fsync_s=options.fsync_ms / 1000, lying=options.lying).serve()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from benchsite.formatting import grouped
+from runs.catalog.measured_losses import Disk
 from workers.guarded_process import Guarded, start_guarded
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -39,19 +40,18 @@ def start_storage(
     mountpoint: Path,
     *,
     registry: Path,
-    strict: bool = False,
-    fsync_ms: float = 0.0,
-    lying: bool = False,
+    options: Disk | None = None,
 ) -> Guarded:
     """Starts the process of a volatile disk and returns when its file system is mounted on `mountpoint`.
 
     `disk` holds the folder `tree` with what survived so far. Programs see the mount in the process's mount namespace
-    (`start_guarded` with `mounts_of`); kill the process to cut the power. `strict`, `fsync_ms` and `lying` as in
-    `workers.durability.fuse_server`. Raises StorageError and StartError.
+    (`start_guarded` with `mounts_of`); kill the process to cut the power. Raises StorageError and StartError.
     """
     require_volatile_storage()
+    options = options or Disk()
     argv: list[str | Path] = [sys.executable, "-m", "workers.durability.fuse_server", disk, mountpoint]
-    argv += ["--fsync-ms", str(fsync_ms), *(["--strict"] if strict else []), *(["--lying"] if lying else [])]
+    argv += ["--fsync-ms", str(options.fsync_ms), "--writeback", str(options.writeback)]
+    argv += [*(["--strict"] if options.strict else []), *(["--lying"] if options.lying else [])]
     log = disk / LOG
     storage = start_guarded(argv, registry=registry, label="volatile disk", cwd=ROOT, stdout=log, stderr=log)
     outside = mountpoint.stat().st_dev

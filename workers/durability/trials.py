@@ -67,14 +67,7 @@ class Bench:
         subprocess.run(["cp", "-a", self.provisioner.folder / "template", base / "tree"], check=True)
         remove_folder(self.data)
         make_folder(self.data, self.site.account)
-        storage = start_storage(
-            base,
-            self.data,
-            registry=self.site.registry,
-            strict=self.disk.strict,
-            fsync_ms=self.disk.fsync_ms,
-            lying=self.disk.lying,
-        )
+        storage = start_storage(base, self.data, registry=self.site.registry, options=self.disk)
         try:
             self.provisioner.mounts_of = storage.pid
             self.provisioner.start()
@@ -115,10 +108,11 @@ class Bench:
         the period has passed one and a half times.
 
         The age of a lost write depends on the moment within the server's own period; its phase is unknown, so evenly
-        spread moments see all of it.
+        spread moments see all of it. A slow disk makes the period longer: by the sync that is going on and by the next.
         """
         window = self.provisioner.wanted.mode.durability.loss_window_s
         period_s = max(window if isinstance(window, float) else UNBOUNDED_PERIOD_S, MIN_PERIOD_S)
+        period_s += 2 * self.disk.fsync_ms / 1000
         return [period_s * (1.5 + (position + 0.5) / number) for position in range(number)]
 
 

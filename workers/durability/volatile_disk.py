@@ -13,8 +13,9 @@ removal is kept
   metadata changed, after fsync of any folder, and every 5 s;
 - on a *strict* disk only with fsync of its folder, which is all that POSIX promises.
 
-The data of a file that was renamed but never synced is lost on both. Nothing is written back by itself (Linux would do
-so after about 30 s), and a sector is never half written.
+The data of a file that was renamed but never synced is lost on both. `writeback` is the share of unsynced writes that
+reach the disk by themselves, chosen at random: 0 by default (Linux writes back after about 30 s). A sector is never
+half written.
 """
 
 # Every request of a server under test comes here: plain paths cost less than pathlib's.
@@ -23,6 +24,7 @@ so after about 30 s), and a sector is never half written.
 import contextlib
 import errno
 import os
+import random
 import shutil
 import stat
 import time
@@ -83,9 +85,10 @@ class File(Node):
 class VolatileDisk:
     """One life of a disk, from power on to power cut. Errors are OSError with the number for the calling program."""
 
-    def __init__(self, base: Path, *, strict: bool = False) -> None:
+    def __init__(self, base: Path, *, strict: bool = False, writeback: float = 0.0) -> None:
         self.base = base
         self.strict = strict
+        self.writeback = writeback
         self.nodes: dict[int, Node] = {}
         self._last_number = 0
         self._changed: dict[Folder, None] = {}
@@ -186,9 +189,13 @@ class VolatileDisk:
                 written = os.pwrite(descriptor, data, end - len(data))
                 data = data[written:]
         # Bytes between the old end and the new data read as zeros on both sides.
-        file.dirty.update(range(offset // CHUNK_BYTES, -(-end // CHUNK_BYTES)))
+        chunks = range(offset // CHUNK_BYTES, -(-end // CHUNK_BYTES))
+        file.dirty.update(chunks)
         file.size = max(file.size, end)
         file.mtime_ns = time.time_ns()
+        if self.writeback:
+            self._shrink(file)
+            self._write_back(file, {chunk for chunk in chunks if random.random() < self.writeback})
 
     def truncate(self, file: File, size: int) -> None:
         with self._live_descriptor(file) as descriptor:
@@ -221,12 +228,7 @@ class VolatileDisk:
         if not self.strict and (metadata_changed or not data_only):
             self.commit()
         self._shrink(file)
-        if file.dirty:
-            with self._descriptor(file, "live") as live, self._descriptor(file, "inodes") as kept:
-                for start, end in _runs(file.dirty, file.size):
-                    _copy_range(live, kept, start, end)
-                file.kept_size = os.fstat(kept).st_size
-            file.dirty.clear()
+        self._write_back(file, set(file.dirty))
         if file.kept_size != file.size:
             os.truncate(self._inode(file), file.size)
             file.kept_size = file.size
@@ -322,6 +324,14 @@ class VolatileDisk:
         if isinstance(node, File):
             node.kept_links -= 1
             self._discard_unused(node)
+
+    def _write_back(self, file: File, chunks: set[int]) -> None:
+        if chunks:
+            with self._descriptor(file, "live") as live, self._descriptor(file, "inodes") as kept:
+                for start, end in _runs(chunks, file.size):
+                    _copy_range(live, kept, start, end)
+                file.kept_size = os.fstat(kept).st_size
+            file.dirty -= chunks
 
     def _shrink(self, file: File) -> None:
         self._shrunk.pop(file, None)

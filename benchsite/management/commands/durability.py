@@ -46,12 +46,15 @@ class Command(BaseCommand):
         parser.add_argument("--strict", action="store_true", help="names survive by fsync of their folder only")
         parser.add_argument("--fsync-ms", type=float, default=0.0, help="how long each fsync takes")
         parser.add_argument("--lying", action="store_true", help="a disk whose fsync keeps nothing")
+        parser.add_argument("--writeback", type=float, default=0.0, help="share of unsynced writes kept, 0 to 1")
         parser.add_argument("--name", default="durability", help="of the files in var/durability")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["cuts"] < 1:
             raise CommandError("--cuts must be 1 or more.")
-        disk = Disk(strict=options["strict"], fsync_ms=options["fsync_ms"], lying=options["lying"])
+        if not 0 <= options["writeback"] <= 1:
+            raise CommandError("--writeback must be a share from 0 to 1.")
+        disk = Disk(**{name: options[name] for name in ("strict", "fsync_ms", "lying", "writeback")})
         faults = {Fault.PROCESS_CRASH: options["crashes"], Fault.POWER_CUT: options["cuts"]}
         if options["crashes"] is None:
             faults[Fault.PROCESS_CRASH] = max(options["cuts"] // 4, 1)

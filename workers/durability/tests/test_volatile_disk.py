@@ -13,10 +13,10 @@ OWNER = os.geteuid(), os.getegid()
 class Machine:
     """A disk that can be cut and switched on again."""
 
-    def __init__(self, base: Path, *, strict: bool = False) -> None:
+    def __init__(self, base: Path, **options) -> None:
         (base / "tree").mkdir(parents=True)
-        self.base, self.strict = base, strict
-        self.disk = VolatileDisk(base, strict=strict)
+        self.base, self.options = base, options
+        self.disk = VolatileDisk(base, **options)
 
     def create(self, name: str, content: bytes = b"", *, synced: bool = False) -> File:
         file = self.disk.create(self.disk.root, name, 0o600, *OWNER)
@@ -28,7 +28,7 @@ class Machine:
 
     def cut(self) -> dict[str, bytes]:
         """Names and contents after the cut; the machine is on again."""
-        self.disk = VolatileDisk(self.base, strict=self.strict)
+        self.disk = VolatileDisk(self.base, **self.options)
         tree = self.base / "tree"
         return {str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
 
@@ -160,6 +160,15 @@ def test_moved_folder_survives_with_its_content(tmp_path, is_strict):
         disk.sync_folder(each)
     assert machine.cut() == {"c/file": b"x"}
     assert [path.name for path in (tmp_path / "tree").iterdir()] == ["c"]
+
+
+def test_writeback_keeps_some_unsynced_chunks(tmp_path):
+    machine = Machine(tmp_path, writeback=0.5)
+    file = machine.create("log", bytes(200 * CHUNK_BYTES), synced=True)
+    for chunk in range(200):
+        machine.disk.write(file, chunk * CHUNK_BYTES, b"x" * CHUNK_BYTES)
+    kept = machine.cut()["log"][::CHUNK_BYTES].count(b"x")
+    assert 50 < kept < 150
 
 
 @pytest.mark.parametrize("is_strict", [False, True])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from runs.catalog.measured_losses import Disk
 from workers.durability.storage import StorageError, require_volatile_storage, start_storage
 from workers.guarded_process import Guarded, start_guarded
 from workers.tests.trees import all_gone, until
@@ -64,7 +65,9 @@ class MountedDisk:
         self.running: list[Guarded] = []
 
     def start(self, **options) -> Guarded:
-        storage = start_storage(self.base / "disk", self.mountpoint, registry=self.base / "registry", **options)
+        storage = start_storage(
+            self.base / "disk", self.mountpoint, registry=self.base / "registry", options=Disk(**options)
+        )
         self.running.append(storage)
         return storage
 
