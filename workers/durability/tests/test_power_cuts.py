@@ -17,7 +17,7 @@ from runs.catalog import Mode, load_catalog
 from runs.catalog.measured_losses import Disk, Fault
 from workers.bindings.build import build
 from workers.durability.storage import StorageError, require_volatile_storage
-from workers.durability.trials import Bench, Trial, prepared_bench
+from workers.durability.trials import THREADS, Bench, Trial, prepared_bench
 from workers.manifests import Manifest
 from workers.provision import Site
 from workers.tests.conftest import processes_of, site_below_var_tmp
@@ -67,7 +67,7 @@ def cut(bench: Bench, number: int = CUTS) -> list[Trial]:
 @pytest.mark.parametrize("strict", [False, True])
 def test_redis_always_loses_nothing(benches, strict):
     for trial in cut(benches("redis/always", strict=strict), CUTS - strict):
-        assert trial.loss.acknowledged > 20
+        assert trial.loss.acknowledged >= THREADS
         assert (trial.loss.lost, trial.loss.damaged, trial.problem) == (0, 0, "")
 
 
@@ -82,12 +82,12 @@ def test_redis_everysec_loses_its_last_writes_only(benches):
 
 def test_process_crash_keeps_what_the_system_has(benches):
     trial = benches("redis/everysec").run_trial(Fault.PROCESS_CRASH, 0.5)
-    assert trial.loss.acknowledged > 20 and trial.loss.lost == 0
+    assert trial.loss.acknowledged >= THREADS and trial.loss.lost == 0
 
 
 def test_postgresql_on_loses_nothing(benches):
     (trial,) = cut(benches("postgresql/on"), 1)
-    assert trial.loss.acknowledged > 20
+    assert trial.loss.acknowledged >= THREADS
     assert (trial.loss.lost, trial.loss.damaged, trial.problem) == (0, 0, "")
 
 
