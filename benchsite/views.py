@@ -25,6 +25,7 @@ from runs.models.run import Phase, Status
 from runs.pages.progress import Progress, progress_of
 from runs.pages.queue import queue, waiting_runs
 from runs.pages.run import way_of
+from runs.views.clusters import may_edit
 from workers.fleet import fleet_of, health, shown, troubled_first
 from workers.queries import queue_lines
 
@@ -128,7 +129,11 @@ def latest_sweeps(team: Team) -> tuple[Sweep, ...]:
 @require_GET
 @team_required
 def home(request: HttpRequest) -> HttpResponse:
-    context = {"home": home_of(team_of(request)), "can_run": has_role(request, Role.RUNNER)}
+    context = {
+        "home": home_of(team_of(request)),
+        "can_run": has_role(request, Role.RUNNER),
+        "may_describe": may_edit(request, None),
+    }
     part = "benchsite/home_now.html" if request.htmx else "benchsite/home.html"  # type: ignore[attr-defined]
     return render(request, part, context)
 

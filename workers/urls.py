@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from workers import generator_api, views
+from workers import generator_api, own_server, views
 
 CLIENT = "generator-api/v1/clients/<uuid:pk>"
 
@@ -22,5 +22,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("load-generators/release/", views.release_load_generator, name="load-generator-release"),
     path("load-generators/calibrate/", views.calibrate, name="load-generator-calibrate"),
     path("load-generators/allow-move/", views.allow_move, name="load-generator-allow-move"),
+    path("own-server/", own_server.own_server, name="own-server"),
+    path("own-server/<uuid:pk>/", own_server.own_server_first, name="own-server-first"),
     path("queue/", views.queue, name="queue"),
 ]

@@ -19,7 +19,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 
 CHROMIUM = os.environ.get("BENCHSITE_CHROMIUM", "/usr/bin/chromium")
 PAGES = (
-    "home", "news", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
+    "home", "news", "own-server", "matrices", "matrix-add", "sweeps", "runs", "imports", "compare", "databases",
     "database-add", "workloads", "workload-add", "clusters", "cluster-add", "machines", "load-generators",
     "queue", "systems", "compare-pictures", "compare-numbers", "compare-points", "history", "sizing", "scaling",
     "published", "notifications", "schedules", "reports", "baselines", "watch-links", "members", "tokens", "audit",

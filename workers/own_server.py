@@ -1,0 +1,205 @@
+"""Benchmark my server: from an address to the first curve in two forms."""
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from benchsite.addresses import AddressRefused, split_address
+from benchsite.teams.models import Team, User
+from benchsite.teams.permissions import is_operator, owned_or_404, team_of, team_required, user_of
+from runs.catalog import System, load_catalog
+from runs.forms.clusters import machines_for
+from runs.forms.fields import DescribedForm, PropertiesField, name_field
+from runs.forms.matrices import generators_for
+from runs.forms.workloads import EXAMPLES
+from runs.models import Cluster, Database, Machine, Matrix, MatrixEntry, Node, Workload
+from runs.models.plan import Provisioner, Purpose
+from runs.planning import PlanError, submit
+from runs.property_schema import PropertyError
+from runs.views.clusters import may_edit
+from runs.ycsb.properties import CORE_WORKLOADS
+from workers.target_checks import check_target
+
+RUNGS = (1, 2, 4, 8, 16, 32)  # threads of each client in the first ladder
+WARMUP_S = 2
+MEASURE_S = 10
+DEFAULT_RECORDS = 10_000
+NEW_MACHINE = ""
+
+
+class ServerForm(DescribedForm):
+    """Where the server is, and how clients sign in."""
+
+    system = forms.ChoiceField(choices=[])
+    address = forms.CharField(
+        max_length=200,
+        help_text="host:port, as the load generators reach it.",
+        widget=forms.TextInput(attrs={"placeholder": "10.0.0.5:6379", "autocomplete": "off"}),
+    )
+    password = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=200,
+        help_text="Of the user that the clients are; empty where the server asks for none.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}, render_value=False),
+    )
+    name = name_field(help_text="As it is to be called in figures.")
+    machine = forms.ChoiceField(
+        choices=[], required=False, help_text="Runs on one machine never overlap, so Benchsite has to know it."
+    )
+    properties = PropertiesField(
+        rows=3,
+        label="More client properties",
+        help_text="name=value, one per line, such as postgresql.user=ycsb. An external PostgreSQL must have the "
+        "database that postgresql.database names, ycsb unless you set it.",
+    )
+
+    def __init__(self, *args: Any, team: Team, operator: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.team = team
+        self.systems = {
+            system.slug: system
+            for system in load_catalog().systems.values()
+            if system.own_client and system.administered and not system.admin_class
+        }
+        machines = [(str(machine.pk), machine.name) for machine in machines_for(team)]
+        new = [(NEW_MACHINE, "a machine that Benchsite does not know yet")] if operator else []
+        self.fields["system"].choices = [(slug, system.name) for slug, system in self.systems.items()]  # type: ignore[attr-defined]
+        self.fields["machine"].choices = new + machines  # type: ignore[attr-defined]
+
+    def clean_address(self) -> str:
+        address: str = self.cleaned_data["address"].strip()
+        try:
+            split_address(address)
+        except AddressRefused as error:
+            raise ValidationError(str(error)) from error
+        return address
+
+    def clean_name(self) -> str:
+        name = " ".join(self.cleaned_data["name"].split())
+        for model in (Cluster, Database):
+            if model.objects.filter(team=self.team, name=name).exists():
+                raise ValidationError("There is already a cluster or database of this name: choose another.")
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        system = self.systems.get(cleaned.get("system", ""))
+        if system is None or "properties" not in cleaned:
+            return cleaned
+        properties = dict(cleaned["properties"])
+        if cleaned.get("password"):
+            properties[system.binding.endpoint.password] = cleaned["password"]
+        try:
+            cleaned["properties"] = system.check_binding_properties(properties)
+        except PropertyError as error:
+            self.refuse("properties", error)
+        return cleaned
+
+    def save(self, version: str) -> Database:
+        """The machine where it is new, an external cluster of one node, and the database on it."""
+        cleaned = self.cleaned_data
+        with transaction.atomic():
+            if cleaned["machine"] == NEW_MACHINE:
+                machine, _ = Machine.objects.get_or_create(name=split_address(cleaned["address"])[0][:80])
+            else:
+                machine = Machine.objects.get(pk=cleaned["machine"])
+            cluster = Cluster.objects.create(
+                team=self.team, name=cleaned["name"], provisioner=Provisioner.EXTERNAL, separates_cpus=False
+            )
+            Node.objects.create(cluster=cluster, machine=machine, address=cleaned["address"], position=0)
+            return Database.objects.create(
+                team=self.team, name=cleaned["name"], cluster=cluster, system=cleaned["system"], version=version,
+                binding_properties=cleaned["properties"],
+            )  # fmt: skip
+
+
+class FirstMatrixForm(DescribedForm):
+    """What the first curve measures."""
+
+    mode = forms.ChoiceField(choices=[], label="Durability mode", widget=forms.RadioSelect)
+    workload = forms.ChoiceField(choices=[(letter, f"{letter}: {text}") for letter, text in EXAMPLES.items()])
+    records = forms.IntegerField(min_value=1, max_value=10_000_000, initial=DEFAULT_RECORDS)
+
+    def __init__(self, *args: Any, system: System, modes: tuple[str, ...], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["mode"].initial = modes[0] if modes else ""
+        # Modes that the server is not in would fail the first run.
+        self.fields["mode"].choices = [(name, system.modes[name].name) for name in modes]  # type: ignore[attr-defined]
+
+    def save(self, database: Database, user: User) -> Matrix:
+        """Submitted. Raises PlanError where it cannot run, and then makes nothing."""
+        letter, records = self.cleaned_data["workload"], self.cleaned_data["records"]
+        team = database.team
+        with transaction.atomic():
+            workload, _ = Workload.objects.get_or_create(
+                team=team,
+                name=f"{EXAMPLES[letter].partition(':')[0].capitalize()}, {records} records",
+                defaults={
+                    "short_name": letter,
+                    "properties": {**CORE_WORKLOADS[letter], "recordcount": str(records)},
+                },
+            )
+            binding = load_catalog().system(database.system, database.flavour).binding.name
+            generators = [row for row in generators_for(team) if binding in row.bindings]
+            rungs = [threads * max(len(generators), 1) for threads in RUNGS]
+            matrix = Matrix.objects.create(
+                team=team, created_by=user, purpose=Purpose.TUNING, rungs=rungs, repeats=1, warmup_s=WARMUP_S,
+                min_measure_s=MEASURE_S, max_measure_s=MEASURE_S, load_threads=8,
+                name=f"First curve of {database.name}, {timezone.now():%Y-%m-%d %H:%M}"[:120],
+            )  # fmt: skip
+            matrix.workloads.set([workload])
+            matrix.load_generators.set(generators)
+            MatrixEntry.objects.create(matrix=matrix, database=database, mode=self.cleaned_data["mode"], position=0)
+            submit(matrix, user)
+        return matrix
+
+
+@require_http_methods(["GET", "POST"])
+@team_required
+def own_server(request: HttpRequest) -> HttpResponse:
+    """The first form: address and credentials. The server is saved when it answers."""
+    _refuse_unless_allowed(request)
+    form = ServerForm(request.POST or None, team=team_of(request), operator=is_operator(request))
+    target = None
+    if form.is_valid():
+        system = form.systems[form.cleaned_data["system"]]
+        target = check_target(system, form.cleaned_data["address"], form.cleaned_data["properties"])
+        if target.is_reachable:
+            return redirect("own-server-first", pk=form.save(target.version).pk)
+    context = {"form": form, "target": target}
+    return render(request, "workers/own_server.html", context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@team_required
+def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The checks of a described server and the second form, which submits the first matrix."""
+    _refuse_unless_allowed(request)
+    database = owned_or_404(Database.objects.select_related("cluster"), request, pk)
+    system = load_catalog().system(database.system, database.flavour)
+    target = check_target(system, database.cluster.address, database.binding_properties)
+    form = FirstMatrixForm(request.POST or None, system=system, modes=target.modes)
+    if form.is_valid():
+        try:
+            matrix = form.save(database, user_of(request))
+        except PlanError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "Submitted. The curve grows on this page as its points are measured.")
+            return redirect("matrix", pk=matrix.pk)
+    context = {"form": form, "target": target, "database": database}
+    return render(request, "workers/own_server_first.html", context, status=422 if form.is_bound else 200)
+
+
+def _refuse_unless_allowed(request: HttpRequest) -> None:
+    if not may_edit(request, None):
+        raise PermissionDenied("Admins of the team and operators of this site describe servers.")

@@ -1,0 +1,92 @@
+"""Checks of a server that somebody else runs, before the first matrix: reachable, version, mode, latency, data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import Literal
+
+from benchsite import formatting
+from runs.catalog import System
+from workers.provision.administration import AdministrationError
+from workers.provision.provisioner_factory import provisioner_for
+from workers.provision.readback import read_back
+from workers.provision.servers import ProvisionError, Server, Wanted
+
+TABLE = "usertable"  # that YCSB's workloads use unless they say otherwise
+PINGS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCheck:
+    """One check with its outcome as the badges of pages name it, and a sentence."""
+
+    title: str
+    outcome: Literal["pass", "warn", "reject"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetChecks:
+    checks: tuple[TargetCheck, ...]
+    version: str = ""  # the server's own answer; empty where it cannot be reached
+    modes: tuple[str, ...] = ()  # durability modes in force, the first of the catalog first
+
+    @property
+    def is_reachable(self) -> bool:
+        return bool(self.version)
+
+
+def check_target(system: System, address: str, properties: Mapping[str, object]) -> TargetChecks:
+    """Connects to the server at host:port as its clients will, with these client properties, and changes nothing."""
+    wanted = Wanted(
+        deployment="",
+        system=system,
+        mode=next(iter(system.modes.values())),
+        binding_properties=properties,
+        address=address,
+    )
+    provisioner = provisioner_for("external", wanted)
+    try:
+        server = provisioner.start()
+    except ProvisionError as error:
+        return TargetChecks((TargetCheck("Reachable", "reject", str(error)),))
+    try:
+        modes = tuple(
+            name for name, mode in system.modes.items() if read_back(system, mode, server.administration).in_force
+        )
+        return TargetChecks(tuple(_checks_of(system, server, modes)), server.version, modes)
+    except AdministrationError as error:
+        return TargetChecks((TargetCheck("Settings", "reject", str(error)),))
+    finally:
+        provisioner.stop()
+
+
+def _checks_of(system: System, server: Server, modes: tuple[str, ...]) -> list[TargetCheck]:
+    answers_s = []
+    for _ in range(PINGS):
+        begin = perf_counter()
+        server.administration.ping()
+        answers_s.append(perf_counter() - begin)
+    names = ", ".join(f"{name} ({system.modes[name].name})" for name in modes)
+    content = server.administration.content(TABLE)
+    return [
+        TargetCheck("Reachable", "pass", f"{system.name} answers at {server.host}:{server.port}."),
+        TargetCheck("Version", "pass", f"The server states version {server.version}."),
+        TargetCheck("Durability mode", "pass", f"In force: {names}.")
+        if modes
+        else TargetCheck("Durability mode", "warn", "The settings of the server match no mode of the catalog."),
+        TargetCheck(
+            "Latency",
+            "pass",
+            f"A connection with one answer takes {formatting.latency(median(answers_s) * 1e6)} from this site.",
+        ),
+        TargetCheck(
+            "Data",
+            "warn",
+            f"The target holds data, such as {content}. An admin confirms on the page of the cluster that "
+            "Benchsite may write beside it; until then nothing is loaded.",
+        )
+        if content and not server.administration.read_marker(TABLE)
+        else TargetCheck("Data", "pass", "The target is empty, or holds Benchsite's own data set."),
+    ]
