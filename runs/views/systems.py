@@ -10,6 +10,7 @@ from runs.catalog import UnknownSystem, load_catalog
 from runs.models import Database
 from runs.pages.durability import mode_rows
 from runs.pages.measured_loss import measured_table
+from runs.verifications import verifications_of
 
 
 @require_GET
@@ -40,6 +41,7 @@ def system(request: HttpRequest, slug: str) -> HttpResponse:
             "system": found,
             "modes": mode_rows(found),
             "measured": measured_table(found),
+            "verifications": verifications_of(found.slug),
             "settings": sorted(found.settings.values(), key=lambda declared: declared.name),
             "governed": found.governed_settings,
             "properties": found.binding.properties.values(),

@@ -1,0 +1,58 @@
+"""Results of `manage.py verify` by system: those that ship with the catalog, and those of this site."""
+
+import json
+import logging
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+
+SHIPPED: Final = Path(__file__).parent / "catalog" / "verified"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """One file of `manage.py verify`: a server of one version, its modes, and the results of their checks."""
+
+    version: str
+    how: str  # "real server", "vendor mock" or "wire stand-in"
+    date: str  # ISO 8601
+    driver: str
+    started_by_benchsite: bool
+    modes: tuple[str, ...]
+    counts: dict[str, int]  # passed, failed, skipped -> checks of all modes
+    failures: tuple[str, ...]  # "mode: check: detail"
+
+
+def verifications_of(system: str) -> list[Verification]:
+    """The verifications of a system, the newest first. A file that cannot be read is logged and left out."""
+    verifications = []
+    for folder in (SHIPPED, settings.VAR_DIR / "verified"):
+        for path in sorted(folder.glob(f"{system}-*.json")):
+            try:
+                entry = json.loads(path.read_text("utf-8"))
+                if entry["system"] == system:
+                    verifications.append(_parse(entry))
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                log.warning("%s is no result of `manage.py verify`.", path, exc_info=True)
+    return sorted(verifications, key=lambda verification: verification.date, reverse=True)
+
+
+def _parse(entry: dict[str, Any]) -> Verification:
+    checks = [(mode, check) for mode, results in entry["modes"].items() for check in results]
+    return Verification(
+        version=str(entry["version"]),
+        how=str(entry["how"]),
+        date=str(entry["date"]),
+        driver=str(entry["driver"]),
+        started_by_benchsite=bool(entry["started_by_benchsite"]),
+        modes=tuple(entry["modes"]),
+        counts=dict(Counter(str(check["status"]) for _, check in checks)),
+        failures=tuple(
+            f"{mode}: {check['check']}: {check['detail']}" for mode, check in checks if check["status"] == "failed"
+        ),
+    )

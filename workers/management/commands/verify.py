@@ -1,0 +1,176 @@
+"""`manage.py verify SYSTEM [HOST[:PORT]...]`: the conformance checks of a system against a real server."""
+
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchsite.own_servers import own_servers
+from runs.catalog import Mode, System, UnknownMode, UnknownSystem, load_catalog
+from runs.property_schema import PropertyError
+from workers.conformance import CheckResult, Conformance
+from workers.manifests import ManifestError, read_manifest
+from workers.provision import (
+    AddressRefused,
+    AdministrationError,
+    ExternalProvisioner,
+    Provisioner,
+    ProvisionError,
+    Wanted,
+    provisioner_for,
+    read_back,
+)
+
+# Loopback needs networks of its own.
+ANY_NETWORK = ("0.0.0.0/0", "::/0", "127.0.0.0/8", "::1/128")
+HOWS = ("real server", "vendor mock", "wire stand-in")
+
+
+class Command(BaseCommand):
+    requires_system_checks = []
+    help = (
+        "Checks that Benchsite's client and administration work with a server: connection, schema, 1,000 records, "
+        "workloads A to F, errors, a cut connection, every mode read back, acknowledged writes after a kill. Without "
+        "HOST it starts servers of its own, one for each mode. Exit code 0: no check failed; 1: a check failed."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("system", help="its name in the catalog, such as redis")
+        parser.add_argument("hosts", nargs="*", metavar="HOST[:PORT]", help="the nodes of a server that runs already")
+        parser.add_argument("--mode", action="append", help="a durability mode; repeatable (default: all)")
+        parser.add_argument(
+            "--property",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="of the client, such as redis.database=1",
+        )
+        parser.add_argument("--password-env", help="the environment variable that holds the password")
+        parser.add_argument("--nodes", type=int, default=1, help="of a cluster that Benchsite starts (%(default)s)")
+        parser.add_argument("--table", default="benchsite_verify", help="where records are written (%(default)s)")
+        parser.add_argument("--how", choices=HOWS, default=HOWS[0], help="what the server is (%(default)s)")
+        parser.add_argument("--output", type=Path, help="the JSON file (default: var/verified/SYSTEM-VERSION.json)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            system = load_catalog().system(options["system"])
+            modes = [system.mode(slug) for slug in options["mode"] or ()]
+            manifest = read_manifest(settings.YCSB_DIR / system.binding.name) if system.own_client else None
+        except (UnknownSystem, UnknownMode, ManifestError) as error:
+            raise CommandError(str(error)) from error
+        if manifest is None or not system.administered:
+            raise CommandError(f"Benchsite has no client of its own for {system.name}, or cannot read its mode.")
+        if not options["hosts"] and not system.can_be_started:
+            raise CommandError(f"Benchsite cannot start {system.name}: give the address of a server.")
+        properties = self._properties(system, options)
+        entry: dict[str, Any] = {
+            "system": system.slug,
+            "version": "",
+            "how": options["how"],
+            "started_by_benchsite": not options["hosts"],
+            "date": datetime.now(UTC).date().isoformat(),
+            "driver": manifest.driver,
+            "binding_digest": manifest.digest,
+            "modes": {},
+        }
+        for mode, provisioner in self._provisioners(system, modes, properties, options):
+            self.stdout.write(f"{system.name}, mode {mode.slug}")
+            with tempfile.TemporaryDirectory(prefix="benchsite-verify-") as folder:
+                try:
+                    server = provisioner.start()
+                    entry["version"] = server.version
+                    kit = Conformance(
+                        system=system,
+                        mode=mode,
+                        server=server,
+                        manifest=manifest,
+                        folder=Path(folder),
+                        registry=settings.GUARDED_DIR,
+                        table=options["table"],
+                        provisioner=None if options["hosts"] else provisioner,
+                    )
+                    entry["modes"][mode.slug] = [asdict(self._show(result)) for result in kit.results()]
+                except (ProvisionError, AddressRefused) as error:
+                    failure = CheckResult("start", "failed", str(error), 0.0)
+                    entry["modes"][mode.slug] = [asdict(self._show(failure))]
+                finally:
+                    provisioner.remove()
+        path = (
+            options["output"] or settings.VAR_DIR / "verified" / f"{system.slug}-{entry['version'] or 'unknown'}.json"
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(entry, indent=1) + "\n")
+        results = [result for checks in entry["modes"].values() for result in checks]
+        counts = Counter(result["status"] for result in results)
+        summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        self.stdout.write(f"{summary}. Written to {path}.")
+        if counts["failed"] or not counts["passed"]:
+            raise SystemExit(1)
+
+    def _properties(self, system: System, options: dict[str, Any]) -> dict[str, str]:
+        """The client properties from the command line, in canonical form."""
+        pairs = [text.partition("=") for text in options["property"]]
+        properties = {name: value for name, _, value in pairs}
+        if name := options["password_env"]:
+            if name not in os.environ:
+                raise CommandError(f"The environment variable {name} is not set.")
+            properties[system.binding.endpoint.password] = os.environ[name]
+        try:
+            return system.check_binding_properties(properties)
+        except PropertyError as error:
+            raise CommandError(str(error)) from error
+
+    def _provisioners(
+        self, system: System, modes: list[Mode], properties: dict[str, str], options: dict[str, Any]
+    ) -> Iterator[tuple[Mode, Provisioner]]:
+        """Each mode that the servers can have, with what starts or finds them."""
+        hosts, nodes = options["hosts"], options["nodes"]
+        node_settings = {"nodes": str(nodes)} if nodes > 1 else {}
+        for mode in modes or system.modes.values():
+            if mode.no_client or (not hosts and mode.replicas_needed >= nodes):
+                self.stdout.write(
+                    f"{system.name}, mode {mode.slug}: skipped, {mode.no_client or 'it needs more nodes.'}"
+                )
+                continue
+            wanted = Wanted(
+                deployment=f"verify-{os.getpid()}-{mode.slug}",
+                system=system,
+                mode=mode,
+                settings=node_settings,
+                binding_properties=properties,
+                address=hosts[0] if hosts else "",
+                addresses=tuple(hosts),
+                replication_factor=nodes,
+            )
+            provisioner: Provisioner = (
+                provisioner_for("process", wanted)
+                if not hosts
+                else ExternalProvisioner(
+                    # Whoever has a shell here may name any address but those of the site's own servers.
+                    wanted,
+                    allowed_networks=[*ANY_NETWORK, *settings.EXTERNAL_NETWORKS],
+                    own_servers=own_servers(),
+                )
+            )
+            if hosts and not modes:
+                try:
+                    in_force = read_back(system, mode, provisioner.start().administration).in_force
+                except (ProvisionError, AdministrationError) as error:
+                    raise CommandError(str(error)) from error
+                finally:
+                    provisioner.stop()
+                if not in_force:
+                    continue
+            yield mode, provisioner
+
+    def _show(self, result: CheckResult) -> CheckResult:
+        self.stdout.write(f"  {result.status:8}{result.check:22}{result.seconds:6.1f} s  {result.detail}")
+        return result
