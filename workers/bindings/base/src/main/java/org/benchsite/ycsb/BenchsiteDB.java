@@ -41,6 +41,10 @@ public abstract class BenchsiteDB extends DB {
     /** Closes the connection, which may be broken or never have been opened; throws nothing. */
     protected abstract void disconnect();
 
+    /** Ends the use of what threads share, behind the last operation; throws nothing. */
+    protected void release() {
+    }
+
     /** What an exception of the driver means. */
     protected abstract Failure classify(Exception thrown);
 
@@ -85,6 +89,7 @@ public abstract class BenchsiteDB extends DB {
     @Override
     public final void cleanup() {
         disconnect();
+        release();
         connected = false;
         if (ledger != null) {
             ledger.close();

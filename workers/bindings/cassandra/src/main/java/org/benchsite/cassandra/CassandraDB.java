@@ -76,15 +76,22 @@ public final class CassandraDB extends BenchsiteDB {
     protected void connect(Settings given) throws DBException, IOException {
         reads = DefaultConsistencyLevel.valueOf(given.text("cassandra.readconsistencylevel"));
         writes = DefaultConsistencyLevel.valueOf(given.text("cassandra.writeconsistencylevel"));
-        shared = SharedSession.acquire(given);
+        if (shared == null) {
+            shared = SharedSession.acquire(given);
+        }
         if (!shared.hasNode()) {
             throw new IOException("no node of the cluster accepts a connection");
         }
     }
 
+    /** Keeps the session: the driver connects it again, sooner than a new session would open. */
     @Override
     protected void disconnect() {
         statements.clear();
+    }
+
+    @Override
+    protected void release() {
         if (shared != null) {
             shared.release();
             shared = null;
