@@ -61,27 +61,26 @@ def build(team: Team, draft: Draft, title: str) -> Built:
     every = tuple(items_of(material))
     names = chosen_names(draft, material, every)
     problems = list(material.problems)
-    if missing := [name for name in draft.items if name not in {one.name for one in every}]:
+    if missing := [name for name in draft.items if name not in {item.name for item in every}]:
         problems.append(f"There is no {', '.join(missing)} in this comparison any more; left out.")
     headline = proposed(material.curves, material.against, material.labels)
-    shown = [one for one in every if one.name in names]
-    frozen = [_table(one, material) for one in shown if one.is_table]
-    problems += _annotated(frozen, draft.footnotes, {one.name: one.title for one in every})
-    content = _content(team, draft, title, material, headline, names, frozen)
-    content = _without_secrets(content, material)
+    shown = [item for item in every if item.name in names]
+    frozen = [_table(item, material) for item in shown if item.is_table]
+    problems += _annotated(frozen, draft.footnotes, {item.name: item.title for item in every})
+    content = _without_secrets(_content(team, draft, title, material, headline, names, frozen), material)
     return Built(
         content=content,
         items=every,
         headline=material.redactor.clean(headline, "headline", written=True),
         found=tuple(material.redactor.found),
         problems=tuple(problems),
-        rows={one["name"]: [str(row[0]) for row in one["table"]["rows"]] for one in frozen if _has_sides(one)},
-        columns={one["name"]: one["table"]["columns"] for one in frozen if _has_sides(one)},
+        rows={part["name"]: [str(row[0]) for row in part["table"]["rows"]] for part in frozen if _has_sides(part)},
+        columns={part["name"]: part["table"]["columns"] for part in frozen if _has_sides(part)},
     )
 
 
-def _has_sides(one: FrozenTable) -> bool:
-    return one["table"]["columns"][:1] == ["side"]
+def _has_sides(table: FrozenTable) -> bool:
+    return table["table"]["columns"][:1] == ["side"]
 
 
 def items_of(material: Material) -> Iterator[Item]:
@@ -89,10 +88,12 @@ def items_of(material: Material) -> Iterator[Item]:
     for picture in material.pictures:
         yield Item(picture.key, picture.title, picture.says, is_table=False)
     yield Item("table-sustained", "Ceilings", "what each side sustains, and what a write waits for", is_table=True)
-    if found := material.against:
-        baseline = material.labels[found.baseline.sweep_id]
-        load = f"; latencies at {formatting.throughput(found.load_ops_s)} for every side" if found.load_ops_s else ""
-        yield Item("table-against", f"Against {baseline}", f"what varies: {found.axes}{load}", is_table=True)
+    if against := material.against:
+        baseline = material.labels[against.baseline.sweep_id]
+        load = (
+            f"; latencies at {formatting.throughput(against.load_ops_s)} for every side" if against.load_ops_s else ""
+        )
+        yield Item("table-against", f"Against {baseline}", f"what varies: {against.axes}{load}", is_table=True)
     if material.equal:
         yield Item("table-equal-load", "Latency at equal load", material.equal.sentence, is_table=True)
     if len(material.curves) > 1:
@@ -102,34 +103,34 @@ def items_of(material: Material) -> Iterator[Item]:
 
 def chosen_names(draft: Draft, material: Material, every: Sequence[Item]) -> list[str]:
     """What is shown, in its order: as chosen, else the usual."""
-    there = {one.name for one in every}
+    there = {item.name for item in every}
     if draft.items:
         return [name for name in dict.fromkeys(draft.items) if name in there]
-    latencies = [f"latency-{one.lower()}" for one in shown_operations(material.selection, material.curves)]
+    latencies = [f"latency-{operation.lower()}" for operation in shown_operations(material.selection, material.curves)]
     usual = (USUAL_FIGURES[0], *latencies, *USUAL_TABLES[1:], USUAL_TABLES[0], *USUAL_FIGURES[1:])
     return [name for name in usual if name in there]
 
 
-def _figure(team: Team, one: Item, material: Material) -> FrozenFigure:
+def _figure(team: Team, item: Item, material: Material) -> FrozenFigure:
     """Drawn once for these very curves: an author looks many times, and mostly the words change."""
-    picture = next(picture for picture in material.pictures if picture.key == one.name)
+    picture = next(picture for picture in material.pictures if picture.key == item.name)
 
     def drawn() -> FrozenFigure:
         figure = PICTURES[picture.name](material.curves, picture.selection, dict(picture.told))
-        return frozen_figure(one.name, one.title, one.says, figure)
+        return frozen_figure(item.name, item.title, item.says, figure)
 
     if picture.name in OF_SERIES:
         return drawn()
-    told = repr((picture, one))
-    return get_or_compute(key_of(team.pk, "frozen figure", told, material.curves_digest), dict[str, Any], drawn)
+    parts = repr((picture, item))
+    return get_or_compute(key_of(team.pk, "frozen figure", parts, material.curves_digest), dict[str, Any], drawn)
 
 
-def _table(one: Item, material: Material) -> FrozenTable:
+def _table(item: Item, material: Material) -> FrozenTable:
     return {
-        "name": one.name,
-        "title": one.title,
-        "says": one.says,
-        "table": cells(_table_of(one.name, material)),
+        "name": item.name,
+        "title": item.title,
+        "says": item.says,
+        "table": cells(_table_of(item.name, material)),
         "footnotes": [],
     }
 
@@ -151,7 +152,7 @@ def _annotated(
     frozen: Sequence[FrozenTable], footnotes: Sequence[DraftFootnote], titles: dict[str, str]
 ) -> Iterator[str]:
     """Puts the footnotes to their cells; says which have none any more."""
-    by_name = {one["name"]: one for one in frozen}
+    by_name = {table["name"]: table for table in frozen}
     for note in footnotes:
         place = _place(by_name[note.table]["table"], note) if note.table in by_name else None
         if place is None:
@@ -177,7 +178,7 @@ def _content(
     names: list[str],
     frozen: list[FrozenTable],
 ) -> Content:
-    by_name = {one.name: one for one in items_of(material)}
+    by_name = {item.name: item for item in items_of(material)}
     runs = source_runs(material.curves)
     content: Content = {
         "format": FORMAT,
@@ -200,21 +201,17 @@ def _content(
         "method": _method(material, runs),
         "sources": method.sources(runs, _counted(material)),
     }
-    if plan := _plan(material):
+    # The plan file by which all of it can be run again; uploaded results have none.
+    matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
+    if matrix and (plan := plan_for_others(matrix, material.redactor)):
         content["plan"] = plan
     return content
 
 
-def _plan(material: Material) -> str:
-    """The plan file by which all of it can be run again; empty where there is none, as for uploaded results."""
-    matrix = Matrix.objects.filter(pk=material.matrix_id).first() if material.matrix_id else None
-    return plan_for_others(matrix, material.redactor) if matrix else ""
-
-
 def _known_first(material: Material) -> str:
-    said = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
-    said += [machine] if (machine := machine_sentence(material.curves)) else []
-    return " ".join(f"{one}." for one in said)
+    sentences = [DEMONSTRATION] if any(not curve.publishable for curve in material.curves) else []
+    sentences += [machine] if (machine := machine_sentence(material.curves)) else []
+    return " ".join(f"{sentence}." for sentence in sentences)
 
 
 def _counted(material: Material) -> dict[object, object]:
@@ -223,9 +220,9 @@ def _counted(material: Material) -> dict[object, object]:
 
 def _method(material: Material, runs: list[SourceRun]) -> Method:
     sides = [
-        Side(curve, found.spec, found.server_version, found.container)
+        Side(curve, run.spec, run.server_version, run.container)
         for curve in material.curves
-        if (found := material.submitted.get(curve.sweep_id))
+        if (run := material.submitted.get(curve.sweep_id))
     ]
     return {
         "sentences": method.method_sentences(material.curves, material.kind, material.against, material.equal),
@@ -249,13 +246,15 @@ def _without_secrets(content: Content, material: Material) -> Content:
         name: redactor.clean(text, "disclosures", written=True)
         for name, text in cast(dict[str, str], content["disclosures"]).items()
     }
-    for one in content["tables"]:
-        for note in one["footnotes"]:
+    for table in content["tables"]:
+        for note in table["footnotes"]:
             note["text"] = redactor.clean(note["text"], "footnotes", written=True)
     for name, where in (
         ("figures", "figures"), ("tables", "tables"), ("verdicts", "ratios"), ("method", "method and environment"),
         ("demonstration", "first sentence"),
     ):  # fmt: skip
         clean[name] = redactor.walk(clean[name], where)
-    clean["sources"] = [{**one, "name": redactor.clean(one["name"], "names of runs")} for one in content["sources"]]
+    clean["sources"] = [
+        {**source, "name": redactor.clean(source["name"], "names of runs")} for source in content["sources"]
+    ]
     return cast(Content, clean)

@@ -49,25 +49,27 @@ def without_places(curve: Curve, redactor: Redactor, roles: Mapping[str, str]) -
 
 
 def _point(point: Point, redactor: Redactor) -> Point:
-    said = (point.worst_finding, *point.excluded, *point.overridden, *(one.reason for one in point.left_out))
-    if not any(said):
+    texts = (point.worst_finding, *point.excluded, *point.overridden, *(repeat.reason for repeat in point.left_out))
+    if not any(texts):
         return point
     where = "findings of the checks, and reasons"
     return replace(
         point,
         worst_finding=redactor.clean(point.worst_finding, where),
-        excluded=tuple(redactor.clean(one, where) for one in point.excluded),
-        overridden=tuple(redactor.clean(one, where) for one in point.overridden),
-        left_out=tuple(replace(one, reason=redactor.clean(one.reason, where)) for one in point.left_out),
+        excluded=tuple(redactor.clean(reason, where) for reason in point.excluded),
+        overridden=tuple(redactor.clean(reason, where) for reason in point.overridden),
+        left_out=tuple(replace(repeat, reason=redactor.clean(repeat.reason, where)) for repeat in point.left_out),
     )
 
 
 def _setup(setup: Setup, redactor: Redactor, roles: Mapping[str, str]) -> Setup:
-    def machines(found: tuple[MachineFacts, ...]) -> tuple[MachineFacts, ...]:
-        return tuple(MachineFacts(one.id, roles.get(one.name, one.name), one.cores) for one in found)
+    def machines(facts: tuple[MachineFacts, ...]) -> tuple[MachineFacts, ...]:
+        return tuple(
+            MachineFacts(machine.id, roles.get(machine.name, machine.name), machine.cores) for machine in facts
+        )
 
-    def settings(found: Mapping[str, Any]) -> dict[str, str]:
-        return {name: safe_value(name, value) for name, value in found.items()}
+    def settings(values: Mapping[str, Any]) -> dict[str, str]:
+        return {name: safe_value(name, value) for name, value in values.items()}
 
     return replace(
         setup,

@@ -70,8 +70,8 @@ def draft_of(stored: Mapping[str, Any]) -> Draft:
 
     def texts(name: str, most: int) -> tuple[str, ...]:
         value = stored.get(name, ())
-        found = [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
-        return tuple(_kept(one, MAX_KEPT_LENGTH) for one in found[:most])
+        kept = [text for text in value if isinstance(text, str)] if isinstance(value, list | tuple) else []
+        return tuple(_kept(text, MAX_KEPT_LENGTH) for text in kept[:most])
 
     return Draft(
         query=text("query", MAX_QUERY_LENGTH),
@@ -95,14 +95,16 @@ def _footnotes(stored: Any) -> tuple[DraftFootnote, ...]:
     names = ("table", "side", "column", "text")
     if not isinstance(stored, list | tuple):
         return ()
-    whole = [one for one in stored if isinstance(one, dict) and all(isinstance(one.get(name), str) for name in names)]
+    whole = [
+        note for note in stored if isinstance(note, dict) and all(isinstance(note.get(name), str) for name in names)
+    ]
     return tuple(
         DraftFootnote(
-            _kept(one["table"], MAX_NAME_LENGTH),
-            _kept(one["side"], MAX_NAME_LENGTH),
-            _kept(one["column"], MAX_NAME_LENGTH),
-            _kept(one["text"], MAX_FOOTNOTE),
+            _kept(note["table"], MAX_NAME_LENGTH),
+            _kept(note["side"], MAX_NAME_LENGTH),
+            _kept(note["column"], MAX_NAME_LENGTH),
+            _kept(note["text"], MAX_FOOTNOTE),
         )
-        for one in whole[:MAX_FOOTNOTES]
-        if one["text"].strip()
+        for note in whole[:MAX_FOOTNOTES]
+        if note["text"].strip()
     )

@@ -40,14 +40,14 @@ class Side:
     def record(self) -> Mapping[str, Any]:
         return self.spec["mode"]["record"]
 
-    def fact(self, name: str, said: Callable[[Any], str] = str) -> str:
+    def fact(self, name: str, text_of: Callable[[Any], str] = str) -> str:
         """A fact of the nodes; several values where they differ."""
-        return _facts(self.spec["cluster"]["machines"], name, said)
+        return _facts(self.spec["cluster"]["machines"], name, text_of)
 
 
-def _facts(machines: Sequence[MachineSpec], name: str, said: Callable[[Any], str] = str) -> str:
+def _facts(machines: Sequence[MachineSpec], name: str, text_of: Callable[[Any], str] = str) -> str:
     values = [fact(machine["facts"], name) for machine in machines]
-    known = dict.fromkeys(said(value) for value in values if value is not None)
+    known = dict.fromkeys(text_of(value) for value in values if value is not None)
     return SEVERAL.join(known) or UNKNOWN
 
 
@@ -86,11 +86,11 @@ def _shared(side: Side) -> str:
         known = {True: "yes", False: "no", None: UNKNOWN}
         return known[stated["client_on_database_host"]]
     hosts = {machine["id"] for machine in side.spec["cluster"]["machines"]}
-    return "yes" if any(one["machine"]["id"] in hosts for one in side.spec["generators"]) else "no"
+    return "yes" if any(generator["machine"]["id"] in hosts for generator in side.spec["generators"]) else "no"
 
 
-def _generators(name: str, said: Callable[[Any], str] = str) -> Callable[[Side], str]:
-    return lambda side: _facts([one["machine"] for one in side.spec["generators"]], name, said)
+def _generators(name: str, text_of: Callable[[Any], str] = str) -> Callable[[Side], str]:
+    return lambda side: _facts([generator["machine"] for generator in side.spec["generators"]], name, text_of)
 
 
 def _image(side: Side) -> str:
@@ -103,8 +103,8 @@ def _sha256(key: str) -> Callable[[Side], str]:
     """The digits of a digest, which tell nothing but which image it was."""
 
     def said(side: Side) -> str:
-        found = DIGEST.search(str(side.container.get(key) or ""))
-        return found[1] if found else UNKNOWN
+        match = DIGEST.search(str(side.container.get(key) or ""))
+        return match[1] if match else UNKNOWN
 
     return said
 

@@ -95,7 +95,7 @@ def as_markdown(content: Content, digest: str, address: str, imported: str = "")
             paragraphs.append("\n".join(_footnote(part["table"], note) for note in part["footnotes"]))
     paragraphs += _appendix(content)
     paragraphs.append(f"SHA-256 of the report's canonical JSON: `{digest}`")
-    return ("\n\n".join(one.strip("\n") for one in paragraphs if one.strip()) + "\n").encode()
+    return ("\n\n".join(paragraph.strip("\n") for paragraph in paragraphs if paragraph.strip()) + "\n").encode()
 
 
 def _appendix(content: Content) -> Iterator[str]:
@@ -120,5 +120,5 @@ def _footnote(cells: Cells, note: Footnote) -> str:
 
 def _line(text: str) -> str:
     """A text in one line, in which nothing is markup."""
-    said = " ".join(str(text).split()).replace("&", "&amp;").replace("<", "&lt;")
-    return re.sub(r"([\\`*_\[\]>|~#])", r"\\\1", said)
+    escaped = " ".join(str(text).split()).replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\`*_\[\]>|~#])", r"\\\1", escaped)

@@ -64,6 +64,6 @@ def _written(opened: Image.Image) -> Picture:
 def keep_pictures(revision: ReportRevision, pictures: Mapping[str, Picture]) -> None:
     """One picture of each figure of a revision."""
     ReportPicture.objects.bulk_create(
-        ReportPicture(revision=revision, name=name, png=one.png, width=one.width, height=one.height)
-        for name, one in pictures.items()
+        ReportPicture(revision=revision, name=name, png=picture.png, width=picture.width, height=picture.height)
+        for name, picture in pictures.items()
     )

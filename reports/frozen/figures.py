@@ -66,5 +66,5 @@ class ReportFigure(Figure):
 
 def cells(table: Table) -> Cells:
     """The table in the shape of a revision."""
-    said = table.as_dict()
-    return {"columns": said["columns"], "rows": said["rows"]}
+    written = table.as_dict()
+    return {"columns": written["columns"], "rows": written["rows"]}

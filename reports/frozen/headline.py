@@ -12,21 +12,21 @@ Labels = Mapping[UUID, str]
 NOTHING = "No point counts here, so nothing can be said of how much any side sustains."
 
 
-def proposed(curves: Sequence[Curve], found: Against | None, labels: Labels) -> str:
+def proposed(curves: Sequence[Curve], against: Against | None, labels: Labels) -> str:
     """One sentence about throughput: which side sustains how much, how many times the baseline, and how sure."""
     standing = [curve for curve in curves if curve.ceiling]
     if not standing:
         return NOTHING
-    if found is None or len(standing) == 1:
+    if against is None or len(standing) == 1:
         return f"{_demonstration(standing)}{_alone(standing[0], labels)}"
-    rows = [row for row in found.rows if not row.is_baseline and row.curve.ceiling]
+    rows = [row for row in against.rows if not row.is_baseline and row.curve.ceiling]
     ratios = [(row, row.ratios[0]) for row in rows if row.ratios and not row.refused]
-    known = [(row, one, one.comparison) for row, one in ratios if one.comparison and one.comparison.ratio]
+    known = [(row, ratio, ratio.comparison) for row, ratio in ratios if ratio.comparison and ratio.comparison.ratio]
     if not known:
         return f"{_demonstration(standing)}{_incomparable(standing, labels)}"
-    row, ratio, comparison = max(known, key=lambda one: (not one[1].at, one[2].shown or 0.0))
-    said = f"{_demonstration(standing)}{_against(row, ratio, comparison, found, labels)}"
-    return said[0].upper() + said[1:] if said.startswith(("in ", "at ")) else said
+    row, ratio, comparison = max(known, key=lambda entry: (not entry[1].at, entry[2].shown or 0.0))
+    text = f"{_demonstration(standing)}{_against(row, ratio, comparison, against, labels)}"
+    return text[0].upper() + text[1:] if text.startswith(("in ", "at ")) else text
 
 
 def _demonstration(curves: Sequence[Curve]) -> str:
@@ -39,10 +39,10 @@ def _name(curve: Curve, labels: Labels) -> str:
 
 def _sustains(curve: Curve) -> str:
     """ "at least 31.0k ops/s" where the ladder did not show the end."""
-    found = curve.ceiling
-    assert found is not None
-    least = "at least " if found.is_lower_bound else ""
-    return f"{least}{formatting.throughput(found.throughput_ops_s)}"
+    ceiling = curve.ceiling
+    assert ceiling is not None
+    least = "at least " if ceiling.is_lower_bound else ""
+    return f"{least}{formatting.throughput(ceiling.throughput_ops_s)}"
 
 
 def _alone(curve: Curve, labels: Labels) -> str:
@@ -59,52 +59,59 @@ def _incomparable(curves: Sequence[Curve], labels: Labels) -> str:
     )
 
 
-def _against(row: Row, ratio: Ratio, found: Comparison, against: Against, labels: Labels) -> str:
+def _against(row: Row, ratio: Ratio, comparison: Comparison, against: Against, labels: Labels) -> str:
     side, base = _name(row.curve, labels), _name(against.baseline, labels)
     if ratio.at:
-        return _at_common_load(side, base, ratio, found)
-    times = _times(found)
+        return _at_common_load(side, base, ratio, comparison)
+    times = _times(comparison)
     mine, theirs = _sustains(row.curve), _sustains(against.baseline)
-    if found.low is None:
-        if found.look and not found.look.after:
-            return f"{side} reached {mine} and {base} {theirs} ({times} times): {found.note}"
-        runs = "in one run each" if found.n_a == found.n_b == 1 else f"in {found.n_a} and {found.n_b} runs"
+    if comparison.low is None:
+        if comparison.look and not comparison.look.after:
+            return f"{side} reached {mine} and {base} {theirs} ({times} times): {comparison.note}"
+        runs = (
+            "in one run each"
+            if comparison.n_a == comparison.n_b == 1
+            else f"in {comparison.n_a} and {comparison.n_b} runs"
+        )
         return (
             f"{runs} {side} reached {mine} and {base} {theirs} ({times} times): too few runs to tell a difference "
             "from chance."
-            if min(found.n_a, found.n_b) <= 1
+            if min(comparison.n_a, comparison.n_b) <= 1
             else f"{side} reached {mine} and {base} {theirs} ({times} times); identical repeats bear no interval."
         )
-    match found.outcome:
+    match comparison.outcome:
         case Outcome.FASTER:
-            return f"{side} sustains {mine}, {times} times {interval_text(found)} what {base} does{_few(found)}."
+            return (
+                f"{side} sustains {mine}, {times} times {interval_text(comparison)} what {base} does{_few(comparison)}."
+            )
         case Outcome.SLOWER:
-            return f"{base} sustains {theirs}; {side} does {times} times {interval_text(found)} of it{_few(found)}."
+            multiple = f"{times} times {interval_text(comparison)}"
+            return f"{base} sustains {theirs}; {side} does {multiple} of it{_few(comparison)}."
         case Outcome.EQUIVALENT:
-            within = formatting.percent(found.threshold)
-            return f"{side} and {base} sustain the same within {within}: {mine} and {theirs}{_few(found)}."
+            within = formatting.percent(comparison.threshold)
+            return f"{side} and {base} sustain the same within {within}: {mine} and {theirs}{_few(comparison)}."
     return (
-        f"{side} sustains {mine} and {base} {theirs} ({times} times {interval_text(found)}): whether that is a "
-        f"difference is open{_few(found)}."
+        f"{side} sustains {mine} and {base} {theirs} ({times} times {interval_text(comparison)}): whether that is a "
+        f"difference is open{_few(comparison)}."
     )
 
 
-def _at_common_load(side: str, base: str, ratio: Ratio, found: Comparison) -> str:
+def _at_common_load(side: str, base: str, ratio: Ratio, comparison: Comparison) -> str:
     """Where a ladder is too short for a ratio of ceilings: no side "sustains" more than the other."""
     result = {
-        Outcome.FASTER: f"{side} does {_times(found)} times {interval_text(found)} what {base} does",
-        Outcome.SLOWER: f"{side} does {_times(found)} times {interval_text(found)} what {base} does",
-        Outcome.EQUIVALENT: f"{side} and {base} do the same within {formatting.percent(found.threshold)}",
-    }.get(found.outcome, f"{side} did {_times(found)} times what {base} did, which may be chance")
-    return f"at {ratio.at} {result}{_few(found)}; {ratio.why}."
+        Outcome.FASTER: f"{side} does {_times(comparison)} times {interval_text(comparison)} what {base} does",
+        Outcome.SLOWER: f"{side} does {_times(comparison)} times {interval_text(comparison)} what {base} does",
+        Outcome.EQUIVALENT: f"{side} and {base} do the same within {formatting.percent(comparison.threshold)}",
+    }.get(comparison.outcome, f"{side} did {_times(comparison)} times what {base} did, which may be chance")
+    return f"at {ratio.at} {result}{_few(comparison)}; {ratio.why}."
 
 
-def _times(found: Comparison) -> str:
+def _times(comparison: Comparison) -> str:
     """ "1.25", "at least 1.7"."""
-    return times_text(found).removesuffix(formatting.TIMES).replace("≥", "at least").replace("≤", "at most")
+    return times_text(comparison).removesuffix(formatting.TIMES).replace("≥", "at least").replace("≤", "at most")
 
 
-def _few(found: Comparison) -> str:
+def _few(comparison: Comparison) -> str:
     """That few runs stand behind it."""
-    fewest = min(found.n_a, found.n_b)
-    return f", by only {fewest} runs of each side" if found.low_n else f" ({fewest} runs of each side)"
+    fewest = min(comparison.n_a, comparison.n_b)
+    return f", by only {fewest} runs of each side" if comparison.low_n else f" ({fewest} runs of each side)"

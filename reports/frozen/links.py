@@ -27,8 +27,8 @@ class LinkRevoked(Exception):
 
 def make_link(report: Report) -> ReportLink:
     """The report's open link; a new one where it has none."""
-    found = link_of(report)
-    return found or ReportLink.objects.create(token=secrets.token_urlsafe(TOKEN_BYTES), report=report)
+    link = link_of(report)
+    return link or ReportLink.objects.create(token=secrets.token_urlsafe(TOKEN_BYTES), report=report)
 
 
 def link_of(report: Report) -> ReportLink | None:
@@ -41,16 +41,16 @@ def open_link(token: str) -> ReportLink:
 
     Raises LinkUnknown, or LinkRevoked for one that was revoked, rotated, has expired or whose report is deleted.
     """
-    found = ReportLink.objects.select_related("report__team").filter(token=token).first() if _possible(token) else None
-    if found is None:
+    link = ReportLink.objects.select_related("report__team").filter(token=token).first() if _possible(token) else None
+    if link is None:
         raise LinkUnknown("No report has this address. Perhaps it was cut: it ends in 22 characters.")
-    if found.report is None:
+    if link.report is None:
         raise LinkRevoked("This report was deleted.")
-    if found.revoked_at is not None:
+    if link.revoked_at is not None:
         raise LinkRevoked("This link was revoked by the team that published the report. Ask them for another.")
-    if found.report.has_expired:
+    if link.report.has_expired:
         raise LinkRevoked("This link has expired. Ask the team that published the report to extend it.")
-    return found
+    return link
 
 
 def rotate(report: Report, by: User | None) -> ReportLink:

@@ -19,9 +19,9 @@ CEILING_RULE: Final = "ceiling by ladder 2"
 QUIET: Final = ("pass", "not_assessed")
 
 
-def method_sentences(curves: Sequence[Curve], kind: str, found: Against | None, equal: EqualLoad | None) -> list[str]:
+def method_sentences(curves: Sequence[Curve], kind: str, against: Against | None, equal: EqualLoad | None) -> list[str]:
     """How the numbers were made and what they can bear."""
-    said = [
+    sentences = [
         _measured(curves),
         "A point is the median of its runs; histograms of all clients of a run are merged, and percentiles are read "
         "off the merged histogram, never averaged.",
@@ -29,14 +29,14 @@ def method_sentences(curves: Sequence[Curve], kind: str, found: Against | None, 
         *_ceilings(curves),
     ]
     if equal:
-        said.append(
+        sentences.append(
             f"Latencies are compared at {formatting.throughput(equal.load_ops_s)}, the same work for every side, read "
             "off between the two rungs around that load."
         )
-    if found:
-        said += _ratios(found)
-    said += [f"{caption(curves, kind=kind)}", f"{machine}." if (machine := machine_sentence(curves)) else ""]
-    return [one for one in said if one]
+    if against:
+        sentences += _ratios(against)
+    sentences += [f"{caption(curves, kind=kind)}", f"{machine}." if (machine := machine_sentence(curves)) else ""]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _measured(curves: Sequence[Curve]) -> str:
@@ -48,9 +48,9 @@ def _measured(curves: Sequence[Curve]) -> str:
         )
     uploaded = sum(curve.uploaded and not curve.by_hand for curve in curves)
     if by_hand:
-        said = f"Of {len(curves)} sides {by_hand} were run by hand: their durability mode was not read back."
+        sentence = f"Of {len(curves)} sides {by_hand} were run by hand: their durability mode was not read back."
         others = f" {uploaded} were uploaded, and are described as their uploaders stated." if uploaded else ""
-        return said + others
+        return sentence + others
     if uploaded == len(curves):
         return (
             "The runs were made elsewhere and uploaded: what is said of their settings and machines is what their "
@@ -83,10 +83,10 @@ def _latency(kind: str) -> str:
 
 def _ceilings(curves: Sequence[Curve]) -> list[str]:
     ladders = {curve.ladder for curve in curves}
-    said = []
+    sentences = []
     if ladders - {"target"}:
         least = formatting.percent(MIN_GAIN_PER_DOUBLING)
-        said.append(
+        sentences.append(
             "The ceiling of a ladder of threads is the mean of its repeats, each at the rungs that the other repeats "
             "put highest, with a 95 % interval that accounts for the selection; of single runs it is the highest "
             f"measured. A ladder is called saturated where its end gained less than {least} per doubling of the "
@@ -94,31 +94,31 @@ def _ceilings(curves: Sequence[Curve]) -> list[str]:
         )
     if "target" in ladders:
         share = formatting.percent(SUSTAINED_SHARE)
-        said.append(
+        sentences.append(
             f"The ceiling of a ladder of targets is the highest target of which {share} was achieved without a growing "
             "backlog, below the first that failed."
         )
-    return said
+    return sentences
 
 
-def _ratios(found: Against) -> list[str]:
+def _ratios(against: Against) -> list[str]:
     noise = (
-        f"The same test in another session differs on these machines by up to {formatting.percent(found.noise_floor)}; "
-        "the intervals of sides from different sessions include it."
-        if found.noise_floor
+        f"The same test in another session differs on these machines by up to "
+        f"{formatting.percent(against.noise_floor)}; the intervals of sides from different sessions include it."
+        if against.noise_floor
         else "How much the same test differs on these machines from session to session is not known."
     )
-    level = "at the level of the plan's newest look" if found.has_looks else "of 95 %"
+    level = "at the level of the plan's newest look" if against.has_looks else "of 95 %"
     return [
-        f"Ratios are of geometric means of the runs, in favour of a side above 1, against {found.baseline.label}; "
-        f"intervals are {level} on logarithms ({found.analyses}), wider by what the rungs leave open of a ceiling or "
-        "of a latency between them. What varies here: " + found.axes + ".",
+        f"Ratios are of geometric means of the runs, in favour of a side above 1, against {against.baseline.label}; "
+        f"intervals are {level} on logarithms ({against.analyses}), wider by what the rungs leave open of a ceiling or "
+        "of a latency between them. What varies here: " + against.axes + ".",
         "A ratio of ceilings is exact where both ladders reach their ceiling, and a bound where only that of the "
         "slower side does; else both sides are compared at the highest number of threads that both measured.",
         f"Faster or slower is said only where the interval excludes 1, the difference is at least "
         f"{formatting.percent(THRESHOLD)} ({formatting.percent(LATENCY_THRESHOLD)} of tails), and "
-        f"the sides may be compared. {found.tests} comparisons were judged together, after Holm. {noise}"
-        if found.tests
+        f"the sides may be compared. {against.tests} comparisons were judged together, after Holm. {noise}"
+        if against.tests
         else f"No comparison here has an interval, so nothing is called faster. {noise}",
     ]
 
@@ -145,13 +145,13 @@ def validity_table(runs: Sequence[SourceRun]) -> Table:
         if not run.sha256:
             continue
         for severity, words in (("pass", "passed"), ("not_assessed", "not assessed")):
-            if same := [one.check_id for one in run.findings if one.severity == severity]:
+            if same := [finding.check_id for finding in run.findings if finding.severity == severity]:
                 rows.append((run.name, run.verdict, ", ".join(same), words, "", "", ""))
-        for one in run.findings:
-            if one.severity not in QUIET:
-                rows.append(
-                    (run.name, run.verdict, one.check_id, one.severity, one.measured, one.threshold, one.message)
-                )
+        rows += [
+            (run.name, run.verdict, check.check_id, check.severity, check.measured, check.threshold, check.message)
+            for check in run.findings
+            if check.severity not in QUIET
+        ]
         if not run.findings:
             rows.append((run.name, run.verdict or "not judged", "", "", "", "", "no check said anything of it"))
     return Table(("run", "verdict", "check", "outcome", "measured", "threshold", "what it says"), tuple(rows))
@@ -174,7 +174,7 @@ def _why(run: SourceRun) -> tuple[str, str]:
     if run.excluded:
         return "left out by a person", run.excluded
     if run.verdict == "reject":
-        worst = next((one.message for one in run.findings if one.severity == "reject"), "")
+        worst = next((finding.message for finding in run.findings if finding.severity == "reject"), "")
         return "rejected by the checks", worst
     return "not counted", "nothing tells its throughput" if not run.sha256 else "its point does not count"
 

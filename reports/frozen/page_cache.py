@@ -6,24 +6,20 @@ revoked opens nothing from that moment on, whatever is kept here.
 
 import gzip
 import hashlib
-import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import http_date
 
 from reports.frozen.link_resolution import Opened
 from reports.frozen.signatures import CONTENT_TYPE, sign
-from reports.queries.computed_cache import key_of
+from reports.queries.computed_cache import get_or_compute, key_of
 
-KEPT_S: Final = 24 * 3600
-LARGEST: Final = 4 * 2**20  # what is larger is made anew: it is a download of few
 PACKED: Final = ("image/png", "application/zip")  # by themselves
 # What this process keeps besides, so that what many read is not fetched from Redis each time.
 NEAR_BYTES: Final = 16 * 2**20
@@ -32,8 +28,6 @@ WORTH_PACKING: Final = 1024
 PACKING: Final = 6
 A_YEAR_S: Final = 365 * 24 * 3600
 NOT_LISTED: Final = "noindex, nofollow, noarchive"
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +54,10 @@ class _Near:
 
     def get(self, key: str) -> Served | None:
         with self._lock:
-            found = self._pages.get(key)
-            if found is not None:
+            page = self._pages.get(key)
+            if page is not None:
                 self._pages.move_to_end(key)
-            return found
+            return page
 
     def keep(self, key: str, made: Served) -> None:
         if len(made.data) > MAX_NEAR:
@@ -80,21 +74,22 @@ class _Near:
 _near = _Near()
 
 
-def served(opened: Opened, what: tuple[object, ...], content_type: str, make: Callable[[], bytes]) -> Served:
-    """The bytes of one page or file of a revision. `what` tells them from all others of the same revision."""
-    key = key_of(opened.team_id, "frozen", opened.revision_id, *what)
+def served(opened: Opened, parts: tuple[object, ...], content_type: str, make: Callable[[], bytes]) -> Served:
+    """The bytes of one page or file of a revision. `parts` tell them from all others of the same revision."""
+    key = key_of(opened.team_id, "frozen", opened.revision_id, *parts)
     near = _near.get(key)
     if near is not None:
         return near
-    found = _kept(key)
-    if found is None:
+
+    def file() -> Served:
         body = make()
         pack = len(body) >= WORTH_PACKING and content_type not in PACKED
         data = gzip.compress(body, PACKING) if pack else body
-        found = Served(data, pack, hashlib.sha256(body).hexdigest()[:32], content_type)
-        _keep(key, found)
-    _near.keep(key, found)
-    return found
+        return Served(data, pack, hashlib.sha256(body).hexdigest()[:32], content_type)
+
+    answered = get_or_compute(key, Served, file)
+    _near.keep(key, answered)
+    return answered
 
 
 def page_key(opened: Opened) -> tuple[object, ...]:
@@ -135,22 +130,3 @@ def marked(opened: Opened, response: HttpResponse, *, fixed: bool = False) -> Ht
     if not opened.is_listed:
         response.headers["X-Robots-Tag"] = NOT_LISTED
     return response
-
-
-def _kept(key: str) -> Served | None:
-    try:
-        found = cache.get(key)
-        return Served(*found) if found else None
-    except Exception:
-        # Redis is gone, or holds what another release wrote.
-        logger.warning("The cache cannot be read; a report is rendered without it.")
-        return None
-
-
-def _keep(key: str, made: Served) -> None:
-    if len(made.data) > LARGEST:
-        return
-    try:
-        cache.set(key, (made.data, made.is_packed, made.digest, made.content_type), KEPT_S)
-    except Exception:
-        logger.warning("The cache cannot be written.")

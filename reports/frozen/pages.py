@@ -83,21 +83,6 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One verdict against a baseline."""
-
-    side: str
-    baseline: str
-    metric: str
-    ratio: str
-    interval: str
-    outcome: str
-    tone: str
-    reason: str
-    algorithm: str
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """The whole report."""
 
@@ -108,7 +93,7 @@ class Page:
     demonstration: str
     disclosures: tuple[tuple[str, str, bool], ...]  # label, text, whether it was stated
     parts: tuple[Part, ...]
-    judged: tuple[Judged, ...]
+    judged: tuple[dict[str, str], ...]  # the verdicts against a baseline, as texts
     sentences: tuple[str, ...]
     algorithms: tuple[tuple[str, str], ...]
     environment: tuple[Grid, ...]
@@ -129,10 +114,10 @@ def page_of(content: Content) -> Page:
         demonstration=content["demonstration"],
         disclosures=tuple(_disclosed(content)),
         parts=tuple(_parts(content)),
-        judged=tuple(_judged(one) for one in content["verdicts"]),
+        judged=tuple(_judged(verdict) for verdict in content["verdicts"]),
         sentences=tuple(method["sentences"]),
         algorithms=tuple(sorted((str(name), str(version)) for name, version in method["algorithms"].items())),
-        environment=tuple(grid(one) for one in abreast(method["environment"])),
+        environment=tuple(grid(cells) for cells in abreast(method["environment"])),
         validity=grid(method["validity"]),
         excluded=grid(method["excluded"]),
         sources=grid(sources_table(content)),
@@ -147,8 +132,8 @@ def part_named(content: Content, name: str, kind: str) -> Part | None:
 
 def _disclosed(content: Content) -> Iterator[tuple[str, str, bool]]:
     for key, label in DISCLOSED:
-        said = str(content["disclosures"].get(key, "")).strip()
-        yield label, said or NOT_STATED, bool(said)
+        text = str(content["disclosures"].get(key, "")).strip()
+        yield label, text or NOT_STATED, bool(text)
 
 
 def _parts(content: Content) -> Iterator[Part]:
@@ -159,18 +144,18 @@ def _parts(content: Content) -> Iterator[Part]:
         yield _part(part, kind, numbers[kind])
 
 
-def _part(one: Any, kind: Literal["figure", "table"], number: int) -> Part:
+def _part(part: Any, kind: Literal["figure", "table"], number: int) -> Part:
     return Part(
         kind=kind,
         number=number,
-        name=one["name"],
-        title=one["title"],
-        says=one["says"],
-        caption=one.get("caption", ""),
-        notes=tuple(one.get("notes", ())),
-        empty=one.get("empty", ""),
-        height_px=one.get("height_px", 0),
-        grid=grid(one["table"], one.get("footnotes", ())),
+        name=part["name"],
+        title=part["title"],
+        says=part["says"],
+        caption=part.get("caption", ""),
+        notes=tuple(part.get("notes", ())),
+        empty=part.get("empty", ""),
+        height_px=part.get("height_px", 0),
+        grid=grid(part["table"], part.get("footnotes", ())),
     )
 
 
@@ -225,23 +210,16 @@ def abreast(cells: Cells) -> list[Cells]:
     ]
 
 
-def _judged(one: dict[str, Any]) -> Judged:
-    low, high = one.get("low"), one.get("high")
+def _judged(verdict: dict[str, Any]) -> dict[str, str]:
+    low, high = verdict.get("low"), verdict.get("high")
     interval = f"{_times(low)} to {_times(high)}" if _is_number(low) and _is_number(high) else formatting.NOTHING
-    if one.get("bound") == "at least" and _is_number(low):
+    if verdict.get("bound") == "at least" and _is_number(low):
         interval = f"at least {_times(low)}"
-    outcome = str(one.get("outcome", ""))
-    return Judged(
-        side=str(one.get("side", "")),
-        baseline=str(one.get("baseline", "")),
-        metric=str(one.get("metric", "")),
-        ratio=_times(one.get("ratio")),
-        interval=interval,
-        outcome=outcome,
-        tone=OUTCOMES.get(outcome, ""),
-        reason=str(one.get("reason", "")),
-        algorithm=str(one.get("algorithm", "")),
-    )
+    texts = {
+        name: str(verdict.get(name, "")) for name in ("side", "baseline", "metric", "outcome", "reason", "algorithm")
+    }
+    tone = OUTCOMES.get(texts["outcome"], "")
+    return {**texts, "ratio": _times(verdict.get("ratio")), "interval": interval, "tone": tone}
 
 
 def _times(ratio: object) -> str:
@@ -254,7 +232,7 @@ def _times(ratio: object) -> str:
 
 def _instant(text: str) -> dt.datetime | None:
     try:
-        found = dt.datetime.fromisoformat(text)
+        instant = dt.datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
+    return instant if instant.tzinfo else instant.replace(tzinfo=dt.UTC)

@@ -33,8 +33,8 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
     seen = _seen(document, redactor, roles)
     if seen == tomllib.loads(text):
         return text
-    said = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#"))
-    clean = f"{said}\n{tomli_w.dumps(seen)}"
+    comments = "".join(f"{line}\n" for line in text.splitlines() if line.startswith("#"))
+    clean = f"{comments}\n{tomli_w.dumps(seen)}"
     try:
         read_plan(clean)
     except PlanRefused:
@@ -45,17 +45,17 @@ def plan_for_others(matrix: Matrix, redactor: Redactor) -> str:
 def _versions(matrix: Matrix) -> dict[str, str]:
     """What the server of each database answered, where it was the same all the time. One query."""
     rows = matrix.runs.filter(status=Status.SUCCEEDED, sweep__database__isnull=False)
-    found: dict[str, set[str]] = defaultdict(set)
+    by_name: dict[str, set[str]] = defaultdict(set)
     for name, version in rows.values_list("sweep__database__name", "evidence__server_version").distinct():
-        found[str(name)].add(str(version or ""))
-    return {name: versions.pop() for name, versions in found.items() if len(versions) == 1}
+        by_name[str(name)].add(str(version or ""))
+    return {name: versions.pop() for name, versions in by_name.items() if len(versions) == 1}
 
 
 def _seen(value: Any, redactor: Redactor, roles: set[str]) -> Any:
     if isinstance(value, str):
         return value if value in roles else redactor.clean(value, WHERE)
     if isinstance(value, dict):
-        return {name: _seen(one, redactor, roles) for name, one in value.items()}
+        return {name: _seen(item, redactor, roles) for name, item in value.items()}
     if isinstance(value, list):
-        return [_seen(one, redactor, roles) for one in value]
+        return [_seen(item, redactor, roles) for item in value]
     return value

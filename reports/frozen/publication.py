@@ -117,7 +117,7 @@ def _refuse_what_is_lost(team: Team, draft: Draft) -> None:
 
 def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[str, bytes]) -> ReportRevision:
     content: Content = {**made.content, "published_at": timezone.now().isoformat(timespec="seconds")}
-    encoded = _encoded({one["name"] for one in content["figures"]}, pictures)
+    encoded = _encoded({figure["name"] for figure in content["figures"]}, pictures)
     with transaction.atomic():
         revision = write_revision(report, content, user)
         keep_pictures(revision, encoded)
@@ -125,20 +125,20 @@ def _publish(report: Report, user: User | None, made: Built, pictures: Mapping[s
         if revision.number == 1 or may_open_again(report, user):
             make_link(report)
         kind = "report_published" if revision.number == 1 else "report_revised"
-        said = f"revision {revision.number}, {report.access}"
-        audit.note(kind, team=report.team, actor=user, subject=report.title, text=said)
+        text = f"revision {revision.number}, {report.access}"
+        audit.note(kind, team=report.team, actor=user, subject=report.title, text=text)
         report.save(update_fields=["changed_at"])
     return revision
 
 
 def _encoded(figures: set[str], pictures: Mapping[str, bytes]) -> dict[str, Picture]:
-    found: dict[str, Picture] = {}
+    encoded: dict[str, Picture] = {}
     for name in sorted(figures & pictures.keys()):
         try:
-            found[name] = encoded_anew(pictures[name])
+            encoded[name] = encoded_anew(pictures[name])
         except PictureRefused:
             continue  # A report stands without its pictures: they are for those who are sent a link.
-    return found
+    return encoded
 
 
 def refuse_public(report: Report, user: User | None) -> None:
@@ -160,8 +160,8 @@ def set_access(report: Report, access: str, expires_at: dt.datetime | None, by: 
         report.access, report.expires_at = Report.Access(access), expires_at
         report.save(update_fields=["access", "expires_at", "changed_at"])
         until = f" until {expires_at:%Y-%m-%d}" if expires_at else ""
-        said = f"{was[0]} to {access}{until}"
-        audit.note("access_changed", team=report.team, actor=by, subject=report.title, text=said)
+        text = f"{was[0]} to {access}{until}"
+        audit.note("access_changed", team=report.team, actor=by, subject=report.title, text=text)
 
 
 def delete(report: Report, by: User | None) -> None:
@@ -174,5 +174,5 @@ def delete(report: Report, by: User | None) -> None:
 
 def with_proposal(draft: Draft, headline: str, proposed: str) -> Draft:
     """The draft with this headline; the proposed one is not written down, so that it follows the numbers."""
-    said = _LINES.sub(" ", headline).strip()
-    return replace(draft, headline="" if said == proposed else said)
+    proposal = _LINES.sub(" ", headline).strip()
+    return replace(draft, headline="" if proposal == proposed else proposal)

@@ -66,7 +66,9 @@ _PRIVATE_SITE: Final = re.compile(
     rf"://(?:[^/]*@)?(?:{_BYTE}(?:\.{_BYTE}){{3}}|\[|[a-z0-9_-]+(?:[:/]|$)|[^/:]*\.(?:{_INNER})(?:[:/]|$))",
     re.IGNORECASE,
 )
-_LOOKS_LIKE: Final = re.compile("|".join(f"(?P<k{n}>{one})" for n, (_, one) in enumerate(_PATTERNS)), re.IGNORECASE)
+_LOOKS_LIKE: Final = re.compile(
+    "|".join(f"(?P<k{n}>{pattern})" for n, (_, pattern) in enumerate(_PATTERNS)), re.IGNORECASE
+)
 # What a name begins and ends at the edge of.
 _WORD: Final = re.compile(r"[\w-]+")
 
@@ -99,7 +101,7 @@ class Redactor:
 
     def __init__(self, names: Mapping[str, str], kept: frozenset[str] = frozenset()) -> None:
         self._kept = kept
-        self._names = {name.casefold(): said for name, said in names.items() if len(name) >= MIN_NAME}
+        self._names = {name.casefold(): replacement for name, replacement in names.items() if len(name) >= MIN_NAME}
         # A site has thousands of names and a text a few words: only names that begin with one of them are looked for.
         self._by_word: dict[str, list[str]] = {}
         for name in self._names:
@@ -130,11 +132,11 @@ class Redactor:
             self._found.setdefault(HIDDEN, (Kind.CREDENTIALS, HIDDEN, {}))
             names.append(HIDDEN)
         parts, done = [], 0
-        for kind, found, begins, after in self._matches(without):
-            self._found.setdefault(found, (kind, self._becomes(found, kind, written), {}))
-            names.append(found)
-            parts += [without[after:begins], self._found[found][1]]
-            done = begins + len(found)
+        for kind, match, begins, after in self._matches(without):
+            self._found.setdefault(match, (kind, self._becomes(match, kind, written), {}))
+            names.append(match)
+            parts += [without[after:begins], self._found[match][1]]
+            done = begins + len(match)
         return "".join([*parts, without[done:]]), tuple(names)
 
     def _names_near(self, text: str) -> frozenset[str]:
@@ -151,27 +153,27 @@ class Redactor:
         name, other = known.search(text) if known else None, _LOOKS_LIKE.search(text)
         while name or other:
             if name and (other is None or name.start() <= other.start()):
-                found, kind = name, Kind.NAME
+                match, kind = name, Kind.NAME
             else:
                 assert other is not None
-                found, kind = other, _PATTERNS[int((other.lastgroup or "k0")[1:])][0]
-            yield kind, found.group(), found.start(), at
-            at = found.end()
+                match, kind = other, _PATTERNS[int((other.lastgroup or "k0")[1:])][0]
+            yield kind, match.group(), match.start(), at
+            at = match.end()
             # What was found further on stays found.
             if known and name and name.start() < at:
                 name = known.search(text, at)
             if other and other.start() < at:
                 other = _LOOKS_LIKE.search(text, at)
 
-    def _becomes(self, found: str, kind: Kind, written: bool) -> str:
-        if found in self._kept:
-            return found
+    def _becomes(self, text: str, kind: Kind, written: bool) -> str:
+        if text in self._kept:
+            return text
         if kind is Kind.NAME:
-            return self._names[found.casefold()]
+            return self._names[text.casefold()]
         if kind is Kind.SITE and written:
-            names = self._names_near(found)
-            tells = _PRIVATE_SITE.search(found) or (names and re.search(_any_of(names), found, re.IGNORECASE))
-            return BECOMES[kind] if tells else found
+            names = self._names_near(text)
+            tells = _PRIVATE_SITE.search(text) or (names and re.search(_any_of(names), text, re.IGNORECASE))
+            return BECOMES[kind] if tells else text
         return BECOMES[kind]
 
     def walk(self, value: Any, where: str) -> Any:
@@ -179,9 +181,9 @@ class Redactor:
         if isinstance(value, str):
             return self.clean(value, where) if len(value) >= MIN_NAME else value
         if isinstance(value, dict):
-            return {name: self.walk(one, where) for name, one in value.items()}
+            return {name: self.walk(item, where) for name, item in value.items()}
         if isinstance(value, list):
-            return [self.walk(one, where) if isinstance(one, str | list | dict) else one for one in value]
+            return [self.walk(item, where) if isinstance(item, str | list | dict) else item for item in value]
         return value
 
 

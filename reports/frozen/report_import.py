@@ -30,8 +30,8 @@ class ImportRefused(ValueError):
 
 def stated_in(name: str) -> str:
     """The beginning of the digest in the name that an export has; empty where somebody renamed it."""
-    found = _IN_NAME.search(name)
-    return found.group(1) if found else ""
+    match = _IN_NAME.search(name)
+    return match.group(1) if match else ""
 
 
 def import_report(team: Team, user: User, data: bytes, stated: str) -> Report:
@@ -61,10 +61,10 @@ def checked(data: bytes, stated: str) -> Content:
         )
     if len(data) > MAX_BYTES:
         raise ImportRefused(f"The file has more than {MAX_BYTES // 2**20} MB: no report is that large.")
-    found = hashlib.sha256(data).hexdigest()
-    if not found.startswith(wanted):
+    digest = hashlib.sha256(data).hexdigest()
+    if not digest.startswith(wanted):
         raise ImportRefused(
-            f"The file was altered, or is another one: its SHA-256 begins with {found[:16]}, and {wanted[:16]} was "
+            f"The file was altered, or is another one: its SHA-256 begins with {digest[:16]}, and {wanted[:16]} was "
             "stated. Export the report again and import the file as it is."
         )
     content = _parsed(data)

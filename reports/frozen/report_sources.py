@@ -47,35 +47,16 @@ class Material:
 
 def gather(team: Team, draft: Draft) -> Material:
     """The draft's comparison of the team's sweeps. At most thirty queries, however many sweeps there are."""
-    asked = draft.selection
-    found = chosen(team, asked).compared()
-    selection = replace(asked, matrix=str(found.matrix_id)) if found.matrix_id else asked
-    roles = roles_of(found.curves)
-    redactor = Redactor(names_of_places(team, found.curves, roles, load_catalog()), frozenset(draft.kept))
-    curves = tuple(without_places(curve, redactor, roles) for curve in found.curves)
+    selection = draft.selection
+    comparison = chosen(team, selection).compared()
+    if comparison.matrix_id:
+        selection = replace(selection, matrix=str(comparison.matrix_id))
+    roles = roles_of(comparison.curves)
+    redactor = Redactor(names_of_places(team, comparison.curves, roles, load_catalog()), frozenset(draft.kept))
+    curves = tuple(without_places(curve, redactor, roles) for curve in comparison.curves)
     selection = replace(selection, highlight=redactor.clean(selection.highlight, "names of databases"))
     kind = selection.kind_for(curves)
-    equal = _equal(selection, curves, kind)
-    submitted = submitted_of(curves)
-    matrices = {curve.matrix_id for curve in curves}
-    drawn = replace(selection, load_ops_s=equal.load_ops_s) if equal else selection
-    return Material(
-        selection=selection,
-        curves=curves,
-        labels=labels_of(curves),
-        kind=kind,
-        equal=equal,
-        against=_against(team, selection, curves, submitted, equal, kind),
-        pictures=every_picture(drawn, curves),
-        submitted=submitted,
-        matrix_id=matrices.pop() if len(matrices) == 1 else None,
-        problems=found.problems,
-        redactor=redactor,
-    )
-
-
-def _equal(selection: Selection, curves: Sequence[Curve], kind: str) -> EqualLoad | None:
-    return equal_load(
+    equal = equal_load(
         curves,
         shown_operations(selection, curves),
         kind=kind,
@@ -83,25 +64,31 @@ def _equal(selection: Selection, curves: Sequence[Curve], kind: str) -> EqualLoa
         load_ops_s=selection.load_ops_s,
         limit_us=selection.limit_us,
     )
-
-
-def _against(
-    team: Team,
-    selection: Selection,
-    curves: Sequence[Curve],
-    submitted: Mapping[UUID, Submitted],
-    equal: EqualLoad | None,
-    kind: str,
-) -> Against | None:
-    if len(curves) < 2:
-        return None
-    floors = session_spreads(team, {curve.setup.cluster_name for curve in curves})
-    judging = Judging(sides_by_sweep(curves, submitted), profile_of(team, curves), floors, kind)
-    return against(
-        curves,
-        judging,
-        equal,
-        baseline=selection.baseline,
-        vary=selection.vary,
-        anyway=selection.anyway,
+    submitted = submitted_of(curves)
+    matrices = {curve.matrix_id for curve in curves}
+    drawn = replace(selection, load_ops_s=equal.load_ops_s) if equal else selection
+    compared = None
+    if len(curves) > 1:
+        floors = session_spreads(team, {curve.setup.cluster_name for curve in curves})
+        judging = Judging(sides_by_sweep(curves, submitted), profile_of(team, curves), floors, kind)
+        compared = against(
+            curves,
+            judging,
+            equal,
+            baseline=selection.baseline,
+            vary=selection.vary,
+            anyway=selection.anyway,
+        )
+    return Material(
+        selection=selection,
+        curves=curves,
+        labels=labels_of(curves),
+        kind=kind,
+        equal=equal,
+        against=compared,
+        pictures=every_picture(drawn, curves),
+        submitted=submitted,
+        matrix_id=matrices.pop() if len(matrices) == 1 else None,
+        problems=comparison.problems,
+        redactor=redactor,
     )

@@ -67,17 +67,17 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return harmless_text(value) if "<" in value else value
     if isinstance(value, list):
-        return [_clean(one) if isinstance(one, str | list | dict) else one for one in value]
+        return [_clean(item) if isinstance(item, str | list | dict) else item for item in value]
     if isinstance(value, dict):
-        return {name: _clean(one) for name, one in value.items() if name not in _FORBIDDEN}
+        return {name: _clean(item) for name, item in value.items() if name not in _FORBIDDEN}
     return value
 
 
 def harmless_text(text: str) -> str:
     """Only tags that set type stay tags; every other `<` is a sign."""
     out, at = [], 0
-    for found in _LESS.finditer(text):
-        start = found.start()
+    for match in _LESS.finditer(text):
+        start = match.start()
         if start < at:
             continue
         tag = _ALLOWED.match(text, start) or _SPAN.match(text, start)

@@ -38,7 +38,7 @@ def _problems(content: Any) -> Iterator[str]:
         where = "".join(f"/{str(step)[:40]}" for step in first["loc"])
         yield f"{where}: {first['msg']}"
         return
-    names = [one["name"] for kind in ("figures", "tables") for one in content[kind]]
+    names = [part["name"] for kind in ("figures", "tables") for part in content[kind]]
     if len(set(names)) < len(names):
         yield f"two of the figures and tables are called {max(names, key=names.count)}"
     yield from _tables(content)
@@ -78,16 +78,16 @@ def _plain(value: Any, where: str, depth: int) -> Iterator[str]:
         if "\0" in value:
             yield f"{where} has a NUL"
     elif isinstance(value, list):
-        for index, one in enumerate(value):
-            yield from _plain(one, f"{where}/{index}", depth + 1)
+        for index, item in enumerate(value):
+            yield from _plain(item, f"{where}/{index}", depth + 1)
     elif isinstance(value, dict):
-        for key, one in value.items():
+        for key, item in value.items():
             yield from _plain(key, f"{where}/{key[:40]}", depth)
-            yield from _plain(one, f"{where}/{key[:40]}", depth + 1)
+            yield from _plain(item, f"{where}/{key[:40]}", depth + 1)
 
 
 def _tables(content: Any) -> Iterator[str]:
-    tables = [(f"/{kind}/{i}", one["table"]) for kind in ("figures", "tables") for i, one in enumerate(content[kind])]
+    tables = [(f"/{kind}/{i}", part["table"]) for kind in ("figures", "tables") for i, part in enumerate(content[kind])]
     tables += [(f"/method/{name}", content["method"][name]) for name in ("environment", "validity", "excluded")]
     for where, table in tables:
         width = len(table["columns"])

@@ -60,9 +60,9 @@ def _ours(html: str) -> SafeString:
 
 
 def _file(name: str) -> str:
-    found = finders.find(name)
-    assert isinstance(found, str), f"{name} is not among the static files"
-    return Path(found).read_text(encoding="utf-8")
+    path = finders.find(name)
+    assert isinstance(path, str), f"{name} is not among the static files"
+    return Path(path).read_text(encoding="utf-8")
 
 
 def _script(name: str) -> str:

@@ -30,33 +30,33 @@ def sustained_table(curves: Sequence[Curve], labels: Labels) -> Table:
 
 
 def _sustained(curve: Curve, labels: Labels, ranking: Ranking) -> tuple[Cell, ...]:
-    found, side = curve.ceiling, (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
-    if found is None:
+    ceiling, side = curve.ceiling, (labels.get(curve.sweep_id, curve.label), curve.promise or "not known")
+    if ceiling is None:
         return (*side, *[None] * 7, "no point counts" if curve.points else "nothing was measured")
     return (
         *side,
-        found.throughput_ops_s,
-        found.low_ops_s,
-        found.high_ops_s,
-        len(found.repeats_ops_s) or None,
+        ceiling.throughput_ops_s,
+        ceiling.low_ops_s,
+        ceiling.high_ops_s,
+        len(ceiling.repeats_ops_s) or None,
         round(100 * (ranking.share(curve) or 0.0), 1) or None,
         {True: "yes", False: "no", None: None}[ranking.best[curve.sweep_id]],
-        bracket_says(found) or threads_text(found.plateau),
-        ladder_says(found),
+        bracket_says(ceiling) or threads_text(ceiling.plateau),
+        ladder_says(ceiling),
     )
 
 
-def against_table(found: Against, equal: EqualLoad | None, labels: Labels) -> Table:
+def against_table(against: Against, equal: EqualLoad | None, labels: Labels) -> Table:
     """Every side against the baseline: how many times better, with the interval and what follows from it."""
     latency = equal.statistic_label if equal else "latency"
-    names = [("ceiling", "higher"), *((f"{one} {latency}", "lower") for one in found.latency_operations)]
-    interval = "interval" if found.has_looks else "95 % interval"
+    names = [("ceiling", "higher"), *((f"{operation} {latency}", "lower") for operation in against.latency_operations)]
+    interval = "interval" if against.has_looks else "95 % interval"
     columns = [
         column
-        for what, better in names
-        for column in (f"{what}, times {better}", f"{what}: {interval}", f"{what}: outcome")
+        for label, better in names
+        for column in (f"{label}, times {better}", f"{label}: {interval}", f"{label}: outcome")
     ]
-    rows = [(labels.get(row.curve.sweep_id, row.curve.label), *_against(row, len(columns))) for row in found.rows]
+    rows = [(labels.get(row.curve.sweep_id, row.curve.label), *_against(row, len(columns))) for row in against.rows]
     return Table(("side", *columns), tuple(rows))
 
 
@@ -70,82 +70,82 @@ def _against(row: Row, width: int) -> list[Cell]:
         return [None, None, "the baseline", *blank]
     if not row.ratios:
         return [None, None, f"not comparable: {' '.join(row.gate.stops) if row.gate else ''}", *blank]
-    return [cell for one in row.ratios for cell in _ratio(one)]
+    return [cell for ratio in row.ratios for cell in _ratio(ratio)]
 
 
-def _ratio(one: Ratio) -> tuple[Cell, Cell, Cell]:
-    if one.comparison is None:
-        return None, None, one.why
-    at = f"at {one.at}" if one.at else ""
-    said = "; ".join(part for part in (one.outcome, at, one.counts, one.why, one.note) if part)
-    return _rounded(one.comparison.shown, 4), one.interval, said
+def _ratio(ratio: Ratio) -> tuple[Cell, Cell, Cell]:
+    if ratio.comparison is None:
+        return None, None, ratio.why
+    at = f"at {ratio.at}" if ratio.at else ""
+    notes = "; ".join(part for part in (ratio.outcome, at, ratio.counts, ratio.why, ratio.note) if part)
+    return _rounded(ratio.comparison.shown, 4), ratio.interval, notes
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else float(f"{value:.{digits}g}")
 
 
-def _metric(one: Ratio, equal: EqualLoad | None) -> str:
-    if one.what != "throughput":
-        return f"{one.what} {_at(equal)}"
-    return f"throughput at {one.at}" if one.at else "throughput"
+def _metric(ratio: Ratio, equal: EqualLoad | None) -> str:
+    if ratio.what != "throughput":
+        return f"{ratio.what} {_at(equal)}"
+    return f"throughput at {ratio.at}" if ratio.at else "throughput"
 
 
-def verdicts_of(found: Against | None, equal: EqualLoad | None, labels: Labels) -> list[dict[str, Any]]:
+def verdicts_of(against: Against | None, equal: EqualLoad | None, labels: Labels) -> list[dict[str, Any]]:
     """Each comparison with its numbers, for programs: which algorithm said what, of how many runs."""
-    if found is None:
+    if against is None:
         return []
-    baseline = labels.get(found.baseline.sweep_id, found.baseline.label)
+    baseline = labels.get(against.baseline.sweep_id, against.baseline.label)
     return [
         {
             "side": labels.get(row.curve.sweep_id, row.curve.label),
             "baseline": baseline,
-            "metric": _metric(one, equal),
-            **_verdict(one.comparison, one.why, refused=row.refused),
+            "metric": _metric(ratio, equal),
+            **_verdict(ratio.comparison, ratio.why, refused=row.refused),
         }
-        for row in found.rows
+        for row in against.rows
         if not row.is_baseline
-        for one in row.ratios or (Ratio("throughput", None, " ".join(row.gate.stops) if row.gate else ""),)
+        for ratio in row.ratios or (Ratio("throughput", None, " ".join(row.gate.stops) if row.gate else ""),)
     ]
 
 
-def _verdict(found: Comparison | None, why: str, *, refused: bool) -> dict[str, Any]:
-    if found is None:
+def _verdict(comparison: Comparison | None, why: str, *, refused: bool) -> dict[str, Any]:
+    if comparison is None:
         outcome = Outcome.NOT_COMPARABLE if refused else Outcome.INCONCLUSIVE
         return {
             "ratio": None, "low": None, "high": None, "outcome": outcome.value, "reason": why,
             "algorithm": ALGORITHM, "runs": 0, "runs_of_baseline": 0,
         }  # fmt: skip
     return {
-        "ratio": found.ratio,
-        "low": finite(found.low),
-        "high": finite(found.high),
-        "bound": found.bound,
-        "outcome": found.outcome.value,
+        "ratio": comparison.ratio,
+        "low": finite(comparison.low),
+        "high": finite(comparison.high),
+        "bound": comparison.bound,
+        "outcome": comparison.outcome.value,
         "reason": " ".join(
-            part for part in (found.reason, f"{why[0].upper()}{why[1:]}." if why else "", found.note) if part
+            part for part in (comparison.reason, f"{why[0].upper()}{why[1:]}." if why else "", comparison.note) if part
         ),
         "algorithm": ALGORITHM,
-        "analysis": found.analysis,
-        "runs": found.n_a,
-        "runs_of_baseline": found.n_b,
-        "level": found.level,
-        "p": found.p,
-        "adjusted_p": found.adjusted_p,
-        "threshold": found.threshold,
-        "noise_floor": found.noise_floor,
-        "runs_lacking": found.needs_more,
+        "analysis": comparison.analysis,
+        "runs": comparison.n_a,
+        "runs_of_baseline": comparison.n_b,
+        "level": comparison.level,
+        "p": comparison.p,
+        "adjusted_p": comparison.adjusted_p,
+        "threshold": comparison.threshold,
+        "noise_floor": comparison.noise_floor,
+        "runs_lacking": comparison.needs_more,
     }
 
 
 def equal_table(equal: EqualLoad, labels: Labels) -> Table:
     """Latencies where every side does the same work."""
     statistics = percentiles_of(equal.statistic)
-    columns = [f"{name} {STATISTICS[one]} (µs)" for name in equal.operations for one in statistics]
+    columns = [f"{name} {STATISTICS[statistic]} (µs)" for name in equal.operations for statistic in statistics]
     rows = [
         (
             labels.get(side.curve.sweep_id, side.curve.label),
-            *(_rounded(at.latency_us, 5) for one in side.operations for at in one.at),
+            *(_rounded(at.latency_us, 5) for operation in side.operations for at in operation.at),
             side.how,
         )
         for side in equal.sides
@@ -158,6 +158,8 @@ def differences_table(curves: Sequence[Curve], labels: Labels) -> Table:
     return Table(
         ("what", "value", "sides"),
         tuple(
-            (one.what, value, ", ".join(who)) for one in differences(curves, dict(labels)) for value, who in one.sides
+            (difference.what, value, ", ".join(who))
+            for difference in differences(curves, dict(labels))
+            for value, who in difference.sides
         ),
     )

@@ -7,7 +7,6 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reports.frozen import page_cache as serving
 from reports.frozen.links import link_of, revoke, rotate
 from reports.frozen.revisions import content_of, write_revision
 from reports.models import Report
@@ -102,8 +101,8 @@ def test_without_a_cache_it_is_rendered_all_the_same(team, client, monkeypatch):
         raise ConnectionError
 
     token = link_of(published(team)).token
-    for name in ("get", "set"):
-        monkeypatch.setattr(serving.cache, name, unreachable)
+    for name in ("get_many", "set_many"):
+        monkeypatch.setattr(cache, name, unreachable)
     assert client.get(f"/r/{token}").status_code == 200
 
 
