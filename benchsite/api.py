@@ -15,6 +15,7 @@ from ninja.openapi.docs import Swagger
 from benchsite.rest import webhooks
 from benchsite.rest.description import DescribedApi
 from benchsite.rest.problems import Fault, Problem, answer
+from benchsite.teams.limits import LimitReached
 from reports.api import badges, baselines, reports, verdicts
 from reports.api import routers as meaning
 from runs.api import catalog, files, kits, load_generators, matrices, results, runs, schedules, sweeps, uploads
@@ -50,6 +51,11 @@ api.add_router("", webhooks.router)
 @api.exception_handler(Problem)
 def refused(request: HttpRequest, problem: Problem) -> HttpResponse:
     return answer(request, problem)
+
+
+@api.exception_handler(LimitReached)
+def limited(request: HttpRequest, error: LimitReached) -> HttpResponse:
+    return answer(request, Problem.of_limit(error))
 
 
 @api.exception_handler(ValidationError)

@@ -254,6 +254,15 @@ CELERY_TASK_ALWAYS_EAGER = False
 API_REQUESTS_PER_MINUTE = env_int("BENCHSITE_API_REQUESTS_PER_MINUTE", 120, least=0, most=1_000_000)
 API_UPLOADS_PER_MINUTE = env_int("BENCHSITE_API_UPLOADS_PER_MINUTE", 60, least=0, most=1_000_000)
 
+# --- Limits of teams (docs/deployment.md); 0: none ----------------------------------------------------------------
+LIMITS = {
+    "teams-per-person": env_int("BENCHSITE_MAX_TEAMS_PER_PERSON", 20, least=0, most=10**6),  # as their admin
+    "tokens-per-team": env_int("BENCHSITE_MAX_TOKENS_PER_TEAM", 100, least=0, most=10**6),
+    "queued-runs-per-team": env_int("BENCHSITE_MAX_QUEUED_RUNS_PER_TEAM", 20_000, least=0, most=10**9),
+    "storage-per-team": env_int("BENCHSITE_MAX_STORAGE_GIB_PER_TEAM", 1024, least=0, most=10**6) * 1024**3,
+    "uploads-per-team": env_int("BENCHSITE_MAX_UPLOADS_PER_HOUR_PER_TEAM", 10_000, least=0, most=10**9),
+}
+
 # --- Benchsite ---------------------------------------------------------------------------------------------------
 YCSB_DIR = env_path("BENCHSITE_YCSB", VAR_DIR / "ycsb")  # the bindings made by `make bindings`
 SERVERS_DIR = env_path("BENCHSITE_SERVERS", VAR_DIR / "servers")  # Java servers fetched by `make servers`

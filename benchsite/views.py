@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,13 +14,16 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from benchsite import documents, team_transfer
 from benchsite import glossary as terms
+from benchsite.rest.limits import used_uploads
+from benchsite.teams.limits import shown as formatted
 from benchsite.teams.models import Membership, Role, Team
 from benchsite.teams.permissions import has_role, role_required, team_of, team_required, user_of
+from benchsite.teams.tokens import live_tokens
 from reports.models import History, Report
 from reports.queries.histories import history_lines
 from reports.selection import Selection
 from reports.views.compare import parts_of
-from runs import live
+from runs import live, team_usage
 from runs.models import Cluster, Database, Matrix, Run, Sweep
 from runs.models.run import Phase, Status
 from runs.pages.progress import Progress, progress_of
@@ -36,6 +40,13 @@ FIRST_IN_QUEUE = 8
 MAX_GENERATORS = 8  # those that need somebody first; the rest is a number
 # Enough for the sparkline of a minute and a half of some clients.
 NEWEST_ENTRIES = 600
+LIMIT_TITLES = {
+    "teams-per-person": "Teams of which you are an admin",
+    "tokens-per-team": "Tokens that work",
+    "queued-runs-per-team": "Runs that wait",
+    "storage-per-team": "Files, before compression",
+    "uploads-per-team": "Uploads by program in this hour",
+}
 
 
 def home_of(team: Team) -> dict[str, object]:
@@ -174,6 +185,25 @@ def hand_over(request: HttpRequest) -> HttpResponse:
     }
     context = {"team": team, "others": others, "refusal": refusal, "counts": counts}
     return render(request, "benchsite/hand_over.html", context, status=422 if refusal else 200)
+
+
+@require_GET
+@role_required(Role.ADMIN)
+def limits(request: HttpRequest) -> HttpResponse:
+    """What the team and its admin hold of each limit, and how much there is of it."""
+    team = team_of(request)
+    used: dict[str, int | None] = {
+        "teams-per-person": user_of(request).memberships.filter(role=Role.ADMIN).count(),
+        "tokens-per-team": live_tokens(team),
+        "queued-runs-per-team": team_usage.queued_runs(team),
+        "storage-per-team": team_usage.stored_bytes(team),
+        "uploads-per-team": used_uploads(team),
+    }
+    lines = [
+        (name, LIMIT_TITLES[name], formatted(name, used[name]), formatted(name, most) if most else "no limit")
+        for name, most in settings.LIMITS.items()
+    ]
+    return render(request, "benchsite/limits.html", {"team": team, "lines": lines})
 
 
 @require_GET

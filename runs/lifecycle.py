@@ -36,6 +36,7 @@ from runs.planning.expansion import BRACKET, run_name
 from runs.planning.submission import CONDUCTOR_CHANNEL, wake_scheduler
 from runs.retry import retry
 from runs.spec import RunSpec
+from runs.team_usage import refuse_more_queued_runs
 
 # to -> from
 ALLOWED: dict[Status, frozenset[Status]] = {
@@ -398,7 +399,17 @@ def _request_cancel(runs: QuerySet[Run], user: User) -> int:
 
 
 def run_again(run: Run, user: User) -> Run:
-    """Add a repeat of an ended run, with the same spec; its data set is loaded again where it is gone."""
+    """Add a repeat of an ended run, with the same spec; its data set is loaded again where it is gone.
+
+    Raises LimitReached.
+    """
+    with transaction.atomic():
+        again = _run_again(run, user)
+        refuse_more_queued_runs(run.team)
+    return again
+
+
+def _run_again(run: Run, user: User) -> Run:
     with transaction.atomic():
         _lock_sweep(run)
         needs = _load_for(run)
@@ -441,7 +452,9 @@ def resume(matrix: Matrix, user: User, *, skipped: bool = False) -> int:
         matrix=matrix, phase=Phase.MEASURE, status__in=[Status.FAILED, Status.CANCELLED], reruns__isnull=True,
         source=Run.Source.SCHEDULED,
     ).filter(reasons)  # fmt: skip
-    return len([run_again(run, user) for run in missing.order_by("position")])
+    runs = [_run_again(run, user) for run in missing.order_by("position")]
+    refuse_more_queued_runs(matrix.team)
+    return len(runs)
 
 
 def repeats_of_plan(matrix: Matrix) -> QuerySet[Run]:
@@ -483,6 +496,7 @@ def add_repeats(matrix: Matrix, look: int, user: User) -> int:
                     run=again, kind="status", new=again.status, actor=user.get_username(), text=text
                 )
                 added += 1
+    refuse_more_queued_runs(matrix.team)
     wake_scheduler()
     return added
 

@@ -42,7 +42,7 @@ class Needs(HttpBearer):
         bearer = bearer_of(token.strip())
         if bearer is None:
             raise _unknown()
-        limits.spend(request, bearer.token.pk, self.costs)
+        limits.spend(request, bearer.token, self.costs)
         if not bearer.scopes.intersection(self.scopes):
             has = ", ".join(sorted(bearer.scopes)) or "none"
             raise Problem(

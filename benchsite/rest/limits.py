@@ -1,4 +1,5 @@
-"""How often a token may ask: requests and uploads a minute, counted in Redis and said in every answer.
+"""How often a token may ask: requests and uploads a minute, and uploads an hour of all tokens of its team, counted in
+Redis and said in every answer.
 
 Counting is one round trip, and what is refused is not counted. While Redis is away nobody is refused, and it is not
 waited for: a site that cannot count goes on. The answers say it in the fields of the IETF's draft: `RateLimit-Policy`,
@@ -7,7 +8,7 @@ waited for: a site that cannot count goes on. The answers say it in the fields o
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, cast
@@ -21,10 +22,12 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from benchsite.rest.problems import Problem
+from benchsite.teams.models import ApiToken, Team
 
 log = logging.getLogger(__name__)
 Name = Literal["requests", "uploads"]
-WINDOW_S: Final = 60
+WINDOW_S: Final = 60  # of a token
+HOUR_S: Final = 3600
 PATIENCE_S: Final = 0.2
 # After Redis did not answer it is left alone for so long.
 AWAY_S: Final = 5.0
@@ -48,76 +51,112 @@ _away_until = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What a token has used of one policy in the present window."""
+class Policy:
+    """How often its owner, a token or a team, may do something in a window."""
 
     name: str
+    owner: UUID
     quota: int
+    window_s: int
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What is used of one policy in the present window."""
+
+    policy: Policy
     used: int
     ends_in_s: int
 
     @property
     def left(self) -> int:
-        return max(0, self.quota - self.used)
+        return max(0, self.policy.quota - self.used)
 
 
-def quota_of(name: Name) -> int:
-    """How many a minute; 0: as many as one likes."""
-    return int(settings.API_UPLOADS_PER_MINUTE if name == "uploads" else settings.API_REQUESTS_PER_MINUTE)
+def policies_of(name: Name, token: ApiToken) -> list[Policy]:
+    """What limits this; quotas of 0 limit nothing."""
+    if name == "requests":
+        quota = settings.API_REQUESTS_PER_MINUTE
+        policies = [Policy(name, token.pk, quota, WINDOW_S, f"A token has {quota} requests a minute")]
+    else:
+        quota, of_team = settings.API_UPLOADS_PER_MINUTE, settings.LIMITS["uploads-per-team"]
+        policies = [
+            Policy(name, token.pk, quota, WINDOW_S, f"A token has {quota} uploads a minute"),
+            Policy("uploads-per-team", token.team_id, of_team, HOUR_S, f"A team has {of_team} uploads an hour"),
+        ]
+    return [policy for policy in policies if policy.quota]
 
 
-def spend(request: HttpRequest, token: UUID, costs: Mapping[Name, int], refusal: str = "") -> None:
-    """Count what this request costs; more uploads than the minute has left are taken from the coming minutes.
+def spend(request: HttpRequest, token: ApiToken, costs: Mapping[Name, int], refusal: str = "") -> None:
+    """Count what this request costs; more uploads than the window has left are taken from the coming ones.
 
-    Raises Problem("quota-exceeded") where this minute has none left; `refusal` says what that means for the request.
+    Raises Problem("quota-exceeded") where a window has none left; `refusal` says what that means for the request.
     """
-    charged = _charge(token, {name: quota for name in costs if (quota := quota_of(name))}, costs)
+    charged = _charge([(policy, cost) for name, cost in costs.items() for policy in policies_of(name, token)])
     request.spent = [*_spent(request), *(spent for spent, _ in charged)]  # type: ignore[attr-defined]
     if over := [spent for spent, is_counted in charged if not is_counted]:
-        quotas = " and ".join(f"{spent.quota} {spent.name}" for spent in over)
         wait = max(spent.ends_in_s for spent in over)
         raise Problem(
             "quota-exceeded",
-            f"A token has {quotas} a minute, and this one has used them. {refusal}Wait {wait} s.",
+            f"{' and '.join(spent.policy.sentence for spent in over)}, and these are used. {refusal}Wait {wait} s.",
             headers={"Retry-After": str(wait)},
+            limit=over[0].policy.name,
         )
 
 
 def tell(request: HttpRequest, response: HttpResponseBase) -> None:
     """Say in the answer what is left."""
     if spent := _spent(request):
-        response["RateLimit-Policy"] = ", ".join(f'"{limit.name}";q={limit.quota};w={WINDOW_S}' for limit in spent)
-        response["RateLimit"] = ", ".join(f'"{limit.name}";r={limit.left};t={limit.ends_in_s}' for limit in spent)
+        response["RateLimit-Policy"] = ", ".join(
+            f'"{use.policy.name}";q={use.policy.quota};w={use.policy.window_s}' for use in spent
+        )
+        response["RateLimit"] = ", ".join(f'"{use.policy.name}";r={use.left};t={use.ends_in_s}' for use in spent)
 
 
 def _spent(request: HttpRequest) -> list[Spent]:
     return cast(list[Spent], getattr(request, "spent", []))
 
 
-def _charge(token: UUID, quotas: Mapping[Name, int], costs: Mapping[Name, int]) -> list[tuple[Spent, bool]]:
-    """What is used of each quota then, and whether this was counted; nothing while nobody can count."""
+def _charge(costs: Sequence[tuple[Policy, int]]) -> list[tuple[Spent, bool]]:
+    """What is used of each policy then, and whether this was counted; nothing while nobody can count."""
     global _away_until
-    if not quotas or time.monotonic() < _away_until:
+    if not costs or time.monotonic() < _away_until:
         return []
     now = time.time()
-    window, ends_in_s = int(now // WINDOW_S), WINDOW_S - int(now % WINDOW_S)
     try:
         with _redis(settings.REDIS_URL).pipeline(transaction=False) as pipe:
-            for name, quota in quotas.items():
-                # What a batch before took from coming minutes ends where a minute has room, so those that follow are
+            for policy, cost in costs:
+                # What a batch before took from coming windows ends where a window has room, so those that follow are
                 # untouched.
-                minutes = range(window, window + -(-costs[name] // quota) + 1)
-                keys = [f"limit:{name}:{token}:{minute}" for minute in minutes]
-                pipe.eval(CHARGE, len(keys), *keys, costs[name], quota, WINDOW_S)
+                window = int(now // policy.window_s)
+                keys = [
+                    _key(policy.name, policy.owner, number)
+                    for number in range(window, window + -(-cost // policy.quota) + 1)
+                ]
+                pipe.eval(CHARGE, len(keys), *keys, cost, policy.quota, policy.window_s)
             answers = pipe.execute()
     except RedisError as error:
         _away_until = time.monotonic() + AWAY_S
         log.warning("Redis does not answer (%s): requests are not counted for %g s", error, AWAY_S)
         return []
     return [
-        (Spent(name, quota, int(used), ends_in_s), bool(is_counted))
-        for (name, quota), (used, is_counted) in zip(quotas.items(), answers, strict=True)
+        (Spent(policy, int(used), policy.window_s - int(now % policy.window_s)), bool(is_counted))
+        for (policy, _), (used, is_counted) in zip(costs, answers, strict=True)
     ]
+
+
+def used_uploads(team: Team) -> int | None:
+    """Uploads of all tokens of a team in this hour; None while nobody can count."""
+    window = int(time.time() // HOUR_S)
+    try:
+        return int(_redis(settings.REDIS_URL).get(_key("uploads-per-team", team.pk, window)) or 0)  # type: ignore[arg-type]
+    except RedisError:
+        return None
+
+
+def _key(policy: str, owner: UUID, window: int) -> str:
+    return f"limit:{policy}:{owner}:{window}"
 
 
 @lru_cache(maxsize=4)

@@ -6,12 +6,15 @@ from typing import Any, Final, TypedDict
 
 from django.http import HttpRequest, HttpResponse
 
+from benchsite.teams.limits import LimitReached
+
 CONTENT_TYPE: Final = "application/problem+json"
 # slug -> (status, title). The slug is what programs tell problems apart by, and never changes.
 KINDS: Final[Mapping[str, tuple[int, str]]] = {
     "validation-error": (400, "The request is not valid"),
     "unauthenticated": (401, "A valid token is needed"),
     "insufficient-scope": (403, "The token may not do this"),
+    "limit-reached": (403, "A limit of the team is reached"),
     "not-found": (404, "There is nothing here"),
     "method-not-allowed": (405, "This address does not take this method"),
     "run-conflict": (409, "The run is there already, with other content"),
@@ -63,6 +66,11 @@ class Problem(Exception):
         message = "; ".join(f"{fault['pointer']}: {fault['detail'].rstrip('.')}" for fault in faults[:3])
         more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
         return cls("validation-error", f"{message}{more}.", errors=faults)
+
+    @classmethod
+    def of_limit(cls, error: LimitReached) -> "Problem":
+        """A limit of the team; `limit` is its name."""
+        return cls("limit-reached", str(error), limit=error.limit)
 
     def document(self, instance: str = "") -> dict[str, Any]:
         """The problem as JSON. `type` is an address that need not be there, as the RFC allows."""

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import slugify
 
-from benchsite.teams import audit
+from benchsite.teams import audit, limits
 from benchsite.teams.models import Invitation, Membership, Role, Team, User
 from benchsite.teams.sign_in_link import TOKEN_BYTES, digest
 
@@ -24,7 +24,9 @@ class MembershipRefused(Exception):
 
 @transaction.atomic
 def make_team(name: str, user: User) -> Team:
-    """A new team whose one admin is `user`."""
+    """A new team whose one admin is `user`. Raises LimitReached."""
+    User.objects.select_for_update().get(pk=user.pk)
+    limits.refuse_beyond("teams-per-person", user.memberships.filter(role=Role.ADMIN).count() + 1)
     stem = slugify(name)[:70] or "team"
     taken = set(Team.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
     slug = next(s for n in range(1, len(taken) + 2) if (s := stem if n == 1 else f"{stem}-{n}") not in taken)

@@ -18,7 +18,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchsite.teams import audit
+from benchsite.teams import audit, limits
 from benchsite.teams.models import ApiToken, Membership, Role, Scope, Team, User
 from benchsite.teams.permissions import ORDER
 from benchsite.teams.sign_in_link import digest
@@ -71,7 +71,7 @@ def allowed_scopes(role: str) -> list[Scope]:
 
 @transaction.atomic
 def make(team: Team, maker: User, *, name: str, scopes: Collection[str], life: timedelta = DEFAULT_LIFE) -> str:
-    """The whole token, which is nowhere but in the answer. Raises TokenRefused."""
+    """The whole token, which is nowhere but in the answer. Raises TokenRefused and LimitReached."""
     membership = Membership.objects.filter(team=team, user=maker).first()
     if membership is None:
         raise TokenRefused("Only members of a team make tokens of it.")
@@ -81,9 +81,16 @@ def make(team: Team, maker: User, *, name: str, scopes: Collection[str], life: t
         raise TokenRefused(f"A {membership.role} cannot give {', '.join(sorted(beyond))} to a token.")
     if not timedelta(0) < life <= MAX_LIFE:
         raise TokenRefused(f"A token lives at most {MAX_LIFE.days} days.")
+    limits.lock(team)
+    limits.refuse_beyond("tokens-per-team", live_tokens(team) + 1)
     text, _ = _insert(team, maker, name=name, scopes=sorted(scopes), life=life)
     audit.note("token_made", team=team, actor=maker, subject=name, text=", ".join(sorted(scopes)))
     return text
+
+
+def live_tokens(team: Team) -> int:
+    """How many of its tokens work."""
+    return team.tokens.filter(revoked_at__isnull=True, expires_at__gt=Now()).count()
 
 
 @transaction.atomic

@@ -13,6 +13,7 @@ from benchsite.rest.authentication import Needs, ask_again, bearer_in, team_in
 from benchsite.rest.limits import spend
 from benchsite.rest.problems import Fault, Problem
 from benchsite.rest.schemas import refusals
+from benchsite.teams.limits import LimitReached
 from benchsite.teams.models import Scope
 from runs.api import batch, routers
 from runs.api.upload_extensions import extended
@@ -165,7 +166,7 @@ def upload_batch(request: HttpRequest, query: Annotated[DryRun, Query()]) -> Htt
 
     def count(lines: int) -> None:
         refusal = "Nothing of this batch was stored or counted. "
-        spend(request, bearer_in(request).token.pk, {"uploads": lines}, refusal)
+        spend(request, bearer_in(request).token, {"uploads": lines}, refusal)
 
     return batch.answered(request, one, count)
 
@@ -228,6 +229,8 @@ def _refusing(work: Callable[[], T]) -> T:
     """What is wrong with manifest or files, as a problem document."""
     try:
         return work()
+    except LimitReached as error:
+        raise Problem.of_limit(error) from error
     except ManifestRefused as error:
         faults: list[Fault] = [{"pointer": pointer, "detail": said} for pointer, said in error.faults]
         raise Problem("validation-error", str(error), errors=faults) from error

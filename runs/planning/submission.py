@@ -5,6 +5,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from benchsite.teams import limits
 from benchsite.teams.models import User
 from runs.generators import generator_key
 from runs.measures.search import Rule, State
@@ -16,6 +17,7 @@ from runs.planning.expansion import PlannedRun, expand
 from runs.planning.plan import Plan, PlanError, Problem, stored_plan
 from runs.planning.preview import preview
 from runs.spec import ClusterSpec, GeneratorSpec, MachineSpec, RunSpec
+from runs.team_usage import refuse_full_storage, refuse_more_queued_runs
 
 UNKNOWN_VERSION = "unknown"
 # The scheduler listens on this PostgreSQL channel, so that a submitted run need not wait for the next second.
@@ -25,7 +27,7 @@ CONDUCTOR_CHANNEL = "benchsite_conductor"
 
 
 def submit(matrix: Matrix, user: User | None) -> None:
-    """Insert the matrix's sweeps and runs. Raises PlanError; nothing is stored then."""
+    """Insert the matrix's sweeps and runs. Raises PlanError and LimitReached; nothing is stored then."""
     with transaction.atomic():
         locked = Matrix.objects.select_for_update().get(pk=matrix.pk)
         if locked.submitted_at:
@@ -34,7 +36,10 @@ def submit(matrix: Matrix, user: User | None) -> None:
         found = preview(plan)
         if found.problems:
             raise PlanError(found.problems)
+        limits.lock(locked.team)
+        refuse_full_storage(locked.team)
         _insert(locked, plan, user)
+        refuse_more_queued_runs(locked.team)
         Matrix.objects.filter(pk=matrix.pk).update(submitted_at=Now())
         wake_scheduler()
     matrix.refresh_from_db()

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from benchsite.teams import audit, notices
+from benchsite.teams.limits import LimitReached
 from benchsite.teams.models import User
 from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
 from runs.models.run import Status
@@ -78,7 +79,7 @@ def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, st
     try:
         with transaction.atomic():
             return OUTCOME.SUBMITTED, "", _submit(schedule, due_at, schedule.created_by)
-    except PlanError as error:
+    except (PlanError, LimitReached) as error:
         return OUTCOME.FAILED, str(error), None
     except (OperationalError, InterfaceError):
         raise  # PostgreSQL is away: the time stays due.

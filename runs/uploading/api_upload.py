@@ -20,6 +20,7 @@ from benchsite.teams.models import Team, User
 from runs.models import Run, Upload, UploadKey
 from runs.recording.upload_rows import UploadedRun
 from runs.recording.uploaded_runs import judged_runs, save_runs
+from runs.team_usage import refuse_full_storage
 from runs.uploading import keys, upload_lifecycle
 from runs.uploading.file_pipeline import Reads, runs_in
 from runs.uploading.form_data import Arrived
@@ -108,6 +109,7 @@ def _at_once(asked: Asked, answer: Answer) -> Stored:
         keys.hold(asked.team, asked.kind, asked.key)
         if known := keys.find(asked.team, asked.kind, asked.key, fingerprint):
             return Stored(known, replayed=True)
+        refuse_full_storage(asked.team, asked.size)
         row = Upload(team=asked.team, user=asked.user, size=asked.size)
         found = _judged(asked, row)
         try:

@@ -23,6 +23,7 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team, User
 from runs.models import Upload, UploadedFile
+from runs.team_usage import refuse_full_storage
 from runs.uploading import keys, staging, upload_handlers
 
 State = Upload.State
@@ -93,6 +94,7 @@ def receive(team: Team, user: User, files: Sequence[tuple[str, "File[bytes]"]]) 
         named[own_name(name, named)] = file
     # The row comes first: a folder without one is a stray, and is dropped.
     size = sum(file.size for _, file in files)
+    refuse_full_storage(team, size)
     upload = Upload.objects.create(team=team, user=user, claim=mine, heartbeat_at=Now(), size=size)
     kept = [
         UploadedFile(
