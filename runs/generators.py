@@ -7,12 +7,13 @@ from typing import Any, Final, TypedDict
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
+from benchsite.teams.models import Team
 from runs import client_lifecycle
-from runs.models import ClientRun, LoadGenerator, Run
+from runs.models import ClientRun, LoadGenerator, Machine, Run
 
 # A load generator beats every 5 s; runs wait for one that has been silent longer than this.
 SILENT_AFTER = timedelta(seconds=20)
@@ -70,9 +71,25 @@ def unusable() -> QuerySet[LoadGenerator]:
     )
 
 
+def generators_of(team: Team) -> QuerySet[LoadGenerator]:
+    """Those that a team may use: neither they nor their machines are restricted to other teams."""
+    # Sets that stand by themselves: asked row by row they would be estimated to cost so much that PostgreSQL compiles
+    # the query, which takes ten times as long as answering it.
+    generators, machines = LoadGenerator.teams.through.objects.all(), Machine.teams.through.objects.all()
+    return LoadGenerator.objects.filter(
+        ~Q(pk__in=generators.values("loadgenerator")) | Q(pk__in=generators.filter(team=team).values("loadgenerator")),
+        ~Q(machine__in=machines.values("machine")) | Q(machine__in=machines.filter(team=team).values("machine")),
+    )
+
+
 def waited_for_in_vain(runs: Iterable[UUID]) -> dict[UUID, list[str]]:
-    """Run -> the names of its load generators that are unusable. One query."""
-    links = Run.load_generators.through.objects.filter(run__in=list(runs), loadgenerator__in=unusable())
+    """Run -> the names of its load generators that are unusable, or no more for the run's team. One query."""
+    of_generator = LoadGenerator.teams.through.objects.filter(loadgenerator=OuterRef("loadgenerator"))
+    of_machine = Machine.teams.through.objects.filter(machine=OuterRef("loadgenerator__machine"))
+    forbidden = Q()
+    for restriction in (of_generator, of_machine):
+        forbidden |= Q(Exists(restriction), ~Exists(restriction.filter(team=OuterRef("run__team"))))
+    links = Run.load_generators.through.objects.filter(Q(loadgenerator__in=unusable()) | forbidden, run__in=list(runs))
     found: dict[UUID, list[str]] = {}
     for run, name in links.order_by("loadgenerator__name").values_list("run_id", "loadgenerator__name"):
         found.setdefault(run, []).append(name)

@@ -24,8 +24,8 @@ from django.db.models.functions import Now
 
 from benchsite.teams.models import Team
 from runs.client_lifecycle import ACTIVE
-from runs.generators import SILENT_AFTER, Capacity, capacity_of
-from runs.models import ClientRun, LoadGenerator, Run
+from runs.generators import SILENT_AFTER, Capacity, capacity_of, generators_of
+from runs.models import ClientRun, LoadGenerator, Machine, Run
 from runs.pages.filters import AddressFilter
 from workers.models import Lease
 
@@ -123,10 +123,8 @@ def fleet_of(team: Team) -> Rows:
 
     Silence is measured by PostgreSQL's clock, which is also the one that a sign of life is written with.
     """
-    # Sets that stand by themselves: asked row by row they would be estimated to cost so much that PostgreSQL compiles
-    # the query, which takes ten times as long as answering it.
-    links = LoadGenerator.teams.through.objects.all()
-    some, mine = links.values("loadgenerator"), links.filter(team=team).values("loadgenerator")
+    some = LoadGenerator.teams.through.objects.values("loadgenerator")
+    machines = Machine.teams.through.objects.values("machine")
     going = ClientRun.objects.filter(load_generator__isnull=False, state__in=ACTIVE).values("load_generator")
     state = Case(
         When(enabled=False, then=V("off")),
@@ -137,9 +135,9 @@ def fleet_of(team: Team) -> Rows:
         default=V("up"),
         output_field=CharField(),
     )
-    rows: Rows = LoadGenerator.objects.filter(~Q(pk__in=some) | Q(pk__in=mine))
+    rows: Rows = generators_of(team)
     silence = ExpressionWrapper(Now() - F("last_seen_at"), output_field=DurationField())
-    restricted = ExpressionWrapper(Q(pk__in=some), output_field=BooleanField())
+    restricted = ExpressionWrapper(Q(pk__in=some) | Q(machine__in=machines), output_field=BooleanField())
     rows = rows.annotate(state=state, restricted=restricted, silence=silence)
     return rows.select_related("machine").order_by("name")
 

@@ -101,13 +101,10 @@ def _candidates() -> tuple[list[Candidate], datetime]:
     for cluster_id, machine_id in nodes.values_list("cluster_id", "machine_id"):
         machines[cluster_id].add(machine_id)
     conductors = conductors_of({head[1] for head in heads})
-    unusable = set(generators.unusable().values_list("pk", flat=True))
-    waiting_in_vain = set()
+    waiting_in_vain = generators.waited_for_in_vain([head[0] for head in heads])
     links = Run.load_generators.through.objects.filter(run__in=[head[0] for head in heads])
-    for run_id, generator_id, machine_id in links.values_list("run", "loadgenerator", "loadgenerator__machine"):
+    for run_id, machine_id in links.values_list("run", "loadgenerator__machine"):
         machines[run_id].add(machine_id)
-        if generator_id in unusable:
-            waiting_in_vain.add(run_id)
     return [
         Candidate(
             run_id, team_id, priority, created_at, position,

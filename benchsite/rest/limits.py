@@ -150,7 +150,7 @@ def used_uploads(team: Team) -> int | None:
     """Uploads of all tokens of a team in this hour; None while nobody can count."""
     window = int(time.time() // HOUR_S)
     try:
-        return int(_redis(settings.REDIS_URL).get(_key("uploads-per-team", team.pk, window)) or 0)  # type: ignore[arg-type]
+        return int(_redis(settings.REDIS_URL).get(_key("uploads-per-team", team.pk, window)) or 0)
     except RedisError:
         return None
 

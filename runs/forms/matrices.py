@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import QueryDict
 
 from benchsite.teams.models import Team, User
@@ -16,6 +16,7 @@ from runs.forms.exclusions import MAX_EXCLUSIONS, Exclusion, exclusions_of, prob
 from runs.forms.fields import NumbersField, TagsField, name_field, notes_field
 from runs.forms.generators import GeneratorsForm
 from runs.forms.study_form import Following, StudyAsk
+from runs.generators import generators_of
 from runs.measures.search import MAX_SLO_TRIALS, MAX_TRIALS, WIDTH
 from runs.measures.sustained_load import MAX_ERRORS
 from runs.models import Database, LoadGenerator, Matrix, MatrixEntry, Workload
@@ -387,9 +388,7 @@ class MatrixForm(GeneratorsForm):
 
 def generators_for(team: Team) -> QuerySet[LoadGenerator]:
     """The enabled load generators that a team may use."""
-    links = LoadGenerator.teams.through.objects.all()
-    some, own = links.values("loadgenerator"), links.filter(team=team).values("loadgenerator")
-    return LoadGenerator.objects.filter(~Q(pk__in=some) | Q(pk__in=own), enabled=True)
+    return generators_of(team).filter(enabled=True)
 
 
 def database_choice(database: Database, chosen: set[str]) -> DatabaseChoice:

@@ -6,15 +6,14 @@ from typing import Final
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import Q
 from django.urls import reverse
 
 from benchsite.teams import audit, notices
 from benchsite.teams.limits import LimitReached
 from benchsite.teams.models import User
-from runs.models import LoadGenerator, Matrix, Occasion, Run, Schedule
+from runs.models import Matrix, Occasion, Run, Schedule
 from runs.models.run import Status
-from runs.planning import PlanError, Problem, submit
+from runs.planning import PlanError, submit
 from runs.planning.clone import clone
 from runs.schedules import schedule_changes
 from runs.schedules.schedule_changes import ScheduleRefused
@@ -90,18 +89,9 @@ def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, st
 
 
 def _submit(schedule: Schedule, due_at: datetime, by: User | None) -> Matrix:
-    _check_generators(schedule)
     made = clone(schedule.matrix, name=f"{schedule.name} {due_at:%Y-%m-%d %H:%M}", by=by)
     submit(made, by)
     return made
-
-
-def _check_generators(schedule: Schedule) -> None:
-    """The builder offers only generators that the team may use; that may have changed since."""
-    mine = LoadGenerator.objects.filter(Q(teams=None) | Q(teams=schedule.team)).values("pk")
-    others = schedule.matrix.load_generators.exclude(pk__in=mine).values_list("name", flat=True)
-    if others:
-        raise PlanError([Problem("load_generators", f"Your team may not use {', '.join(others)} any more.")])
 
 
 def _still_running(schedule: Schedule) -> Matrix | None:
