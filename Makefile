@@ -109,13 +109,20 @@ durability: venv bindings ## what the modes of Redis and PostgreSQL lose at powe
 faults: $(VENV)/.installed-dev bindings ## real faults on a private site, as root: FAULT=kill-conductor TRIES=10; all without FAULT
 	@exec $(MANAGE) faults $(or $(FAULT),all) --tries $(or $(TRIES),1)
 
+lock: $(VENV)/.installed-dev ## the hashes of all wheels that requirements.txt pins: requirements.lock
+	@exec $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--output-file requirements.lock requirements.txt
+
+release: ## the digests of all images of compose and the Dockerfile: docker-compose.digests.yml
+	@exec $(PYTHON) .ci/write_digests.py
+
 prerequisites:
 	@$(PYTHON) benchsite/prerequisites.py
 
-$(VENV)/.installed: requirements.txt | prerequisites
+$(VENV)/.installed: requirements.lock | prerequisites
 	@test -x $(BIN)/pip || { echo "Making the virtual environment ..."; $(PYTHON) -m venv --clear $(VENV); }
-	@echo "Installing what requirements.txt pins ..."
-	@$(PIP) install -r requirements.txt
+	@echo "Installing what requirements.lock pins ..."
+	@$(PIP) install --require-hashes --no-deps -r requirements.lock
 	@touch $@
 
 $(VENV)/.installed-dev: .ci/requirements-dev.txt $(VENV)/.installed

@@ -120,7 +120,9 @@ def test_it_mounts_the_docker_socket_in_its_profile_alone():
 
 
 def test_it_pins_every_image():
-    images = {service["image"] for service in SERVICES.values()} | set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.M))
+    bases = re.findall(r"^ARG PYTHON_IMAGE=(\S+)", DOCKERFILE, re.M)
+    assert len(bases) == 1 and set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.M)) == {"$PYTHON_IMAGE"}
+    images = {service["image"] for service in SERVICES.values()} | set(bases)
     for image in images:
         assert re.fullmatch(r"\w+:(\$\{BENCHSITE_RELEASE:-)?\d[\w.-]*\}?", image), image
 
