@@ -1,0 +1,86 @@
+"""nginx as docs/deployment.md configures it: slow clients delay no page, and uploads go through as they arrive."""
+
+import os
+import pwd
+import re
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from benchsite.tests.ports import free_port
+from benchsite.tests.test_requests_counted_by_all_workers import Web
+from benchsite.tests.test_slow_clients import ATTACKS, MAX_DELAY_S, attack
+
+NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+]
+DOCUMENT = Path(settings.BASE_DIR) / "docs" / "deployment.md"
+
+
+def documented(port: int, site: int) -> str:
+    """The first server of the example, without TLS, at this port."""
+    text = DOCUMENT.read_text()
+    example = text[text.index("nginx:\n\n") + 8 : text.index("    server {\n        listen 80;")]
+    example = re.sub(r"\n +ssl_certificate.*", "", example).replace("listen 443 ssl;", f"listen 127.0.0.1:{port};")
+    return example.replace("127.0.0.1:8000", f"127.0.0.1:{site}")
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory):
+    """The site behind nginx, with `port` that of nginx."""
+    folder = tmp_path_factory.mktemp("nginx")
+    web = Web(folder)
+    web.start()
+    port = free_port()
+    temporary = "".join(
+        f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    configuration = folder / "nginx.conf"
+    configuration.write_text(
+        f"user {pwd.getpwuid(os.geteuid()).pw_name}; daemon off;\n"
+        f"pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
+        f"http {{ access_log off;\n{temporary}{documented(port, web.port)} }}\n"
+    )
+    nginx = subprocess.Popen([NGINX, "-p", folder, "-c", configuration])
+    web.port = port
+    web.until(lambda: is_open(port))
+    yield web
+    nginx.terminate()
+    nginx.wait()
+    web.part.guarded.stop()
+
+
+@pytest.mark.parametrize("start", ATTACKS.values(), ids=ATTACKS)
+def test_slow_clients_delay_no_page(proxied, start):
+    with attack(proxied.port, start):
+        time.sleep(0.3)
+        for _ in range(8):
+            begin = time.monotonic()
+            assert "ok" in proxied.get("/healthz")
+            assert time.monotonic() - begin < MAX_DELAY_S
+
+
+@pytest.mark.parametrize(("path", "reaches_site"), [("/api/v1/runs", True), ("/sign-in/", False)])
+def test_only_uploads_reach_the_site_before_their_end(proxied, path, reaches_site):
+    """The site answers an upload without a token while its body arrives; nginx waits for the body of a form."""
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    with socket.create_connection(("127.0.0.1", proxied.port), timeout=5) as client:
+        client.sendall(head.encode() + b"Content-Length: 50000000\r\n\r\n--x\r\n" + b"a" * 200_000)
+        if reaches_site:
+            assert client.recv(100).startswith(b"HTTP/1.1 401")
+        else:
+            with pytest.raises(TimeoutError):
+                client.recv(100)
