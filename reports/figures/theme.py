@@ -108,7 +108,8 @@ def databases_of(curves: Sequence[Curve]) -> list[str]:
 def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict[UUID, Look]:
     """The look of every curve.
 
-    Up to five databases have a colour each. With more, one is highlighted - the named one, else the one with the
+    Up to five databases have a colour each. Of more, each of up to five systems has one; with a named database to
+    highlight, or with one or more than five systems, one database is highlighted - the named one, else the one with the
     highest ceiling - and the rest is grey. Modes with the same durability record share dash and marker across
     databases, the strongest promise being solid; two curves of one database never do, and a mode of which nobody knows
     what it promises shares them with none.
@@ -116,10 +117,15 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
     databases = databases_of(curves)
     chosen = highlight if highlight in databases else _fastest(curves)
     crowded = len(databases) > len(theme.series)
-    colours = {
-        name: (theme.series[0] if name == chosen else theme.grey) if crowded else theme.series[index]
-        for index, name in enumerate(databases)
-    }
+    systems = sorted({curve.system_name for curve in curves}, key=str.casefold)
+    if crowded and highlight not in databases and 1 < len(systems) <= len(theme.series):
+        crowded = False
+        colours = {curve.database_name: theme.series[systems.index(curve.system_name)] for curve in curves}
+    else:
+        colours = {
+            name: (theme.series[0] if name == chosen else theme.grey) if crowded else theme.series[index]
+            for index, name in enumerate(databases)
+        }
     labels = labels_of(curves)
     known = {durability_key(curve.durability) for curve in curves if curve.durability}
     ranks = {key: rank for rank, key in enumerate(sorted(known))}

@@ -225,6 +225,15 @@ def test_two_curves_of_one_database_never_look_alike():
     assert len({(look.dash, look.symbol) for look in plan.values()}) == 3
 
 
+def test_many_databases_have_the_colours_of_their_systems():
+    curves = [curve(f"Database {n}", system_name=("Redis", "PostgreSQL")[n % 2]) for n in range(8)]
+    plan = looks(curves, LIGHT)
+    colours = {side.system_name: plan[side.sweep_id].colour for side in curves}
+    assert len(set(colours.values())) == 2 and not any(look.faded for look in plan.values())
+    assert all(plan[side.sweep_id].colour == colours[side.system_name] for side in curves)
+    assert looks(curves, LIGHT, highlight="Database 3")[curves[0].sweep_id].faded
+
+
 def test_with_more_than_five_databases_one_is_highlighted_and_the_rest_is_grey():
     curves = STATES["many databases"]
     plan = looks(curves, LIGHT, highlight="Database 3")
