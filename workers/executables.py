@@ -23,6 +23,7 @@ OLDEST_POSTGRESQL, NEWEST_POSTGRESQL = 15, 18
 OLDEST_REDIS = (6, 2)
 SERVER_JAVA = (11, 17)  # Cassandra 5.0 relies on what Java 18 switched off
 VERSION_TIMEOUT_S = 10
+SERVER_FOLDERS = ("/usr/local/sbin", "/usr/sbin")
 INSTALL_POSTGRESQL = "Debian/Ubuntu: apt-get install postgresql    macOS: brew install postgresql@17"
 INSTALL_REDIS = "Debian/Ubuntu: apt-get install redis-server    macOS: brew install redis"
 
@@ -173,6 +174,19 @@ def choose_redis(account: Account | None, *, shelf: Path) -> RedisServer:
         shutil.copy2(every[0].path, draft / "redis-server")
         _move(draft, home)
     return RedisServer(home / "redis-server", every[0].version, every[0].origin)
+
+
+def choose_program(name: str, account: Account | None, install: str) -> Path:
+    """The program on PATH or in the folders of Debian for servers, which `account` can run.
+
+    Raises ExecutableNotFound with `install`, the commands that install it.
+    """
+    path = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SERVER_FOLDERS]))
+    if path is None:
+        raise ExecutableNotFound(f"There is no {name} on this machine. {install}")
+    if account is not None and not reachable(Path(path).parent, account):
+        raise ExecutableNotFound(f"The account of servers under test cannot reach {path}. {install}")
+    return Path(path)
 
 
 def choose_java_server(name: str, servers: Path, account: Account | None, *, shelf: Path) -> tuple[Path, Path]:

@@ -102,7 +102,7 @@ def render_server(
         files={
             recipe.config_name: _fill(recipe.config_head, values)
             + render_config(recipe.config_format, {**in_config, **fixed}),
-            **recipe.files,
+            **{name: _fill(text, values) for name, text in recipe.files.items()},
         },
         settings=chosen,
         host=host,
@@ -223,6 +223,8 @@ def render_config(form: ConfigFormat, settings: Mapping[str, str]) -> str:
                 lines.append(f"{name} = {_postgresql_value(value)}")
             case "yaml":
                 lines.append(f"{name}: {_yaml_value(value)}")
+            case "mysql":
+                lines.append(f"{name} = {_mysql_value(value)}")
     return "\n".join(lines) + "\n"
 
 
@@ -242,6 +244,12 @@ def _yaml_value(value: str) -> str:
     """Sizes with the binary units that they are, between quotes, as JSON, which is YAML."""
     size = re.fullmatch(r"(\d+)(k|M|G)B", value)
     return json.dumps(f"{size[1]}{size[2].upper()}iB" if size else value)
+
+
+def _mysql_value(value: str) -> str:
+    """Between quotes, where a backslash escapes; units are single letters."""
+    size = re.fullmatch(r"(\d+[kMG])B", value)
+    return '"' + (size[1] if size else value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

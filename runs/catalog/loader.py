@@ -282,6 +282,7 @@ def _process(table: Table, settings: Mapping[str, Property]) -> ProcessRecipe:
             files=_files(table, table.text("config_name")),
             config_head=config_head,
             not_in_config=not_in_config,
+            install=table.text("install", ""),
         )
 
 

@@ -19,7 +19,7 @@ UPLOAD_NAMES = {OTHER_SYSTEM: "another system", UNKNOWN_MODE: "unknown"}
 STOCK_FLAVOUR = "ycsb"
 OWN_FLAVOUR = "benchsite"
 
-ConfigFormat = Literal["redis", "postgresql", "yaml"]
+ConfigFormat = Literal["redis", "postgresql", "yaml", "mysql"]
 NodeList = Literal["first", "hosts", "addresses"]
 StopSignal = Literal["TERM", "INT", "QUIT"]
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
@@ -136,9 +136,10 @@ class ProcessRecipe:
     stop_signal: StopSignal  # what makes the server end in order
     fixed: dict[str, str]  # server settings that nobody may choose
     settings: dict[str, str]  # server settings of a database that does not choose them
-    files: dict[str, str] = field(default_factory=dict)  # what lies beside its configuration, by name
+    files: dict[str, str] = field(default_factory=dict)  # templates beside its configuration, by name
     config_head: str = ""  # what its configuration begins with
     not_in_config: tuple[str, ...] = ()  # settings of the schema or of the command line
+    install: str = ""  # the commands that install the program
 
 
 class BadTag(ValueError):

@@ -17,7 +17,13 @@ from benchsite.formatting import grouped
 from benchsite.paths import Account
 from runs.catalog import RenderedServer, client_properties, node_count
 from runs.property_schema import PropertyError
-from workers.executables import ExecutableNotFound, choose_java_server, choose_postgresql, choose_redis
+from workers.executables import (
+    ExecutableNotFound,
+    choose_java_server,
+    choose_postgresql,
+    choose_program,
+    choose_redis,
+)
 from workers.process import Guarded, StartError, run_process, start_guarded
 from workers.provision.administration import Administration, AdministrationError, administration_for
 from workers.provision.folders import (
@@ -137,7 +143,9 @@ class ProcessProvisioner:
                     self.wanted.system.slug, self.site.servers, self.site.account, shelf=self.site.shelf
                 )
                 return java
-            return choose_redis(self.site.account, shelf=self.site.shelf).path
+            if self.recipe.program == "redis-server":
+                return choose_redis(self.site.account, shelf=self.site.shelf).path
+            return choose_program(self.recipe.program, self.site.account, self.recipe.install)
         except ExecutableNotFound as error:
             raise ServerDidNotStart(str(error)) from error
 

@@ -9,18 +9,15 @@ import pytest
 from django.conf import settings
 
 from runs.catalog import load_catalog
-from runs.ycsb.keys import loaded_keys
 from workers.bindings.build import build, fetch_servers
 from workers.manifests import Manifest
 from workers.provision import AdministrationError, ExternalProvisioner, ProcessProvisioner, Server, Wanted, read_back
-from workers.provision.ownership import DataNotOwned, DataTarget
-from workers.tests.bindings.clients import Ended, StartedClient
+from workers.provision.ownership import DataNotOwned
 from workers.tests.conftest import Servers, site_below_var_tmp
+from workers.tests.loaded_targets import FIELDS, TABLE, run_client, target
 
 pytestmark = pytest.mark.slow
 SYSTEM = load_catalog().system("cassandra")
-FIELDS = [f"field{number}" for number in range(10)]
-TABLE = "usertable"
 
 
 @pytest.fixture(scope="module")
@@ -44,33 +41,9 @@ def server(provisioner: ProcessProvisioner) -> Server:
     return provisioner.start()
 
 
-def run_client(manifest: Manifest, server: Server, folder: Path, phase: str, **properties: str) -> Ended:
-    client = StartedClient(manifest, folder, {**server.client_properties(), **properties}, phase=phase)
-    try:
-        client.go()
-        return client.end()
-    finally:
-        client.kill()
-
-
 def admin_programs() -> int:
     """How many run below this process."""
     return sum(SYSTEM.admin_class in child.cmdline() for child in psutil.Process().children())
-
-
-def target(server: Server, *, cluster: str = "ours", table: str = TABLE, records: int = 100) -> DataTarget:
-    return DataTarget(
-        administration=server.administration,
-        name=f"Cassandra, table {table}",
-        remedy="Empty it.",
-        sites=["site"],
-        cluster=cluster,
-        table=table,
-        fields=FIELDS,
-        fingerprint=f"{records} records",
-        keys=loaded_keys({"recordcount": str(records)}),
-        confirmed=False,
-    )
 
 
 def test_reads_modes_and_topology(server: Server):

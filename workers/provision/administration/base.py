@@ -83,7 +83,9 @@ class Administration(Protocol):
         """Makes the table of a data set with its marker, in one step. False where it exists or none is needed."""
 
     def drop_empty_table(self, table: str) -> bool:
-        """Drops the table if no row is left in it. Answers whether it did."""
+        """Drops the table with its marker if no row is left in it; without tables, deletes the marker of an empty
+        target. Answers whether it did.
+        """
 
     def count_keys(self, table: str, keys: Sequence[str]) -> int:
         """How many of the records with these keys are there."""

@@ -5,6 +5,7 @@ One program runs for each cluster that is in use. It ends with its standard inpu
 
 import contextlib
 import json
+import select
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,9 @@ from workers.provision.administration.base import Address, AdministrationError, 
 
 HEAP = "-Xmx128m"
 END_TIMEOUT_S = 5.0
+# Counting and deleting a whole data set takes minutes; a program that takes longer hangs.
+ANSWER_TIMEOUT_S = 1800.0
+PING_TIMEOUT_S = 60.0
 
 
 class AdminProgram:
@@ -39,10 +43,14 @@ class AdminProgram:
         )
 
     def answer(self, call: Mapping[str, object]) -> Any:
-        """The answer's JSON object. Raises OSError where the program ended instead, ValueError where it is no JSON."""
+        """The answer's JSON object. Raises OSError where the program ended or hangs, ValueError where it is no JSON."""
+        timeout_s = PING_TIMEOUT_S if call["call"] == "ping" else ANSWER_TIMEOUT_S
         with self._lock:
             self._write(call)
             assert self._popen.stdout is not None
+            if not select.select([self._popen.stdout], [], [], timeout_s)[0]:
+                self._popen.kill()
+                raise TimeoutError(f"no answer within {timeout_s:g} s")
             line = self._popen.stdout.readline()
         if not line:
             raise OSError("The program gave no answer.")
@@ -74,10 +82,10 @@ class JavaAdministration:
     """One cluster, asked by the program that the catalog names `admin_class`. `address.host` may be several hosts."""
 
     key_batch = 20_000  # about half a megabyte of JSON
-    has_tables = True
 
     def __init__(self, system: System, address: Address) -> None:
         self.system, self.address = system, address
+        self.has_tables = "{table}" in system.binding.target
 
     def ping(self) -> None:
         self._call("ping")

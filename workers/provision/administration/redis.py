@@ -93,6 +93,12 @@ class RedisAdministration:
         return False
 
     def drop_empty_table(self, table: str) -> bool:
+        with self._client() as client, client.pipeline() as transaction, contextlib.suppress(redis.WatchError):
+            transaction.watch(MARKER_KEY)  # type: ignore[no-untyped-call]
+            if self.size(table) == 0:
+                transaction.multi()
+                transaction.delete(MARKER_KEY)
+                return bool(transaction.execute()[0])
         return False
 
     def count_keys(self, table: str, keys: Sequence[str]) -> int:

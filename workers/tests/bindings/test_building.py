@@ -38,8 +38,8 @@ def into(tmp_path: Path, bindings: dict[str, Manifest]) -> Path:
 
 def test_it_knows_its_bindings_and_their_pins():
     project = read_project(SOURCES)
-    assert project.bindings == ("redis", "postgresql", "cassandra")
-    assert project.on_demand == ("cassandra",)
+    assert project.bindings == ("redis", "postgresql", "cassandra", "mariadb")
+    assert project.on_demand == ("cassandra", "mariadb")
     assert (project.ycsb_version, project.release) == ("0.17.0", "11")
     assert project.versions["org.hdrhistogram:HdrHistogram"] == "2.2.2"
     for binding in project.bindings:
@@ -65,7 +65,7 @@ def test_what_the_jars_are_made_of_decides_the_source_digest(sources: Path):
 
 @pytest.mark.slow
 def test_it_refuses_a_binding_that_is_not_there(into: Path):
-    with pytest.raises(BuildError, match=r"no binding rediss; there are redis, postgresql, cassandra"):
+    with pytest.raises(BuildError, match=r"no binding rediss; there are redis, postgresql, cassandra, mariadb"):
         build(into, ["rediss"])
 
 
@@ -120,7 +120,7 @@ def test_the_script_ends_with_an_error_code_and_a_reason(tmp_path: Path):
         check=False,
     )
     assert done.returncode == 1
-    assert "There is no binding mongodb; there are redis, postgresql, cassandra." in done.stderr
+    assert "There is no binding mongodb; there are redis, postgresql, cassandra, mariadb." in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -135,4 +135,4 @@ def test_the_units_of_java_pass_without_warnings(sources: Path):
         check=False,
     )
     assert done.returncode == 0, done.stdout[-5000:]
-    assert len(list(sources.glob("*/target/surefire-reports/*.txt"))) == 8
+    assert len(list(sources.glob("*/target/surefire-reports/*.txt"))) == 9

@@ -11,7 +11,7 @@ from workers.manifests import java_executable
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", ["redis", "postgresql", "cassandra"])
+@pytest.mark.parametrize("name", ["redis", "postgresql", "cassandra", "mariadb"])
 def test_names_and_classes_are_the_same(name: str):
     manifest = build(ROOT / "var" / "ycsb", [name])[name]
     argv = [java_executable(), "-cp", ":".join(map(str, manifest.jars)), "benchsite.Start", "--properties"]

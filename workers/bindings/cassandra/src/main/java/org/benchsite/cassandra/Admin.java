@@ -1,10 +1,6 @@
 package org.benchsite.cassandra;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,7 +15,6 @@ import java.util.concurrent.atomic.AtomicReference;
 
 import com.datastax.oss.driver.api.core.ConsistencyLevel;
 import com.datastax.oss.driver.api.core.CqlSession;
-import com.datastax.oss.driver.api.core.DriverException;
 import com.datastax.oss.driver.api.core.config.DefaultDriverOption;
 import com.datastax.oss.driver.api.core.cql.BoundStatement;
 import com.datastax.oss.driver.api.core.cql.PreparedStatement;
@@ -28,110 +23,65 @@ import com.datastax.oss.driver.api.core.cql.Row;
 import com.datastax.oss.driver.api.core.cql.SimpleStatement;
 import com.datastax.oss.driver.api.core.metadata.Node;
 import com.datastax.oss.driver.api.core.metadata.NodeState;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import org.benchsite.ycsb.AdminProgram;
 import org.benchsite.ycsb.Failure;
 
 /**
- * What Benchsite asks of a cluster beside the load, as one JSON object per line: {"call": name, ...} on stdin is answered
- * by {"result": ...}, {"error": message} or {"name_taken": message} on stdout. The first line says where the cluster is: {"hosts",
- * "port", "user", "password", "database"}. The program ends with its stdin.
+ * The administration of a Cassandra cluster.
  *
  * <p>The markers of data sets lie in the table benchsite_markers of the keyspace, under the id of the table that they
  * speak of: a table that is dropped and made again has another id, so it never inherits a marker. They are written by
  * lightweight transactions. Everything is read and written at QUORUM.
  */
-public final class Admin {
+public final class Admin extends AdminProgram {
     private static final String MARKERS = "benchsite_markers";
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final int REQUESTS_IN_FLIGHT = 64;
     /** A cluster that has just started answers its first requests late. */
     private static final int ATTEMPTS = 5;
 
-    private final JsonNode address;
+    private final Address address;
     private final String keyspace;
     private CqlSession session;
 
-    /** Something that is no table of markers has its name. */
-    private static final class NameTaken extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        NameTaken(String message) {
-            super(message);
-        }
-    }
-
-    private Admin(JsonNode address) {
+    private Admin(Address address) {
         this.address = address;
-        this.keyspace = address.path("database").asText();
+        this.keyspace = address.database;
     }
 
     public static void main(String[] args) throws IOException {
-        ObjectMapper json = new ObjectMapper();
-        PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-        BufferedReader calls = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        Admin admin = new Admin(json.readTree(calls.readLine()));
-        for (String line = calls.readLine(); line != null; line = calls.readLine()) {
-            Map<String, Object> answer = new LinkedHashMap<>();
-            try {
-                answer.put("result", admin.answer(json.readTree(line)));
-            } catch (NameTaken e) {
-                answer.put("name_taken", e.getMessage());
-            } catch (DriverException | IllegalArgumentException | IllegalStateException e) {
-                answer.put("error", Failure.describe(e));
-            }
-            answers.println(json.writeValueAsString(answer));
-        }
-        System.exit(0);
+        serve(Admin::new);
     }
 
-    private Object answer(JsonNode call) throws NameTaken {
-        connect();
-        String table = call.path("table").asText();
-        switch (call.path("call").asText()) {
-            case "ping":
-                return session.execute("SELECT release_version FROM system.local").one().getString(0);
-            case "prepare":
-                return prepare(call.get("settings"));
-            case "server_version":
-                return versions();
-            case "data_folder":
-                return dataFolder();
-            case "read_settings":
-                return readSettings(call.get("names"));
-            case "replicas":
-                return Math.min(copies(), nodesUp()) - 1;
-            case "topology":
-                return topology();
-            case "content":
-                return tableId(table) != null && session.execute(select(table) + " LIMIT 1").one() != null
-                    ? "the rows of table " + table : "";
-            case "size":
-                return size(table);
-            case "read_marker":
-                return readMarker(table);
-            case "write_marker":
-                return writeMarker(table, call);
-            case "create_table":
-                return createTable(table, call);
-            case "drop_empty_table":
-                return dropEmptyTable(table);
-            case "count_keys":
-                return forKeys(call.get("keys"), select(table) + " WHERE " + CassandraDB.KEY + " = ?").get();
-            case "delete_keys":
-                return deleteKeys(table, call.get("keys"));
-            default:
-                throw new IllegalArgumentException("there is no call " + call.path("call"));
-        }
+    @Override
+    protected void ping() {
+        session.execute("SELECT release_version FROM system.local");
+    }
+
+    @Override
+    protected int replicas() {
+        return Math.min(copies(), nodesUp()) - 1;
+    }
+
+    @Override
+    protected String content(String table) {
+        return tableId(table) != null && session.execute(select(table) + " LIMIT 1").one() != null
+            ? "the rows of table " + table : "";
+    }
+
+    @Override
+    protected long countKeys(String table, List<String> keys) {
+        return forKeys(keys, select(table) + " WHERE " + CassandraDB.KEY + " = ?").get();
     }
 
     /** The driver keeps the session connected; one that could not be opened is opened with the next call. */
-    private void connect() {
+    @Override
+    protected void connect() {
         if (session != null) {
             return;
         }
         session = SharedSession
-            .builder(text("hosts"), address.get("port").asInt(), text("user"), text("password"), "")
+            .builder(address.hosts, address.port, address.user, address.password, "")
             .withConfigLoader(SharedSession.config(TIMEOUT, "")
                 .withString(DefaultDriverOption.LOAD_BALANCING_POLICY_CLASS, "BasicLoadBalancingPolicy")
                 .withString(DefaultDriverOption.REQUEST_CONSISTENCY, ConsistencyLevel.QUORUM.name())
@@ -139,20 +89,17 @@ public final class Admin {
             .build();
     }
 
-    private String text(String name) {
-        return address.path(name).asText();
-    }
-
     /** Makes the keyspace where it is not there. */
-    private boolean prepare(JsonNode settings) {
+    @Override
+    protected void prepare(Map<String, String> settings) {
         session.execute("CREATE KEYSPACE IF NOT EXISTS " + CassandraDB.quote(keyspace)
             + " WITH replication = {'class': 'SimpleStrategy', 'replication_factor': "
-            + settings.path("replication_factor").asInt(1) + "} AND durable_writes = "
-            + settings.path("durable_writes").asBoolean(true));
-        return true;
+            + Integer.parseInt(settings.getOrDefault("replication_factor", "1")) + "} AND durable_writes = "
+            + !settings.getOrDefault("durable_writes", "true").equals("false"));
     }
 
-    private String versions() {
+    @Override
+    protected String serverVersion() {
         TreeSet<String> versions = new TreeSet<>();
         nodes().forEach(node -> versions.add(String.valueOf(node.getCassandraVersion())));
         return String.join(", ", versions);
@@ -170,9 +117,10 @@ public final class Admin {
         return up;
     }
 
-    private Map<String, String> topology() {
+    @Override
+    protected Map<String, String> topology() {
         Map<String, String> topology = new LinkedHashMap<>();
-        topology.put("version", versions());
+        topology.put("version", serverVersion());
         topology.put("nodes", String.valueOf(session.getMetadata().getNodes().size()));
         topology.put("nodes_up", String.valueOf(nodesUp()));
         if (keyspaceRow() != null) {
@@ -214,10 +162,10 @@ public final class Admin {
         return copies;
     }
 
-    private Map<String, String> readSettings(JsonNode names) {
+    @Override
+    protected Map<String, String> readSettings(List<String> names) {
         Map<String, String> settings = new LinkedHashMap<>();
-        for (JsonNode each : names) {
-            String name = each.asText();
+        for (String name : names) {
             if (name.equals("durable_writes")) {
                 settings.put(name, String.valueOf(requireKeyspace().getBoolean("durable_writes")));
             } else if (name.equals("replication_factor")) {
@@ -251,7 +199,8 @@ public final class Admin {
     }
 
     /** Of the node that answers: while a cluster starts, others may be known and not there yet. */
-    private String dataFolder() {
+    @Override
+    protected String dataFolder() {
         Row row = session.execute(SimpleStatement
             .newInstance("SELECT value FROM system_views.settings WHERE name = 'commitlog_directory'")
             .setConsistencyLevel(ConsistencyLevel.ONE)).one();
@@ -275,15 +224,17 @@ public final class Admin {
         return CassandraDB.quote(keyspace) + "." + CassandraDB.quote(table);
     }
 
-    private int size(String table) {
-        int size = 0;
+    @Override
+    protected long size(String table) {
+        long size = 0;
         for (ResultSet rows = session.execute(select(table)); rows.iterator().hasNext(); rows.iterator().next()) {
             size++;
         }
         return size;
     }
 
-    private String readMarker(String table) throws NameTaken {
+    @Override
+    protected String readMarker(String table) throws NameTaken {
         UUID id = tableId(table);
         if (id == null || !hasMarkers()) {
             return "";
@@ -312,15 +263,17 @@ public final class Admin {
         return columns;
     }
 
-    private boolean writeMarker(String table, JsonNode call) throws NameTaken {
+    @Override
+    protected boolean writeMarker(String table, String marker, String replaces, List<String> fields)
+        throws NameTaken {
         UUID id = tableId(table);
         if (id == null) {
             return false;
         }
         List<String> columns = columns(table);
-        for (JsonNode field : call.path("fields")) {
-            if (!columns.contains(field.asText()) || !columns.contains(CassandraDB.KEY)) {
-                String missing = columns.contains(CassandraDB.KEY) ? field.asText() : CassandraDB.KEY;
+        for (String field : fields) {
+            if (!columns.contains(field) || !columns.contains(CassandraDB.KEY)) {
+                String missing = columns.contains(CassandraDB.KEY) ? field : CassandraDB.KEY;
                 throw new IllegalArgumentException("Table " + table + " of keyspace " + keyspace + " has no column "
                     + missing + ", which the workload's records need. Drop the table, or choose another by the "
                     + "workload's table");
@@ -330,29 +283,29 @@ public final class Admin {
             session.execute("CREATE TABLE IF NOT EXISTS " + qualified(MARKERS)
                 + " (table_id uuid PRIMARY KEY, marker text)");
         }
-        String replaces = call.path("replaces").asText();
         SimpleStatement write = replaces.isEmpty()
             ? SimpleStatement.newInstance("INSERT INTO " + qualified(MARKERS)
-                + " (table_id, marker) VALUES (?, ?) IF NOT EXISTS", id, call.path("marker").asText())
+                + " (table_id, marker) VALUES (?, ?) IF NOT EXISTS", id, marker)
             : SimpleStatement.newInstance("UPDATE " + qualified(MARKERS)
-                + " SET marker = ? WHERE table_id = ? IF marker = ?", call.path("marker").asText(), id, replaces);
+                + " SET marker = ? WHERE table_id = ? IF marker = ?", marker, id, replaces);
         return session.execute(write).wasApplied();
     }
 
     /** Whether this call made the table and its marker, of which another process may have been quicker with either. */
-    private boolean createTable(String table, JsonNode call) throws NameTaken {
+    @Override
+    protected boolean createTable(String table, List<String> fields, String marker) throws NameTaken {
         if (tableId(table) != null) {
             return false;
         }
         StringBuilder columns = new StringBuilder();
-        call.path("fields").forEach(field -> columns.append(", ").append(CassandraDB.quote(field.asText()))
-            .append(" text"));
+        fields.forEach(field -> columns.append(", ").append(CassandraDB.quote(field)).append(" text"));
         session.execute("CREATE TABLE IF NOT EXISTS " + qualified(table) + " (" + CassandraDB.KEY
             + " text PRIMARY KEY" + columns + ")");
-        return writeMarker(table, call);
+        return writeMarker(table, marker, "", fields);
     }
 
-    private boolean dropEmptyTable(String table) throws NameTaken {
+    @Override
+    protected boolean dropEmptyTable(String table) throws NameTaken {
         UUID id = tableId(table);
         if (id == null || session.execute(select(table) + " LIMIT 1").one() != null) {
             return false;
@@ -366,7 +319,8 @@ public final class Admin {
     }
 
     /** How many there were. A deletion of CQL does not say whether there was a row. */
-    private int deleteKeys(String table, JsonNode keys) {
+    @Override
+    protected long deleteKeys(String table, List<String> keys) {
         int present = forKeys(keys, select(table) + " WHERE " + CassandraDB.KEY + " = ?").get();
         if (present > 0) {
             forKeys(keys, "DELETE FROM " + qualified(table) + " WHERE " + CassandraDB.KEY + " = ?");
@@ -375,7 +329,7 @@ public final class Admin {
     }
 
     /** Executes the statement for each key, many at a time. Answers how many rows came back. */
-    private AtomicInteger forKeys(JsonNode keys, String cql) {
+    private AtomicInteger forKeys(List<String> keys, String cql) {
         for (int attempt = 1;; attempt++) {
             try {
                 return forKeysOnce(keys, cql);
@@ -387,14 +341,14 @@ public final class Admin {
         }
     }
 
-    private AtomicInteger forKeysOnce(JsonNode keys, String cql) {
+    private AtomicInteger forKeysOnce(List<String> keys, String cql) {
         PreparedStatement statement = session.prepare(cql);
         Semaphore room = new Semaphore(REQUESTS_IN_FLIGHT);
         AtomicInteger rows = new AtomicInteger();
         AtomicReference<Throwable> failure = new AtomicReference<>();
-        for (JsonNode key : keys) {
+        for (String key : keys) {
             room.acquireUninterruptibly();
-            BoundStatement bound = statement.bind(key.asText());
+            BoundStatement bound = statement.bind(key);
             session.executeAsync(bound).whenComplete((result, thrown) -> {
                 if (thrown != null) {
                     failure.compareAndSet(null, thrown);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.benchsite.ycsb.JdbcDB;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -40,15 +41,15 @@ class PostgresqlErrorsTest {
 
     @Test
     void theUrlIsMadeOfParts() throws DBException {
-        String url = PostgresqlDB.url("db-1.example", 5433, "y c&sb?");
+        String url = JdbcDB.url("postgresql", "db-1.example", 5433, "y c&sb?");
         assertEquals("jdbc:postgresql://db-1.example:5433/y+c%26sb%3F", url);
-        assertEquals("jdbc:postgresql://[::1]:5432/ycsb", PostgresqlDB.url("::1", 5432, "ycsb"));
+        assertEquals("jdbc:postgresql://[::1]:5432/ycsb", JdbcDB.url("postgresql", "::1", 5432, "ycsb"));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"host/db?ssl=true", "a,b", "a b", "", "h?x", "user@host"})
     void aHostCannotAddToTheUrl(String host) {
-        DBException refused = assertThrows(DBException.class, () -> PostgresqlDB.url(host, 1, "d"));
+        DBException refused = assertThrows(DBException.class, () -> JdbcDB.url("postgresql", host, 1, "d"));
         assertTrue(refused.getMessage().contains("host name"));
     }
 }

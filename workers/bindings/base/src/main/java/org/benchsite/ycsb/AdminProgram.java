@@ -1,0 +1,160 @@
+package org.benchsite.ycsb;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+import com.google.gson.Gson;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+
+/**
+ * The administration of a cluster beside the load, as one JSON object per line: {"call": name, ...} on stdin is answered
+ * by {"result": ...}, {"error": message} or {"name_taken": message} on stdout. The first line is the address: {"hosts",
+ * "port", "user", "password", "database"}. The program ends with its stdin.
+ *
+ * <p>`workers/provision/administration/base.py` defines each call. Any exception of a call is answered as an error.
+ */
+public abstract class AdminProgram {
+    /** An object that is not Benchsite's has the name of Benchsite's marker. */
+    protected static final class NameTaken extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        public NameTaken(String message) {
+            super(message);
+        }
+    }
+
+    /** Where the cluster is. */
+    protected static final class Address {
+        public final String hosts;
+        public final int port;
+        public final String user;
+        public final String password;
+        public final String database;
+
+        private Address(JsonObject line) {
+            hosts = text(line, "hosts");
+            port = line.get("port").getAsInt();
+            user = text(line, "user");
+            password = text(line, "password");
+            database = text(line, "database");
+        }
+    }
+
+    /** Opens the connection where there is none; each call begins with it. */
+    protected abstract void connect() throws Exception;
+
+    protected abstract void ping() throws Exception;
+
+    protected abstract void prepare(Map<String, String> settings) throws Exception;
+
+    protected abstract String serverVersion() throws Exception;
+
+    protected abstract String dataFolder() throws Exception;
+
+    protected abstract Map<String, String> readSettings(List<String> names) throws Exception;
+
+    protected abstract int replicas() throws Exception;
+
+    protected abstract Map<String, String> topology() throws Exception;
+
+    protected abstract String content(String table) throws Exception;
+
+    protected abstract long size(String table) throws Exception;
+
+    protected abstract String readMarker(String table) throws Exception;
+
+    /** `replaces` is empty where there must be no marker. */
+    protected abstract boolean writeMarker(String table, String marker, String replaces, List<String> fields)
+        throws Exception;
+
+    protected abstract boolean createTable(String table, List<String> fields, String marker) throws Exception;
+
+    protected abstract boolean dropEmptyTable(String table) throws Exception;
+
+    protected abstract long countKeys(String table, List<String> keys) throws Exception;
+
+    protected abstract long deleteKeys(String table, List<String> keys) throws Exception;
+
+    /** Answers the calls on stdin until it is closed. */
+    protected static void serve(Function<Address, AdminProgram> program) throws IOException {
+        Gson json = new Gson();
+        PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        BufferedReader calls = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        AdminProgram admin = program.apply(new Address(json.fromJson(calls.readLine(), JsonObject.class)));
+        for (String line = calls.readLine(); line != null; line = calls.readLine()) {
+            JsonObject answer = new JsonObject();
+            try {
+                answer.add("result", json.toJsonTree(admin.answer(json.fromJson(line, JsonObject.class))));
+            } catch (NameTaken e) {
+                answer.addProperty("name_taken", e.getMessage());
+            } catch (Exception e) {
+                answer.addProperty("error", Failure.describe(e));
+            }
+            answers.println(answer);
+        }
+        System.exit(0);
+    }
+
+    private Object answer(JsonObject call) throws Exception {
+        connect();
+        String table = text(call, "table");
+        switch (text(call, "call")) {
+            case "ping":
+                ping();
+                return true;
+            case "prepare":
+                prepare(new Gson().<Map<String, String>>fromJson(call.get("settings"), Map.class));
+                return true;
+            case "server_version":
+                return serverVersion();
+            case "data_folder":
+                return dataFolder();
+            case "read_settings":
+                return readSettings(texts(call, "names"));
+            case "replicas":
+                return replicas();
+            case "topology":
+                return topology();
+            case "content":
+                return content(table);
+            case "size":
+                return size(table);
+            case "read_marker":
+                return readMarker(table);
+            case "write_marker":
+                return writeMarker(table, text(call, "marker"), text(call, "replaces"), texts(call, "fields"));
+            case "create_table":
+                return createTable(table, texts(call, "fields"), text(call, "marker"));
+            case "drop_empty_table":
+                return dropEmptyTable(table);
+            case "count_keys":
+                return countKeys(table, texts(call, "keys"));
+            case "delete_keys":
+                return deleteKeys(table, texts(call, "keys"));
+            default:
+                throw new IllegalArgumentException("there is no call " + call.get("call"));
+        }
+    }
+
+    private static String text(JsonObject line, String name) {
+        return line.has(name) ? line.get(name).getAsString() : "";
+    }
+
+    private static List<String> texts(JsonObject line, String name) {
+        List<String> texts = new ArrayList<>();
+        if (line.has(name)) {
+            for (JsonElement element : line.getAsJsonArray(name)) {
+                texts.add(element.getAsString());
+            }
+        }
+        return texts;
+    }
+}

@@ -1,0 +1,275 @@
+package org.benchsite.mariadb;
+
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.benchsite.ycsb.AdminProgram;
+import org.benchsite.ycsb.JdbcDB;
+import site.ycsb.DBException;
+
+/**
+ * The administration of a MariaDB server.
+ *
+ * <p>The marker of a data set is the last line of its table's comment, so it goes with the table. It is written under a
+ * named lock of the server.
+ */
+public final class Admin extends AdminProgram {
+    private static final String MARKER_LINE = "Benchsite data set: ";
+    private static final int TIMEOUT_MS = 600_000;
+    private static final int LOCK_TIMEOUT_S = 10;
+    private static final int KEYS_PER_STATEMENT = 1000;
+    private static final int VALIDITY_TIMEOUT_S = 5;
+
+    private final Address address;
+    private Connection connection;
+
+    private Admin(Address address) {
+        this.address = address;
+    }
+
+    public static void main(String[] args) throws IOException {
+        serve(Admin::new);
+    }
+
+    /** Without its database, which a new server does not have. */
+    @Override
+    protected void connect() throws SQLException, DBException {
+        if (connection == null || !connection.isValid(VALIDITY_TIMEOUT_S)) {
+            String url = JdbcDB.url("mariadb", address.hosts, address.port, "");
+            connection = MariadbDB.connect(url, address.user, address.password, "disable", TIMEOUT_MS);
+        }
+    }
+
+    @Override
+    protected void ping() throws SQLException {
+        text("SELECT 1");
+    }
+
+    @Override
+    protected void prepare(Map<String, String> settings) throws SQLException {
+        execute("CREATE DATABASE IF NOT EXISTS " + quote(address.database));
+    }
+
+    @Override
+    protected String serverVersion() throws SQLException {
+        return text("SELECT @@version").split("-")[0];
+    }
+
+    @Override
+    protected String dataFolder() throws SQLException {
+        return text("SELECT @@datadir");
+    }
+
+    @Override
+    protected Map<String, String> readSettings(List<String> names) throws SQLException {
+        Map<String, String> settings = new LinkedHashMap<>();
+        for (String name : names) {
+            String value = text(
+                "SELECT variable_value FROM information_schema.global_variables WHERE variable_name = ?", name);
+            if (!value.isEmpty()) {
+                settings.put(name, value);
+            }
+        }
+        return settings;
+    }
+
+    /** Replicas whose acknowledgement semi-synchronous commits wait for. */
+    @Override
+    protected int replicas() throws SQLException {
+        String clients = text("SELECT variable_value FROM information_schema.global_status "
+            + "WHERE variable_name = 'rpl_semi_sync_master_clients'");
+        return clients.isEmpty() ? 0 : Integer.parseInt(clients);
+    }
+
+    @Override
+    protected Map<String, String> topology() throws SQLException {
+        return Map.of("version", serverVersion());
+    }
+
+    @Override
+    protected String content(String table) throws SQLException {
+        return exists(table) && !text("SELECT 1 FROM " + name(table) + " LIMIT 1").isEmpty()
+            ? "the rows of table " + table : "";
+    }
+
+    @Override
+    protected long size(String table) throws SQLException {
+        return Long.parseLong(text("SELECT count(*) FROM " + name(table)));
+    }
+
+    @Override
+    protected String readMarker(String table) throws SQLException {
+        return comment(table)[1];
+    }
+
+    @Override
+    protected boolean writeMarker(String table, String marker, String replaces, List<String> fields)
+        throws SQLException {
+        lock(table);
+        try {
+            String[] comment = comment(table);
+            if (!exists(table) || !comment[1].equals(replaces)) {
+                return false;
+            }
+            for (String field : fields) {
+                requireColumn(table, field);
+            }
+            String text = comment[0].isEmpty() ? MARKER_LINE + marker : comment[0] + "\n" + MARKER_LINE + marker;
+            execute("ALTER TABLE " + name(table) + " COMMENT = " + literal(text));
+            return true;
+        } finally {
+            unlock(table);
+        }
+    }
+
+    /** The key orders by bytes, as YCSB's scans expect, whatever the database's own collation. */
+    @Override
+    protected boolean createTable(String table, List<String> fields, String marker) throws SQLException {
+        lock(table);
+        try {
+            if (exists(table)) {
+                return false;
+            }
+            StringBuilder columns = new StringBuilder();
+            fields.forEach(field -> columns.append(", ").append(quote(field)).append(" MEDIUMTEXT"));
+            execute("CREATE TABLE " + name(table) + " (" + JdbcDB.KEY + " VARCHAR(255) PRIMARY KEY" + columns
+                + ") ENGINE = InnoDB, CHARACTER SET utf8mb4, COLLATE utf8mb4_bin, COMMENT = "
+                + literal(MARKER_LINE + marker));
+            return true;
+        } finally {
+            unlock(table);
+        }
+    }
+
+    /** The table is locked for writes until it is gone. */
+    @Override
+    protected boolean dropEmptyTable(String table) throws SQLException {
+        execute("LOCK TABLES " + name(table) + " WRITE");
+        try {
+            if (size(table) > 0) {
+                return false;
+            }
+            execute("DROP TABLE " + name(table));
+            return true;
+        } finally {
+            execute("UNLOCK TABLES");
+        }
+    }
+
+    @Override
+    protected long countKeys(String table, List<String> keys) throws SQLException {
+        long rows = 0;
+        for (List<String> batch : batches(keys)) {
+            rows += Long.parseLong(text("SELECT count(*) FROM " + name(table) + where(batch), batch.toArray()));
+        }
+        return rows;
+    }
+
+    @Override
+    protected long deleteKeys(String table, List<String> keys) throws SQLException {
+        long rows = 0;
+        for (List<String> batch : batches(keys)) {
+            try (PreparedStatement statement = prepared("DELETE FROM " + name(table) + where(batch), batch.toArray())) {
+                rows += statement.executeUpdate();
+            }
+        }
+        return rows;
+    }
+
+    private static List<List<String>> batches(List<String> keys) {
+        List<List<String>> batches = new ArrayList<>();
+        for (int first = 0; first < keys.size(); first += KEYS_PER_STATEMENT) {
+            batches.add(keys.subList(first, Math.min(first + KEYS_PER_STATEMENT, keys.size())));
+        }
+        return batches;
+    }
+
+    private static String where(List<String> keys) {
+        return " WHERE " + JdbcDB.KEY + " IN (?" + ", ?".repeat(keys.size() - 1) + ")";
+    }
+
+    /** The comment of the table's owner and the marker behind it; empty where there is none. */
+    private String[] comment(String table) throws SQLException {
+        String comment = text(
+            "SELECT table_comment FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+            address.database, table);
+        int line = comment.lastIndexOf('\n') + 1;
+        return comment.startsWith(MARKER_LINE, line)
+            ? new String[] {comment.substring(0, Math.max(line - 1, 0)), comment.substring(line + MARKER_LINE.length())}
+            : new String[] {comment, ""};
+    }
+
+    private boolean exists(String table) throws SQLException {
+        if (text("SELECT 1 FROM information_schema.schemata WHERE schema_name = ?", address.database).isEmpty()) {
+            throw new IllegalArgumentException("there is no database " + address.database + ". Create it there: CREATE "
+                + "DATABASE " + quote(address.database) + "; or name another one by mariadb.database");
+        }
+        return !text("SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+            address.database, table).isEmpty();
+    }
+
+    private void requireColumn(String table, String column) throws SQLException {
+        if (text("SELECT 1 FROM information_schema.columns WHERE table_schema = ? AND table_name = ? AND column_name = ?",
+            address.database, table, column).isEmpty()) {
+            throw new IllegalArgumentException("Table " + table + " of database " + address.database + " has no column "
+                + column + ", which the workload's records need. Drop the table, or choose another by the workload's "
+                + "table");
+        }
+    }
+
+    private void lock(String table) throws SQLException {
+        if (!text("SELECT GET_LOCK(?, ?)", lockName(table), LOCK_TIMEOUT_S).equals("1")) {
+            throw new IllegalStateException("another process is changing the marker of table " + table);
+        }
+    }
+
+    private void unlock(String table) throws SQLException {
+        text("SELECT RELEASE_LOCK(?)", lockName(table));
+    }
+
+    /** Names of locks have at most 64 letters. */
+    private String lockName(String table) {
+        return "benchsite " + Integer.toHexString(name(table).hashCode());
+    }
+
+    private String name(String table) {
+        return quote(address.database) + "." + quote(table);
+    }
+
+    private static String quote(String name) {
+        return "`" + name.replace("`", "``") + "`";
+    }
+
+    private static String literal(String text) {
+        return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'";
+    }
+
+    private void execute(String sql) throws SQLException {
+        try (PreparedStatement statement = prepared(sql)) {
+            statement.execute();
+        }
+    }
+
+    /** The first column of the first row; empty text where there is none. */
+    private String text(String sql, Object... values) throws SQLException {
+        try (PreparedStatement statement = prepared(sql, values); ResultSet rows = statement.executeQuery()) {
+            String value = rows.next() ? rows.getString(1) : null;
+            return value == null ? "" : value;
+        }
+    }
+
+    private PreparedStatement prepared(String sql, Object... values) throws SQLException {
+        PreparedStatement statement = connection.prepareStatement(sql);
+        for (int i = 0; i < values.length; i++) {
+            statement.setObject(i + 1, values[i]);
+        }
+        return statement;
+    }
+}

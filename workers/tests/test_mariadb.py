@@ -1,0 +1,99 @@
+"""MariaDB as a process, administered by the program of its binding and loaded by Benchsite's own client."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from runs.catalog import load_catalog
+from workers.bindings.build import build
+from workers.manifests import Manifest
+from workers.provision import AdministrationError, ProcessProvisioner, Server, Wanted, administration_for, read_back
+from workers.provision.ownership import DataNotOwned
+from workers.tests.conftest import Servers, site_below_var_tmp
+from workers.tests.loaded_targets import FIELDS, TABLE, run_client, target
+
+pytestmark = pytest.mark.slow
+SYSTEM = load_catalog().system("mariadb")
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Manifest:
+    return build(settings.YCSB_DIR, ["mariadb"])["mariadb"]
+
+
+@pytest.fixture(scope="module")
+def server(manifest: Manifest) -> Iterator[Server]:
+    with site_below_var_tmp() as site:
+        provisioner = ProcessProvisioner(Wanted(deployment="sql", system=SYSTEM, mode=SYSTEM.mode("flush-2")), site)
+        try:
+            yield provisioner.start()
+        finally:
+            provisioner.remove()
+
+
+def test_loads_runs_and_deletes_only_its_own_keys(manifest: Manifest, server: Server, tmp_path: Path):
+    ours = target(server, records=1000)
+    ours.prepare_load()
+    assert run_client(manifest, server, tmp_path / "load", "-load").returns == {"INSERT": {"OK": 1000}}
+    ended = run_client(manifest, server, tmp_path / "run", "-t", operationcount="500")
+    assert all(set(codes) == {"OK"} for codes in ended.returns.values())
+    scans = {"readproportion": "0", "updateproportion": "0", "scanproportion": "1", "maxscanlength": "20"}
+    ended = run_client(manifest, server, tmp_path / "scan", "-t", operationcount="50", dataintegrity="false", **scans)
+    assert ended.returns == {"SCAN": {"OK": 50}}
+    keys = next(iter(target(server).keys.batches(10)))
+    assert server.administration.delete_keys(TABLE, [*keys, "stranger"]) == 10
+    assert server.administration.size(TABLE) == 990
+
+
+def test_data_survives_planned_stop_and_kill(manifest: Manifest, servers: Servers, tmp_path: Path):
+    provisioner = servers("mariadb", "flush-1")
+    server = provisioner.start()
+    target(server, records=1000).prepare_load()
+    run_client(manifest, server, tmp_path / "load", "-load")
+    provisioner.stop()
+    assert target(provisioner.start(), records=1000).count() == 1000
+    provisioner.stop(planned=False)
+    assert target(provisioner.start(), records=1000).count() == 1000
+
+
+def test_reads_modes_back(server: Server):
+    state = read_back(SYSTEM, server.wanted.mode, server.administration)
+    assert state.in_force, state.differences
+    weaker = read_back(SYSTEM, SYSTEM.mode("flush-0"), server.administration)
+    assert weaker.differences == ("innodb_flush_log_at_trx_commit should be '0', but the server says '2'.",)
+    assert "The mode needs 1 connected replicas; there are 0." in (
+        read_back(SYSTEM, SYSTEM.mode("flush-2-semi-sync"), server.administration).differences
+    )
+    assert state.topology == {"version": server.version}
+
+
+def test_data_of_others_is_never_written(server: Server):
+    ours = target(server, table="owned")
+    assert ours.prepare_load() == ""
+    with pytest.raises(DataNotOwned, match="another cluster"):
+        target(server, cluster="theirs", table="owned").prepare_load()
+    ours.require_data_set()
+    assert ours.prepare_load() == ""  # drops the empty table and makes it again
+    administration = server.administration
+    marker = administration.read_marker("owned")
+    assert not administration.write_marker("owned", "{}", replaces="")
+    assert not administration.write_marker("owned", "{}", replaces="{}")
+    with pytest.raises(AdministrationError, match="has no column field10"):
+        administration.write_marker("owned", "{}", replaces=marker, fields=[*FIELDS, "field10"])
+    assert administration.write_marker("owned", """{"it's": "\\\\"}""", replaces=marker, fields=FIELDS)
+    assert administration.read_marker("owned") == """{"it's": "\\\\"}"""
+
+
+def test_wrong_password_and_missing_database_are_errors(server: Server):
+    properties = server.client_properties()
+    wrong = administration_for(SYSTEM, {**properties, "mariadb.password": "Wrong-Horse"})
+    with pytest.raises(AdministrationError, match="Access denied") as refused:
+        wrong.ping()
+    assert "Wrong-Horse" not in str(refused.value)
+    wrong.close()
+    absent = administration_for(SYSTEM, {**properties, "mariadb.database": "absent"})
+    with pytest.raises(AdministrationError, match=r"no database absent\. Create it there: CREATE DATABASE"):
+        absent.content(TABLE)
+    absent.close()
