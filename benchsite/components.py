@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +32,23 @@ DEATH_WINDOW_S = 600.0
 # The level because readiness is read from the logs: with warnings alone nobody would say that he is ready.
 EVERYWHERE = {"DJANGO_SETTINGS_MODULE": "benchsite.settings", "PYTHONUNBUFFERED": "1", "BENCHSITE_LOG_LEVEL": "INFO"}
 
+# Variables of the site that no load generator gets, although the process that starts it has them.
+SITE_SECRETS = (
+    "DATABASE_URL",
+    "BENCHSITE_SECRET_KEY",
+    "BENCHSITE_SECRET_KEY_FALLBACKS",
+    "BENCHSITE_SIGNING_KEY",
+    "BENCHSITE_SIGNING_KEY_FALLBACKS",
+    "BENCHSITE_OIDC_SECRET",
+    "BENCHSITE_METRICS_TOKEN",
+    "BENCHSITE_S3_ACCESS_KEY",
+    "BENCHSITE_S3_SECRET_KEY",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "EMAIL_URL",
+)
+
 
 @dataclass
 class Component:
@@ -42,6 +59,7 @@ class Component:
     log: Path
     ready: Callable[["Component"], bool]
     env: Mapping[str, str] = field(default_factory=dict)
+    withheld: Collection[str] = ()  # variables of this process that it does not get
     stop_group: bool = False
     stop_grace_s: float = STOP_GRACE_S
     guarded: Guarded | None = None
@@ -55,7 +73,7 @@ class Component:
             self.argv,
             registry=registry,
             label=self.name,
-            env={**os.environ, **EVERYWHERE, **self.env},
+            env=self.environment,
             cwd=settings.BASE_DIR,
             stdout=self.log,
             stderr=self.log,
@@ -63,6 +81,12 @@ class Component:
             stop_signal=signal.SIGTERM,
             stop_group=self.stop_group,
         )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that it is started with."""
+        own = {name: value for name, value in os.environ.items() if name not in self.withheld}
+        return {**own, **EVERYWHERE, **self.env}
 
     def start_again(self, registry: Path) -> None:
         """Once more, after it has died by itself."""
@@ -137,7 +161,7 @@ def conductor(name: str = "conductor") -> Component:
 
 
 def generator_environment(name: str, site_url: str) -> dict[str, str]:
-    """Where a load generator finds its site, with a fresh credential.
+    """Where a load generator finds its site and Redis, with a fresh credential.
 
     Its earlier life is over: it gets no run before it registers with this credential.
     """
@@ -145,7 +169,11 @@ def generator_environment(name: str, site_url: str) -> dict[str, str]:
     from workers import credentials
 
     LoadGenerator.objects.filter(name=name).update(last_seen_at=None)
-    return {"BENCHSITE_SITE_URL": site_url, "BENCHSITE_GENERATOR_TOKEN": credentials.make(name, None)}
+    return {
+        "BENCHSITE_SITE_URL": site_url,
+        "BENCHSITE_GENERATOR_TOKEN": credentials.make(name),
+        "REDIS_URL": settings.GENERATOR_REDIS_URL,
+    }
 
 
 def load_generator(name: str, since: datetime, environment: Mapping[str, str]) -> Component:
@@ -163,10 +191,11 @@ def load_generator(name: str, since: datetime, environment: Mapping[str, str]) -
     argv = [
         *(sys.executable, "-m", "celery", "--app", "benchsite", "worker", "--queues", f"load.{name}"),
         *("--pool", "prefork", "--concurrency", str(slots), "--disable-prefetch", "--hostname", f"{name}@%h"),
-        *("--loglevel", "INFO", "--without-gossip", "--without-mingle"),
+        *("--loglevel", "INFO", "--without-gossip", "--without-mingle", "--without-heartbeat"),
     ]
     # The pool's process ends with its worker: nobody waits for a client run that is being given up.
-    return Component(name, argv, _log(name), present, {**environment, GENERATOR_VARIABLE: name}, stop_group=True)
+    environment = {**environment, GENERATOR_VARIABLE: name}
+    return Component(name, argv, _log(name), present, environment, SITE_SECRETS, stop_group=True)
 
 
 def _log(name: str) -> Path:

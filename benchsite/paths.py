@@ -177,4 +177,5 @@ def broker_url(redis_url: str) -> str:
     parts = urlsplit(redis_url)
     if parts.scheme != "unix":
         return redis_url
-    return f"redis+socket://{parts.path}?virtual_host={dict(parse_qsl(parts.query)).get('db', '0')}"
+    user = parts.netloc  # "user:password@" or nothing
+    return f"redis+socket://{user}{parts.path}?virtual_host={dict(parse_qsl(parts.query)).get('db', '0')}"

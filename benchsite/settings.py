@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from benchsite import mail, paths, production
+from benchsite import generator_access, mail, paths, production
 from benchsite.artifact_storage import artifact_storage
 from benchsite.env import env_bool, env_choice, env_float, env_int, env_list, env_networks, env_path, env_ports, env_str
 
@@ -26,10 +26,20 @@ EMBEDDED_POSTGRESQL = not env_str("DATABASE_URL", "")
 EMBEDDED_REDIS = not env_str("REDIS_URL", "")
 EMBEDDED = EMBEDDED_POSTGRESQL and EMBEDDED_REDIS
 DATABASE_URL = env_str("DATABASE_URL", PLACES.database_url)
-REDIS_URL = env_str("REDIS_URL", PLACES.redis_url)
+# A load generator (docs/deployment.md): where its site is, and its credential. Its site alone knows the secret key.
+GENERATOR_ACCESS_FILE = env_path("BENCHSITE_GENERATOR_FILE", VAR_DIR / "generator.json")
+ACCESS = generator_access.read_access(GENERATOR_ACCESS_FILE)
+GENERATOR_SITE_URL = production.checked_url(env_str("BENCHSITE_SITE_URL", ACCESS["site_url"]), "BENCHSITE_SITE_URL")
+GENERATOR_TOKEN = env_str("BENCHSITE_GENERATOR_TOKEN", ACCESS["credential"])
+REDIS_URL = env_str("REDIS_URL", ACCESS["redis_url"] or PLACES.redis_url)
+# The address of Redis for load generators, without user and password: each has its own.
+GENERATOR_REDIS_URL = env_str("BENCHSITE_GENERATOR_REDIS_URL", generator_access.without_user(REDIS_URL))
+if GENERATOR_TOKEN:
+    REDIS_URL = generator_access.own_redis_url(REDIS_URL, GENERATOR_TOKEN)
 # The pool belongs in the web process only: workers hold one connection each for a long time.
 DATABASE_POOL = env_bool("BENCHSITE_DATABASE_POOL", False)
-DATABASES = {"default": paths.django_database(DATABASE_URL, pool=DATABASE_POOL)}
+# A load generator has no database.
+DATABASES = {} if GENERATOR_TOKEN else {"default": paths.django_database(DATABASE_URL, pool=DATABASE_POOL)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {
@@ -76,14 +86,9 @@ FILE_UPLOAD_HANDLERS = ["runs.uploading.upload_handlers.NoFiles"]
 # A site that others reach: it refuses to start with what is fine on one's own machine (`benchsite.production`).
 PRODUCTION = env_bool("BENCHSITE_PRODUCTION", False)
 PUBLIC_URL = production.checked_url(env_str("BENCHSITE_URL", ""))  # what people type; empty: nobody said so
-# A load generator (docs/deployment.md): where its site is, and its credential. Its site alone knows the secret key.
-GENERATOR_SITE_URL = production.checked_url(env_str("BENCHSITE_SITE_URL", ""), "BENCHSITE_SITE_URL")
-GENERATOR_TOKEN = env_str("BENCHSITE_GENERATOR_TOKEN", "")
 HOSTS = [*production.host_of(PUBLIC_URL), *production.host_of(GENERATOR_SITE_URL), "127.0.0.1", "localhost"]
 ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", HOSTS)
-SECRET_KEY = env_str("BENCHSITE_SECRET_KEY", "")
-if not SECRET_KEY and GENERATOR_TOKEN:
-    SECRET_KEY = secrets.token_urlsafe(50)
+SECRET_KEY = secrets.token_urlsafe(50) if GENERATOR_TOKEN else env_str("BENCHSITE_SECRET_KEY", "")
 if not SECRET_KEY:
     if not EMBEDDED:
         raise ImproperlyConfigured(
@@ -239,6 +244,9 @@ WHITENOISE_USE_FINDERS = DEBUG or "pytest" in sys.modules
 CELERY_BROKER_URL = paths.broker_url(REDIS_URL)
 # A Redis that accepts connections but does not answer fails a message after some seconds; its sender is not blocked.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 3.0, "socket_connect_timeout": 3.0, "socket_keepalive": True}
+if GENERATOR_TOKEN:
+    CELERY_BROKER_TRANSPORT_OPTIONS |= generator_access.unacked_keys(generator_access.name_of(GENERATOR_TOKEN))
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # Its broadcasts reach every worker.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.0, "interval_step": 0.2, "interval_max": 0.2}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"

@@ -16,6 +16,7 @@ from functools import wraps
 from pathlib import PurePath
 from typing import Any, Final
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import QuerySet
 from django.http import HttpRequest, JsonResponse
@@ -82,6 +83,23 @@ def _problem(status: int, detail: str, code: str = "") -> JsonResponse:
     return JsonResponse({"detail": detail, **({"code": code} if code else {})}, status=status)
 
 
+@csrf_exempt
+@require_http_methods(["POST"])
+def enrol(request: HttpRequest) -> JsonResponse:
+    """The credential for an enrolment code, and the address of Redis; every code is accepted once."""
+    try:
+        credential = credentials.enrol(str(json.loads(request.body)["code"]))
+    except (KeyError, ValueError, TypeError):
+        return _problem(400, 'The request is malformed: send {"code": "bse_..."}.')
+    except DATABASE_ERRORS:
+        return _problem(503, "The site's database does not answer.")
+    if credential is None:
+        return _problem(401, "This enrolment code is unknown, was used, or has expired. An operator makes another one.")
+    response = JsonResponse({"credential": credential, "redis_url": settings.GENERATOR_REDIS_URL})
+    response["Cache-Control"] = "no-store"
+    return response
+
+
 @endpoint("POST")
 def register(request: HttpRequest, name: str) -> dict[str, Any]:
     """The load generator has started; `name` in the query is the name that it was started with."""
@@ -89,9 +107,8 @@ def register(request: HttpRequest, name: str) -> dict[str, Any]:
     if stated != name:
         raise Refused(
             409,
-            f"This load generator is called {stated} (BENCHSITE_GENERATOR), but its credential "
-            f"(BENCHSITE_GENERATOR_TOKEN) belongs to {name}. Set the name to {name}, or make a credential for {stated} "
-            "on the page of load generators.",
+            f"This load generator is called {stated} (BENCHSITE_GENERATOR), but its credential belongs to {name}. Set "
+            f"the name to {name}, or enrol it as {stated} with a code of the page of load generators.",
         )
     try:
         generator = registration.register_generator(name, **json.loads(request.body))

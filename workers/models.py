@@ -27,6 +27,18 @@ class Lease(models.Model):
         return f"{self.machine} held by {self.run or self.load_generator}"
 
 
+class EnrolmentCode(models.Model):
+    """Exchanged once, before it expires, for the credential of one load generator."""
+
+    generator = models.SlugField(max_length=60)
+    code_sha256 = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"enrolment code of {self.generator}"
+
+
 class GeneratorCredential(models.Model):
     """What a load generator shows the site. It reads and writes only what concerns this load generator."""
 

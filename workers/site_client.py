@@ -58,6 +58,11 @@ class SiteClient:
         """Close idle connections."""
         self._pool.close()
 
+    def enrol(self, code: str) -> dict[str, Any]:
+        """The `credential` for an enrolment code, and the address of Redis (`redis_url`)."""
+        answer: dict[str, Any] = self._post("enrol", {"code": code})
+        return answer
+
     def register(self, name: str, **fields: Any) -> str:
         """The name of this host's machine; `name` must be that of the credential."""
         return str(self._post(f"register?{urlencode({'name': name})}", fields)["machine"])
@@ -160,7 +165,7 @@ def site_client() -> SiteClient:
     """This process's client. Raises ImproperlyConfigured."""
     if not settings.GENERATOR_SITE_URL or not settings.GENERATOR_TOKEN:
         raise ImproperlyConfigured(
-            "A load generator needs BENCHSITE_SITE_URL, the address of its site, and BENCHSITE_GENERATOR_TOKEN, the "
-            "credential that an operator makes on the page of load generators."
+            "This load generator has no credential. Enrol it: manage.py enrol SITE CODE, with a code that an operator "
+            "makes on the page of load generators."
         )
     return SiteClient(settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN)

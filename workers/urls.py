@@ -7,6 +7,7 @@ from workers import generator_api, own_server, views
 CLIENT = "generator-api/v1/clients/<uuid:pk>"
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("generator-api/v1/enrol", generator_api.enrol),
     path("generator-api/v1/register", generator_api.register),
     path("generator-api/v1/presence", generator_api.presence),
     path("generator-api/v1/calibration", generator_api.calibration),
@@ -18,7 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLIENT}/complete", generator_api.complete),
     path(f"{CLIENT}/fail", generator_api.fail),
     path("load-generators/", views.load_generators, name="load-generators"),
-    path("load-generators/credential/", views.credential, name="load-generator-credential"),
+    path("load-generators/enrolment/", views.enrolment, name="load-generator-enrolment"),
     path("load-generators/release/", views.release_load_generator, name="load-generator-release"),
     path("load-generators/calibrate/", views.calibrate, name="load-generator-calibrate"),
     path("load-generators/allow-move/", views.allow_move, name="load-generator-allow-move"),

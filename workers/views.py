@@ -75,8 +75,8 @@ def calibrate(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @operator_required
-def credential(request: HttpRequest) -> HttpResponse:
-    """Make the credential of a load generator, or revoke it; a new one is shown in this answer alone."""
+def enrolment(request: HttpRequest) -> HttpResponse:
+    """Make an enrolment code of a load generator, which this answer alone shows, or revoke its credential."""
     name = request.POST.get("name", "").strip()
     user = cast(User, request.user)
     try:
@@ -89,7 +89,7 @@ def credential(request: HttpRequest) -> HttpResponse:
         text = f"The credential of {name} is revoked." if revoked else f"{name} has no valid credential."
         messages.success(request, text)
         return redirect("load-generators")
-    response = render(request, "workers/credential.html", {"name": name, "credential": credentials.make(name, user)})
+    response = render(request, "workers/enrolment.html", {"name": name, "code": credentials.make_code(name, user)})
     response["Cache-Control"] = "no-store"
     return response
 

@@ -112,7 +112,7 @@ def _start_generator(site: FaultSite) -> None:
         BENCHSITE_WORK=str(settings.WORK_DIR),
         DATABASE_URL="postgresql://nobody@127.0.0.1:1/none",
         BENCHSITE_SITE_URL=SITE_URL,
-        BENCHSITE_GENERATOR_TOKEN=credentials.make(GENERATOR, None),
+        BENCHSITE_GENERATOR_TOKEN=credentials.make(GENERATOR),
         REDIS_URL=f"redis://{address}:{REDIS_PORT}/0",
     )
     present = LoadGenerator.objects.filter(name=GENERATOR, last_seen_at__isnull=False)

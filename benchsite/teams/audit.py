@@ -63,6 +63,8 @@ KINDS: Final = {
     "badge_revoked": "revoked a badge link",
     "generator_released": "released a load generator from quarantine",
     "generator_credential_made": "made a credential of a load generator",
+    "generator_enrolment_code_made": "made an enrolment code of a load generator",
+    "generator_enrolled": "a load generator enrolled",
     "generator_credential_revoked": "revoked the credential of a load generator",
     "generator_may_move": "let another host register a load generator",
 }

@@ -7,13 +7,10 @@ import uuid
 import pytest
 from django.core.management import call_command
 from django.test import Client
-from django.urls import reverse
 
-from benchsite.teams.models import User
 from runs import artifacts
 from runs.models import Artifact, ClientRun, LoadGenerator, Run
 from runs.tests.factories import make_client_run, make_load_generator, make_run, make_sweep
-from runs.tests.pages import text_of
 from workers import credentials, presence
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -27,7 +24,7 @@ def client_run():
 
 
 def generator(name="lab-1", credential=None):
-    return Client(headers={"authorization": f"Bearer {credential or credentials.make(name, None)}"})
+    return Client(headers={"authorization": f"Bearer {credential or credentials.make(name)}"})
 
 
 @pytest.fixture
@@ -59,28 +56,13 @@ def test_unknown_credential_is_refused(client_run, lab, credential):
     assert "unknown or was revoked" in answer.json()["detail"]
 
 
-def test_a_new_credential_replaces_the_earlier_one(client_run, capsys):
-    call_command("generator_credential", "lab-1")
-    first = capsys.readouterr().out.strip()
+def test_a_new_credential_replaces_the_earlier_one(client_run):
+    first = credentials.make("lab-1")
     assert post(generator(credential=first), "presence", probed=False).status_code == 200
-    call_command("generator_credential", "lab-1")
+    second = credentials.make("lab-1")
     assert post(generator(credential=first), "presence", probed=False).status_code == 401
-    second = capsys.readouterr().out.strip()
-    call_command("generator_credential", "lab-1", "--revoke")
+    call_command("enrolment_code", "lab-1", "--revoke")
     assert post(generator(credential=second), "presence", probed=False).status_code == 401
-
-
-def test_operator_makes_and_revokes_credentials(client_in, user, client_run):
-    address = reverse("load-generator-credential")
-    assert client_in.post(address, {"name": "lab-1"}).status_code == 403
-    User.objects.filter(pk=user.pk).update(is_staff=True)
-    page = client_in.post(address, {"name": "lab-1"})
-    assert page["Cache-Control"] == "no-store"
-    credential = page.context["credential"]
-    assert credential in text_of(page)
-    assert post(generator(credential=credential), "presence", probed=False).status_code == 200
-    client_in.post(address, {"name": "lab-1", "revoke": "1"})
-    assert post(generator(credential=credential), "presence", probed=False).status_code == 401
 
 
 @pytest.mark.parametrize("action", ["claim", "report", "stopped", "complete", "fail"])

@@ -103,7 +103,7 @@ def server(servers):
 def client_run(live_server, server, settings, tmp_path, artifact_folder):
     """A client run that updates records of a real Redis for 50 s; its load generator is this process."""
     settings.WORK_DIR = tmp_path / "work"
-    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, credentials.make("lab-1", None)
+    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, credentials.make("lab-1")
     site_client.cache_clear()
     binding = load_catalog().system("redis").binding
     properties = client_properties_for_run(

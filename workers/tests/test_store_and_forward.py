@@ -39,7 +39,7 @@ LOG = os.urandom(100_000)  # does not compress
 @pytest.fixture
 def site(live_server):
     """The site as the load generator `lab-1` reaches it."""
-    client = SiteClient(live_server.url, credentials.make("lab-1", None))
+    client = SiteClient(live_server.url, credentials.make("lab-1"))
     yield client
     client.close()
 
@@ -261,7 +261,7 @@ def test_output_of_a_killed_process_is_delivered(site, claimed, settings):
 
 def test_full_work_folder_is_named(live_server, claimed, full_disk, settings):
     settings.WORK_DIR = full_disk
-    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, credentials.make("lab-1", None)
+    settings.GENERATOR_SITE_URL, settings.GENERATOR_TOKEN = live_server.url, credentials.make("lab-1")
     site_client.cache_clear()
     ClientRun.objects.filter(pk=claimed.pk).update(state=ClientRun.State.WAITING, claim=None)
     run_client(claimed.pk)
@@ -344,7 +344,7 @@ def test_uploads_leave_threads_for_heartbeats(live_server, site, claimed):
     host, digest = live_server.url.removeprefix("http://"), hashlib.sha256(LOG).hexdigest()
     address = f"/generator-api/v1/clients/{claimed.pk}/files/hdr/"
     query = f"?claim={claimed.claim}&size={len(LOG)}&sha256={digest}"
-    headers = {"Authorization": f"Bearer {credentials.make('lab-1', None)}", "Content-Length": str(len(LOG))}
+    headers = {"Authorization": f"Bearer {credentials.make('lab-1')}", "Content-Length": str(len(LOG))}
     uploads = [http.client.HTTPConnection(host, timeout=20) for _ in range(generator_api.MAX_UPLOADS + 1)]
     for number, upload in enumerate(uploads):
         upload.request("PUT", f"{address}{number}.hdr{query}", headers=headers)

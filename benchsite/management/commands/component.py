@@ -12,6 +12,7 @@ from django.utils import timezone
 from benchsite import components
 from benchsite.components import Component
 from benchsite.env import env_path, env_str
+from benchsite.generator_access import name_of
 from workers.generator_names import take_name
 from workers.presence import generator_name, host_key
 
@@ -31,15 +32,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         part = component(options["name"])
-        environment = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "benchsite.settings",
-            "PYTHONUNBUFFERED": "1",
-            **part.env,
-        }
         sys.stdout.flush()
         # The same process goes on, so that whoever started it signals the part itself.
-        os.execve(part.argv[0], part.argv, environment)
+        os.execve(part.argv[0], part.argv, part.environment)
 
 
 def component(name: str) -> Component:
@@ -52,7 +47,7 @@ def component(name: str) -> Component:
         case "conductor":
             return components.conductor()
         case _:
-            name = generator_name() or _free_name()
+            name = generator_name() or name_of(settings.GENERATOR_TOKEN) or _free_name()
             environment = {}
             if not settings.GENERATOR_TOKEN and settings.GENERATOR_SITE_URL:
                 # On the site's own hosts, which reach its database.

@@ -17,7 +17,7 @@ from runs import run_completion
 from runs.planning.submission import QUEUE_CHANNEL
 from runs.retry import DATABASE_ERRORS
 from runs.uploading import upload_lifecycle
-from workers import liveness, scheduling
+from workers import liveness, redis_users, scheduling
 from workers.delivery_loop import Deliverer
 from workers.heartbeat import OutageGrace
 from workers.schedule_submitter import ScheduleSubmitter
@@ -91,6 +91,7 @@ class Command(BaseCommand):
         if silence_counts:
             self._guard(scheduling.reap)
         self._guard(upload_lifecycle.reap)
+        self._guard(redis_users.synchronise)
         if now - self.expired >= EXPIRE_AFTER_S:
             self.expired = now
             self._guard(upload_lifecycle.expire)

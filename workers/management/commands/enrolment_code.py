@@ -1,4 +1,4 @@
-"""`manage.py generator_credential NAME`: makes the credential of one load generator."""
+"""`manage.py enrolment_code NAME`: makes the enrolment code of one load generator."""
 
 from typing import Any
 
@@ -11,18 +11,18 @@ from workers import credentials
 class Command(BaseCommand):
     requires_system_checks = []  # They import every page, which takes two seconds of a core.
     help = (
-        "Prints a new credential for the load generator NAME, to be set there as BENCHSITE_GENERATOR_TOKEN. It is not "
-        "shown again. An earlier credential of that load generator serves no more."
+        "Prints a code with which the load generator NAME enrols, once and within an hour: manage.py enrol SITE CODE. "
+        "Its earlier credential ends when the code is used."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--revoke", action="store_true", help="only revoke the credential")
+        parser.add_argument("--revoke", action="store_true", help="only revoke its codes and its credential")
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["name"]
         validate_slug(name)
         if not options["revoke"]:
-            self.stdout.write(credentials.make(name, None))
+            self.stdout.write(credentials.make_code(name, None))
         elif not credentials.revoke(name, None):
             raise CommandError(f"The load generator {name} has no valid credential.")

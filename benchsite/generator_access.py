@@ -1,0 +1,74 @@
+"""A load generator's access to its site: its credential, the file that holds it, and its own user of Redis.
+
+Standard library only: the settings read it before Django is there.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+from urllib.parse import quote, urlsplit
+
+
+class Access(TypedDict):
+    """The content of the file: the site's address, the credential and the address of Redis."""
+
+    site_url: str
+    credential: str
+    redis_url: str
+
+
+def read_access(path: Path) -> Access:
+    """The file's content; empty texts without a file. Raises ValueError for a file that others can read."""
+    try:
+        with path.open() as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
+                raise ValueError(f"{path} holds a credential and is open to other accounts: chmod 600 {path}")
+            access: Access = json.load(file)
+            return access
+    except FileNotFoundError:
+        return {"site_url": "", "credential": "", "redis_url": ""}
+
+
+def write_access(path: Path, access: Access) -> None:
+    """Write the file with mode 0600, in place of an earlier one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(access, file)
+    draft.replace(path)
+
+
+def name_of(credential: str) -> str:
+    """The load generator of a credential, `bsg_NAME_SECRET`."""
+    return credential.partition("_")[2].rpartition("_")[0]
+
+
+def redis_user(generator: str, secret_sha256: str) -> str:
+    """The name of the Redis user that belongs to one credential."""
+    return f"generator-{generator}-{secret_sha256[:12]}"
+
+
+def own_redis_url(url: str, credential: str) -> str:
+    """The address of Redis with the credential's user and password, unless it names a user already."""
+    parts = urlsplit(url)
+    if parts.username:
+        return url
+    secret = credential.rpartition("_")[2]
+    user = redis_user(name_of(credential), hashlib.sha256(secret.encode()).hexdigest())
+    return parts._replace(netloc=f"{quote(user)}:{quote(secret)}@{parts.netloc.rpartition('@')[2]}").geturl()
+
+
+def without_user(url: str) -> str:
+    """The address of Redis without user and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def unacked_keys(generator: str) -> Mapping[str, Any]:
+    """Options of Celery's transport: unacknowledged messages of this load generator have keys of their own."""
+    keys = {"unacked_key": "unacked", "unacked_index_key": "unacked_index", "unacked_mutex_key": "unacked_mutex"}
+    return {option: f"load.{generator}.{key}" for option, key in keys.items()}

@@ -1,0 +1,241 @@
+"""What a load generator can reach with everything that it holds: its own queue, its own client runs, nothing else."""
+
+import json
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+from celery import Celery
+from django.conf import settings
+from django.core.management import call_command
+from django.urls import reverse
+from redis import Redis
+from redis.exceptions import AuthenticationError, NoPermissionError
+
+from benchsite import components
+from benchsite.generator_access import own_redis_url, read_access, redis_user, unacked_keys, write_access
+from benchsite.paths import broker_url
+from benchsite.teams.encryption import seal
+from benchsite.teams.models import User
+from benchsite.tests.databases import database_url
+from workers import credentials, redis_users
+from workers.models import EnrolmentCode, GeneratorCredential
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+ENROL = "/generator-api/v1/enrol"
+
+
+def enrol(client, code):
+    return client.post(ENROL, json.dumps({"code": code}), content_type="application/json")
+
+
+@pytest.fixture
+def credential():
+    yield credentials.make("lab-1")
+    credentials.revoke("lab-1", None)
+
+
+@pytest.fixture
+def own_redis(credential):
+    with Redis.from_url(own_redis_url(settings.GENERATOR_REDIS_URL, credential)) as redis:
+        yield redis
+
+
+def test_code_enrols_once(client, capsys):
+    call_command("enrolment_code", "lab-1")
+    code = capsys.readouterr().out.strip()
+    answer = enrol(client, code)
+    assert answer["Cache-Control"] == "no-store"
+    assert credentials.generator_of(answer.json()["credential"]) == "lab-1"
+    assert urlsplit(answer.json()["redis_url"]).username is None
+    assert enrol(client, code).status_code == 401
+    credentials.revoke("lab-1", None)
+
+
+def test_expired_and_replaced_codes_are_refused(client):
+    first, second = credentials.make_code("lab-1", None), credentials.make_code("lab-1", None)
+    assert enrol(client, first).status_code == 401
+    EnrolmentCode.objects.update(expires_at="2020-01-01T00:00:00Z")
+    assert enrol(client, second).status_code == 401
+    third = credentials.make_code("lab-1", None)
+    credentials.revoke("lab-1", None)
+    assert enrol(client, third).status_code == 401
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"7"])
+def test_malformed_enrolment_is_refused(client, body):
+    assert client.post(ENROL, body, content_type="application/json").status_code == 400
+
+
+def test_operators_alone_make_codes_and_revoke(client_in, user):
+    address = reverse("load-generator-enrolment")
+    assert client_in.post(address, {"name": "lab-1"}).status_code == 403
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    page = client_in.post(address, {"name": "lab-1"})
+    assert page["Cache-Control"] == "no-store"
+    assert page.context["code"] in page.content.decode()
+    assert page.context["code"] not in client_in.get(reverse("load-generators")).content.decode()
+    credential = enrol(client_in, page.context["code"]).json()["credential"]
+    client_in.post(address, {"name": "lab-1", "revoke": "1"})
+    assert credentials.generator_of(credential) is None
+
+
+def test_enrol_command_writes_a_private_file(live_server, settings, tmp_path, capsys):
+    settings.GENERATOR_ACCESS_FILE = path = tmp_path / "var" / "generator.json"
+    call_command("enrol", live_server.url, credentials.make_code("lab-1", None))
+    assert path.stat().st_mode & 0o777 == 0o600
+    access = read_access(path)
+    assert access["site_url"] == live_server.url
+    assert credentials.generator_of(access["credential"]) == "lab-1"
+    path.chmod(0o640)
+    with pytest.raises(ValueError, match="chmod 600"):
+        read_access(path)
+    credentials.revoke("lab-1", None)
+
+
+def test_own_queue_can_be_consumed(credential):
+    """By Celery's own transport, with the options of a load generator."""
+    broker = broker_url(own_redis_url(settings.GENERATOR_REDIS_URL, credential))
+    app = Celery("generator", broker=broker, set_as_current=False)
+    app.conf.update(broker_transport_options=unacked_keys("lab-1"), task_create_missing_queues=True)
+    app.send_task("load.probe", args=["lab-1", 0, 1], queue="load.lab-1")
+    messages = []
+    app.amqp.queues.select(["load.lab-1"])
+    with app.connection_for_read() as connection, connection.channel() as channel:
+        consumer = app.amqp.TaskConsumer(channel, callbacks=[lambda body, message: messages.append((body, message))])
+        with consumer:
+            connection.drain_events(timeout=5)
+            messages[0][1].ack()
+            channel.qos.restore_visible()
+    assert messages[0][0][0] == ["lab-1", 0, 1]
+    assert denials(credential) == []
+
+
+def denials(credential):
+    """What Redis refused to the credential's user, by its own log."""
+    user = redis_user("lab-1", GeneratorCredential.objects.get(generator="lab-1", revoked_at=None).secret_sha256)
+    return [
+        entry["object"]
+        for entry in redis_users.connection().acl_log()
+        if entry["username"] == user and entry["object"] != "client"
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("LRANGE", "load.lab-2", 0, -1),
+        ("BRPOP", "load.lab-2", 1),
+        ("LPUSH", "load.lab-2", "x"),
+        ("BRPOP", "load.lab-10", 1),
+        ("SADD", "_kombu.binding.load.lab-2", "x"),
+        ("HGET", "unacked", "x"),
+        ("HGET", "load.lab-2.unacked", "x"),
+        ("GET", "cache2:1:x"),
+        ("SET", "cache2:1:x", "x"),
+        ("XRANGE", "live:x", "-", "+"),
+        ("KEYS", "*"),
+        ("SCAN", "0"),
+        ("PUBLISH", "/0.celery.pidbox", "x"),
+        ("SUBSCRIBE", "/0.celery.pidbox"),
+        ("EVAL", "return 1", 0),
+        ("CONFIG", "GET", "*"),
+        ("ACL", "LIST"),
+        ("CLIENT", "LIST"),
+        ("MONITOR",),
+        ("FLUSHALL",),
+        ("SHUTDOWN",),
+        ("REPLICAOF", "127.0.0.1", "1"),
+        ("MODULE", "LIST"),
+        ("SCRIPT", "LOAD", "return 1"),
+        ("SCRIPT", "FLUSH"),
+        ("INFO",),
+    ],
+    ids=lambda command: " ".join(map(str, command[:2])),
+)
+def test_redis_refuses_everything_else(own_redis, command):
+    with pytest.raises(NoPermissionError):
+        own_redis.execute_command(*command)
+
+
+def test_revoked_credential_loses_redis(own_redis):
+    assert own_redis.ping()
+    credentials.revoke("lab-1", None)
+    with pytest.raises((AuthenticationError, ConnectionError)):
+        own_redis.ping()
+
+
+def test_lost_users_are_restored(own_redis, credential):
+    """A Redis that was restarted knows no users."""
+    user = own_redis.connection_pool.connection_kwargs["username"]
+    redis_users.connection().acl_deluser(user)
+    redis_users.connection().execute_command("ACL", "SETUSER", "generator-of-another-site-0", "on")
+    redis_users.synchronise()
+    assert own_redis.ping()
+    assert redis_users.connection().acl_deluser("generator-of-another-site-0") == 1
+
+
+LOOK_AROUND = """
+import json, os
+import django
+django.setup()
+from django.conf import settings
+from django.db import connection
+from benchsite.teams.encryption import CannotOpen, unseal
+from runs.models import Run
+answers = {"environment": " ".join(os.environ.values())}
+try:
+    Run.objects.count()
+    answers["database"] = "read"
+except Exception as error:
+    answers["database"] = type(error).__name__
+try:
+    answers["secret"] = unseal(os.environ["SEALED"])
+except CannotOpen:
+    answers["secret"] = "sealed"
+print(json.dumps(answers))
+"""
+
+
+def test_its_environment_reaches_no_database_and_no_secret(credential, monkeypatch):
+    """A process with the environment of a load generator, started by a process with all secrets of the site."""
+    secrets = {
+        "BENCHSITE_SECRET_KEY": settings.SECRET_KEY,
+        "DATABASE_URL": database_url(),
+        "EMAIL_URL": "smtp://u:mailpw@h",
+    }
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    part = components.load_generator("lab-1", None, components.generator_environment("lab-1", "http://127.0.0.1:1"))
+    environment = {**part.environment, "SEALED": seal("hidden")}
+    command = [sys.executable, "-c", LOOK_AROUND]
+    process = subprocess.run(
+        command, env=environment, cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
+    )
+    answers = json.loads(process.stdout)
+    assert answers["database"] == "ImproperlyConfigured"
+    assert answers["secret"] == "sealed"
+    assert not [name for name, value in secrets.items() if value in answers["environment"]]
+
+
+def test_enrolled_host_needs_neither_key_nor_database(credential, tmp_path):
+    """With nothing but the file of its enrolment, a load generator's settings hold its own access only."""
+    url = "rediss://redis.example:6380/0"
+    write_access(
+        tmp_path / "generator.json", {"site_url": "https://b.example", "credential": credential, "redis_url": url}
+    )
+    names = "s.DATABASES, s.REDIS_URL, s.CELERY_BROKER_URL, s.GENERATOR_SITE_URL"
+    code = f"from django.conf import settings as s; print({names})"
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "BENCHSITE_VAR": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "benchsite.settings",
+    }
+    command = [sys.executable, "-c", code]
+    process = subprocess.run(
+        command, env=environment, cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
+    )
+    own = own_redis_url(url, credential)
+    assert process.stdout.split() == ["{}", own, own, "https://b.example"]
+    assert not (tmp_path / "secret-key").exists()
