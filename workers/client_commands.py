@@ -61,9 +61,9 @@ def client_orders(
     places = [
         (generator["id"], process) for generator in spec["generators"] for process in range(spec["load"]["processes"])
     ]
-    threads = split(spec["load"]["threads"], len(places), what="threads")
+    threads = split(spec["load"]["threads"], len(places), noun="threads")
     target = spec["load"]["target_ops_s"]
-    targets = split(target, len(places), what="operations per second") if target else [None] * len(places)
+    targets = split(target, len(places), noun="operations per second") if target else [None] * len(places)
     system = load_catalog().system(spec["system"], spec["client"]["flavour"])
     site = site_files(system, binding_properties)
     measure_s, records = spec["window"]["min_measure_s"], spec["dataset"]["records"]

@@ -59,7 +59,7 @@ def answered(
 
     `count` is told the number of lines before anything is done with one, and may refuse them all.
     """
-    lines, said = _lines(request), []
+    lines, answers = _lines(request), []
     count(len(lines))
     for number, text in enumerate(lines, 1):
         key = ""
@@ -67,10 +67,10 @@ def answered(
             line = _line(text)
             key = line.key
             status, upload = store(line)
-            said.append({"line": number, "key": key, "status": status, "upload": upload})
+            answers.append({"line": number, "key": key, "status": status, "upload": upload})
         except Problem as problem:
-            said.append({"line": number, "key": key, "status": problem.status, "problem": problem.document()})
-    body = "".join(json.dumps(one) + "\n" for one in said)
+            answers.append({"line": number, "key": key, "status": problem.status, "problem": problem.document()})
+    body = "".join(json.dumps(answer) + "\n" for answer in answers)
     return HttpResponse(body, content_type=CONTENT_TYPE)
 
 
@@ -105,37 +105,41 @@ def _line(text: bytes) -> Line:
             "payload-too-large", f"A line has at most {MAX_LINE_LENGTH:,} bytes: send large results by themselves."
         )
     try:
-        said = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Problem("validation-error", f"The line is no JSON: {error}") from error
-    if not isinstance(said, dict) or set(said) - {"key", "manifest", "files"}:
+    if not isinstance(content, dict) or set(content) - {"key", "manifest", "files"}:
         raise Problem("validation-error", "A line is an object with key, manifest and files.")
-    key = said.get("key")
+    key = content.get("key")
     if not isinstance(key, str) or not keys.fits(key):
         raise _wrong("#/key", "The key must be a text of 1 to 255 printable ASCII characters.")
-    files = said.get("files")
+    files = content.get("files")
     if not isinstance(files, list) or not files:
         raise _wrong("#/files", "Files must be a list of objects with name and text or base64.")
-    arrived = [_file(number, one) for number, one in enumerate(files)]
-    if sum(one.size for one in arrived) > settings.UPLOAD_AT_ONCE_BYTES:
+    arrived = [_file(number, file) for number, file in enumerate(files)]
+    if sum(other.size for other in arrived) > settings.UPLOAD_AT_ONCE_BYTES:
         raise Problem("payload-too-large", "Send this result by itself: it is too large for a batch.")
-    return Line(key, json.dumps(said.get("manifest")).encode(), arrived)
+    return Line(key, json.dumps(content.get("manifest")).encode(), arrived)
 
 
-def _file(number: int, said: object) -> Arrived:
+def _file(number: int, content: object) -> Arrived:
     place = f"#/files/{number}"
-    if not isinstance(said, dict) or not isinstance(said.get("name"), str) or set(said) - {"name", "text", "base64"}:
+    if (
+        not isinstance(content, dict)
+        or not isinstance(content.get("name"), str)
+        or set(content) - {"name", "text", "base64"}
+    ):
         raise _wrong(place, "A file is an object with name and text or base64.")
-    text, packed = said.get("text"), said.get("base64")
+    text, packed = content.get("text"), content.get("base64")
     if isinstance(text, str) and packed is None:
-        return brought(said["name"][:280], text.encode(errors="replace"))
+        return brought(content["name"][:280], text.encode(errors="replace"))
     if isinstance(packed, str) and text is None:
         try:
-            return brought(said["name"][:280], base64.b64decode(packed, validate=True))
+            return brought(content["name"][:280], base64.b64decode(packed, validate=True))
         except (binascii.Error, ValueError):
             raise _wrong(f"{place}/base64", "This is no base64.") from None
     raise _wrong(place, "A file has either text or base64.")
 
 
-def _wrong(pointer: str, said: str) -> Problem:
-    return Problem("validation-error", f"{pointer}: {said}", errors=[{"pointer": pointer, "detail": said}])
+def _wrong(pointer: str, message: str) -> Problem:
+    return Problem("validation-error", f"{pointer}: {message}", errors=[{"pointer": pointer, "detail": message}])

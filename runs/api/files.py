@@ -69,9 +69,9 @@ class EventPage(PageAnswer):
 @runs.get(
     "/runs/{uuid:run_id}/artifacts", response={200: ArtifactPage}, auth=Needs(Scope.RUNS_READ), summary="A run's files"
 )
-def list_artifacts(request: HttpRequest, run_id: UUID, asked: Query[PageQuery]) -> Slice[Artifact]:
+def list_artifacts(request: HttpRequest, run_id: UUID, page: Query[PageQuery]) -> Slice[Artifact]:
     run = owned(team_runs(request), request, run_id)
-    return page_of(request, Artifact.objects.filter(run=run).select_related("client_run"), ("pk",), asked)
+    return page_of(request, Artifact.objects.filter(run=run).select_related("client_run"), ("pk",), page)
 
 
 @runs.get(
@@ -84,16 +84,16 @@ def list_artifacts(request: HttpRequest, run_id: UUID, asked: Query[PageQuery]) 
 def download_artifact(
     request: HttpRequest, run_id: UUID, sha256: PathEx[str, P(pattern="^[0-9a-f]{64}$")]
 ) -> StreamingHttpResponse:
-    found = Artifact.objects.filter(run=run_id, team=team_in(request), sha256=sha256).first()
-    if found is None:
+    artifact = Artifact.objects.filter(run=run_id, team=team_in(request), sha256=sha256).first()
+    if artifact is None:
         raise Problem("not-found", "This run has no such file.")
     try:
-        content = chunks(found.sha256)
+        content = chunks(artifact.sha256)
     except OSError:
-        raise Problem("not-found", f"The content of {found.name} is not in the storage any more.") from None
+        raise Problem("not-found", f"The content of {artifact.name} is not in the storage any more.") from None
     response = StreamingHttpResponse(content, content_type="application/octet-stream")
-    response["Content-Disposition"] = f'attachment; filename="{_harmless(found)}"'
-    response["Content-Length"] = str(found.size)
+    response["Content-Disposition"] = f'attachment; filename="{_harmless(artifact)}"'
+    response["Content-Length"] = str(artifact.size)
     return response
 
 
@@ -111,6 +111,6 @@ def _harmless(artifact: Artifact) -> str:
     auth=Needs(Scope.RUNS_READ),
     summary="What happened to a run",
 )
-def list_events(request: HttpRequest, run_id: UUID, asked: Query[PageQuery]) -> Slice[RunEvent]:
+def list_events(request: HttpRequest, run_id: UUID, page: Query[PageQuery]) -> Slice[RunEvent]:
     run = owned(team_runs(request), request, run_id)
-    return page_of(request, RunEvent.objects.filter(run=run), ("pk",), asked)
+    return page_of(request, RunEvent.objects.filter(run=run), ("pk",), page)

@@ -168,15 +168,17 @@ def get_kit(request: HttpRequest, matrix_id: UUID) -> HttpResponse:
     summary="A plan file as a matrix of your team",
 )
 def import_matrix(
-    request: HttpRequest, given: PlanGiven, asked: Query[Check], response: HttpResponse
+    request: HttpRequest, sent: PlanGiven, options: Query[Check], response: HttpResponse
 ) -> Status[dict[str, object]] | Status[Matrix]:
     """With `dry_run=1` nothing is stored, and the answer says what no longer fits the chosen machines."""
     try:
-        plan = read_plan(given.plan)
-        if asked.dry_run:
-            found = misfits(plan, _chosen(request, plan, given))
-            return Status(200, {"fits": not any(misfit.tone == "stop" for misfit in found), "misfits": found})
-        made = _made(request, plan, given)
+        plan = read_plan(sent.plan)
+        if options.dry_run:
+            differences = misfits(plan, _chosen(request, plan, sent))
+            return Status(
+                200, {"fits": not any(misfit.tone == "stop" for misfit in differences), "misfits": differences}
+            )
+        made = _made(request, plan, sent)
     except PlanRefused as refused:
         raise Problem("plan-refused", str(refused)) from refused
     except PlanError as refused:
@@ -185,27 +187,27 @@ def import_matrix(
     return Status(201, made)
 
 
-def _made(request: HttpRequest, plan: PlanFile, given: PlanGiven) -> Matrix:
+def _made(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Matrix:
     team, user = team_in(request), bearer_in(request).user
-    if given.by_hand is not None:
-        return plan_by_hand(team, plan, Place(**given.by_hand.dict()), user)
+    if sent.by_hand is not None:
+        return plan_by_hand(team, plan, Place(**sent.by_hand.dict()), user)
     with transaction.atomic():
-        made = import_plan(team, plan, _chosen(request, plan, given), user)
-        if given.submit:
+        made = import_plan(team, plan, _chosen(request, plan, sent), user)
+        if sent.submit:
             submit(made, user)
     return made
 
 
-def _chosen(request: HttpRequest, plan: PlanFile, given: PlanGiven) -> Chosen:
+def _chosen(request: HttpRequest, plan: PlanFile, sent: PlanGiven) -> Chosen:
     """The team's own rows; another team's is no more there than one that does not exist."""
     team = team_in(request)
-    clusters = Cluster.objects.filter(team=team).prefetch_related("nodes__machine").in_bulk(given.clusters.values())
-    generators = generators_for(team).select_related("machine").in_bulk(list(given.generators.values()))
+    clusters = Cluster.objects.filter(team=team).prefetch_related("nodes__machine").in_bulk(sent.clusters.values())
+    generators = generators_for(team).select_related("machine").in_bulk(list(sent.generators.values()))
     faults: list[Fault] = [
         {"pointer": f"#/{kind}/{role}", "detail": detail}
         for kind, known, roles, chosen in (
-            ("clusters", clusters, plan.clusters, given.clusters),
-            ("generators", generators, plan.generators, given.generators),
+            ("clusters", clusters, plan.clusters, sent.clusters),
+            ("generators", generators, plan.generators, sent.generators),
         )
         for role, key in chosen.items()
         for detail in [
@@ -216,9 +218,9 @@ def _chosen(request: HttpRequest, plan: PlanFile, given: PlanGiven) -> Chosen:
     if faults:
         raise Problem("plan-refused", "The machines cannot take these roles.", errors=faults)
     return Chosen(
-        {role: clusters[key] for role, key in given.clusters.items()},
-        {role: generators[key] for role, key in given.generators.items()},
-        {(role, name): value for role, held in given.secrets.items() for name, value in held.items()
+        {role: clusters[key] for role, key in sent.clusters.items()},
+        {role: generators[key] for role, key in sent.generators.items()},
+        {(role, name): value for role, held in sent.secrets.items() for name, value in held.items()
          if role in plan.databases and name in plan.databases[role].secrets},
     )  # fmt: skip
 
@@ -234,8 +236,8 @@ def bring_outputs(request: HttpRequest, matrix_id: UUID, response: HttpResponse)
     """The folder `outputs` of the kit, or an archive of it. Up to 1 MiB is judged at once (201): all of its cells are
     filled, or none (422). More waits for a worker (202): ask the address in `Location`, and send it POST to fill.
     """
-    found = _by_hand(request, matrix_id)
-    upload = receive_files(found.team, bearer_in(request).user, _files(request), found)
+    matrix = _by_hand(request, matrix_id)
+    upload = receive_files(matrix.team, bearer_in(request).user, _files(request), matrix)
     if upload.state == Upload.State.RECOGNISED:
         return Status(201, _fill(upload))
     if upload.state == Upload.State.FAILED:
@@ -269,10 +271,10 @@ def fill_cells(request: HttpRequest, matrix_id: UUID, upload_id: UUID) -> Status
 
 
 def _by_hand(request: HttpRequest, matrix_id: UUID) -> Matrix:
-    found = _matrix(request, matrix_id)
-    if not found.by_hand:
+    matrix = _matrix(request, matrix_id)
+    if not matrix.by_hand:
         raise Problem("not-found", "This matrix is not run by hand: import its plan with “by_hand”.")
-    return found
+    return matrix
 
 
 def _files(request: HttpRequest) -> list[tuple[str, Any]]:

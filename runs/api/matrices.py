@@ -170,8 +170,8 @@ def team_matrices(request: HttpRequest) -> QuerySet[Matrix]:
 
 
 @matrices.get("/matrices", response={200: MatrixPage}, auth=READ, summary="List matrices")
-def list_matrices(request: HttpRequest, asked: Query[PageQuery]) -> Slice[Matrix]:
-    page = page_of(request, team_matrices(request), ("-created_at", "-pk"), asked)
+def list_matrices(request: HttpRequest, query: Query[PageQuery]) -> Slice[Matrix]:
+    page = page_of(request, team_matrices(request), ("-created_at", "-pk"), query)
     _with_progress(page.items)
     return page
 
@@ -188,15 +188,15 @@ def get_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     summary="Keep a plan, or only see what it would make",
 )
 def make_matrix(
-    request: HttpRequest, plan: MatrixPlan, asked: Query[DryRun], response: HttpResponse
+    request: HttpRequest, plan: MatrixPlan, options: Query[DryRun], response: HttpResponse
 ) -> Status[dict[str, object]] | Status[Matrix]:
     """The plan is kept and waits to be submitted. With `dry_run=1` nothing is kept, and the answer says which cells
     and runs it would make, how many hours they would take, and what keeps it from being submitted.
     """
     form, faults = form_of(plan, team_in(request))
-    if form is None and not asked.dry_run:
+    if form is None and not options.dry_run:
         raise Problem.of_faults(faults)
-    if asked.dry_run:
+    if options.dry_run:
         return Status(200, _preview(form) if form else _impossible(faults))
     assert form is not None
     kept = form.store(bearer_in(request).user)
@@ -212,11 +212,11 @@ def make_matrix(
 )
 def submit_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     """Its runs are in the queue afterwards. 422 `plan-refused` says what keeps it from being run."""
-    found = owned(team_matrices(request), request, matrix_id)
+    matrix = owned(team_matrices(request), request, matrix_id)
     try:
-        submit(found, bearer_in(request).user)
+        submit(matrix, bearer_in(request).user)
     except PlanError as refused:
-        if Matrix.objects.filter(pk=found.pk, submitted_at__isnull=False).exists():
+        if Matrix.objects.filter(pk=matrix.pk, submitted_at__isnull=False).exists():
             raise Problem("conflict", "This matrix is submitted already: make another to run it again.") from refused
         raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
     return _followed(owned(team_matrices(request), request, matrix_id))
@@ -233,12 +233,12 @@ def try_matrix(request: HttpRequest, matrix_id: UUID) -> Status[Trial]:
     """Measures the first and the last rung of every sweep for 10 s over 1,000 records of their own. 422 `plan-refused`
     says what keeps the plan from being tried.
     """
-    found = owned(team_matrices(request), request, matrix_id)
+    matrix = owned(team_matrices(request), request, matrix_id)
     try:
-        start_trial(found, bearer_in(request).user)
+        start_trial(matrix, bearer_in(request).user)
     except PlanError as refused:
         raise Problem("plan-refused", str(refused), errors=faults_of(refused.problems)) from refused
-    return Status(201, _trial(found))
+    return Status(201, _trial(matrix))
 
 
 @matrices.get(
@@ -267,9 +267,9 @@ def _trial(matrix: Matrix) -> Trial:
 )
 def cancel_matrix(request: HttpRequest, matrix_id: UUID) -> Matrix:
     """What waits is cancelled at once, what runs is asked to stop. What has ended stays as it is."""
-    found = owned(team_matrices(request), request, matrix_id)
-    lifecycle.request_cancel_matrix(found, bearer_in(request).user)
-    return _followed(found)
+    matrix = owned(team_matrices(request), request, matrix_id)
+    lifecycle.request_cancel_matrix(matrix, bearer_in(request).user)
+    return _followed(matrix)
 
 
 class NextLook(RequestSchema):
@@ -282,25 +282,25 @@ class NextLook(RequestSchema):
     auth=RUN,
     summary="Queue the repeats up to the next look",
 )
-def add_repeats(request: HttpRequest, matrix_id: UUID, asked: NextLook) -> Matrix:
+def add_repeats(request: HttpRequest, matrix_id: UUID, look: NextLook) -> Matrix:
     """Once only: where the look is not the next one, nothing is queued and the answer is 409 `conflict`."""
-    found = owned(team_matrices(request), request, matrix_id)
-    if not lifecycle.add_repeats(found, asked.look, bearer_in(request).user):
+    matrix = owned(team_matrices(request), request, matrix_id)
+    if not lifecycle.add_repeats(matrix, look.look, bearer_in(request).user):
         raise Problem("conflict", "No repeats are left to queue for this look: it is not the plan's next one.")
-    return _followed(found)
+    return _followed(matrix)
 
 
 def _preview(form: MatrixForm) -> dict[str, object]:
-    found: Preview = preview(form.plan())
+    planned: Preview = preview(form.plan())
     same = ("runs", "loads", "brackets", "disk_bytes_per_node", "result_bytes", "offers_trial")
     return {
-        "can_be_submitted": not found.problems,
-        "problems": faults_of(found.problems),
-        "warnings": found.warnings,
-        "cells": found.cells,
-        "hours": round(found.seconds / 3600, 4),
-        "sizes": found.sizes,
-        **{name: getattr(found, name) for name in same},
+        "can_be_submitted": not planned.problems,
+        "problems": faults_of(planned.problems),
+        "warnings": planned.warnings,
+        "cells": planned.cells,
+        "hours": round(planned.seconds / 3600, 4),
+        "sizes": planned.sizes,
+        **{name: getattr(planned, name) for name in same},
     }
 
 

@@ -139,33 +139,33 @@ class Names:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
-    def key(self, rows: Sequence[Named], said: str, kind: str, pointer: str) -> str:
+    def key(self, rows: Sequence[Named], name: str, kind: str, pointer: str) -> str:
         """The key of the row that is meant; empty where there is none."""
-        found = [row for row in rows if said in (row.name, str(row.pk)) or _is_key(said, row.pk)]
-        if found:
-            return str(found[0].pk)
+        named = [row for row in rows if name in (row.name, str(row.pk)) or _is_key(name, row.pk)]
+        if named:
+            return str(named[0].pk)
         there = ", ".join(f"“{row.name}”" for row in rows[:OFFERED]) + (", …" if len(rows) > OFFERED else "")
-        detail = f"There is no {kind} “{said[:80]}”. " + (
+        detail = f"There is no {kind} “{name[:80]}”. " + (
             f"There are: {there}." if there else f"Your team has no {kind}."
         )
         self.faults.append({"pointer": pointer, "detail": detail, "code": "unknown"})
         return ""
 
-    def entry(self, databases: Sequence[Database], said: PlanEntry, pointer: str) -> str:
+    def entry(self, databases: Sequence[Database], sent: PlanEntry, pointer: str) -> str:
         """“database:mode”, as the builder names an entry."""
-        key = self.key(databases, said.database, "database", f"{pointer}/database")
+        key = self.key(databases, sent.database, "database", f"{pointer}/database")
         for database in databases:
             if str(database.pk) == key:
                 try:
-                    load_catalog().system(database.system, database.flavour).mode(said.mode)
+                    load_catalog().system(database.system, database.flavour).mode(sent.mode)
                 except UnknownName as error:
                     self.faults.append({"pointer": f"{pointer}/mode", "detail": str(error), "code": "unknown"})
-        return f"{key}:{said.mode}"
+        return f"{key}:{sent.mode}"
 
 
-def _is_key(said: str, key: UUID) -> bool:
+def _is_key(text: str, key: UUID) -> bool:
     try:
-        return UUID(said) == key
+        return UUID(text) == key
     except ValueError:
         return False
 
@@ -207,7 +207,7 @@ def _as_sent(plan: MatrixPlan, team: Team, names: Names) -> QueryDict:
             sent[name] = "on"
     if plan.search is not None:
         sent.update(_search_as_sent(plan.search))
-    sent.setlist("entries", [names.entry(databases, one, f"#/entries/{at}") for at, one in enumerate(plan.entries)])
+    sent.setlist("entries", [names.entry(databases, entry, f"#/entries/{at}") for at, entry in enumerate(plan.entries)])
     sent.setlist("workloads", _keys(names, workloads, plan.workloads, "workload", "#/workloads"))
     sent.setlist("load_generators", _generators(names, generators, plan.load_generators))
     there: dict[str, Sequence[Named]] = {"database": databases, "workload": workloads}
@@ -230,21 +230,21 @@ def _search_as_sent(search: PlanSearch) -> dict[str, str]:
     return sent
 
 
-def _generators(names: Names, there: Sequence[LoadGenerator], said: Sequence[str] | None) -> list[str]:
-    if said is None:
-        return [str(one.pk) for one in there]
-    return _keys(names, there, said, "load generator", "#/load_generators")
+def _generators(names: Names, there: Sequence[LoadGenerator], names_sent: Sequence[str] | None) -> list[str]:
+    if names_sent is None:
+        return [str(generator.pk) for generator in there]
+    return _keys(names, there, names_sent, "load generator", "#/load_generators")
 
 
-def _keys(names: Names, rows: Sequence[Named], said: Iterable[str], kind: str, pointer: str) -> list[str]:
-    return [names.key(rows, one, kind, f"{pointer}/{at}") for at, one in enumerate(said)]
+def _keys(names: Names, rows: Sequence[Named], sent: Iterable[str], kind: str, pointer: str) -> list[str]:
+    return [names.key(rows, name, kind, f"{pointer}/{at}") for at, name in enumerate(sent)]
 
 
 def _exclude(
     sent: QueryDict, row: PlanExclusion, names: Names, there: Mapping[str, Sequence[Named]], pointer: str
 ) -> None:
-    def key(said: str | None, kind: str) -> str:
-        return names.key(there[kind], said, kind, f"{pointer}/{kind}") if said else ""
+    def key(name: str | None, kind: str) -> str:
+        return names.key(there[kind], name, kind, f"{pointer}/{kind}") if name else ""
 
     database = key(row.database, "database")
     sent.appendlist("exclude_entry", f"{database}:{row.mode or ''}" if row.database or row.mode else "")
@@ -254,9 +254,13 @@ def _exclude(
 
 
 def _faults(form: MatrixForm) -> Iterable[Fault]:
-    for field, said in form.errors.get_json_data().items():
-        for one in said if field != "__all__" else []:
-            yield {"pointer": f"#/{NAMES.get(field, field)}", "detail": str(one["message"]), "code": str(one["code"])}
+    for field, errors in form.errors.get_json_data().items():
+        for error in errors if field != "__all__" else []:
+            yield {
+                "pointer": f"#/{NAMES.get(field, field)}",
+                "detail": str(error["message"]),
+                "code": str(error["code"]),
+            }
     for at, row in enumerate(form.exclusions):
         if row.error:
             yield {"pointer": f"#/exclusions/{at}", "detail": row.error, "code": "exclusion"}
@@ -265,5 +269,6 @@ def _faults(form: MatrixForm) -> Iterable[Fault]:
 def faults_of(problems: Iterable[Problem]) -> list[Fault]:
     """What keeps a plan from being run, as errors of the request."""
     return [
-        {"pointer": f"#/{NAMES.get(one.field, one.field)}", "detail": one.message, "code": "plan"} for one in problems
+        {"pointer": f"#/{NAMES.get(problem.field, problem.field)}", "detail": problem.message, "code": "plan"}
+        for problem in problems
     ]

@@ -167,9 +167,9 @@ class FindingsAnswer(Schema):
     auth=Needs(Scope.RUNS_READ),
     summary="The numbers of a run",
 )
-def get_measurements(request: HttpRequest, run_id: UUID, asked: Query[CutQuery]) -> MeasurementsAnswer:
+def get_measurements(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> MeasurementsAnswer:
     run = owned(team_runs(request), request, run_id)
-    kept = _cut(run, asked)
+    kept = _cut(run, query)
     return MeasurementsAnswer(
         run=run.pk,
         cut=CutAnswer.from_orm(kept),
@@ -184,15 +184,15 @@ def get_measurements(request: HttpRequest, run_id: UUID, asked: Query[CutQuery])
     )
 
 
-def _cut(run: Run, asked: CutQuery) -> MeasurementSet:
+def _cut(run: Run, query: CutQuery) -> MeasurementSet:
     sets = MeasurementSet.objects.filter(run=run)
-    found = (sets.filter(is_current=True) if asked.cut is None else sets.filter(number=asked.cut)).first()
-    if found is None and asked.cut is not None:
-        raise Problem("not-found", f"“{run.name}” has no cut {asked.cut}.")
-    if found is None:
+    measurement_set = (sets.filter(is_current=True) if query.cut is None else sets.filter(number=query.cut)).first()
+    if measurement_set is None and query.cut is not None:
+        raise Problem("not-found", f"“{run.name}” has no cut {query.cut}.")
+    if measurement_set is None:
         raise Problem("not-found", f"“{run.name}” has not been measured: it is {run.status}.")
-    found.run = run
-    return found
+    measurement_set.run = run
+    return measurement_set
 
 
 @runs.get(
@@ -201,29 +201,29 @@ def _cut(run: Run, asked: CutQuery) -> MeasurementSet:
     auth=Needs(Scope.RUNS_READ),
     summary="The merged histogram of one operation",
 )
-def get_histogram(request: HttpRequest, run_id: UUID, operation: str, asked: Query[HistogramQuery]) -> HistogramAnswer:
+def get_histogram(request: HttpRequest, run_id: UUID, operation: str, query: Query[HistogramQuery]) -> HistogramAnswer:
     """Of its successful operations in the window. Of a run of which only summaries exist there is none."""
     run = owned(team_runs(request), request, run_id)
-    kept = _cut(run, asked)
+    kept = _cut(run, query)
     try:
         stored = stored_intervals(run)
-        found = merged_histogram(kept, stored, operation, asked.latency_kind) if stored else None
+        histogram = merged_histogram(kept, stored, operation, query.latency_kind) if stored else None
     except (OSError, YcsbError) as error:
         raise Problem("not-found", f"The histograms of “{run.name}” cannot be read any more: {error}.") from error
-    if found is None:
+    if histogram is None:
         there = ", ".join(f"{name} ({kind})" for name, kind in operations_of(stored))
         raise Problem("not-found", f"There are histograms of: {there}." if there else "Only summaries exist of it.")
-    indices, counts = found.sparse()
-    values = found.percentiles(list(PERCENTILES.values()))
+    indices, counts = histogram.sparse()
+    values = histogram.percentiles(list(PERCENTILES.values()))
     return HistogramAnswer(
         run=run.pk,
         cut=kept.number,
         operation=operation,
-        latency_kind=asked.latency_kind,
-        count=found.count,
-        mean_us=found.mean,
-        min_us=found.min,
-        max_us=found.max,
+        latency_kind=query.latency_kind,
+        count=histogram.count,
+        mean_us=histogram.mean,
+        min_us=histogram.min,
+        max_us=histogram.max,
         percentiles_us=dict(zip(PERCENTILES, values, strict=True)),
         from_us=lowest_values(indices).tolist(),
         to_us=highest_values(indices).tolist(),
@@ -234,32 +234,32 @@ def get_histogram(request: HttpRequest, run_id: UUID, operation: str, asked: Que
 @runs.get(
     "/runs/{uuid:run_id}/series", response={200: SeriesAnswer}, auth=Needs(Scope.RUNS_READ), summary="A run over time"
 )
-def get_series(request: HttpRequest, run_id: UUID, asked: Query[SeriesQuery]) -> SeriesAnswer:
+def get_series(request: HttpRequest, run_id: UUID, query: Query[SeriesQuery]) -> SeriesAnswer:
     """The finest level that has no more than so many points; a coarser level is computed from all values, none is
     left out. `points` below the coarsest level's are not kept to.
     """
     run = owned(team_runs(request), request, run_id)
     rows = Series.objects.filter(run=run)
     levels = rows.order_by().values("interval_s").annotate(most=Max("points")).values_list("interval_s", "most")
-    fitting = [interval_s for interval_s, most in levels if most <= asked.points]
+    fitting = [interval_s for interval_s, most in levels if most <= query.points]
     interval_s = min(fitting) if fitting else max((interval_s for interval_s, _ in levels), default=1)
     rows = rows.filter(interval_s=interval_s)
-    if asked.operation is not None:
-        rows = rows.filter(operation=asked.operation)
-    found = [unpack(bytes(row.data)) for row in rows.order_by("operation", "latency_kind")]
-    base_s = min((one.base_s for one in found), default=None)
+    if query.operation is not None:
+        rows = rows.filter(operation=query.operation)
+    unpacked = [unpack(bytes(row.data)) for row in rows.order_by("operation", "latency_kind")]
+    base_s = min((part.base_s for part in unpacked), default=None)
     return SeriesAnswer(
         run=run.pk,
         begins_at=None if base_s is None else datetime.fromtimestamp(base_s, UTC),
         interval_s=interval_s,
         series=[
             SeriesOf(
-                operation=one.operation,
-                latency_kind=one.kind,
-                second=(one.points["second"] + round(one.base_s - (base_s or 0.0))).tolist(),
-                columns={name: _numbers(one.points[name]) for name in COLUMNS},
+                operation=part.operation,
+                latency_kind=part.kind,
+                second=(part.points["second"] + round(part.base_s - (base_s or 0.0))).tolist(),
+                columns={name: _numbers(part.points[name]) for name in COLUMNS},
             )
-            for one in found
+            for part in unpacked
         ],
     )
 
@@ -275,7 +275,7 @@ def _numbers(column: Any) -> list[int | float | None]:
     auth=Needs(Scope.RUNS_READ),
     summary="What the validity checks say",
 )
-def get_findings(request: HttpRequest, run_id: UUID, asked: Query[CutQuery]) -> dict[str, object]:
+def get_findings(request: HttpRequest, run_id: UUID, query: Query[CutQuery]) -> dict[str, object]:
     run = owned(team_runs(request), request, run_id)
-    kept = _cut(run, asked)
+    kept = _cut(run, query)
     return {"run": run.pk, "cut": kept.number, "verdict": run.verdict, "findings": kept.findings.all()}

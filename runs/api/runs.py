@@ -50,7 +50,7 @@ class RunQuery(PageQuery):
 
     def restricted(self, rows: QuerySet[Run]) -> QuerySet[Run]:
         """The rows that this query lets through."""
-        said = {
+        filters = {
             "system": self.system,
             "mode": self.mode,
             "workload_name": self.workload,
@@ -67,7 +67,7 @@ class RunQuery(PageQuery):
             "created_at__gte": self.since,
             "created_at__lt": self.until,
         }
-        return rows.filter(**{column: value for column, value in said.items() if value is not None})
+        return rows.filter(**{column: value for column, value in filters.items() if value is not None})
 
 
 class RunPage(PageAnswer):
@@ -103,8 +103,8 @@ def team_runs(request: HttpRequest) -> QuerySet[Run]:
 
 
 @runs.get("/runs", response={200: RunPage}, auth=Needs(Scope.RUNS_READ), summary="List runs")
-def list_runs(request: HttpRequest, asked: Query[RunQuery]) -> Slice[Run]:
-    return page_of(request, asked.restricted(team_runs(request)), ORDER, asked)
+def list_runs(request: HttpRequest, query: Query[RunQuery]) -> Slice[Run]:
+    return page_of(request, query.restricted(team_runs(request)), ORDER, query)
 
 
 @runs.get("/runs/{uuid:run_id}", response={200: RunAnswer}, auth=Needs(Scope.RUNS_READ), summary="Read one run")
@@ -171,5 +171,5 @@ def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     if run.status in RunStatus.terminal():
         raise Problem("conflict", f"“{run.name}” had ended before it could be cancelled.")
     lifecycle.request_cancel(run, bearer_in(request).user)
-    asked = owned(team_runs(request), request, run_id)
-    return {"run": asked, "cancel_requested_at": asked.cancel_requested_at}
+    changed = owned(team_runs(request), request, run_id)
+    return {"run": changed, "cancel_requested_at": changed.cancel_requested_at}

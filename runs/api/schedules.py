@@ -119,8 +119,8 @@ class OccasionPage(PageAnswer):
 
 
 @schedules.get("/schedules", response={200: SchedulePage}, auth=READ, summary="List schedules")
-def list_schedules(request: HttpRequest, asked: Query[PageQuery]) -> Slice[Schedule]:
-    return page_of(request, _rows().filter(team=team_in(request)), ("-created_at", "-pk"), asked)
+def list_schedules(request: HttpRequest, page: Query[PageQuery]) -> Slice[Schedule]:
+    return page_of(request, _rows().filter(team=team_in(request)), ("-created_at", "-pk"), page)
 
 
 @schedules.post(
@@ -150,16 +150,16 @@ def get_schedule(request: HttpRequest, schedule_id: UUID) -> Schedule:
     summary="Change a schedule, pause it or switch it on",
 )
 def change_schedule(request: HttpRequest, schedule_id: UUID, change: ScheduleChange) -> Schedule:
-    found, me = _found(request, schedule_id), bearer_in(request).user
+    schedule, me = _found(request, schedule_id), bearer_in(request).user
     with transaction.atomic():
-        if any(one is not None for one in (change.name, change.every, change.at, change.hours, change.days)):
+        if any(value is not None for value in (change.name, change.every, change.at, change.hours, change.days)):
             rule = _rule(
-                change.every or found.every,
-                change.at or f"{found.at:%H:%M}",
-                change.hours or found.hours,
-                [DAY_NAMES[day] for day in found.days] if change.days is None else change.days,
+                change.every or schedule.every,
+                change.at or f"{schedule.at:%H:%M}",
+                change.hours or schedule.hours,
+                [DAY_NAMES[day] for day in schedule.days] if change.days is None else change.days,
             )
-            schedule_changes.change(found, me, name=change.name or found.name, rule=rule)
+            schedule_changes.change(schedule, me, name=change.name or schedule.name, rule=rule)
         if change.is_active is not None:
             (schedule_changes.resume if change.is_active else schedule_changes.pause)(_found(request, schedule_id), me)
     return _found(request, schedule_id)
@@ -202,8 +202,8 @@ def run_now(request: HttpRequest, schedule_id: UUID) -> Occasion:
     operation_id="list_schedule_occasions",
     summary="List what came of each time of a schedule",
 )
-def list_occasions(request: HttpRequest, schedule_id: UUID, asked: Query[PageQuery]) -> Slice[Occasion]:
-    return page_of(request, _found(request, schedule_id).occasions.all(), ("-due_at", "-pk"), asked)
+def list_occasions(request: HttpRequest, schedule_id: UUID, page: Query[PageQuery]) -> Slice[Occasion]:
+    return page_of(request, _found(request, schedule_id).occasions.all(), ("-due_at", "-pk"), page)
 
 
 def _rows() -> QuerySet[Schedule]:

@@ -45,7 +45,7 @@ class SweepQuery(PageQuery):
 
     def restricted(self, rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
         """The rows that this query lets through."""
-        said = {
+        filters = {
             "system": self.system,
             "database_name": self.database,
             "mode": self.mode,
@@ -56,7 +56,7 @@ class SweepQuery(PageQuery):
             "created_at__gte": self.since,
             "created_at__lt": self.until,
         }
-        return rows.filter(**{column: value for column, value in said.items() if value is not None})
+        return rows.filter(**{column: value for column, value in filters.items() if value is not None})
 
 
 class SweepLinks(Schema):
@@ -163,18 +163,18 @@ class SweepDetail(SweepAnswer):
 
 
 @matrices.get("/sweeps", response={200: SweepPage}, auth=READ, summary="List sweeps")
-def list_sweeps(request: HttpRequest, asked: Query[SweepQuery]) -> Slice[Sweep]:
-    rows = asked.restricted(_rows().filter(team=team_in(request)))
-    return page_of(request, rows, ("-created_at", "-pk"), asked)
+def list_sweeps(request: HttpRequest, query: Query[SweepQuery]) -> Slice[Sweep]:
+    rows = query.restricted(_rows().filter(team=team_in(request)))
+    return page_of(request, rows, ("-created_at", "-pk"), query)
 
 
 @matrices.get("/sweeps/{uuid:sweep_id}", response={200: SweepDetail}, auth=READ, summary="One sweep with its points")
 def get_sweep(request: HttpRequest, sweep_id: UUID) -> Sweep:
-    found = owned(_rows(), request, sweep_id)
-    runs = Run.objects.filter(sweep=found, is_bracket=False).defer("spec", "evidence")
-    found.points = list(_points(runs.order_by("threads", "target_ops_s", "repeat", "pk")))  # type: ignore[attr-defined]
-    found.search = _search(found)  # type: ignore[attr-defined]
-    return found
+    sweep = owned(_rows(), request, sweep_id)
+    runs = Run.objects.filter(sweep=sweep, is_bracket=False).defer("spec", "evidence")
+    sweep.points = list(_points(runs.order_by("threads", "target_ops_s", "repeat", "pk")))  # type: ignore[attr-defined]
+    sweep.search = _search(sweep)  # type: ignore[attr-defined]
+    return sweep
 
 
 @matrices.post(
@@ -185,9 +185,9 @@ def get_sweep(request: HttpRequest, sweep_id: UUID) -> Sweep:
 )
 def extend_sweep(request: HttpRequest, sweep_id: UUID) -> Sweep:
     """Above the last rung while that is the highest, below the first one while that is, else beside the highest."""
-    found = owned(_rows(), request, sweep_id)
+    sweep = owned(_rows(), request, sweep_id)
     try:
-        extend(found, bearer_in(request).user)
+        extend(sweep, bearer_in(request).user)
     except ExtensionRefused as refused:
         raise Problem("conflict", str(refused)) from refused
     return get_sweep(request, sweep_id)

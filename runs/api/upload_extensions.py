@@ -24,7 +24,7 @@ def extend(extension: Extension) -> Extension:
 
 def extended(request: HttpRequest, runs: Sequence[Run]) -> dict[str, Any]:
     """What all of them say of these runs."""
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for extension in _extensions:
-        said |= extension(request, runs)
-    return said
+        fields |= extension(request, runs)
+    return fields

@@ -85,11 +85,11 @@ def stored_answer(
     request: HttpRequest, upload: Upload, runs: Sequence[Run], judged: Sequence[UploadedRun]
 ) -> dict[str, Any]:
     """Of what was just stored."""
-    told = [
-        _run(request, run, len(one.files.clients), _findings(one.findings))
-        for run, one in zip(runs, judged, strict=True)
+    answers = [
+        _run(request, run, len(uploaded.files.clients), _findings(uploaded.findings))
+        for run, uploaded in zip(runs, judged, strict=True)
     ]
-    return _answer(request, upload, runs, told)
+    return _answer(request, upload, runs, answers)
 
 
 def found_answer(request: HttpRequest, upload: Upload) -> dict[str, Any]:
@@ -99,38 +99,39 @@ def found_answer(request: HttpRequest, upload: Upload) -> dict[str, Any]:
     rows = Finding.objects.filter(measurement_set__run__in=runs, measurement_set__is_current=True, severity__in=TOLD)
     for row in rows.select_related("measurement_set"):
         findings.setdefault(row.measurement_set.run_id, []).append(row)
-    told = [_run(request, run, len(run.client_runs.all()), _findings(findings.get(run.pk, ()))) for run in runs]
-    return _answer(request, upload, runs, told)
+    answers = [_run(request, run, len(run.client_runs.all()), _findings(findings.get(run.pk, ()))) for run in runs]
+    return _answer(request, upload, runs, answers)
 
 
-def dry_answer(found: JudgedUpload) -> dict[str, Any]:
+def dry_answer(judged: JudgedUpload) -> dict[str, Any]:
     """Of what would be stored."""
     runs: list[dict[str, Any]] = []
-    for one in found.runs:
+    stated = judged.stated
+    for uploaded in judged.runs:
         runs.append(
             {
                 "id": None, "permalink": None, "url": None, "verdict_url": None,
-                "name": f"{found.stated['database']} {found.stated['mode']} {found.stated['workload']['short_name']}",
-                "phase": one.stated["phase"],
-                "threads": one.stated["threads"],
-                "target_ops_s": one.stated["target_ops_s"],
-                "repeat": one.stated["repeat"],
-                "clients": len(one.files.clients),
-                "throughput_ops_s": one.found.merged.throughput_ops_s,
-                **verdict_of(finding.severity for finding in one.findings),
-                "findings": _findings(one.findings),
+                "name": f"{stated['database']} {stated['mode']} {stated['workload']['short_name']}",
+                "phase": uploaded.stated["phase"],
+                "threads": uploaded.stated["threads"],
+                "target_ops_s": uploaded.stated["target_ops_s"],
+                "repeat": uploaded.stated["repeat"],
+                "clients": len(uploaded.files.clients),
+                "throughput_ops_s": uploaded.collected.merged.throughput_ops_s,
+                **verdict_of(finding.severity for finding in uploaded.findings),
+                "findings": _findings(uploaded.findings),
             }
         )  # fmt: skip
     return {
         "id": None, "state": "judged", "url": None, "permalink": None, "sweep": None,
-        "verdict": _worst(one["verdict"] for one in runs), "runs": runs,
+        "verdict": _worst(run["verdict"] for run in runs), "runs": runs,
         "detail": "Nothing was stored: this was a dry run.",
     }  # fmt: skip
 
 
-def _answer(request: HttpRequest, upload: Upload, runs: Sequence[Run], told: list[dict[str, Any]]) -> dict[str, Any]:
+def _answer(request: HttpRequest, upload: Upload, runs: Sequence[Run], answers: list[dict[str, Any]]) -> dict[str, Any]:
     measured = next((run.sweep_id for run in runs if run.phase == "measure"), None)
-    page = told[0]["permalink"] if len(told) == 1 else None
+    page = answers[0]["permalink"] if len(answers) == 1 else None
     if page is None and runs and runs[0].sweep_id:
         page = request.build_absolute_uri(reverse("sweep", args=[measured or runs[0].sweep_id]))
     return {
@@ -139,8 +140,8 @@ def _answer(request: HttpRequest, upload: Upload, runs: Sequence[Run], told: lis
         "url": upload_url(upload),
         "permalink": page,
         "sweep": str(measured) if measured else None,
-        "verdict": _worst(one["verdict"] for one in told),
-        "runs": told,
+        "verdict": _worst(answer["verdict"] for answer in answers),
+        "runs": answers,
         "detail": upload.error or _DETAILS.get(str(upload.state), ""),
     }
 
@@ -176,8 +177,8 @@ def _run(request: HttpRequest, run: Run, clients: int, findings: list[dict[str, 
 
 def _findings(findings: Iterable[_Said]) -> list[dict[str, str]]:
     names = list(UploadFinding.model_fields)
-    told = [one for one in findings if one.severity in TOLD]
-    return [{name: str(getattr(one, name)) for name in names} for one in told]
+    notable = [finding for finding in findings if finding.severity in TOLD]
+    return [{name: str(getattr(notable_finding, name)) for name in names} for notable_finding in notable]
 
 
 def _worst(verdicts: Iterable[str]) -> str:

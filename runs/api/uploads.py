@@ -136,11 +136,11 @@ def forget_upload(request: HttpRequest, upload_id: UUID) -> HttpResponse:
     """The upload goes with its key, which is free then for other files. Only one that failed: of another its runs are
     stored, or a worker is with it.
     """
-    found = _upload(request, upload_id)
-    if found.state != State.FAILED:
-        what = "The runs are stored: delete those." if found.state == State.SAVED else "It is being worked on: wait."
-        raise Problem("conflict", f"Only an upload that failed can be forgotten; this one is {found.state}. {what}")
-    upload_lifecycle.discard(found)
+    upload = _upload(request, upload_id)
+    if upload.state != State.FAILED:
+        reason = "The runs are stored: delete those." if upload.state == State.SAVED else "It is being worked on: wait."
+        raise Problem("conflict", f"Only an upload that failed can be forgotten; this one is {upload.state}. {reason}")
+    upload_lifecycle.discard(upload)
     return HttpResponse(status=204)
 
 
@@ -159,16 +159,16 @@ def upload_batch(request: HttpRequest, query: Annotated[DryRun, Query()]) -> Htt
     follow; where it has none left, nothing is stored or counted (429). `?dry_run=1` judges and stores nothing.
     """
 
-    def one(line: batch.Line) -> tuple[int, Mapping[str, Any]]:
+    def answer(line: batch.Line) -> tuple[int, Mapping[str, Any]]:
         body = Body(line.manifest, line.files)
         response = _judged(request, body) if query.dry_run else _stored(request, Kind.NATURAL, line.key, body)
-        return response.status_code, response.said
+        return response.status_code, response.body
 
     def count(lines: int) -> None:
         refusal = "Nothing of this batch was stored or counted. "
         spend(request, bearer_in(request).token, {"uploads": lines}, refusal)
 
-    return batch.answered(request, one, count)
+    return batch.answered(request, answer, count)
 
 
 @contextmanager
@@ -192,23 +192,23 @@ def _upload(request: HttpRequest, upload_id: UUID) -> Upload:
     return upload
 
 
-class Said(JsonResponse):
+class BodyResponse(JsonResponse):
     """A response of which the content is still at hand."""
 
-    def __init__(self, said: Mapping[str, Any], status: int) -> None:
-        self.said = said
-        super().__init__(said, status=status)
+    def __init__(self, content: Mapping[str, Any], status: int) -> None:
+        self.body = content
+        super().__init__(content, status=status)
 
 
-def _judged(request: HttpRequest, body: Body) -> Said:
-    asked = _asked(request, Kind.REQUEST, "", body)
-    return Said(dry_answer(_refusing(lambda: api_upload.judge_only(asked))), 200)
+def _judged(request: HttpRequest, body: Body) -> BodyResponse:
+    upload_request = _asked(request, Kind.REQUEST, "", body)
+    return BodyResponse(dry_answer(_refusing(lambda: api_upload.judge_only(upload_request))), 200)
 
 
-def _stored(request: HttpRequest, kind: str, key: str, body: Body) -> Said:
-    asked = _asked(request, kind, key, body)
+def _stored(request: HttpRequest, kind: str, key: str, body: Body) -> BodyResponse:
+    upload_request = _asked(request, kind, key, body)
     try:
-        stored = _refusing(lambda: api_upload.upload(asked, lambda *rows: stored_answer(request, *rows)))
+        stored = _refusing(lambda: api_upload.upload(upload_request, lambda *rows: stored_answer(request, *rows)))
     except KeyBusy:
         raise Problem(
             "in-flight",
@@ -232,11 +232,11 @@ def _refusing(work: Callable[[], T]) -> T:
     except LimitReached as error:
         raise Problem.of_limit(error) from error
     except ManifestRefused as error:
-        faults: list[Fault] = [{"pointer": pointer, "detail": said} for pointer, said in error.faults]
+        faults: list[Fault] = [{"pointer": pointer, "detail": message} for pointer, message in error.faults]
         raise Problem("validation-error", str(error), errors=faults) from error
     except ResultRefused as error:
         places = [
-            {"pointer": "#/files", "detail": said, **place.as_dict()} for place, said in error.faults
+            {"pointer": "#/files", "detail": message, **place.as_dict()} for place, message in error.faults
         ]  # fmt: skip
         first = error.faults[0][0].as_dict() if error.faults else {}
         raise Problem(error.slug, str(error), errors=places, **first) from error  # type: ignore[arg-type]
@@ -245,26 +245,26 @@ def _refusing(work: Callable[[], T]) -> T:
 def _reused(kind: str, known: UploadKey) -> Problem:
     where = upload_url(known.upload) if known.upload is not None else None
     if kind == Kind.NATURAL:
-        said = "This key names a result with other content. Delete its run first, or use another key."
-        return Problem("run-conflict", said, upload=where)
-    said = "This idempotency key was used for another manifest or other files: use a new one."
+        message = "This key names a result with other content. Delete its run first, or use another key."
+        return Problem("run-conflict", message, upload=where)
+    message = "This idempotency key was used for another manifest or other files: use a new one."
     if known.upload is not None and known.upload.state == State.FAILED:
-        said += f" What it names has failed: DELETE {where} frees the key."
-    return Problem("key-reused", said, upload=where)
+        message += f" What it names has failed: DELETE {where} frees the key."
+    return Problem("key-reused", message, upload=where)
 
 
-def _answer(request: HttpRequest, kind: str, stored: Stored) -> Said:
+def _answer(request: HttpRequest, kind: str, stored: Stored) -> BodyResponse:
     """Of what was stored now or before; a worker may be with it still."""
-    key, status, said = stored.key, stored.key.status, stored.key.answer
+    key, status, body = stored.key, stored.key.status, stored.key.answer
     if status == 202:
-        status, said = _state(request, key)
-    elif key.upload is not None and said["runs"]:
+        status, body = _state(request, key)
+    elif key.upload is not None and body["runs"]:
         # What others say of the runs is asked each time: baselines move.
-        said = {**said, **extended(request, list(key.upload.runs.order_by("position")))} if request.GET else said
+        body = {**body, **extended(request, list(key.upload.runs.order_by("position")))} if request.GET else body
     if stored.replayed and kind == Kind.NATURAL and status == 201:
         status = 200
-    response = Said(said, status)
-    response["Location"] = said["runs"][0]["url"] if len(said["runs"]) == 1 else said["url"]
+    response = BodyResponse(body, status)
+    response["Location"] = body["runs"][0]["url"] if len(body["runs"]) == 1 else body["url"]
     if stored.replayed:
         response["Idempotency-Replayed"] = "true"
     return response
@@ -278,5 +278,5 @@ def _state(request: HttpRequest, key: UploadKey) -> tuple[int, dict[str, Any]]:
         where = upload_url(upload)
         remedy = f"To send other files, use a new key, or DELETE {where} first, which frees this one."
         raise Problem("malformed-result", f"{upload.error} {remedy}", upload=where)
-    said = found_answer(request, upload)
-    return (201 if upload.state == State.SAVED else 202), said
+    body = found_answer(request, upload)
+    return (201 if upload.state == State.SAVED else 202), body

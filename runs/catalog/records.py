@@ -28,20 +28,20 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 class UnknownName(LookupError):
     """A name the catalog does not have. The message names the nearest one that it has."""
 
-    what = "name"
+    kind = "name"
 
     def __init__(self, name: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
         near = nearest(name, known)
         hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(known)}."
-        super().__init__(f"There is no {self.what} {name[:60]!r} here. {hint}")
+        super().__init__(f"There is no {self.kind} {name[:60]!r} here. {hint}")
 
 
 class UnknownSystem(UnknownName):
-    what = "system"
+    kind = "system"
 
 
 class UnknownMode(UnknownName):
-    what = "durability mode"
+    kind = "durability mode"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def as_lines(properties: Mapping[str, object]) -> str:
 
 def parse_lines(text: str) -> dict[str, str]:
     """The properties in lines of text. Raises ValidationError that names every line that is none."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     seen: dict[str, int] = {}
     problems: list[str] = []
     lines = text.splitlines()
@@ -54,10 +54,10 @@ def parse_lines(text: str) -> dict[str, str]:
         elif name in seen:
             problems.append(f"{name[:60]} stands in lines {seen[name]} and {number}; leave one of them.")
         else:
-            found[name], seen[name] = value, number
+            values[name], seen[name] = value, number
     if problems:
         raise ValidationError([ValidationError(problem) for problem in problems])
-    return found
+    return values
 
 
 class NumbersField(forms.CharField):

@@ -36,21 +36,21 @@ class GeneratorsForm(DescribedForm):
     def generator_toggles(self) -> list[tuple[LoadGenerator, bool]]:
         """Those that are offered to be ticked, and whether they are."""
         ticked = {str(value) for value in self["load_generators"].value() or ()}
-        every = [(one, str(one.pk) in ticked) for one in self.generators]
-        return [one for one in every if one[1]] if self.has_many_generators else every
+        every = [(generator, str(generator.pk) in ticked) for generator in self.generators]
+        return [toggle for toggle in every if toggle[1]] if self.has_many_generators else every
 
     def clean_generator_names(self) -> str:
         text: str = self.cleaned_data["generator_names"]
-        found: set[LoadGenerator] = set()
+        named: set[LoadGenerator] = set()
         for pattern in text.replace(",", " ").split():
-            meant = [one for one in self.generators if fnmatchcase(one.name, pattern)]
+            meant = [generator for generator in self.generators if fnmatchcase(generator.name, pattern)]
             if not meant:
                 raise ValidationError(f"No load generator that your team may use is called “{pattern[:60]}”.")
-            found.update(meant)
-        self.named = frozenset(found)
+            named.update(meant)
+        self.named = frozenset(named)
         return text
 
     def chosen_generators(self) -> list[LoadGenerator]:
         """Ticked or named, by name."""
         ticked = set(self.cleaned_data["load_generators"])
-        return [one for one in self.generators if str(one.pk) in ticked or one in self.named]
+        return [generator for generator in self.generators if str(generator.pk) in ticked or generator in self.named]

@@ -44,13 +44,13 @@ class FoundRunForm(DescribedForm):
     target = forms.IntegerField(min_value=1, max_value=MAX_INT, required=False)
     repeat = forms.IntegerField(min_value=1, max_value=MAX_REPEAT, required=False)
 
-    def __init__(self, posted: Mapping[str, Any] | None, *, found: FoundRun, number: int) -> None:
-        self.found, self.number = found, number
-        prefix, hints = f"run-{number}", found["hints"]
-        kept = not found["error"] and (posted is None or f"{prefix}-keep" in posted)
+    def __init__(self, posted: Mapping[str, Any] | None, *, run: FoundRun, number: int) -> None:
+        self.run, self.number = run, number
+        prefix, hints = f"run-{number}", run["hints"]
+        kept = not run["error"] and (posted is None or f"{prefix}-keep" in posted)
         initial = {
             "keep": kept,
-            "phase": found["phase"] or Phase.MEASURE.value,
+            "phase": run["phase"] or Phase.MEASURE.value,
             "threads": hints["threads"],
             "target": hints["target_ops_s"],
         }
@@ -58,7 +58,7 @@ class FoundRunForm(DescribedForm):
         for name, label in (("keep", "Save"), ("phase", "Phase of"), ("threads", "Threads of"), ("target", "Target of"),
                             ("repeat", "Repeat of")):  # fmt: skip
             self.fields[name].widget.attrs["aria-label"] = f"{label} run {number + 1}"
-        self.fields["keep"].disabled = bool(found["error"])
+        self.fields["keep"].disabled = bool(run["error"])
 
     def stated(self) -> StatedRun:
         data = self.cleaned_data
@@ -126,9 +126,7 @@ class ImportForm(DescribedForm):
         self.team: Team = upload.team
         recognised = cast(Recognised, upload.recognised)
         posted = _as_above(posted, len(recognised["runs"]))
-        self.runs = [
-            FoundRunForm(posted, found=found, number=number) for number, found in enumerate(recognised["runs"])
-        ]
+        self.runs = [FoundRunForm(posted, run=run, number=number) for number, run in enumerate(recognised["runs"])]
         super().__init__(posted, initial=_initial(recognised))
         self.workloads = list(Workload.objects.filter(team=self.team))
         self.sweeps = list(
@@ -138,7 +136,7 @@ class ImportForm(DescribedForm):
         self._choices("workload", [(DESCRIBED, "as described here"), *((str(w.pk), w.name) for w in self.workloads)])
         sweeps = [(str(s.pk), f"{s.name}, {s.purpose}, of {s.created_at:%-d %b %Y}") for s in self.sweeps]
         self._choices("sweep", [(NEW, "a new one"), *sweeps])
-        if not any(found["intervals"] for found in recognised["runs"]):
+        if not any(run["intervals"] for run in recognised["runs"]):
             del self.fields["warmup_s"]
 
     def _choices(self, field: str, choices: list[Any]) -> None:
@@ -194,7 +192,7 @@ class ImportForm(DescribedForm):
 
     def _check_sweep(self, cleaned: Mapping[str, Any]) -> None:
         """A curve has one system, mode, purpose and workload."""
-        sweep = next(one for one in self.sweeps if str(one.pk) == cleaned["sweep"])
+        sweep = next(row for row in self.sweeps if str(row.pk) == cleaned["sweep"])
         system, _, mode = cleaned["mode"].partition(":")
         if (sweep.system, sweep.mode) != (system, mode):
             self.add_error("sweep", f"That curve is of {sweep.system} in mode {sweep.mode}: begin a new one.")
@@ -206,7 +204,7 @@ class ImportForm(DescribedForm):
                 self.add_error("sweep", f"That curve is of the workload “{other}”: begin a new one.")
 
     def _workload(self, cleaned: Mapping[str, Any]) -> WorkloadSpec:
-        chosen = next((one for one in self.workloads if str(one.pk) == cleaned.get("workload")), None)
+        chosen = next((workload for workload in self.workloads if str(workload.pk) == cleaned.get("workload")), None)
         if chosen is None:
             name = " ".join(cleaned.get("workload_name", "").split())
             short = UNNAMED.sub("-", name.removeprefix("YCSB ")).strip("-")[:12]
@@ -270,8 +268,8 @@ def mode_choices() -> list[Any]:
 
 def _initial(recognised: Recognised) -> dict[str, Any]:
     """What the command lines say; the mode is nowhere in them."""
-    hints = [found["hints"] for found in recognised["runs"]]
-    first = next((one for one in hints if one["binding"] or one["properties"]), None)
+    hints = [run["hints"] for run in recognised["runs"]]
+    first = next((hint for hint in hints if hint["binding"] or hint["properties"]), None)
     if first is None:
         return {}
     system = recognise(first["binding"], first["connection"])

@@ -182,11 +182,11 @@ class MatrixForm(GeneratorsForm):
         """What is ticked at first: the database or workload whose page led here, in every mode that one node has; or
         all databases of a system that stands on clusters of several sizes."""
         entries = [
-            one.value
+            mode.value
             for database in self.databases
             if str(database.pk) == start.get("database") or database.system == (start.get("scaling") or None)
-            for one in database_choice(database, set()).modes
-            if not one.mode.replicas_needed
+            for mode in database_choice(database, set()).modes
+            if not mode.mode.replicas_needed
         ]
         workloads = [str(w.pk) for w in self.team_workloads if str(w.pk) == start.get("workload")]
         rule = {"records_rule": sizes.PER_NODE} if start.get("scaling") else {}

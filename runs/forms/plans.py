@@ -26,12 +26,12 @@ class PlanForm(DescribedForm):
     def __init__(self, data: Mapping[str, Any] | None = None, *, team: Team, plan: PlanFile) -> None:
         self.team, self.plan = team, plan
         clusters = Cluster.objects.filter(team=team).prefetch_related("nodes__machine")
-        self.clusters = {str(one.pk): one for one in clusters}
-        self.generators = {str(one.pk): one for one in generators_for(team).select_related("machine")}
+        self.clusters = {str(cluster.pk): cluster for cluster in clusters}
+        self.generators = {str(row.pk): row for row in generators_for(team).select_related("machine")}
         super().__init__(data)
         for role, meant in plan.clusters.items():
             label = f"{role}: {len(meant.nodes)} node{'' if len(meant.nodes) == 1 else 's'}"
-            fitting = (key for key, one in self.clusters.items() if len(one.nodes.all()) == len(meant.nodes))
+            fitting = (key for key, row in self.clusters.items() if len(row.nodes.all()) == len(meant.nodes))
             self.fields[role] = _choice(label, self.clusters, next(fitting, next(iter(self.clusters), "")))
         free = list(self.generators)
         for role, generator in plan.generators.items():
@@ -49,15 +49,15 @@ class PlanForm(DescribedForm):
 
     def chosen(self) -> Chosen:
         """As it was sent, or as it is proposed."""
-        said = {name: str(self[name].value() or "") for name in self.fields}
+        values = {name: str(self[name].value() or "") for name in self.fields}
         clusters: dict[str, Cluster] = {
-            role: self.clusters[said[role]] for role in self.plan.clusters if said[role] in self.clusters
+            role: self.clusters[values[role]] for role in self.plan.clusters if values[role] in self.clusters
         }
         generators: dict[str, LoadGenerator] = {
-            role: self.generators[said[role]] for role in self.plan.generators if said[role] in self.generators
+            role: self.generators[values[role]] for role in self.plan.generators if values[role] in self.generators
         }
         secrets = {
-            (role, secret): said[f"{role}:{secret}"]
+            (role, secret): values[f"{role}:{secret}"]
             for role, database in self.plan.databases.items()
             for secret in database.secrets
         }
@@ -87,13 +87,13 @@ class PlaceForm(DescribedForm):
     same_host = forms.ChoiceField(required=False, choices=SAME_HOST, label="The clients run")
 
     def value(self) -> Place:
-        said = self.cleaned_data
+        values = self.cleaned_data
         return Place(
-            name=said["place"] or Place().name,
-            hardware=said["hardware"],
-            cores=said["cores"],
-            memory_gib=said["memory_gib"],
-            client_on_database_host={"yes": True, "no": False}.get(said["same_host"]),
+            name=values["place"] or Place().name,
+            hardware=values["hardware"],
+            cores=values["cores"],
+            memory_gib=values["memory_gib"],
+            client_on_database_host={"yes": True, "no": False}.get(values["same_host"]),
         )
 
 

@@ -33,10 +33,10 @@ class ScheduleForm(forms.Form):
         super().__init__(*args, **{"initial": initial, **kwargs})
 
     def clean(self) -> dict[str, Any]:
-        found = super().clean() or {}
-        if found.get("every") == Schedule.Every.WEEK and not found.get("days"):
+        cleaned = super().clean() or {}
+        if cleaned.get("every") == Schedule.Every.WEEK and not cleaned.get("days"):
             self.add_error("days", "Choose at least one day of the week.")
-        return found
+        return cleaned
 
     @property
     def rule(self) -> Rule:

@@ -39,13 +39,13 @@ def study_asked(says: Mapping[str, Any]) -> tuple[StudyAsk | None, str]:
         return None, ""
     try:
         template = template_of(slug)
-        found = template.scenario(scenario)
+        chosen = template.scenario(scenario)
     except UnknownName as unknown:
         return None, f"{unknown} Choose a study below, or build the matrix by hand."
     scale = scale or "small"
     if scale not in scaling.SCALES:
         return None, f"The scale {scale[:20]!r} is neither full nor small. Choose a study anew."
-    return StudyAsk(template, found.slug, scale), ""
+    return StudyAsk(template, chosen.slug, scale), ""
 
 
 class Following:
@@ -53,18 +53,18 @@ class Following:
 
     def __init__(
         self,
-        asked: StudyAsk,
+        ask: StudyAsk,
         team: Team,
         databases: Sequence[Database],
         workloads: Sequence[Workload],
         generators: Sequence[LoadGenerator],
     ) -> None:
         machine = machine_of(databases, len(generators))
-        self.study = scaling.scaled(asked.template, scaling.SCALES[asked.scale], asked.scenario, machine)
+        self.study = scaling.scaled(ask.template, scaling.SCALES[ask.scale], ask.scenario, machine)
         self.team = team
         self.databases = databases
         self.generators = generators
-        self.found, self.proposed = self._workloads(workloads)
+        self.kept, self.proposed = self._workloads(workloads)
         played = [(part, *who_plays(part, databases)) for part in self.study.study.parts]
         # The parts of the study that cannot run here, and why.
         self.unplayed = [(part, reason) for part, players, reason in played if not players]
@@ -75,25 +75,25 @@ class Following:
         """The study's workloads that the team has already, by their properties, and the others, not stored."""
         known = {tuple(sorted(filled(w.properties).items())): w for w in held}
         names = {w.name for w in held}
-        found, proposed = [], []
-        for one in self.study.scenario.workloads:
-            key = tuple(sorted(filled(one.properties).items()))
+        workloads, proposed = [], []
+        for planned in self.study.scenario.workloads:
+            key = tuple(sorted(filled(planned.properties).items()))
             if key in known:
-                found.append(known[key])
+                workloads.append(known[key])
                 continue
             # The letter first: figures shorten long names in their middle.
-            name = f"{one.short_name}: {self.study.template.name}, {sizes.plain(one.records)}"
+            name = f"{planned.short_name}: {self.study.template.name}, {sizes.plain(planned.records)}"
             workload = Workload(
                 pk=uuid.uuid5(_PROPOSED, f"{self.team.pk} {key}"),
                 team=self.team,
                 name=_free(name, names),
-                short_name=one.short_name,
-                properties=dict(one.properties),
-                notes=f"{one.name}, as {self.study.template.name} has it.",
+                short_name=planned.short_name,
+                properties=dict(planned.properties),
+                notes=f"{planned.name}, as {self.study.template.name} has it.",
             )
             names.add(workload.name)
             proposed.append(workload)
-        return found, proposed
+        return workloads, proposed
 
     def initial(self) -> dict[str, Any]:
         """What the builder's fields begin with."""
@@ -103,7 +103,7 @@ class Following:
             "name": f"{self.study.template.name}: {here.slug}{', small' if small else ''}",
             "purpose": here.purpose,
             "entries": self.entries or self.stand_ins,
-            "workloads": [str(w.pk) for w in (*self.found, *self.proposed)],
+            "workloads": [str(w.pk) for w in (*self.kept, *self.proposed)],
             "ladder": here.ladder,
             "rungs": list(here.rungs),
             "threads": here.threads,

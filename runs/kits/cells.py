@@ -104,8 +104,8 @@ def clients_of(file: PlanFile, run: PlannedRun) -> tuple[KitClient, ...]:
     # Where a URL holds the address, whoever runs the kit writes it, with the options that stand here by their names.
     known = {**system.check_binding_properties(entry.database.binding_properties), **known, **mode.client_properties}
     binding = {name: value for name, value in known.items() if name not in system.binding.endpoint.addresses}
-    targets = split(run.target_ops_s, count, what="operations per second") if run.target_ops_s else [None] * count
-    threads = split(run.threads, count, what="threads")
+    targets = split(run.target_ops_s, count, noun="operations per second") if run.target_ops_s else [None] * count
+    threads = split(run.threads, count, noun="threads")
     duration_s = file.matrix.warmup_s + file.matrix.min_measure_s + TAIL_S if run.phase == "measure" else None
     return tuple(
         KitClient(

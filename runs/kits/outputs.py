@@ -54,13 +54,13 @@ def sort_files(files: Sequence[Brought], cells: Mapping[str, Waiting], manifests
     problems = [text for manifest in manifests if (text := _of_another_plan(manifest, plan))]
     left_out: list[str] = []
     for file in files:
-        found = output_of(file.name)
-        if found is None or not (found[2] in KINDS or found[2].endswith(HISTOGRAMS)):
+        output = output_of(file.name)
+        if output is None or not (output[2] in KINDS or output[2].endswith(HISTOGRAMS)):
             if is_manifest(file.name):
                 continue
             left_out.append(file.name)
             continue
-        cell, client, what = found
+        cell, client, kind = output
         if file.error:
             problems.append(f"{file.name} cannot be unpacked: {file.error}")
         elif cell not in cells:
@@ -71,11 +71,11 @@ def sort_files(files: Sequence[Brought], cells: Mapping[str, Waiting], manifests
             )
         else:
             held = places.setdefault(cell, {}).setdefault(client, {})
-            if what in held and held[what].sha256 != file.sha256:
+            if kind in held and held[kind].sha256 != file.sha256:
                 problems.append(
-                    f"{held[what].name} and {file.name} both fill the same place of {cells[cell].name}: keep one."
+                    f"{held[kind].name} and {file.name} both fill the same place of {cells[cell].name}: keep one."
                 )
-            held.setdefault(what, file)
+            held.setdefault(kind, file)
     for cell, clients in places.items():
         problems += _lacks(cells[cell], clients)
     if not places and not problems:
@@ -85,7 +85,7 @@ def sort_files(files: Sequence[Brought], cells: Mapping[str, Waiting], manifests
             "cell": cell,
             "run": cells[cell].name,
             "clients": [
-                {what: one.name for what, one in sorted(places[cell].get(n, {}).items())}
+                {kind: kept.name for kind, kept in sorted(places[cell].get(n, {}).items())}
                 for n in range(cells[cell].clients)
             ],
         }
@@ -112,19 +112,19 @@ def _of_another_plan(manifest: str, plan: str) -> str:
 def _lacks(cell: Waiting, clients: Mapping[int, Mapping[str, Brought]]) -> list[str]:
     if not cell.waits:
         return [f"{cell.name} does not wait for outputs: it is filled already, or was cancelled. Leave its files out."]
-    found = []
+    problems = []
     missing = [str(number + 1) for number in range(cell.clients) if number not in clients]
     if missing:
-        found.append(
+        problems.append(
             f"{cell.name}: client {', '.join(missing)} of {cell.clients} is missing. "
             "Upload all clients of a cell at once."
         )
     for number, held in sorted(clients.items()):
         if "summary.txt" not in held:
-            found.append(f"{cell.name}: client {number + 1} has no summary.txt, so it did not end.")
-        if not any(what.endswith(HISTOGRAMS) for what in held):
-            found.append(f"{cell.name}: client {number + 1} has no histogram logs (*.hdr).")
-    return found
+            problems.append(f"{cell.name}: client {number + 1} has no summary.txt, so it did not end.")
+        if not any(kind.endswith(HISTOGRAMS) for kind in held):
+            problems.append(f"{cell.name}: client {number + 1} has no histogram logs (*.hdr).")
+    return problems
 
 
 def _few(problems: Sequence[str]) -> list[str]:

@@ -36,16 +36,16 @@ def repeatability(cells: Iterable[Sequence[float]]) -> Repeatability | None:
 
     A cell of fewer than two such values says nothing; None where no cell says anything.
     """
-    squares, degrees, told = 0.0, 0, 0
+    squares, degrees, configurations = 0.0, 0, 0
     for cell in cells:
         logs = [math.log(value) for value in cell if value > 0 and math.isfinite(value)]
         if len(logs) < 2:
             continue
         mean = math.fsum(logs) / len(logs)
-        squares += math.fsum((one - mean) ** 2 for one in logs)
+        squares += math.fsum((log - mean) ** 2 for log in logs)
         degrees += len(logs) - 1
-        told += 1
-    return Repeatability(math.sqrt(squares / degrees), degrees, told) if degrees else None
+        configurations += 1
+    return Repeatability(math.sqrt(squares / degrees), degrees, configurations) if degrees else None
 
 
 def drift(first: float, again: float) -> float | None:

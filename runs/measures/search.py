@@ -20,7 +20,7 @@ CONFIRMATIONS: Final = 2
 # Enough for an error of at most 5 % in 19 of 20 searches where runs vary by up to 5 %: `make bench` prints the table.
 MAX_TRIALS: Final = 8
 MAX_SLO_TRIALS: Final = 14  # the probe shows nothing of a latency, so there is more to search
-LOWEST_SHARE: Final = 1 / 64  # of the probe: nothing sustained down to there is no sustainable load
+MIN_SHARE: Final = 1 / 64  # of the probe: nothing sustained down to there is no sustainable load
 MIN_GAIN: Final = 1.05  # of a doubling of the threads; twice less is the end
 FINE: Final = 1.5  # a peak whose neighbours are within this factor is located well enough
 RUN_CV: Final = 0.03  # variation between runs that the capacity's estimate assumes
@@ -106,7 +106,7 @@ def search_target(probe_ops_s: float, trials: Sequence[Trial], goal: Goal | None
         rule, load = Rule.CONFIRM, next(iter(ends), None)
     if load is None:
         return Step(State.BRACKETED, Rule.END, low, high)
-    if low is None and load < max(LOWEST_SHARE * probe_ops_s, goal.min_load):
+    if low is None and load < max(MIN_SHARE * probe_ops_s, goal.min_load):
         return Step(State.NO_LOAD, Rule.END, low, high)
     return _limited(Step(State.SEARCHING, rule, low, high, load), len(trials) + 1, goal)
 

@@ -46,10 +46,10 @@ def suggest(
         filled = _filled(np.asarray(values, dtype=np.float64))
         if filled is not None:
             series[f"p95 of {operation}"] = filled
-    found = {name: steady for name, values in series.items() if (steady := mser5(values.tolist())) is not None}
-    if "throughput" not in found:
+    steady_parts = {name: steady for name, values in series.items() if (steady := mser5(values.tolist())) is not None}
+    if "throughput" not in steady_parts:
         return None
-    by, steady = max(found.items(), key=lambda item: (item[1].at_limit, item[1].truncate_s))
+    by, steady = max(steady_parts.items(), key=lambda item: (item[1].at_limit, item[1].truncate_s))
     kept = rate[steady.truncate_s :]
     drift = drift_of(kept)
     return Suggestion(

@@ -37,10 +37,10 @@ def judge_target(
 
 def backlog(response_mean_us: Sequence[float]) -> tuple[float, bool]:
     """The growth (µs) of the mean response time over the window by least squares, and whether it is too much."""
-    found = backlog_growth(response_mean_us)
-    if found is None:
+    rate = backlog_growth(response_mean_us)
+    if rate is None:
         return 0.0, False
-    growth, mean = found
+    growth, mean = rate
     return growth, growth > max(BACKLOG_SHARE * mean, MIN_BACKLOG_US)
 
 

@@ -45,17 +45,19 @@ def _insert(rows: Sequence[Model]) -> tuple[str, str]:
     """The statement, and its document."""
     model = type(rows[0])
     # What the first row leaves to the database, all of them do.
-    left = frozenset(one.attname for one in model._meta.concrete_fields if _is_left(one, rows[0]))
+    left = frozenset(
+        concrete_field.attname for concrete_field in model._meta.concrete_fields if _is_left(concrete_field, rows[0])
+    )
     statement, columns, values, filled = _statement(model, left)
     for row in rows:
         for field in filled:
             setattr(row, field.attname, field.pre_save(row, True))
-    found = [dict(zip(columns, values(row), strict=True)) for row in rows]
+    documents = [dict(zip(columns, values(row), strict=True)) for row in rows]
     for column, write in _written(model):
         if column in columns:
-            for document in found:
+            for document in documents:
                 document[column] = write(document[column])
-    return statement, json.dumps(found, default=_plain)
+    return statement, json.dumps(documents, default=_plain)
 
 
 def _is_left(field: "Field[Any, Any]", row: Model) -> bool:
@@ -70,22 +72,27 @@ def _statement(
     model: type[Model], left: frozenset[str]
 ) -> tuple[str, list[str], Callable[[Model], tuple[Any, ...]], list["Field[Any, Any]"]]:
     """The statement, the columns of its document, what reads them off a row, and what is filled in before."""
-    fields = [one for one in model._meta.concrete_fields if one.attname not in left]
+    fields = [concrete_field for concrete_field in model._meta.concrete_fields if concrete_field.attname not in left]
     quoted = connection.ops.quote_name
-    names, table = ", ".join(quoted(str(one.column)) for one in fields), quoted(model._meta.db_table)
+    names, table = ", ".join(quoted(str(column.column)) for column in fields), quoted(model._meta.db_table)
     statement = f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
     # Most kinds of fields only give what stands in the row.
-    filled = [one for one in fields if type(one).pre_save is not Field.pre_save]
-    return statement, [str(one.column) for one in fields], attrgetter(*(one.attname for one in fields)), filled
+    filled = [field for field in fields if type(field).pre_save is not Field.pre_save]
+    return (
+        statement,
+        [str(column.column) for column in fields],
+        attrgetter(*(column.attname for column in fields)),
+        filled,
+    )
 
 
 @lru_cache(maxsize=128)
 def _written(model: type[Model]) -> list[tuple[str, Write]]:
     """The columns whose values stand otherwise in the document, where JSON alone would not know how."""
     return [
-        (str(one.column), _hexadecimal if isinstance(one, BinaryField) else _number)
-        for one in model._meta.concrete_fields
-        if isinstance(one, BinaryField | FloatField)
+        (str(concrete_field.column), _hexadecimal if isinstance(concrete_field, BinaryField) else _number)
+        for concrete_field in model._meta.concrete_fields
+        if isinstance(concrete_field, BinaryField | FloatField)
     ]
 
 

@@ -59,21 +59,21 @@ def read_outputs(upload: Upload, claim: uuid.UUID) -> None:
     stored = list(upload.files.all())
     kept = redact_all(upload.pk, stored, Progress(upload.pk, claim), most=MAX_FILES)
     # The page of imports knows nothing of cells: for it there are no runs in these files.
-    found = {"files": [], "runs": [], "more_runs": 0, "outputs": sorted_into(upload.matrix, kept)}
-    upload_lifecycle.recognise(upload.pk, claim, kept, found)
-    for one in stored:
-        staging.drop(one.path)
+    recognised = {"files": [], "runs": [], "more_runs": 0, "outputs": sorted_into(upload.matrix, kept)}
+    upload_lifecycle.recognise(upload.pk, claim, kept, recognised)
+    for file in stored:
+        staging.drop(file.path)
 
 
 def sorted_into(matrix: Matrix, members: Sequence[ReadMember]) -> Sorted:
     """Which file goes where, by what waits now."""
     cells = {cell_name_of(run): _waiting(run) for run in matrix.runs.only("name", "position", "status", "spec")}
     manifests = [
-        b"".join(chunks_of(one)).decode("utf-8", "replace")
-        for one in members
-        if is_manifest(one.name) and not one.error and one.size <= MAX_MANIFEST
+        b"".join(chunks_of(member)).decode("utf-8", "replace")
+        for member in members
+        if is_manifest(member.name) and not member.error and member.size <= MAX_MANIFEST
     ]
-    brought = [Brought(one.name, one.sha256, one.error) for one in members]
+    brought = [Brought(file.name, file.sha256, file.error) for file in members]
     return sort_files(brought, cells, manifests, digest_of(matrix.plan))
 
 
@@ -91,7 +91,7 @@ def record_outputs(upload: Upload, claim: uuid.UUID) -> list[Run]:
     """Fill all cells in one transaction, or none. Raises OutputsRefused or another YcsbError, and UploadGone."""
     matrix = upload.matrix
     assert matrix is not None
-    members = {one.name: one for one in map(member_of, upload.files.all())}
+    members = {file.name: file for file in map(member_of, upload.files.all())}
     placed = sorted_into(matrix, list(members.values()))
     if placed["problems"]:
         raise OutputsRefused(" ".join(placed["problems"]))
@@ -106,15 +106,17 @@ def record_outputs(upload: Upload, claim: uuid.UUID) -> list[Run]:
     with transaction.atomic():
         upload_lifecycle.saved(upload.pk, claim)
         # Nobody who deletes a run meanwhile takes away content that these runs have too.
-        artifacts.hold(member.sha256 for one in filled for held in one.clients for member in held.values())
-        for one in filled:
-            _store(upload, one)
-    return [one.run for one in filled]
+        artifacts.hold(
+            member.sha256 for cell_filled in filled for held in cell_filled.clients for member in held.values()
+        )
+        for cell_filled in filled:
+            _store(upload, cell_filled)
+    return [cell_filled.run for cell_filled in filled]
 
 
 def _judged(run: Run, cell: FilledCell, members: Mapping[str, ReadMember], orders: Sequence[KitClient]) -> _Filled:
     spec = cast(RunSpec, run.spec)
-    clients = [{what: members[name] for what, name in held.items()} for held in cell["clients"]]
+    clients = [{kind: members[name] for kind, name in held.items()} for held in cell["clients"]]
     measured = run.phase == Phase.MEASURE
     cut = Cut(spec["window"]["warmup_s"], spec["window"]["max_measure_s"]) if measured else Cut(phase="load")
     try:
@@ -131,9 +133,9 @@ def _logs(order: KitClient, held: Mapping[str, ReadMember]) -> ClientLogs:
     return ClientLogs(
         number=order.number,
         logs=[
-            LogSource(partial(chunks_of, member), PurePath(what).stem)
-            for what, member in sorted(held.items())
-            if what.endswith(HISTOGRAMS)
+            LogSource(partial(chunks_of, member), PurePath(file_name).stem)
+            for file_name, member in sorted(held.items())
+            if file_name.endswith(HISTOGRAMS)
         ],
         summary=parse_summary(summary),
         threads=order.threads,
@@ -141,10 +143,10 @@ def _logs(order: KitClient, held: Mapping[str, ReadMember]) -> ClientLogs:
     )
 
 
-def _store(upload: Upload, one: _Filled) -> None:
+def _store(upload: Upload, filled: _Filled) -> None:
     """The rows of one cell. The caller holds the transaction."""
-    run, merged = one.run, one.collected.merged
-    for order, held in zip(one.orders, one.clients, strict=True):
+    run, merged = filled.run, filled.collected.merged
+    for order, held in zip(filled.orders, filled.clients, strict=True):
         row = ClientRun.objects.create(
             run=run,
             number=order.number,
@@ -153,14 +155,14 @@ def _store(upload: Upload, one: _Filled) -> None:
             finished_at=Now(),
             order=_order(run, order),
         )
-        for what, member in held.items():
+        for file_name, member in held.items():
             with staging.compressed(member.path) as compressed:
                 artifacts.keep_compressed(member.sha256, compressed)
-            kind = KINDS.get(what, "hdr")
-            artifacts.attach(run, kind, what[-MAX_ARTIFACT:], member.sha256, member.size, row)
-    write_set(run, 1, merged, one.findings)
-    write_series(run, one.collected.series, merged.reader_version)
-    store_intervals(run, one.collected.intervals)
+            kind = KINDS.get(file_name, "hdr")
+            artifacts.attach(run, kind, file_name[-MAX_ARTIFACT:], member.sha256, member.size, row)
+    write_set(run, 1, merged, filled.findings)
+    write_series(run, filled.collected.series, merged.reader_version)
+    store_intervals(run, filled.collected.intervals)
     began_at, ended_at = times_of(merged)
     try:
         lifecycle.fill(
@@ -170,7 +172,7 @@ def _store(upload: Upload, one: _Filled) -> None:
             actor=upload.user.get_username() if upload.user else "",
             throughput_ops_s=merged.throughput_ops_s,
             upload=upload,
-            **verdict_of(found.severity for found in one.findings),
+            **verdict_of(finding.severity for finding in filled.findings),
         )
     except lifecycle.TransitionRefused as error:
         raise OutputsRefused(str(error)) from error

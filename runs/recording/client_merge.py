@@ -85,7 +85,7 @@ def _are_logs(client: ClientFiles, reads: Reads) -> bool:
     return all(
         file.format == "hdr-log"
         and stands.operation == log.operation
-        and all(id(one) in known for run in file.runs for one in run.logs)
+        and all(id(other) in known for run in file.runs for other in run.logs)
         for log, file, stands in origins
     )
 

@@ -33,12 +33,12 @@ SeriesKey = tuple[str, str, int]  # operation, kind of latency, seconds of an in
 class Difference:
     """One number or text as it is stored, and as it is today; None is what is not there."""
 
-    what: str  # "READ service p99_us"
+    label: str  # "READ service p99_us"
     old: object
     new: object
 
     def __str__(self) -> str:
-        return f"{self.what}: {_said(self.old)} → {_said(self.new)}"
+        return f"{self.label}: {_said(self.old)} → {_said(self.new)}"
 
 
 def of_sets(old: MeasurementSet, new: MeasurementSet) -> Iterator[Difference]:
@@ -63,24 +63,24 @@ def of_findings(old: Iterable[Finding], new: Iterable[Finding]) -> Iterator[Diff
 def of_series(old: Iterable[StoredSeries], new: Iterable[Series]) -> Iterator[Difference]:
     """By operation, kind and interval, how many points differ."""
     stored: dict[SeriesKey, StoredSeries] = {(row.operation, row.latency_kind, row.interval_s): row for row in old}
-    fresh: dict[SeriesKey, Series] = {(one.operation, one.kind, one.interval_s): one for one in new}
+    fresh: dict[SeriesKey, Series] = {(series.operation, series.kind, series.interval_s): series for series in new}
     for key in sorted(stored.keys() | fresh.keys()):
-        what = f"series {key[0]} {key[1]} every {key[2]} s"
+        label = f"series {key[0]} {key[1]} every {key[2]} s"
         if key not in stored or key not in fresh:
-            yield Difference(what, *(f"{n} points" if n else None for n in _lengths(stored.get(key), fresh.get(key))))
+            yield Difference(label, *(f"{n} points" if n else None for n in _lengths(stored.get(key), fresh.get(key))))
             continue
         try:
             before = unpack(bytes(stored[key].data))
         except YcsbError as error:
-            yield Difference(what, str(error), f"{fresh[key].points.size} points")
+            yield Difference(label, str(error), f"{fresh[key].points.size} points")
             continue
         if differing := _points_differing(before, fresh[key]):
-            yield Difference(what, f"{before.points.size} points", f"{differing} of them differ")
+            yield Difference(label, f"{before.points.size} points", f"{differing} of them differ")
 
 
 def of_intervals(old: Mapping[str, Artifact], new: Sequence[FreshIntervals]) -> Iterator[Difference]:
     """By measurement name, whether the stored histograms are the same."""
-    fresh = {one.name: one for one in new}
+    fresh = {intervals.name: intervals for intervals in new}
     for name in sorted(old.keys() | fresh.keys()):
         if name not in old or name not in fresh:
             yield Difference(name, *(("stored" if name in side else None) for side in (old, fresh)))
@@ -117,11 +117,11 @@ def _rows(old: Iterable[Any], new: Iterable[Any], key: Any, names: Sequence[str]
             yield from _fields(str(name), before[name], after[name], names)
 
 
-def _fields(what: str, old: Model, new: Model, names: Sequence[str]) -> Iterator[Difference]:
+def _fields(label: str, old: Model, new: Model, names: Sequence[str]) -> Iterator[Difference]:
     for name in names:
         before, after = getattr(old, name), getattr(new, name)
         if not same(before, after):
-            yield Difference(f"{what} {name}", before, after)
+            yield Difference(f"{label} {name}", before, after)
 
 
 def _lengths(old: StoredSeries | None, new: Series | None) -> tuple[int, int]:

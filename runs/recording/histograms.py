@@ -17,7 +17,7 @@ ROUNDED_S: Final = 1e-4
 def operations_of(stored: Sequence[StoredIntervals]) -> list[tuple[str, str]]:
     """Of which operations and kinds of latency there are histograms of what succeeded."""
     parsed = [entry.timeline.parsed for entry in stored]
-    return sorted({(one.operation, one.kind) for one in parsed if not one.status})
+    return sorted({(name.operation, name.kind) for name in parsed if not name.status})
 
 
 def merged_histogram(
@@ -31,9 +31,9 @@ def merged_histogram(
     wanted = [entry for entry, is_of in named if (is_of.operation, is_of.kind, is_of.status) == (operation, kind, "")]
     if not wanted:
         return None
-    found = _window(kept, stored)
+    window = _window(kept, stored)
     return Histogram.merged(
-        entry.histogram(number, found.inside(entry.kept)) for entry in wanted for number in found.ranges
+        entry.histogram(number, window.inside(entry.kept)) for entry in wanted for number in window.ranges
     )
 
 
@@ -41,7 +41,7 @@ def _window(kept: MeasurementSet, stored: Sequence[StoredIntervals]) -> Windowed
     numbers = sorted({int(client["number"]) for client in kept.clients})
     is_load = kept.run.phase == Phase.LOAD
     cut = WHOLE if is_load else Cut(kept.warmup_s, kept.window_s + ROUNDED_S, kept.tail_s)
-    found = windowed([entry.timeline for entry in stored], numbers, cut)
+    window = windowed([entry.timeline for entry in stored], numbers, cut)
     if any(len(entry.kept) != len(entry.timeline) for entry in stored):
-        found = regrouped(found, [entry.kept for entry in stored])
-    return found
+        window = regrouped(window, [entry.kept for entry in stored])
+    return window

@@ -42,9 +42,11 @@ class Gathering:
 def store_intervals(run: Run, fresh: Iterable[FreshIntervals]) -> None:
     """Replace the stored interval histograms of every measurement, from which the run can be cut again."""
     kept = []
-    for one in fresh:
-        artifacts.keep_compressed(one.content.digest, one.content.compressed())
-        kept.append(artifacts.attach(run, INTERVALS, one.name, one.content.digest, one.content.size).pk)
+    for intervals in fresh:
+        artifacts.keep_compressed(intervals.content.digest, intervals.content.compressed())
+        kept.append(
+            artifacts.attach(run, INTERVALS, intervals.name, intervals.content.digest, intervals.content.size).pk
+        )
     run.artifacts.filter(kind=INTERVALS).exclude(pk__in=kept).delete()
 
 

@@ -60,7 +60,7 @@ def rebuild(run: Run) -> Rebuilt:
     except (OSError, YcsbError, RecutRefused) as error:
         raise RecomputeSkipped(f"its artifacts are missing or cannot be read: {error}") from error
     if merged.clients_merged < current.clients_merged:
-        missing = "; ".join(f"client {one.number}: {one.reason}" for one in merged.missing)
+        missing = "; ".join(f"client {client.number}: {client.reason}" for client in merged.missing)
         raise RecomputeSkipped(f"artifacts of its clients are missing: {missing}")
     findings = judge_again(run, merged, collected.series, tail_s=tail_s)
     stored = {artifact.name: artifact for artifact in run.artifacts.filter(kind=INTERVALS)}
@@ -107,7 +107,11 @@ def _over_the_same_window(run: Run, current: MeasurementSet, collected: Collecte
     if whole is None:
         raise RecutRefused("the times of its clients are unknown")
     again = cut(
-        run, [one.read() for one in collected.intervals], whole, warmup_s=current.warmup_s, tail_s=current.tail_s
+        run,
+        [interval.read() for interval in collected.intervals],
+        whole,
+        warmup_s=current.warmup_s,
+        tail_s=current.tail_s,
     )
     return again, current.tail_s
 

@@ -126,14 +126,14 @@ def series_rows(run: Run, series: Iterable[UnpackedSeries], reader_version: int)
     return [
         Series(
             run_id=run.pk,
-            operation=one.operation,
-            latency_kind=one.kind,
-            interval_s=one.interval_s,
-            points=int(np.size(one.points)),
-            data=pack(one),
+            operation=part.operation,
+            latency_kind=part.kind,
+            interval_s=part.interval_s,
+            points=int(np.size(part.points)),
+            data=pack(part),
             reader_version=reader_version,
         )
-        for one in series
+        for part in series
     ]
 
 
@@ -157,9 +157,9 @@ def tail_of(merged: MergedRun) -> float:
 
 
 def _client(client: MergedClient | SummarisedClient) -> dict[str, Any]:
-    found = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
+    fields = {name: getattr(client, name) for name in CLIENT_FIELDS if hasattr(client, name)}
     evidence = {"evidence": client.evidence.as_dict()} if client.evidence is not None else {}
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in found.items()} | evidence
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()} | evidence
 
 
 def _merged(kept: MeasurementSet, operation: MergedOperation) -> Measurement:
@@ -212,11 +212,11 @@ def _summarised(kept: MeasurementSet, operation: SummarisedOperation) -> Measure
 
 def _bounds(known: Mapping[float, Bounds], operation: SummarisedOperation) -> dict[str, list[float | None]]:
     """What has no column, or no exact value to put into it."""
-    found = {
+    shown = {
         f"p{percentile:g}": bounds
         for percentile, bounds in sorted(known.items())
         if not bounds.is_exact or percentile not in COLUMNS.values()
     }
     if operation.mean_us is None and operation.mean_bounds_us is not None:
-        found["mean"] = operation.mean_bounds_us
-    return {name: [bounds.low_us, bounds.high_us] for name, bounds in found.items()}
+        shown["mean"] = operation.mean_bounds_us
+    return {name: [bounds.low_us, bounds.high_us] for name, bounds in shown.items()}

@@ -39,7 +39,7 @@ def surroundings_of(run: Run, spec: RunSpec, clients: Sequence[ClientRun], profi
         client_on_database_host=shared_machine(spec),
         divided_cpus=_divided_cpus(run),
         machines={number: g.machine.name for number, g in generators.items()},
-        cores={number: found for number, found in cores.items() if found},
+        cores={number: core for number, core in cores.items() if core},
         cpu_percent={c.number: c.cpu_percent for c in clients if c.cpu_percent is not None},
         clock_offsets_s={c.number: c.clock_offset_s for c in clients if c.clock_offset_s is not None},
         gc_shares={number: share for number, share in collecting.items() if share is not None},
@@ -138,7 +138,11 @@ def _low_latency_us(run: Run) -> float | None:
     timed = Measurement.objects.filter(
         measurement_set__run=lowest, measurement_set__is_current=True, latency_kind=LatencyKind.SERVICE
     ).exclude(operation=COMPOSITE)
-    known = [(one.ok, one.mean_us) for one in timed if one.ok and one.mean_us is not None]
+    known = [
+        (measurement.ok, measurement.mean_us)
+        for measurement in timed
+        if measurement.ok and measurement.mean_us is not None
+    ]
     done = sum(ok for ok, _ in known)
     return sum(ok * mean for ok, mean in known) / done if done else None
 
@@ -156,8 +160,8 @@ def _probe_of(run: Run, clients: int, profile: Profile) -> ClientProbe | None:
         target_ops_s=None,
         throughput_ops_s__isnull=False,
     )
-    found = same.annotate(clients=Count("client_runs")).filter(clients__gte=math.ceil(profile.probe_clients * clients))
-    probe = found.order_by("-finished_at").first()
+    larger = same.annotate(clients=Count("client_runs")).filter(clients__gte=math.ceil(profile.probe_clients * clients))
+    probe = larger.order_by("-finished_at").first()
     return ClientProbe(probe.clients, probe.throughput_ops_s or 0.0) if probe else None
 
 

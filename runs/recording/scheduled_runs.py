@@ -56,7 +56,9 @@ def record(run: Run, claim: uuid.UUID, collected: Collected, *, rows: int | None
         findings = _write(run, collected, rows)
         throughput = collected.merged.throughput_ops_s
         assert throughput is not None  # Benchsite's own clients always leave histograms.
-        lifecycle.note(run.pk, claim, throughput_ops_s=throughput, **verdict_of(found.severity for found in findings))
+        lifecycle.note(
+            run.pk, claim, throughput_ops_s=throughput, **verdict_of(finding.severity for finding in findings)
+        )
         if run.phase == Phase.MEASURE and (run.spec["window"]["min_measure_s"] or 0) >= MIN_RATED_S:
             generators.note_core_rate(collected.clients, throughput)
     return findings
@@ -82,7 +84,7 @@ def complete(run: Run) -> None:
             run.pk,
             f"Completed from the clients' output, {when}.",
             throughput_ops_s=collected.merged.throughput_ops_s,
-            **verdict_of(found.severity for found in findings),
+            **verdict_of(finding.severity for finding in findings),
         )
 
 

@@ -37,7 +37,7 @@ class UploadedRun:
 
     stated: StatedRun
     files: RunFiles
-    found: Collected
+    collected: Collected
     spec: RunSpec
     findings: tuple[CheckResult, ...]
 
@@ -64,16 +64,16 @@ def insert_runs(
     """
     # Also what no run is made of: whoever computes them again reads the whole upload again.
     members = [member for member in kept.members.values() if member.sha256]
-    intervals = [part.content.digest for one in runs for part in one.found.intervals]
+    intervals = [part.content.digest for run in runs for part in run.collected.intervals]
     artifacts.hold([*(member.sha256 for member in members), *intervals])
     for member in members:
         kept.keep(member)
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == stated["sweep"]])
-    rows = [_run(upload, stated, one, sweeps[one.stated["phase"]], repeats) for one in runs]
-    ends = [times_of(one.found.merged)[1] for one in runs]
+    rows = [_run(upload, stated, item, sweeps[item.stated["phase"]], repeats) for item in runs]
+    ends = [times_of(item.collected.merged)[1] for item in runs]
     events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
-    fresh = [one for one in sweeps.values() if one._state.adding]
+    fresh = [item for item in sweeps.values() if item._state.adding]
     insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, kept))
     return rows
 
@@ -87,8 +87,8 @@ class _Repeats:
             return
         rungs = Run.objects.filter(sweep__in=joined).values("sweep", "threads", "target_ops_s")
         self._most = {
-            (one["sweep"], one["threads"], one["target_ops_s"]): one["most"]
-            for one in rungs.annotate(most=Max("repeat")).order_by()
+            (rung["sweep"], rung["threads"], rung["target_ops_s"]): rung["most"]
+            for rung in rungs.annotate(most=Max("repeat")).order_by()
         }
 
     def next(self, sweep: Sweep, threads: int, target_ops_s: int | None, stated: int | None) -> int:
@@ -99,22 +99,22 @@ class _Repeats:
         return repeat
 
 
-def _run(upload: Upload, stated: Stated, one: UploadedRun, sweep: Sweep, repeats: _Repeats) -> Run:
-    load = one.spec["load"]
+def _run(upload: Upload, stated: Stated, uploaded: UploadedRun, sweep: Sweep, repeats: _Repeats) -> Run:
+    load = uploaded.spec["load"]
     threads, target_ops_s = load["threads"], load["target_ops_s"]
-    repeat = repeats.next(sweep, threads, target_ops_s, one.stated["repeat"])
+    repeat = repeats.next(sweep, threads, target_ops_s, uploaded.stated["repeat"])
     target = f" @{target_ops_s}" if target_ops_s else ""
-    began, _ = times_of(one.found.merged)
+    began, _ = times_of(uploaded.collected.merged)
     return Run(
         team_id=upload.team_id,
         sweep=sweep,
         source=Run.Source.UPLOADED,
         upload=upload,
-        position=one.stated["index"],
-        phase=one.stated["phase"],
+        position=uploaded.stated["index"],
+        phase=uploaded.stated["phase"],
         name=f"{sweep.name} {threads}t{target} r{repeat}",
-        spec=one.spec,
-        config_key=config_key(one.spec),
+        spec=uploaded.spec,
+        config_key=config_key(uploaded.spec),
         commit=stated.get("commit", ""),
         branch=stated.get("branch", ""),
         session=(stated.get("session") or stated.get("ci_url", ""))[:MAX_SESSION],
@@ -127,10 +127,10 @@ def _run(upload: Upload, stated: Stated, one: UploadedRun, sweep: Sweep, repeats
         repeat=repeat,
         started_at=began,
         starts_at=began,
-        throughput_ops_s=one.found.merged.throughput_ops_s,
+        throughput_ops_s=uploaded.collected.merged.throughput_ops_s,
         tags=stated["tags"],
         notes=stated["notes"],
-        **verdict_of(found.severity for found in one.findings),
+        **verdict_of(finding.severity for finding in uploaded.findings),
     )
 
 
@@ -140,12 +140,12 @@ def _numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> tuple[list[Mod
     operations: list[Model] = []
     findings: list[Model] = []
     series: list[Model] = []
-    for run, one in zip(rows, runs, strict=True):
-        kept = set_row(run, 1, one.found.merged)
+    for run, uploaded in zip(rows, runs, strict=True):
+        kept = set_row(run, 1, uploaded.collected.merged)
         sets.append(kept)
-        operations += measurement_rows(kept, one.found.merged)
-        findings += finding_rows(kept, one.findings)
-        series += series_rows(run, one.found.series, one.found.merged.reader_version)
+        operations += measurement_rows(kept, uploaded.collected.merged)
+        findings += finding_rows(kept, uploaded.findings)
+        series += series_rows(run, uploaded.collected.series, uploaded.collected.merged.reader_version)
     return sets, operations, findings, series
 
 
@@ -155,28 +155,28 @@ def _clients(
     """The clients, and whatever they left, as artifacts."""
     clients: list[ClientRun] = []
     left: list[Artifact] = []
-    for run, one in zip(rows, runs, strict=True):
-        for client in one.files.clients:
+    for run, uploaded in zip(rows, runs, strict=True):
+        for client in uploaded.files.clients:
             clients.append(_client(run, client))
             left += _sources(run, client, clients[-1], kept)
-        for part in one.found.intervals:
+        for part in uploaded.collected.intervals:
             artifacts.keep_compressed(part.content.digest, part.content.compressed())
             left.append(_artifact(run, INTERVALS, part.name, part.content.digest, part.content.size))
     return clients, left
 
 
 def _client(run: Run, client: ClientFiles) -> ClientRun:
-    said = client.summary
+    summary = client.summary
     order: ClientOrder = {
         "binding": "",
         "digest": "",
         "java_class": "",
         "phase": run.phase,
-        "threads": (hints_of([said]).threads if said is not None else None) or 0,
+        "threads": (hints_of([summary]).threads if summary is not None else None) or 0,
         "target_ops_s": None,
         "duration_s": None,
         "deadline_s": 0,
-        "properties": dict(list(said.properties.items())[:MAX_PROPERTIES]) if said is not None else {},
+        "properties": dict(list(summary.properties.items())[:MAX_PROPERTIES]) if summary is not None else {},
     }
     return ClientRun(
         run=run,
@@ -185,18 +185,21 @@ def _client(run: Run, client: ClientFiles) -> ClientRun:
         state=ClientRun.State.FINISHED,
         finished_at=run.finished_at,
         order=order,
-        command=words_of(said.command) if said is not None else [],
+        command=words_of(summary.command) if summary is not None else [],
     )
 
 
 def _sources(run: Run, client: ClientFiles, row: ClientRun, kept: KeptFiles) -> list[Artifact]:
     """The files of one client. Of two whose long names end alike the last one has the name, as on disk."""
-    found = {}
+    members = {}
     for name in client.names:
         kind = KINDS.get(kept.formats.get(name) or "", "summary")
         member = kept.members[name]
-        found[kind, name[-MAX_ARTIFACT:]] = member
-    return [_artifact(run, kind, name, one.sha256, one.size, row) for (kind, name), one in found.items()]
+        members[kind, name[-MAX_ARTIFACT:]] = member
+    return [
+        _artifact(run, kind, name, kept_member.sha256, kept_member.size, row)
+        for (kind, name), kept_member in members.items()
+    ]
 
 
 def _artifact(run: Run, kind: str, name: str, digest: str, size: int, client: ClientRun | None = None) -> Artifact:

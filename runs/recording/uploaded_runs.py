@@ -38,20 +38,20 @@ def record_upload(upload: Upload, claim: uuid.UUID) -> list[Run]:
     """Save the runs that were asked for, in one transaction. Raises YcsbError, or UploadGone where it was discarded."""
     stated = cast(Stated, upload.stated)
     progress = Progress(upload.pk, claim)
-    reads = read_members([member_of(one) for one in upload.files.all()], progress)
-    found = runs_in(reads, upload.grouping)
+    reads = read_members([member_of(file) for file in upload.files.all()], progress)
+    groups = runs_in(reads, upload.grouping)
     progress.begin("merging, judging and saving", 0)
-    runs = judged_runs(upload, stated, found, reads)
+    runs = judged_runs(upload, stated, groups, reads)
     with transaction.atomic():
         # First of all the fence: nobody else saves this upload, or has saved it.
         upload_lifecycle.saved(upload.pk, claim)
         return save_runs(upload, stated, runs, reads)
 
 
-def judged_runs(upload: Upload, stated: Stated, found: Sequence[RunFiles], reads: Reads) -> list[UploadedRun]:
+def judged_runs(upload: Upload, stated: Stated, groups: Sequence[RunFiles], reads: Reads) -> list[UploadedRun]:
     """The runs that were asked for, merged and judged; nothing is stored. Raises YcsbError."""
     profile = thresholds_of(upload.team_id, stated["purpose"])
-    return [_judged(upload, stated, one, found[one["index"]], reads, profile) for one in stated["runs"]]
+    return [_judged(upload, stated, run, groups[run["index"]], reads, profile) for run in stated["runs"]]
 
 
 def save_runs(
@@ -62,15 +62,15 @@ def save_runs(
     before: Sequence[Sequence[Model]] = (),
 ) -> list[Run]:
     """Their rows, curves and artifacts, with the rows `before` in front. The caller holds the transaction."""
-    sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {one.stated["phase"] for one in runs}}
-    files = KeptFiles(reads.members, {one.name: one.format for one in reads.files}, _keep_content)
+    sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {run.stated["phase"] for run in runs}}
+    files = KeptFiles(reads.members, {file.name: file.format for file in reads.files}, _keep_content)
     return insert_runs(upload, stated, runs, sweeps, files, before)
 
 
 def collect(run: Run) -> Collected:
     """An uploaded run, read and merged once more from what is kept of its upload. Raises YcsbError or OSError."""
     assert run.upload is not None  # Every uploaded run has one.
-    reads = read_members([member_of(one) for one in run.upload.files.all()])
+    reads = read_members([member_of(file) for file in run.upload.files.all()])
     return merge_upload(runs_in(reads, run.upload.grouping)[run.position], reads, cast(RunSpec, run.spec))
 
 
@@ -109,13 +109,13 @@ def _judged(
         version=(first.version or "") if first else "",
         flavour=(first.format if first.format in FLAVOURS else STOCK) if first else STOCK,
     )
-    found = merge_upload(files, reads, spec)
-    if len(found.merged.operations) > MAX_OPERATIONS:
+    collected = merge_upload(files, reads, spec)
+    if (number := len(collected.merged.operations)) > MAX_OPERATIONS:
         raise MergeError(
-            f"The files state {len(found.merged.operations):,} operations, and a run has at most {MAX_OPERATIONS:,}: "
+            f"The files state {number:,} operations, and a run has at most {MAX_OPERATIONS:,}: "
             "they are not what a client printed."
         )
-    return UploadedRun(run, files, found, spec, tuple(judge_by(profile, spec, found.merged, found.series)))
+    return UploadedRun(run, files, collected, spec, tuple(judge_by(profile, spec, collected.merged, collected.series)))
 
 
 def _keep_content(member: ReadMember) -> None:
@@ -131,18 +131,18 @@ def _sweep(upload: Upload, stated: Stated, runs: Sequence[UploadedRun], phase: s
     """The curve these runs are points of: the chosen one, or a new one. Loads have curves of their own."""
     if phase == Phase.MEASURE and stated["sweep"]:
         return Sweep.objects.select_for_update().get(pk=stated["sweep"], team=upload.team_id, matrix=None)
-    what = stated["workload"]["short_name"] if phase == Phase.MEASURE else "load"
-    throttled = any(one.stated["target_ops_s"] for one in runs if one.stated["phase"] == phase)
+    label = stated["workload"]["short_name"] if phase == Phase.MEASURE else "load"
+    throttled = any(run.stated["target_ops_s"] for run in runs if run.stated["phase"] == phase)
     return Sweep(  # stored with its runs
         team_id=upload.team_id,
         workload_id=stated["workload"]["id"] or None,
         phase=phase,
-        name=f"{stated['database']} {stated['mode']} {what}",
+        name=f"{stated['database']} {stated['mode']} {label}",
         system=stated["system"],
         mode=stated["mode"],
         purpose=stated["purpose"],
         ladder=Matrix.Ladder.TARGET if throttled else Matrix.Ladder.THREADS,
         tags=stated["tags"],
         notes=stated["notes"],
-        **sweep_columns(next(one.spec for one in runs if one.stated["phase"] == phase)),
+        **sweep_columns(next(uploaded.spec for uploaded in runs if uploaded.stated["phase"] == phase)),
     )

@@ -67,8 +67,10 @@ def run_now(schedule: Schedule, by: User) -> Occasion:
     now = schedule_changes.database_now()
     matrix = _submit(locked, now, by)
     audit.note("schedule_run", team=locked.team, actor=by, subject=locked.name, text=matrix.name)
-    said = f"Asked for by {by.get_username()}."
-    return Occasion.objects.create(schedule=locked, due_at=now, outcome=OUTCOME.SUBMITTED, reason=said, matrix=matrix)
+    message = f"Asked for by {by.get_username()}."
+    return Occasion.objects.create(
+        schedule=locked, due_at=now, outcome=OUTCOME.SUBMITTED, reason=message, matrix=matrix
+    )
 
 
 def _outcome(schedule: Schedule, due_at: datetime) -> tuple[Occasion.Outcome, str, Matrix | None]:

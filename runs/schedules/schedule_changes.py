@@ -76,8 +76,8 @@ def database_now() -> datetime:
     """PostgreSQL's clock: schedules never depend on which machine looks."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement_timestamp()")
-        found: datetime = cursor.fetchall()[0][0]
-    return found
+        now: datetime = cursor.fetchall()[0][0]
+    return now
 
 
 def _next(rule: Rule) -> datetime:

@@ -39,9 +39,9 @@ def following(rule: Rule, after: datetime) -> Iterator[datetime]:
         if rule.every == WEEK and day.weekday() not in rule.days:
             continue
         for at in times:
-            found = datetime.combine(day, at, UTC)
-            if found > after:
-                yield found
+            due = datetime.combine(day, at, UTC)
+            if due > after:
+                yield due
 
 
 def next_times(rule: Rule, after: datetime, most: int) -> list[datetime]:

@@ -75,7 +75,7 @@ def _systems(study: Scenario, chosen: Chosen) -> Iterator[str]:
                     f"Copies: {part.replication_factor} of {part.name}; here {entry.replication_factor} "
                     f"of {entry.database}."
                 )
-    standing_in = [f"{one.database} ({one.mode})" for one in chosen.entries if plays_none(study, one)]
+    standing_in = [f"{pair.database} ({pair.mode})" for pair in chosen.entries if plays_none(study, pair)]
     if standing_in:
         named = ", ".join(standing_in[:MAX_NAMED])
         more = len(standing_in) - MAX_NAMED
@@ -90,26 +90,26 @@ def _systems(study: Scenario, chosen: Chosen) -> Iterator[str]:
 
 def _data(study: Scenario, chosen: Chosen) -> Iterator[str]:
     studied = {_mix(w.properties): w for w in study.workloads}
-    found: set[str] = set()
-    said: dict[str, list[str]] = {}  # sentence -> the workloads it holds for
+    differing: set[str] = set()
+    sentences: dict[str, list[str]] = {}  # sentence -> the workloads it holds for
     for name, properties in chosen.workloads:
         same = studied.get(_mix(properties))
         if same is None:
             yield f"Workload: {name} is none of the study's."
             continue
-        found.add(same.short_name)
+        differing.add(same.short_name)
         here, there = dataset(properties), dataset(same.properties)
         if here.records != there.records:
             sentence = f"Records: {grouped(there.records)} in the study; here {grouped(here.records)}"
-            said.setdefault(sentence, []).append(same.short_name)
+            sentences.setdefault(sentence, []).append(same.short_name)
         if here.record_bytes != there.record_bytes:
             sentence = (
                 f"Record size: {grouped(there.record_bytes)} B of values in the study; here "
                 f"{grouped(here.record_bytes)} B"
             )
-            said.setdefault(sentence, []).append(same.short_name)
-    yield from (f"{sentence} ({', '.join(names)})." for sentence, names in said.items())
-    if missing := [w for w in study.workloads if w.short_name not in found]:
+            sentences.setdefault(sentence, []).append(same.short_name)
+    yield from (f"{sentence} ({', '.join(names)})." for sentence, names in sentences.items())
+    if missing := [w for w in study.workloads if w.short_name not in differing]:
         yield f"Workloads of the study that are not run: {', '.join(f'{w.short_name} ({w.name})' for w in missing)}."
 
 
@@ -131,7 +131,9 @@ def _load(study: Scenario, chosen: Chosen) -> Iterator[str]:
 
 def filled(properties: Mapping[str, str]) -> dict[str, str]:
     """The properties with what YCSB takes where nothing is said."""
-    defaults = {name: one.default for name, one in WORKLOAD_PROPERTIES.items() if one.default is not None}
+    defaults = {
+        name: declared.default for name, declared in WORKLOAD_PROPERTIES.items() if declared.default is not None
+    }
     return {**defaults, **{name: str(value) for name, value in properties.items()}}
 
 

@@ -45,20 +45,20 @@ def studies() -> tuple[Study, ...]:
 
 def study_of(slug: str) -> Study | None:
     """The study of this slug; None where there is none."""
-    return next((one for one in studies() if one.slug == slug), None)
+    return next((study for study in studies() if study.slug == slug), None)
 
 
 def read_pack(files: Mapping[str, str], facts: str) -> tuple[Study, ...]:
     """The studies of these files (name to text) with their facts. Raises StudyError."""
     rows = read_facts(facts)
-    found: dict[str, Study] = {}
+    packs: dict[str, Study] = {}
     for name, text in sorted(files.items()):
         study = read_study(text, name, [fact for fact in rows if fact.study == Path(name).stem])
-        found[study.slug] = study
+        packs[study.slug] = study
     for fact in rows:
-        if fact.study not in found:
+        if fact.study not in packs:
             raise StudyError(f"{FACTS}, {fact.id}: no file describes the study {fact.study!r}")
-    return tuple(sorted(found.values(), key=lambda one: (one.year, one.slug)))
+    return tuple(sorted(packs.values(), key=lambda pack: (pack.year, pack.slug)))
 
 
 def read_facts(text: str) -> list[Fact]:
@@ -67,15 +67,15 @@ def read_facts(text: str) -> list[Fact]:
     heading = tuple(next(reader, ()))
     if heading != COLUMNS:
         raise StudyError(f"{FACTS}: the columns are {', '.join(heading)}; they must be {', '.join(COLUMNS)}")
-    found: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     for number, row in enumerate(reader, 2):
         if len(row) != len(COLUMNS):
             raise StudyError(f"{FACTS}, line {number}: {len(row)} cells where there must be {len(COLUMNS)}")
         fact = _fact(dict(zip(COLUMNS, row, strict=True)))
-        if fact.id in found:
+        if fact.id in facts:
             raise StudyError(f"{FACTS}, line {number}: the id {fact.id} is given twice")
-        found[fact.id] = fact
-    return list(found.values())
+        facts[fact.id] = fact
+    return list(facts.values())
 
 
 def _fact(row: dict[str, str]) -> Fact:
@@ -119,7 +119,7 @@ def _study(table: Table, facts: Sequence[Fact]) -> Study:
     if strange := [fact.id for fact in facts if not fact.id.startswith(f"{key}-")]:
         raise table.error(f"its facts' ids begin with {key}-, and {strange[0]} does not")
     known = {fact.id: fact for fact in facts}
-    disputes = tuple(_dispute(one, known) for one in _tables(table, "disputes"))
+    disputes = tuple(_dispute(part, known) for part in _tables(table, "disputes"))
     known = {fact.id: fact for fact in _flagged(facts, disputes)}
     return Study(
         slug=slug,
@@ -132,7 +132,7 @@ def _study(table: Table, facts: Sequence[Fact]) -> Study:
         sponsor=table.text("sponsor"),
         question=table.text("question"),
         machines=_items(table, "machines"),
-        systems=tuple(_system(one) for one in _tables(table, "systems")),
+        systems=tuple(_system(part) for part in _tables(table, "systems")),
         workloads=_items(table, "workloads"),
         method=_items(table, "method"),
         settings=_items(table, "settings"),
@@ -142,7 +142,7 @@ def _study(table: Table, facts: Sequence[Fact]) -> Study:
         not_transcribed=table.texts("not_transcribed"),
         headline=_ids(table, "headline", known),
         disputes=disputes,
-        overlays=tuple(overlay for one in _tables(table, "overlays") for overlay in _overlays(one, known)),
+        overlays=tuple(overlay for part in _tables(table, "overlays") for overlay in _overlays(part, known)),
         facts=tuple(known.values()),
     )
 
@@ -156,20 +156,20 @@ def _flagged(facts: Sequence[Fact], disputes: Sequence[Dispute]) -> list[Fact]:
 
 
 def _tables(table: Table, key: str) -> list[Table]:
-    found = table.value(key, required=False)
-    if found is None:
+    tables = table.value(key, required=False)
+    if tables is None:
         return []
-    if not isinstance(found, list):
+    if not isinstance(tables, list):
         raise table.error(f"write each of the {key} as [[{key}]]")
-    return [Table(one, f"{table.where}, {key} {number}") for number, one in enumerate(found, 1)]
+    return [Table(content, f"{table.where}, {key} {number}") for number, content in enumerate(tables, 1)]
 
 
 def _items(table: Table, key: str) -> tuple[Item, ...]:
-    found = []
-    for one in _tables(table, key):
-        with one:
-            found.append(Item(one.text("what"), one.text("value")))
-    return tuple(found)
+    items = []
+    for part in _tables(table, key):
+        with part:
+            items.append(Item(part.text("what"), part.text("value")))
+    return tuple(items)
 
 
 def _system(table: Table) -> StudiedSystem:
@@ -184,9 +184,9 @@ def _ids(table: Table, key: str, known: Mapping[str, Fact]) -> tuple[str, ...]:
         ids = expanded(table.texts(key))
     except ValueError as error:
         raise table.error(f"{key}: {error}") from None
-    for one in ids:
-        if one not in known:
-            raise table.error(f"{key} names {one}, which is no fact of this study")
+    for fact_id in ids:
+        if fact_id not in known:
+            raise table.error(f"{key} names {fact_id}, which is no fact of this study")
     return ids
 
 
@@ -206,7 +206,7 @@ def _overlays(table: Table, known: Mapping[str, Fact]) -> list[Overlay]:
         added, each = _ids(table, "sum", known), _ids(table, "each", known)
         if bool(added) == bool(each):
             raise table.error('give either "sum" or "each"')
-        groups: Iterable[tuple[str, ...]] = [added] if added else [(one,) for one in each]
+        groups: Iterable[tuple[str, ...]] = [added] if added else [(fact_id,) for fact_id in each]
         latency = _ids(table, "latency", known)
         operation, statistic = table.text("operation", ""), table.text("statistic", "")
         phase, note, label = table.text("phase", ""), table.text("note", ""), table.text("label", "")
@@ -217,7 +217,7 @@ def _overlays(table: Table, known: Mapping[str, Fact]) -> list[Overlay]:
         return [
             Overlay(
                 label=_label(known[ids[0]], label),
-                throughputs=_rates(table, [known[one] for one in ids]),
+                throughputs=_rates(table, [known[fact_id] for fact_id in ids]),
                 latency=known[latency[0]] if latency else None,
                 operation=operation,
                 statistic=statistic,

@@ -225,9 +225,9 @@ class Study:
 
     def fact(self, identity: str) -> Fact:
         """The fact of this id. Raises KeyError."""
-        for one in self.facts:
-            if one.id == identity:
-                return one
+        for known in self.facts:
+            if known.id == identity:
+                return known
         raise KeyError(identity)
 
     @property

@@ -52,17 +52,17 @@ def scaled(template: StudyTemplate, scale: Scale, scenario: str = "", machine: M
     A factor multiplies records and rungs and leaves the window. "small" fits the records to the memory, the rungs to
     the cores and the window to minutes; of a long ladder it takes eight rungs.
     """
-    found = template.scenario(scenario)
+    chosen = template.scenario(scenario)
     if scale == 1:
-        return Scaled(template, found, found, "full", ())
+        return Scaled(template, chosen, chosen, "full", ())
     if scale == "small":
-        fitted = _small(found, machine or Machine())
-        return Scaled(template, found, fitted, "small", _changes(found, fitted))
+        fitted = _small(chosen, machine or Machine())
+        return Scaled(template, chosen, fitted, "small", _changes(chosen, fitted))
     if not scale > 0:
         raise ValueError(f"The scale is {scale}; write a number above 0.")
-    rungs = _unique(max(1, round(rung * scale)) for rung in found.rungs)
-    fitted = replace(found, workloads=_with_records(found, scale), rungs=rungs)
-    return Scaled(template, found, fitted, exact(scale), _changes(found, fitted))
+    rungs = _unique(max(1, round(rung * scale)) for rung in chosen.rungs)
+    fitted = replace(chosen, workloads=_with_records(chosen, scale), rungs=rungs)
+    return Scaled(template, chosen, fitted, exact(scale), _changes(chosen, fitted))
 
 
 def _small(scenario: Scenario, machine: Machine) -> Scenario:
@@ -130,7 +130,7 @@ def _within(seconds: int, limits: tuple[int, int]) -> int:
 
 def _changes(study: Scenario, here: Scenario) -> tuple[str, ...]:
     unit = "ops/s" if study.ladder == "target" else "threads"
-    said = (
+    sentence = (
         (f"records {grouped(study.records)} → {grouped(here.records)}", study.records != here.records),
         (
             f"rungs: {len(study.rungs)} up to {grouped(study.rungs[-1])} {unit} → {len(here.rungs)} up to "
@@ -145,4 +145,4 @@ def _changes(study: Scenario, here: Scenario) -> tuple[str, ...]:
         (f"repeats {study.repeats} → {here.repeats}", study.repeats != here.repeats),
         (f"purpose {study.purpose} → {here.purpose}", study.purpose != here.purpose),
     )
-    return tuple(text for text, changed in said if changed)
+    return tuple(text for text, changed in sentence if changed)

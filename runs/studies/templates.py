@@ -22,11 +22,11 @@ PURPOSES = ("measured", "soak")
 
 
 class UnknownTemplate(UnknownName):
-    what = "study template"
+    kind = "study template"
 
 
 class UnknownScenario(UnknownName):
-    what = "scenario of this study"
+    kind = "scenario of this study"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class StudyTemplate:
 
     def scenario(self, slug: str = "") -> Scenario:
         """The scenario of that name, the first one for an empty name. Raises UnknownScenario."""
-        known = {one.slug: one for one in self.scenarios}
+        known = {item.slug: item for item in self.scenarios}
         if slug and slug not in known:
             raise UnknownScenario(slug, known)
         return known[slug] if slug else self.scenarios[0]
@@ -109,13 +109,13 @@ class StudyTemplate:
 @functools.cache
 def templates() -> tuple[StudyTemplate, ...]:
     """The templates that ship with Benchsite, by year; read once."""
-    found = [read_template(path.read_text("utf-8"), path.name, load_catalog()) for path in FOLDER.glob("*.toml")]
-    return tuple(sorted(found, key=lambda one: (one.year, one.slug)))
+    read = [read_template(path.read_text("utf-8"), path.name, load_catalog()) for path in FOLDER.glob("*.toml")]
+    return tuple(sorted(read, key=lambda template: (template.year, template.slug)))
 
 
 def template_of(slug: str) -> StudyTemplate:
     """The template of a study. Raises UnknownTemplate."""
-    known = {one.slug: one for one in templates()}
+    known = {template.slug: template for template in templates()}
     if slug not in known:
         raise UnknownTemplate(slug, known)
     return known[slug]
@@ -130,9 +130,10 @@ def read_template(text: str, file: str, catalog: Catalog) -> StudyTemplate:
     with Table(content, file) as table:
         mixes = table.table("workloads")
         workloads = {name: mixes.table(name) for name in mixes.names()}
-        found = table.table("scenarios")
+        section = table.table("scenarios")
         scenarios = tuple(
-            _scenario(check_slug(slug, found.where), found.table(slug), workloads, catalog) for slug in found.names()
+            _scenario(check_slug(slug, section.where), section.table(slug), workloads, catalog)
+            for slug in section.names()
         )
         if not scenarios:
             raise table.error("a template needs at least one scenario")
@@ -212,14 +213,14 @@ def _part(slug: str, table: Table, catalog: Catalog) -> Part:
 
 
 def _word(table: Table, key: str, allowed: tuple[str, ...]) -> str:
-    found = table.text(key)
-    if found not in allowed:
-        raise table.error(f"{key} is {found!r}; it must be one of {', '.join(allowed)}")
-    return found
+    word = table.text(key)
+    if word not in allowed:
+        raise table.error(f"{key} is {word!r}; it must be one of {', '.join(allowed)}")
+    return word
 
 
 def _counts(table: Table, key: str) -> tuple[int, ...]:
-    found = table.value(key)
-    if not isinstance(found, list) or not found or not all(type(item) is int and item > 0 for item in found):
+    counts = table.value(key)
+    if not isinstance(counts, list) or not counts or not all(type(item) is int and item > 0 for item in counts):
         raise table.error(f"{key} must be a list of whole numbers, 1 or more")
-    return tuple(found)
+    return tuple(counts)

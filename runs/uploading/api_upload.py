@@ -53,12 +53,12 @@ class Asked:
     def fingerprint(self) -> str:
         """Equal for equal manifests and files, however the form around them was written."""
         stated = self.manifest.model_dump(mode="json", exclude_unset=True)
-        files = sorted([one.name, one.digest.hexdigest()] for one in self.files)
+        files = sorted([file.name, file.digest.hexdigest()] for file in self.files)
         return hashlib.sha256(json.dumps([stated, files], sort_keys=True).encode()).hexdigest()
 
     @property
     def size(self) -> int:
-        return sum(one.size for one in self.files)
+        return sum(file.size for file in self.files)
 
     @property
     def is_small(self) -> bool:
@@ -82,84 +82,89 @@ class JudgedUpload:
     runs: Sequence[UploadedRun]
 
 
-def upload(asked: Asked, answer: Answer) -> Stored:
+def upload(request: Asked, answer: Answer) -> Stored:
     """Store it, unless its key was used before. Raises KeyBusy, KeyReused, ManifestRefused, ResultRefused."""
-    if asked.is_small:
+    if request.is_small:
         try:
-            return _at_once(asked, answer)
+            return _at_once(request, answer)
         except TooMuchAtOnce:
             pass  # It unpacks to more than a request may read.
-    return _later(asked)
+    return _later(request)
 
 
-def judge_only(asked: Asked) -> JudgedUpload:
+def judge_only(request: Asked) -> JudgedUpload:
     """What would be stored; nothing is. Raises ManifestRefused, ResultRefused."""
     refusal = "This is more than is judged in a request: upload it, and a worker reads it."
-    if not asked.is_small:
+    if not request.is_small:
         raise ResultRefused("payload-too-large", refusal)
     try:
-        return _judged(asked, Upload(team=asked.team, user=asked.user))
+        return _judged(request, Upload(team=request.team, user=request.user))
     except TooMuchAtOnce:
         raise ResultRefused("payload-too-large", refusal) from None
 
 
-def _at_once(asked: Asked, answer: Answer) -> Stored:
-    fingerprint = asked.fingerprint()
+def _at_once(request: Asked, answer: Answer) -> Stored:
+    fingerprint = request.fingerprint()
     with transaction.atomic():
-        keys.hold(asked.team, asked.kind, asked.key)
-        if known := keys.find(asked.team, asked.kind, asked.key, fingerprint):
+        keys.hold(request.team, request.kind, request.key)
+        if known := keys.find(request.team, request.kind, request.key, fingerprint):
             return Stored(known, replayed=True)
-        refuse_full_storage(asked.team, asked.size)
-        row = Upload(team=asked.team, user=asked.user, size=asked.size)
-        found = _judged(asked, row)
+        refuse_full_storage(request.team, request.size)
+        row = Upload(team=request.team, user=request.user, size=request.size)
+        judged = _judged(request, row)
         try:
-            row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), asked.manifest.grouping
-            row.manifest = asked.manifest.model_dump(mode="json", exclude_unset=True)
-            row.stated, row.recognised = dict(found.stated), dict(NOTHING)
+            row.state, row.saved_at, row.grouping = State.SAVED, timezone.now(), request.manifest.grouping
+            row.manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
+            row.stated, row.recognised = dict(judged.stated), dict(NOTHING)
             files = [
-                upload_lifecycle.file_row(row.pk, place, one) for place, one in enumerate(found.reads.members.values())
+                upload_lifecycle.file_row(row.pk, place, member)
+                for place, member in enumerate(judged.reads.members.values())
             ]
-            runs = save_runs(row, found.stated, found.runs, found.reads, before=([row], files))
+            runs = save_runs(row, judged.stated, judged.runs, judged.reads, before=([row], files))
         except (IntegrityError, DataError) as error:
             log.info("An upload was refused by the database: %s", str(error).splitlines()[0])
             raise ResultRefused("malformed-result", upload_lifecycle.IMPOSSIBLE) from error
-        said = answer(row, runs, found.runs)
-        key = keys.store(asked.team, asked.kind, asked.key, fingerprint, upload=row, status=201, answer=said)
+        body = answer(row, runs, judged.runs)
+        key = keys.store(request.team, request.kind, request.key, fingerprint, upload=row, status=201, answer=body)
     return Stored(key, replayed=False)
 
 
-def _judged(asked: Asked, row: Upload) -> JudgedUpload:
+def _judged(request: Asked, row: Upload) -> JudgedUpload:
     """All that can be known before anything is stored."""
-    if not asked.files:
+    if not request.files:
         raise ResultRefused("validation-error", "Send at least one file as “files”.")
     try:
-        reads = read_at_once([one.brought() for one in asked.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES)
+        reads = read_at_once([file.brought() for file in request.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES)
     except LimitExceeded as error:
         raise ResultRefused("payload-too-large", str(error)) from error
     check_files(reads)
-    found = runs_in(reads, asked.manifest.grouping)
-    stated = stated_by(asked.manifest, asked.team, [told_by(one) for one in found])
+    groups = runs_in(reads, request.manifest.grouping)
+    stated = stated_by(request.manifest, request.team, [told_by(group) for group in groups])
     try:
-        return JudgedUpload(stated, reads, judged_runs(row, stated, found, reads))
+        return JudgedUpload(stated, reads, judged_runs(row, stated, groups, reads))
     except YcsbError as error:
-        raise refused_run(reads, found, error) from error
+        raise refused_run(reads, groups, error) from error
 
 
-def _later(asked: Asked) -> Stored:
+def _later(request: Asked) -> Stored:
     """Keep the files with their key. A worker reads them, states what the manifest says, and saves the runs."""
-    fingerprint = asked.fingerprint()
-    if known := keys.find(asked.team, asked.kind, asked.key, fingerprint):
+    fingerprint = request.fingerprint()
+    if known := keys.find(request.team, request.kind, request.key, fingerprint):
         return Stored(known, replayed=True)
-    row, claim = upload_lifecycle.receive(asked.team, asked.user, [(file.name, file.content()) for file in asked.files])
+    row, claim = upload_lifecycle.receive(
+        request.team, request.user, [(file.name, file.content()) for file in request.files]
+    )
     known = None
     try:
         with transaction.atomic():
-            keys.hold(asked.team, asked.kind, asked.key)
-            known = keys.find(asked.team, asked.kind, asked.key, fingerprint)
+            keys.hold(request.team, request.kind, request.key)
+            known = keys.find(request.team, request.kind, request.key, fingerprint)
             if known is None:
-                said = asked.manifest.model_dump(mode="json", exclude_unset=True)
-                upload_lifecycle.let_go(row.pk, claim, manifest=said, grouping=asked.manifest.grouping)
-                key = keys.store(asked.team, asked.kind, asked.key, fingerprint, upload=row, status=202, answer={})
+                manifest = request.manifest.model_dump(mode="json", exclude_unset=True)
+                upload_lifecycle.let_go(row.pk, claim, manifest=manifest, grouping=request.manifest.grouping)
+                key = keys.store(
+                    request.team, request.kind, request.key, fingerprint, upload=row, status=202, answer={}
+                )
     except (keys.KeyBusy, keys.KeyReused):
         upload_lifecycle.discard(row)
         raise
@@ -170,13 +175,13 @@ def _later(asked: Asked) -> Stored:
     return Stored(key, replayed=False)
 
 
-def stated_later(row: Upload, reads: Reads, found: Sequence[RunFiles]) -> Mapping[str, object]:
+def stated_later(row: Upload, reads: Reads, groups: Sequence[RunFiles]) -> Mapping[str, object]:
     """What a manifest that came with a large upload says of the runs in it. Raises YcsbError."""
     try:
         check_files(reads)
     except ResultRefused as error:
         raise UnreadableFile(str(error)) from error
-    return stated_by(Manifest.model_validate(row.manifest), row.team, [told_by(one) for one in found])
+    return stated_by(Manifest.model_validate(row.manifest), row.team, [told_by(group) for group in groups])
 
 
 def brought(name: str, content: bytes) -> Arrived:

@@ -46,7 +46,7 @@ class Progress:
     def __init__(self, upload_id: uuid.UUID, claim: uuid.UUID) -> None:
         self.upload_id, self.claim = upload_id, claim
         self.step, self.total, self.before, self.done = "", 0, 0, 0
-        self.told = 0.0
+        self.reported_at = 0.0
 
     def begin(self, step: str, total: int) -> None:
         """A step of so many bytes."""
@@ -59,13 +59,13 @@ class Progress:
 
         def within(done: int) -> None:
             self.done = min(done, size)
-            if time.monotonic() - self.told >= REPORT_EVERY_S:
+            if time.monotonic() - self.reported_at >= REPORT_EVERY_S:
                 self._tell()
 
         return within
 
     def _tell(self) -> None:
-        self.told = time.monotonic()
+        self.reported_at = time.monotonic()
         upload_lifecycle.beat(
             self.upload_id, self.claim, step=self.step, bytes_done=self.before + self.done, bytes_total=self.total
         )
@@ -79,16 +79,16 @@ def read(upload: Upload, claim: uuid.UUID, state: State | None = None) -> None:
     """READING -> RECOGNISED, whatever the files hold, or -> COMPLETED with what `state` says. Raises UploadGone."""
     progress = Progress(upload.pk, claim)
     stored = list(upload.files.all())
-    if any(one.sha256 or one.error for one in stored):
-        kept = [member_of(one) for one in stored]  # It was read before, and is only to be grouped otherwise.
+    if any(file.sha256 or file.error for file in stored):
+        kept = [member_of(file) for file in stored]  # It was read before, and is only to be grouped otherwise.
     else:
         kept = redact_all(upload.pk, stored, progress)
     reads = read_members(kept, progress)
     stated = state(upload, reads, runs_in(reads, upload.grouping)) if state is not None else None
     upload_lifecycle.recognise(upload.pk, claim, kept, recognise(reads, upload.grouping), stated)
-    for one in stored:
-        if not one.sha256:
-            staging.drop(one.path)
+    for file in stored:
+        if not file.sha256:
+            staging.drop(file.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +106,26 @@ class Reads:
     def origin(self, log: IntervalLog) -> tuple[ReadFile, IntervalLog]:
         """Where this very log stands, and the name it has there: clients' logs are given common names."""
         return next(
-            (file, one) for file in self.files for run in file.runs for one in run.logs if one.count is log.count
+            (file, stored_log)
+            for file in self.files
+            for run in file.runs
+            for stored_log in run.logs
+            if stored_log.count is log.count
         )
 
 
 def read_members(kept: Sequence[ReadMember], progress: Progress | None = None, *, whole: bool = False) -> Reads:
     """Every file, one after the other; `whole` for those that are small enough to stay in memory."""
     if progress is not None:
-        progress.begin("reading", sum(one.size for one in kept))
+        progress.begin("reading", sum(member.size for member in kept))
     files = []
-    for one in kept:
-        file = _read(one, progress.file(one.size) if progress is not None else None)
+    for member in kept:
+        file = _read(member, progress.file(member.size) if progress is not None else None)
         if not whole:
             runs = tuple(replace(run, logs=tuple(overall(log) for log in run.logs)) for run in file.runs)
             file = replace(file, runs=runs)
         files.append(file)
-    return Reads({one.name: one for one in kept}, tuple(files), whole)
+    return Reads({member.name: member for member in kept}, tuple(files), whole)
 
 
 def read_whole(logs: Sequence[IntervalLog], reads: Reads) -> tuple[IntervalLog, ...]:
@@ -130,13 +134,13 @@ def read_whole(logs: Sequence[IntervalLog], reads: Reads) -> tuple[IntervalLog, 
     for log in logs:
         file, stands = reads.origin(log)
         wanted.setdefault(file.name, []).append((log, stands))
-    found = []
+    whole_logs = []
     for name, pairs in wanted.items():
         again = [log for run in _read(reads.members[name], None).runs for log in run.logs]
         before = [log for file in reads.files if file.name == name for run in file.runs for log in run.logs]
-        found += [replace(whole, operation=log.operation) for log, stands in pairs
-                  for whole, one in zip(again, before, strict=True) if one is stands]  # fmt: skip
-    return tuple(found)
+        whole_logs += [replace(whole, operation=log.operation) for log, stands in pairs
+                  for whole, other in zip(again, before, strict=True) if other is stands]  # fmt: skip
+    return tuple(whole_logs)
 
 
 def overall(log: IntervalLog) -> IntervalLog:
@@ -170,12 +174,12 @@ def _opened(member: ReadMember) -> AbstractContextManager[BinaryIO]:
     return staging.opened(member.path) if member.path else artifacts.opened(member.sha256)
 
 
-def _read(member: ReadMember, told: Callable[[int], None] | None) -> ReadFile:
+def _read(member: ReadMember, report: Callable[[int], None] | None) -> ReadFile:
     if member.error:
         return ReadFile(name=member.name, error=member.error, size=member.size)
-    noticed = tuple(Note(one["text"], one["line"]) for one in member.notes)
+    noticed = tuple(Note(note["text"], note["line"]) for note in member.notes)
     with _opened(member) as stream:
-        (read,) = read_file(member.name, stream, progress=told)
+        (read,) = read_file(member.name, stream, progress=report)
     runs = read.runs
     if member.damage:
         doubtful = runs if member.damage == ALL_DOUBTFUL else runs[-1:]
@@ -186,22 +190,22 @@ def _read(member: ReadMember, told: Callable[[int], None] | None) -> ReadFile:
 def runs_in(reads: Reads, grouping: str) -> list[RunFiles]:
     """The runs that these files are of."""
     if grouping == Upload.Grouping.APART:
-        return [run for one in reads.files for run in group([one])]
+        return [run for file in reads.files for run in group([file])]
     return list(group(reads.files, together=grouping == Upload.Grouping.TOGETHER))
 
 
 def recognise(reads: Reads, grouping: str) -> Recognised:
     """What a person is shown before anything is saved."""
-    found = runs_in(reads, grouping)
-    used = {name for run in found for client in run.clients for name in client.names}
+    groups = runs_in(reads, grouping)
+    used = {name for run in groups for client in run.clients for name in client.names}
     files = [replace(file, error=None) if file.name in used else file for file in reads.files]
     return {
         "files": shortened([file_of(file, reads.members[file.name].redacted_lines) for file in files]),
         "runs": [
             run_of(files, merged_or_why(files), hints_of([c.summary for c in files.clients if c.summary is not None]))
-            for files in found[:MAX_RUNS]
+            for files in groups[:MAX_RUNS]
         ],
-        "more_runs": max(len(found) - MAX_RUNS, 0),
+        "more_runs": max(len(groups) - MAX_RUNS, 0),
     }
 
 
@@ -217,13 +221,13 @@ def redact_all(
     upload_id: uuid.UUID, stored: Sequence[UploadedFile], progress: Progress, *, most: int = MAX_MEMBERS
 ) -> list[ReadMember]:
     """Every file unpacked, and kept without its secrets; one that cannot be unpacked keeps the reason."""
-    progress.begin("unpacking, and taking secrets out", sum(one.size for one in stored))
+    progress.begin("unpacking, and taking secrets out", sum(original.size for original in stored))
     kept: list[ReadMember] = []
     names: set[str] = set()
-    for one in stored:
-        with staging.opened(one.path) as stream:
+    for original in stored:
+        with staging.opened(original.path) as stream:
             try:
-                for member in open_members(one.name, stream, progress=progress.file(one.size)):
+                for member in open_members(original.name, stream, progress=progress.file(original.size)):
                     if len(kept) >= most:
                         raise UnreadableFile(
                             f"There are more than {most:,} files; the rest was not looked at: bring fewer."
@@ -231,7 +235,7 @@ def redact_all(
                     kept.append(_redacted_into_storage(upload_id, len(kept), member, own_name(member.name, names)))
                     names.add(kept[-1].name)
             except UnreadableFile as error:
-                kept.append(ReadMember(own_name(one.name, names), one.size, "", "", 0, str(error)))
+                kept.append(ReadMember(own_name(original.name, names), original.size, "", "", 0, str(error)))
                 names.add(kept[-1].name)
     return kept
 

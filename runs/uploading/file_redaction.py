@@ -24,9 +24,9 @@ def without_secrets(data: bytes) -> tuple[bytes, int]:
     kept, hidden = [], 0
     for is_histogram, lines in groupby(data.splitlines(keepends=True), lambda line: bool(_HISTOGRAM.fullmatch(line))):
         part = b"".join(lines)
-        part, found = (part, 0) if is_histogram else _looked_at(part)
+        part, secrets = (part, 0) if is_histogram else _looked_at(part)
         kept.append(part)
-        hidden += found
+        hidden += secrets
     return b"".join(kept), hidden
 
 

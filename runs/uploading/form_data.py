@@ -73,11 +73,11 @@ class Body:
 
     @property
     def size(self) -> int:
-        return sum(one.size for one in self.files)
+        return sum(file.size for file in self.files)
 
     def close(self) -> None:
-        for one in self.files:
-            one.close()
+        for file in self.files:
+            file.close()
 
 
 def read_body(request: HttpRequest) -> Body:
@@ -93,7 +93,7 @@ def read_body(request: HttpRequest) -> Body:
             raise BodyRefused(
                 "validation-error", "The body broke off before its end. Nothing was stored: send it again."
             )
-        manifests = [_text_of(one) for one in files.getlist(MANIFEST)]
+        manifests = [_text_of(part) for part in files.getlist(MANIFEST)]
         manifests += [text.encode(errors="replace") for text in fields.getlist(MANIFEST)]
         if unknown := sorted({*fields.keys(), *files.keys()} - {MANIFEST, FILES}):
             raise BodyRefused(
@@ -203,8 +203,8 @@ class _Keeping(FileUploadHandler):
         self.interrupted = True
 
     def close(self) -> None:
-        for one in self.kept:
-            one.close()
+        for file in self.kept:
+            file.close()
 
     def _refuse(self, why: str) -> NoReturn:
         # The rest of the request is read and thrown away: a program that is cut off in the middle hears no reason.

@@ -45,7 +45,7 @@ def read_at_once(files: Sequence[Brought], *, most_expanded: int = MAX_EXPANDED,
                 if len(members) >= MAX_MEMBERS:
                     raise LimitExceeded(f"There are more than {MAX_MEMBERS} files in this upload: send fewer.")
                 content = io.BytesIO()
-                room = most_expanded - sum(one.size for one in members)
+                room = most_expanded - sum(other.size for other in members)
 
                 def write(piece: bytes, content: io.BytesIO = content, room: int = room) -> None:
                     if content.write(piece) and content.tell() > room:

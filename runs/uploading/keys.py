@@ -18,7 +18,7 @@ from runs.recording.bulk_insert import insert_together
 
 Kind = UploadKey.Kind
 KEPT_FOR: Final = timedelta(days=7)  # a key of a request
-LONGEST: Final = 255
+MAX_LENGTH: Final = 255
 # The first of the two numbers of these locks; no other lock of this database has two.
 _LOCKS: Final = 7_305_062
 
@@ -37,7 +37,7 @@ class KeyReused(Exception):
 
 def fits(key: str) -> bool:
     """Whether this can be a key: printable ASCII, and not too long."""
-    return 0 < len(key) <= LONGEST and key.isascii() and key.isprintable()
+    return 0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()
 
 
 def find(team: Team, kind: str, key: str, fingerprint: str) -> UploadKey | None:

@@ -32,7 +32,7 @@ class ManifestRefused(YcsbError):
 
     def __init__(self, faults: "list[tuple[str, str]]") -> None:
         self.faults = faults
-        super().__init__(" ".join(f"{pointer}: {said}" for pointer, said in faults[:5]))
+        super().__init__(" ".join(f"{pointer}: {message}" for pointer, message in faults[:5]))
 
 
 def _one_line(text: str) -> str:
@@ -69,10 +69,10 @@ def _link(text: str) -> str:
     return text
 
 
-def _named(text: str, known: Sequence[str], what: str) -> str:
+def _named(text: str, known: Sequence[str], kind: str) -> str:
     if text not in known:
         near = nearest(text, known)
-        raise ValueError(f"“{text[:60]}” is no {what}." + (f" Did you mean “{near}”?" if near else "")
+        raise ValueError(f"“{text[:60]}” is no {kind}." + (f" Did you mean “{near}”?" if near else "")
                          + f" Known are: {', '.join(known)}.")  # fmt: skip
     return text
 
@@ -218,17 +218,17 @@ def manifest_of(raw: object) -> Manifest:
     if not isinstance(raw, dict):
         _refuse("", 'The manifest must be a JSON object, as in {"system": "redis", "mode": "always"}.')
     try:
-        found = Manifest.model_validate(raw)
+        manifest = Manifest.model_validate(raw)
     except ValidationError as error:
         raise ManifestRefused(_faults(error)) from None
     except RecursionError:
         _refuse("", "The manifest is nested too deeply.")
-    tags = found.tags()
+    tags = manifest.tags()
     if len(tags) > MAX_LABELS or ((longest := max(tags, key=len, default="")) and len(longest) > MAX_LABEL_LENGTH):
         _refuse(
             "/labels", f"There are at most {MAX_LABELS} labels of at most {MAX_LABEL_LENGTH} characters, name=value."
         )
-    return found
+    return manifest
 
 
 def described() -> dict[str, Any]:
@@ -238,39 +238,43 @@ def described() -> dict[str, Any]:
 
     def whole(part: Any) -> Any:
         if isinstance(part, list):
-            return [whole(one) for one in part]
+            return [whole(child) for child in part]
         if not isinstance(part, dict):
             return part
         if "$ref" in part:
             return whole({**parts[part["$ref"].rsplit("/", 1)[-1]], **{k: v for k, v in part.items() if k != "$ref"}})
-        return {name: whole(one) for name, one in part.items()}
+        return {name: whole(child) for name, child in part.items()}
 
-    found: dict[str, Any] = whole(schema)
-    return found
+    inlined: dict[str, Any] = whole(schema)
+    return inlined
 
 
 def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number in JSON")
 
 
-def _refuse(place: str, said: str) -> NoReturn:
-    raise ManifestRefused([(f"#/manifest{place}", said)])
+def _refuse(place: str, message: str) -> NoReturn:
+    raise ManifestRefused([(f"#/manifest{place}", message)])
 
 
 def _faults(error: ValidationError) -> list[tuple[str, str]]:
     """One for each place."""
-    found: dict[str, str] = {}
-    for one in error.errors(include_url=False, include_input=False):
-        places = [str(part) for part in one["loc"] if part not in _SHAPES]
+    messages: dict[str, str] = {}
+    for fault in error.errors(include_url=False, include_input=False):
+        places = [str(part) for part in fault["loc"] if part not in _SHAPES]
         pointer = "/".join(["#/manifest", *(part.replace("~", "~0").replace("/", "~1")[:80] for part in places)])
-        said = one["msg"].removeprefix("Value error, ")
-        if one["type"] == "extra_forbidden":
-            said = f"“{places[-1][:60]}” is not known here."
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            message = f"“{places[-1][:60]}” is not known here."
             if near := nearest(places[-1], _fields(places[:-1])):
-                said += f" Did you mean “{near}”?"
-        found.setdefault(pointer, said)
+                message += f" Did you mean “{near}”?"
+        messages.setdefault(pointer, message)
     # Of a value that may have several shapes, what is wrong inside of it says more than that it has not the first one.
-    inner = [(pointer, said) for pointer, said in found.items() if not any(f"{pointer}/" in other for other in found)]
+    inner = [
+        (pointer, message)
+        for pointer, message in messages.items()
+        if not any(f"{pointer}/" in other for other in messages)
+    ]
     return inner[:50]
 
 

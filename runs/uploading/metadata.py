@@ -98,15 +98,15 @@ def spec_of(
 
 
 def _said(stated: Stated, by: str, files: list[str]) -> StatedSpec:
-    said: StatedSpec = {
+    spec: StatedSpec = {
         "by": by,
         "files": files,
         "hardware": stated["hardware"],
         "client_on_database_host": stated["client_on_database_host"],
     }
     if ci_url := stated.get("ci_url"):
-        said["ci_url"] = ci_url
-    return said
+        spec["ci_url"] = ci_url
+    return spec
 
 
 def system_name(stated: Stated, catalog: Catalog) -> str:
@@ -144,8 +144,8 @@ def _dataset(workload: WorkloadSpec) -> DatasetSpec:
     if properties is None:
         records = workload["properties"].get("recordcount", "")
         return {"records": int(records) if records.isdecimal() else None, "record_bytes": None, "fingerprint": ""}
-    found = dataset(properties)
-    return {"records": found.records, "record_bytes": found.record_bytes, "fingerprint": found.fingerprint}
+    size = dataset(properties)
+    return {"records": size.records, "record_bytes": size.record_bytes, "fingerprint": size.fingerprint}
 
 
 def machine_facts(cores: int | None, memory_gib: float | None) -> dict[str, object]:

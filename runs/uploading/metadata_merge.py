@@ -36,27 +36,27 @@ class Told:
 
 
 def told_by(files: RunFiles) -> Told:
-    return Told(files.phase, hints_of([one.summary for one in files.clients if one.summary is not None]))
+    return Told(files.phase, hints_of([client.summary for client in files.clients if client.summary is not None]))
 
 
-def stated_by(manifest: Manifest, team: Team, told: Sequence[Told]) -> Stated:
+def stated_by(manifest: Manifest, team: Team, hints: Sequence[Told]) -> Stated:
     """What is to be saved, and under which names."""
-    return _Stating(manifest, team, told).stated()
+    return _Stating(manifest, team, hints).stated()
 
 
 class _Stating:
     def __init__(self, manifest: Manifest, team: Team, told: Sequence[Told]) -> None:
-        self.manifest, self.team, self.told = manifest, team, told
+        self.manifest, self.team, self.from_files = manifest, team, told
         self.faults: list[tuple[str, str]] = []
-        self.hints = next((one.hints for one in told if one.hints.binding or one.hints.properties), Hints())
+        self.hints = next((run.hints for run in told if run.hints.binding or run.hints.properties), Hints())
 
     def stated(self) -> Stated:
-        said = self.manifest
+        manifest = self.manifest
         system, name = self._system()
         mode = self._mode(system)
         workload = self._workload()
         runs = self._runs()
-        if said.sweep and not self.faults:
+        if manifest.sweep and not self.faults:
             self._check_sweep(system, mode, workload)
         if self.faults:
             raise ManifestRefused(self.faults)
@@ -64,55 +64,57 @@ class _Stating:
             "system": system,
             "system_name": name if system == OTHER_SYSTEM else "",
             "mode": mode,
-            "database": said.database or name,
-            "version": said.version,
-            "replication_factor": said.replication_factor,
+            "database": manifest.database or name,
+            "version": manifest.version,
+            "replication_factor": manifest.replication_factor,
             "workload": workload,
-            "purpose": said.purpose,
-            "hardware": said.cluster.hardware,
-            "nodes": said.cluster.nodes,
-            "cores": said.cluster.cores,
-            "memory_gib": said.cluster.memory_gib,
-            "client_on_database_host": said.cluster.client_on_database_host,
-            "warmup_s": said.warmup_s,
-            "sweep": said.sweep,
-            "tags": said.tags(),
-            "notes": said.notes,
-            "commit": said.commit,
-            "branch": said.branch,
-            "ci_url": said.ci_url,
-            "session": said.session,
-            "runner": said.cluster.name,
+            "purpose": manifest.purpose,
+            "hardware": manifest.cluster.hardware,
+            "nodes": manifest.cluster.nodes,
+            "cores": manifest.cluster.cores,
+            "memory_gib": manifest.cluster.memory_gib,
+            "client_on_database_host": manifest.cluster.client_on_database_host,
+            "warmup_s": manifest.warmup_s,
+            "sweep": manifest.sweep,
+            "tags": manifest.tags(),
+            "notes": manifest.notes,
+            "commit": manifest.commit,
+            "branch": manifest.branch,
+            "ci_url": manifest.ci_url,
+            "session": manifest.session,
+            "runner": manifest.cluster.name,
             "runs": runs,
         }
 
-    def _fault(self, place: str, said: str) -> None:
-        self.faults.append((f"#/manifest/{place}", said))
+    def _fault(self, place: str, message: str) -> None:
+        self.faults.append((f"#/manifest/{place}", message))
 
     def _system(self) -> tuple[str, str]:
         """Its slug, and its name."""
-        said, catalog = self.manifest, load_catalog()
-        if said.system == OTHER_SYSTEM or (said.system_name and not said.system):
-            if not said.system_name:
+        manifest, catalog = self.manifest, load_catalog()
+        if manifest.system == OTHER_SYSTEM or (manifest.system_name and not manifest.system):
+            if not manifest.system_name:
                 self._fault("system_name", "Name the other system, as in “FooDB”.")
-            return OTHER_SYSTEM, said.system_name or UPLOAD_NAMES[OTHER_SYSTEM]
-        if not said.system:
-            found = recognise(self.hints.binding, self.hints.connection) if self.hints.binding else None
-            if found is None:
+            return OTHER_SYSTEM, manifest.system_name or UPLOAD_NAMES[OTHER_SYSTEM]
+        if not manifest.system:
+            slug = recognise(self.hints.binding, self.hints.connection) if self.hints.binding else None
+            if slug is None:
                 self._fault("system", "The files do not tell which system this was: state its slug, as in “redis”.")
                 return OTHER_SYSTEM, ""
-            return found, catalog.system(found).name
-        found = said.system if said.system in catalog.systems else recognise(said.system)
-        if found is None:
-            near = nearest(said.system, [name for one in catalog.systems.values() for name in (one.name, one.slug)])
+            return slug, catalog.system(slug).name
+        slug = manifest.system if manifest.system in catalog.systems else recognise(manifest.system)
+        if slug is None:
+            near = nearest(
+                manifest.system, [name for system in catalog.systems.values() for name in (system.name, system.slug)]
+            )
             meant = f"Did you mean “{near}”? " if near else ""
             self._fault(
                 "system",
-                f"No system of the catalog is called “{said.system}”. {meant}Of another one state “other” and its "
+                f"No system of the catalog is called “{manifest.system}”. {meant}Of another one state “other” and its "
                 "system_name.",
             )
             return OTHER_SYSTEM, ""
-        return found, catalog.system(found).name
+        return slug, catalog.system(slug).name
 
     def _mode(self, system: str) -> str:
         mode = self.manifest.mode or UNKNOWN_MODE
@@ -130,8 +132,8 @@ class _Stating:
 
     def _workload(self) -> WorkloadSpec:
         """One of the team's by its name, else as it is described and the files tell."""
-        said = self.manifest.workload
-        described = said if isinstance(said, Workload) else Workload(name=said or "")
+        stated = self.manifest.workload
+        described = stated if isinstance(stated, Workload) else Workload(name=stated or "")
         name = described.name or (f"YCSB {self.hints.letter}" if self.hints.letter else "")
         if not name:
             self._fault("workload", "The files do not tell which workload this was: name it, as in “YCSB A”.")
@@ -155,25 +157,25 @@ class _Stating:
         return properties
 
     def _runs(self) -> list[StatedRun]:
-        said = self.manifest
-        if len(said.runs) > len(self.told):
-            self._fault("runs", f"The files hold {len(self.told)} runs, and {len(said.runs)} are stated.")
-        own = [*said.runs[: len(self.told)], *[OneRun()] * (len(self.told) - len(said.runs))]
-        pairs = enumerate(zip(self.told, own, strict=True))
-        return [self._run(index, told, one) for index, (told, one) in pairs]
+        stated = self.manifest
+        if len(stated.runs) > len(self.from_files):
+            self._fault("runs", f"The files hold {len(self.from_files)} runs, and {len(stated.runs)} are stated.")
+        own = [*stated.runs[: len(self.from_files)], *[OneRun()] * (len(self.from_files) - len(stated.runs))]
+        pairs = enumerate(zip(self.from_files, own, strict=True))
+        return [self._run(index, from_files, run) for index, (from_files, run) in pairs]
 
-    def _run(self, index: int, told: Told, one: OneRun) -> StatedRun:
+    def _run(self, index: int, from_files: Told, stated: OneRun) -> StatedRun:
         """What is said of this run counts more than what its files tell, and that more than what is said of all of
         several; of a single run all that is said is said of it."""
-        said, alone = self.manifest, len(self.told) == 1
-        common = said if alone else OneRun()
-        phase = one.phase or common.phase or told.phase or said.phase or Phase.MEASURE.value
-        threads = one.threads or common.threads or told.hints.threads or said.threads
+        manifest, alone = self.manifest, len(self.from_files) == 1
+        common = manifest if alone else OneRun()
+        phase = stated.phase or common.phase or from_files.phase or manifest.phase or Phase.MEASURE.value
+        threads = stated.threads or common.threads or from_files.hints.threads or manifest.threads
         if threads is None:
             place = "threads" if alone else f"runs/{index}/threads"
             self._fault(place, "The files do not tell how many threads the clients had: state all of them together.")
-        target = one.target_ops_s or common.target_ops_s or told.hints.target_ops_s or said.target_ops_s
-        repeat = one.repeat or common.repeat
+        target = stated.target_ops_s or common.target_ops_s or from_files.hints.target_ops_s or manifest.target_ops_s
+        repeat = stated.repeat or common.repeat
         return {"index": index, "phase": phase, "threads": threads or 1, "target_ops_s": target, "repeat": repeat}
 
     def _check_sweep(self, system: str, mode: str, workload: WorkloadSpec) -> None:

@@ -134,7 +134,7 @@ def shortened(files: Sequence[File]) -> list[File]:
 
 def run_of(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError, hints: Hints) -> FoundRun:
     """A run with its merge, or with the reason why there is none."""
-    found: FoundRun = {
+    run: FoundRun = {
         "phase": files.phase,
         "clients": [list(client.names) for client in files.clients],
         "missing": [],
@@ -151,20 +151,20 @@ def run_of(files: RunFiles, merged: MergedRun | SummarisedRun | YcsbError, hints
         "error": None,
     }
     if isinstance(merged, YcsbError):
-        found["error"] = str(merged)
-        return found
-    found["missing"] = [f"client {one.number}: {one.reason}" for one in merged.missing]
-    found["throughput_ops_s"] = merged.throughput_ops_s
+        run["error"] = str(merged)
+        return run
+    run["missing"] = [f"client {part.number}: {part.reason}" for part in merged.missing]
+    run["throughput_ops_s"] = merged.throughput_ops_s
     if merged.window is not None:
-        found["window_s"], found["started_s"] = merged.window.length_s, merged.window.from_s
-    found["more_operations"] = max(len(merged.operations) - MAX_OPERATIONS, 0)
+        run["window_s"], run["started_s"] = merged.window.length_s, merged.window.from_s
+    run["more_operations"] = max(len(merged.operations) - MAX_OPERATIONS, 0)
     if isinstance(merged, MergedRun):
-        found |= {"exact": True, "intervals": True, "basis": "window"}
-        found["operations"] = [_exact(one) for one in merged.operations[:MAX_OPERATIONS]]
+        run |= {"exact": True, "intervals": True, "basis": "window"}
+        run["operations"] = [_exact(operation) for operation in merged.operations[:MAX_OPERATIONS]]
     else:
-        found |= {"basis": merged.basis, "notes": list(merged.notes)}
-        found["operations"] = [_bounded(one) for one in merged.operations[:MAX_OPERATIONS]]
-    return found
+        run |= {"basis": merged.basis, "notes": list(merged.notes)}
+        run["operations"] = [_bounded(part) for part in merged.operations[:MAX_OPERATIONS]]
+    return run
 
 
 def _file_run(run: ReadRun) -> FileRun:
@@ -177,7 +177,7 @@ def _file_run(run: ReadRun) -> FileRun:
         "lines": (run.first_line, run.last_line),
         "status_lines": len(run.status),
         "logs": len(run.logs),
-        "operations": [_operation(name, one) for name, one in shown],
+        "operations": [_operation(name, operation) for name, operation in shown],
         "more_operations": max(len(run.operations) - MAX_OPERATIONS, 0),
         "warnings": _warnings(run.warnings),
     }
@@ -222,7 +222,7 @@ def _exact(operation: MergedOperation) -> Merged:
 
 def _bounded(operation: SummarisedOperation) -> Merged:
     bounds = operation.percentiles_us
-    p95, p99 = (next((one for name, one in bounds.items() if _is(name, wanted)), None) for wanted in (95.0, 99.0))
+    p95, p99 = (next((bound for name, bound in bounds.items() if _is(name, wanted)), None) for wanted in (95.0, 99.0))
     return {
         "name": operation.operation[:MAX_NAME_LENGTH],
         "kind": operation.kind,

@@ -47,8 +47,8 @@ def check_files(reads: Reads) -> None:
             content = (member.content or b"")[:_LOOKED_AT]
             lines = closest_lines(Block(content + b"\n", 1)) if content else ()
             place = _place(member.name, lines[0].line_number, lines[0].text) if lines else Place(member.name)
-            told = (place, file.error)
-            (malformed if file.format is not None or member.error else unknown).append(told)
+            fault = (place, file.error)
+            (malformed if file.format is not None or member.error else unknown).append(fault)
         elif member.damage:
             line = next((note["line"] for note in member.notes if note["line"]), None)
             why = next((note["text"] for note in member.notes), "The file is damaged.")
@@ -63,9 +63,9 @@ def check_files(reads: Reads) -> None:
         raise ResultRefused("malformed-result", "There is no result in these files.")
 
 
-def refused_run(reads: Reads, found: Sequence[RunFiles], error: YcsbError) -> ResultRefused:
+def refused_run(reads: Reads, groups: Sequence[RunFiles], error: YcsbError) -> ResultRefused:
     """Runs that were read and cannot be merged."""
-    names = [name for run in found for client in run.clients for name in client.names]
+    names = [name for run in groups for client in run.clients for name in client.names]
     line = error.line_number if isinstance(error, HistogramError) else None
     faults = [(place_in(reads.members[names[0]], line), str(error))] if names else []
     return ResultRefused("malformed-result", str(error), faults)

@@ -154,7 +154,7 @@ def recognise(
     with transaction.atomic():
         _move(upload_id, claim, State.READING, to, recognised=recognised, stated=stated or {}, error="", attempts=0)
         UploadedFile.objects.filter(upload=upload_id).delete()
-        UploadedFile.objects.bulk_create(file_row(upload_id, place, one) for place, one in enumerate(members))
+        UploadedFile.objects.bulk_create(file_row(upload_id, place, member) for place, member in enumerate(members))
 
 
 def regroup(upload: Upload, grouping: str) -> bool:
@@ -196,11 +196,11 @@ def discard(upload: Upload) -> bool:
     Its key goes with it: nothing is left that a repeated request could be answered with.
     """
     with transaction.atomic():
-        found = Upload.objects.select_for_update().filter(pk=upload.pk).exclude(state=State.SAVED).first()
-        if found is None:
+        row = Upload.objects.select_for_update().filter(pk=upload.pk).exclude(state=State.SAVED).first()
+        if row is None:
             return False
-        keys.free(found)
-        found.delete()
+        keys.free(row)
+        row.delete()
     staging.drop_folder(str(upload.pk))
     return True
 

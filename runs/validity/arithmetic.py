@@ -53,7 +53,7 @@ def measurement(facts: RunFacts, profile: Profile) -> Outcome:
         )  # fmt: skip
     return Outcome(
         "warn" if doubts else "pass", shown,
-        " ".join(said for said, _ in doubts) or "The latencies of every operation are in order.",
+        " ".join(doubt for doubt, _ in doubts) or "The latencies of every operation are in order.",
         " ".join(remedy for _, remedy in doubts),
     )  # fmt: skip
 
@@ -133,8 +133,8 @@ def arithmetic(facts: RunFacts, profile: Profile) -> Outcome:
     unknown = [str(client.number) for client in facts.clients if not _can_be_checked(client, whole=facts.whole_runs)]
     if unknown or not facts.clients:
         who = ", ".join(unknown) or "any"
-        what = "run time, throughput or counts" if facts.whole_runs else "summary"
-        return not_assessed(f"There is no {what} of client {who}.")
+        subject = "run time, throughput or counts" if facts.whole_runs else "summary"
+        return not_assessed(f"There is no {subject} of client {who}.")
     return Outcome(
         "pass", f"summaries: {len(facts.clients)}",
         "Every client's throughput is its operations by its run time."
@@ -181,7 +181,7 @@ def _counted_in_throughput(printed: Mapping[str, int], phase: Phase | None) -> l
     if _TOTAL in printed:
         return [printed[_TOTAL]]
     phases: tuple[Phase, ...] = ("load", "measure") if phase is None else (phase,)
-    return [_counted_by_ycsb(printed, one) for one in phases]
+    return [_counted_by_ycsb(printed, stated_phase) for stated_phase in phases]
 
 
 def _counted_by_ycsb(printed: Mapping[str, int], phase: Phase) -> int:

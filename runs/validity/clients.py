@@ -33,21 +33,21 @@ def client_cpu(facts: RunFacts, profile: Profile) -> Outcome:
     paused = collecting is not None and collecting > profile.gc_warn
     if shares is None and not paused:
         return not_assessed("Not every client's CPU time and cores are known.")
-    said: list[str] = []
+    messages: list[str] = []
     shown: list[str] = []
     severity: Severity = "pass"
     if shares is not None:
         machine, share = max(shares.items(), key=lambda item: item[1])
         severity = graded(share, profile.cpu_warn, profile.cpu_reject)
         shown.append(f"{percent(share)} of {machine}")
-        said.append(f"the clients on {machine} used {percent(share)} of its cores")
+        messages.append(f"the clients on {machine} used {percent(share)} of its cores")
     if collecting is not None:
         severity = worst_of([severity, "warn" if paused else "pass"])
         shown.append(f"{percent(collecting)} collecting garbage")
-        said.append(f"a client spent {percent(collecting)} of its time collecting garbage")
+        messages.append(f"a client spent {percent(collecting)} of its time collecting garbage")
     return Outcome(
         severity, ", ".join(shown),
-        sentence(said, " and ")
+        sentence(messages, " and ")
         + ("." if severity == "pass" else ": what was measured may be the client's limit and not the database's."),
         "" if severity == "pass" else "Use more load generators, fewer threads on each, or more memory for the client.",
     )  # fmt: skip

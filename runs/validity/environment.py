@@ -93,8 +93,8 @@ _NOT_READ_BACK: Final = Outcome(
 
 
 def _contradicts(name: str, value: str, wanted: str, record: Mapping[str, object]) -> bool:
-    stated, asked = (_SAME.get(text.strip().lower(), text.strip().lower()) for text in (value, wanted))
-    if stated in (asked, _UNSTATED):
+    stated, expected = (_SAME.get(text.strip().lower(), text.strip().lower()) for text in (value, wanted))
+    if stated in (expected, _UNSTATED):
         return False
     # Members of a majority have the write in their journals anyway.
     return not (name == "journal" and stated == "true" and record.get("ack") == "disk")
@@ -278,17 +278,17 @@ def _not_sampled(facts: RunFacts) -> str:
 
 def complaints_about(cluster: ClusterFacts) -> list[str]:
     """What of a cluster makes its numbers hard to repeat, as far as it is known."""
-    found = []
+    complaints = []
     if cluster.replication_factor and cluster.nodes and cluster.replication_factor > cluster.nodes:
-        found.append(f"{cluster.replication_factor} copies were asked of {_nodes(cluster.nodes)}")
-    for said, is_so in (
+        complaints.append(f"{cluster.replication_factor} copies were asked of {_nodes(cluster.nodes)}")
+    for complaint, is_so in (
         ("a node's CPU is rationed (burstable)", _is_burstable),
         ("a node has swap", _swaps),
         ("a node's memory is in transparent huge pages", _huge_pages),
     ):
         if any(is_so(machine) for machine in cluster.machines):
-            found.append(said)
-    return found
+            complaints.append(complaint)
+    return complaints
 
 
 def _nodes(number: int) -> str:

@@ -30,10 +30,10 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
         lasted = "of unknown length" if facts.window_s is None else duration(facts.window_s)
         short.append(f"the window is {lasted}, and {duration(facts.window_asked_s)} were planned")
     severity: Severity = "reject" if complaints else profile.window_short if short else "pass"
-    said = [*complaints, *short]
+    messages = [*complaints, *short]
     succeeded = "unknown" if facts.ok_operations is None else grouped(facts.ok_operations)
     shown = f"{len(facts.clients)} of {counted(facts.clients_expected, 'client')}, {succeeded} operations"
-    if not said and not _tells_success(facts):
+    if not messages and not _tells_success(facts):
         if facts.ok_operations is None:
             return not_assessed("Nothing tells whether an operation succeeded.", shown)
         return Outcome(
@@ -42,8 +42,8 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
         )  # fmt: skip
     return Outcome(
         severity, shown,
-        f"{sentence(said)}." if said else "Every client's operations are there, over the whole window.",
-        "Read the clients' output on this page, mend what stopped them, and run it again." if said else "",
+        f"{sentence(messages)}." if messages else "Every client's operations are there, over the whole window.",
+        "Read the clients' output on this page, mend what stopped them, and run it again." if messages else "",
     )  # fmt: skip
 
 

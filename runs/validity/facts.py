@@ -94,8 +94,12 @@ class ClusterFacts:
     @cached_property
     def hardware(self) -> Sequence[tuple[object, ...]]:
         """What the nodes are made of, in no order; empty unless something is known of each."""
-        found = [tuple(fact(machine, name) for name in HARDWARE) for machine in self.machines]
-        return sorted(found, key=repr) if all(any(value is not None for value in one) for one in found) else ()
+        per_machine = [tuple(fact(machine, name) for name in HARDWARE) for machine in self.machines]
+        return (
+            sorted(per_machine, key=repr)
+            if all(any(value is not None for value in values) for values in per_machine)
+            else ()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +173,8 @@ class RunFacts:
 
 def fact(machine: Mapping[str, object], name: str) -> object:
     """A machine's fact without how it is known."""
-    found = machine.get(name)
-    return found.get("value") if isinstance(found, Mapping) else found
+    entry = machine.get(name)
+    return entry.get("value") if isinstance(entry, Mapping) else entry
 
 
 def number_of(value: object) -> float | None:

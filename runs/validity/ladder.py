@@ -76,15 +76,15 @@ def _distances(means: Sequence[float], weights: Sequence[float]) -> list[float]:
     Pools adjacent violators.
     """
     blocks: list[tuple[float, float]] = []  # (mean, weight)
-    found, distance = [0.0], 0.0
+    distances, distance = [0.0], 0.0
     for mean, weight in zip(means, weights, strict=True):
         while blocks and blocks[-1][0] > mean:
             other, heavy = blocks.pop()
             distance += weight * heavy / (weight + heavy) * (mean - other) ** 2
             mean, weight = (mean * weight + other * heavy) / (weight + heavy), weight + heavy
         blocks.append((mean, weight))
-        found.append(distance)
-    return found
+        distances.append(distance)
+    return distances
 
 
 @cache

@@ -23,9 +23,9 @@ def over_time(
 
     `resolution_s` is how far apart the clients' own numbers are: status lines of 10 s are spread over their seconds.
     """
-    seconds = [one for one in series if one.interval_s == 1]
-    service = [one for one in seconds if one.kind == "service" and _counts(one, seconds)]
-    if not service or all(np.isnan(one.points["rate_ops_s"]).all() for one in service):
+    seconds = [part for part in series if part.interval_s == 1]
+    service = [second for second in seconds if second.kind == "service" and _counts(second, seconds)]
+    if not service or all(np.isnan(part.points["rate_ops_s"]).all() for part in service):
         return None
     base_s = service[0].base_s
     first = math.ceil(window.from_s - warmup_s - base_s - _EPSILON_S)
@@ -33,11 +33,11 @@ def over_time(
     if last <= first:
         return None
     rate = np.zeros(last - first, dtype=np.float64)
-    for one in service:
-        at, rows = _inside(one, first, last)
-        done = np.nan_to_num(one.points["rate_ops_s"][rows])
-        rate[at] += -done if _name(one).is_composite else done
-    most = max(service, key=lambda one: int(one.points["count"].sum()))
+    for part in service:
+        at, rows = _inside(part, first, last)
+        done = np.nan_to_num(part.points["rate_ops_s"][rows])
+        rate[at] += -done if _name(part).is_composite else done
+    most = max(service, key=lambda part: int(part.points["count"].sum()))
     warmup = min(max(math.ceil(window.from_s - base_s - _EPSILON_S) - first, 0), rate.size)
     return OverTime(
         resolution_s=resolution_s,
@@ -48,19 +48,19 @@ def over_time(
     )
 
 
-def _name(one: Series) -> MeasurementName:
-    return parse_name(one.operation)
+def _name(series: Series) -> MeasurementName:
+    return parse_name(series.operation)
 
 
-def _counts(one: Series, among: Sequence[Series]) -> bool:
+def _counts(series: Series, among: Sequence[Series]) -> bool:
     """Whether it is an operation that adds up, or the only thing there is."""
-    alone = one.operation == _ALL_OPERATIONS and len(among) == 1
-    return alone or (_name(one).is_operation and not _name(one).status)
+    alone = series.operation == _ALL_OPERATIONS and len(among) == 1
+    return alone or (_name(series).is_operation and not _name(series).status)
 
 
-def _inside(one: Series, first: int, last: int) -> tuple[Ints, Ints]:
+def _inside(series: Series, first: int, last: int) -> tuple[Ints, Ints]:
     """Positions from `first` on, and the rows that go there."""
-    at = one.points["second"].astype(np.int64) - first
+    at = series.points["second"].astype(np.int64) - first
     rows = np.flatnonzero((at >= 0) & (at < last - first))
     return at[rows], rows
 
@@ -75,14 +75,14 @@ def _column(points: Points, first: int, last: int, name: str) -> Floats:
 
 def _response(series: Sequence[Series], first: int, last: int) -> Floats:
     """The mean response time of every second, all operations together; empty where none was measured."""
-    measured = [one for one in series if one.kind == "response" and not _name(one).is_composite]
+    measured = [part for part in series if part.kind == "response" and not _name(part).is_composite]
     if not measured:
         return np.zeros(0)
     total, count = np.zeros(last - first), np.zeros(last - first)
-    for one in measured:
-        at, rows = _inside(one, first, last)
-        counted = one.points["count"][rows].astype(np.float64)
-        total[at] += np.where(counted > 0, counted * np.nan_to_num(one.points["mean_us"][rows]), 0.0)
+    for part in measured:
+        at, rows = _inside(part, first, last)
+        counted = part.points["count"][rows].astype(np.float64)
+        total[at] += np.where(counted > 0, counted * np.nan_to_num(part.points["mean_us"][rows]), 0.0)
         count[at] += counted
     with np.errstate(invalid="ignore", divide="ignore"):
         return total / count

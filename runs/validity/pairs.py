@@ -100,22 +100,22 @@ def memory(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < 2:
         unknown = [side for side, ratio in zip((a, b), ratios, strict=True) if ratio is None]
-        what = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
-        return not_assessed(f"Of {_labels(unknown)} the {what} are not known.")
+        missing = "records and their size, or the memory of each node (memory_bytes of its machine, or cache_bytes),"
+        return not_assessed(f"Of {_labels(unknown)} the {missing} are not known.")
     fits = [fit_of(ratio, profile) for ratio in known]
     shown = " and ".join(f"{significant(ratio, 2)} x the memory" for ratio in known)
     if fits[0] == fits[1]:
         return Outcome("pass", shown, f"On both sides the data set {fits[0]}.")
-    said = (
+    message = (
         f"The data set {fits[0]} of {a.label} and {fits[1]} of {b.label}: the difference may be memory's."
         if "lives on disk" not in fits
         else f"For {a.label} the data set {fits[0]}, for {b.label} it {fits[1]}: the difference may be the disk's."
     )
     return Outcome(
         "warn", shown,
-        said,
+        message,
         "Compare sides whose data sets have the same size against their memory.",
-        (("memory fit", said),),
+        (("memory fit", message),),
     )  # fmt: skip
 
 
@@ -205,27 +205,29 @@ def environments(a: SideFacts, b: SideFacts, profile: Profile) -> Outcome:
     Warns: any difference
     Not assessed without: versions, hardware, places
     """
-    found: list[tuple[str, str]] = []
+    differences: list[tuple[str, str]] = []
     unknown: list[str] = []
     if a.system and a.system == b.system:
-        _compare("version", a.version, b.version, found, unknown)
-    _compare("YCSB client", a.client_version, b.client_version, found, unknown)
-    _compare("number of nodes", a.cluster.nodes, b.cluster.nodes, found, unknown)
-    _compare("hardware", *_hardware(a.cluster, b.cluster), found, unknown, quiet=True)
+        _compare("version", a.version, b.version, differences, unknown)
+    _compare("YCSB client", a.client_version, b.client_version, differences, unknown)
+    _compare("number of nodes", a.cluster.nodes, b.cluster.nodes, differences, unknown)
+    _compare("hardware", *_hardware(a.cluster, b.cluster), differences, unknown, quiet=True)
     shared = (a.client_on_database_host, b.client_on_database_host)
     if None in shared:
         unknown.append("where the clients ran")
     elif shared[0] != shared[1]:
-        found.append(("placement", f"only {a.label if shared[0] else b.label} shared its machine with its clients"))
-    complaints = [said for _, said in found]
+        differences.append(
+            ("placement", f"only {a.label if shared[0] else b.label} shared its machine with its clients")
+        )
+    complaints = [message for _, message in differences]
     for side in (a, b):
-        complaints += [f"{said} ({side.label})" for said in side.complaints]
+        complaints += [f"{complaint} ({side.label})" for complaint in side.complaints]
     if not complaints and unknown:
         return not_assessed(f"Not known of both sides: {', '.join(unknown)}.")
     return _weighed(
         "; ".join(complaints) or "alike", complaints, "Versions and machines are alike.",
         "Measure both sides on the same machines with the same versions, and nothing else on them.",
-        tuple((what, f"{sentence([said])}.") for what, said in found),
+        tuple((subject, f"{sentence([message])}.") for subject, message in differences),
     )  # fmt: skip
 
 
@@ -237,17 +239,17 @@ def _hardware(a: ClusterFacts, b: ClusterFacts) -> tuple[Sequence[object], Seque
 
 
 def _compare(
-    what: str, a: object, b: object, found: list[tuple[str, str]], unknown: list[str], *, quiet: bool = False
+    subject: str, a: object, b: object, differences: list[tuple[str, str]], unknown: list[str], *, quiet: bool = False
 ) -> None:
     """Note where both are known and differ, or one of them is not known."""
     if not a or not b:
-        unknown.append(what)
+        unknown.append(subject)
     elif a != b:
-        found.append((what, f"the {what} differs" if quiet else f"the {what} differs ({a} and {b})"))
+        differences.append((subject, f"the {subject} differs" if quiet else f"the {subject} differs ({a} and {b})"))
 
 
-def _keyed(what: str, complaints: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((what, f"{sentence([said])}.") for said in complaints)
+def _keyed(subject: str, complaints: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((subject, f"{sentence([complaint])}.") for complaint in complaints)
 
 
 def _weighed(

@@ -19,8 +19,8 @@ Unit = Literal["share", "s", "count", "factor", "ops/s", "MiB"]
 def _threshold(check_id: str, unit: Unit, default: float, says: str, least: float = 0.0, most: float = 1e9) -> float:
     """A field of the profile that a team may replace within [least, most]."""
     about = {"check_id": check_id, "unit": unit, "says": says, "least": least, "most": most}
-    found: float = field(default=default, metadata=about)
-    return found
+    value: float = field(default=default, metadata=about)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Threshold:
 
 
 THRESHOLDS: Final[Mapping[str, Threshold]] = {
-    one.name: Threshold(name=one.name, **one.metadata) for one in fields(Profile) if one.metadata
+    column.name: Threshold(name=column.name, **column.metadata) for column in fields(Profile) if column.metadata
 }
 # Of each pair the first is never above the second.
 ORDERED: Final[tuple[tuple[str, str], ...]] = (
@@ -207,13 +207,13 @@ def profile(purpose: str, overrides: Mapping[str, float] | None = None) -> Profi
 
     Raises KeyError for an unknown purpose and ValueError for a threshold that there is not.
     """
-    found = PROFILES[purpose]
+    usual = PROFILES[purpose]
     if not overrides:
-        return found
+        return usual
     if unknown := sorted(set(overrides) - set(THRESHOLDS)):
         raise ValueError(f"there is no threshold {unknown[0]!r}")
     # mypy cannot know that every name is one of a float.
-    return replace(found, overridden=frozenset(overrides), **overrides)  # type: ignore[arg-type]
+    return replace(usual, overridden=frozenset(overrides), **overrides)  # type: ignore[arg-type]
 
 
 def shown(name: str, value: float) -> str:

@@ -43,7 +43,7 @@ class Case:
     """One kind of run. Healthy: the check fires in at most `limit` of them; faulty: in at least `limit`."""
 
     check_id: str
-    what: str
+    label: str
     healthy: bool
     limit: float
     make: Callable[[Random], RunFacts | MadeUpLadder]
@@ -74,7 +74,7 @@ def rates(runs: int, seed: int = SEED) -> Iterator[Rate]:
         for _ in range(runs):
             made = case.make(random)
             findings = judge_run(made, thresholds) if isinstance(made, RunFacts) else [judge_ladder(made)]
-            fired += any(found.check_id == case.check_id and found.severity in FIRES for found in findings)
+            fired += any(finding.check_id == case.check_id and finding.severity in FIRES for finding in findings)
         yield Rate(case, runs, fired / runs)
 
 
@@ -174,7 +174,7 @@ def _clients(random: Random, slowest: float) -> RunFacts:
     """Four clients of nearly equal strength, one of them at this share of it, 5,000 operations each."""
     speeds = random.normal(1.0, 0.02, 4) * np.array([1.0, 1.0, 1.0, slowest])
     done = random.poisson(5000 * np.maximum(speeds, 0.0)) / 60
-    clients = tuple(ClientFacts(number, throughput_ops_s=float(one)) for number, one in enumerate(done))
+    clients = tuple(ClientFacts(number, throughput_ops_s=float(throughput)) for number, throughput in enumerate(done))
     return _run(clients=clients, clients_expected=4)
 
 
@@ -306,8 +306,8 @@ def _ladders() -> Iterator[Case]:
             yield Case("V26", f"one of these, n = {repeats}, CV {exact(100 * variation)} %", True, 0.05, make)
     for low, repeats, limit in ((0.7, 1, 0.95), (0.8, 1, 0.5), (0.8, 2, 0.95), (0.85, 3, 0.9)):
         truth = (*plateau[:5], low * 5.0, *plateau[6:])
-        what = f"a rung of the plateau {exact(100 * (1 - low))} % low, n = {repeats}, CV 3 %"
-        yield Case("V26", what, False, limit, partial(_ladder, truths=[truth], variation=0.03, repeats=repeats))
+        label = f"a rung of the plateau {exact(100 * (1 - low))} % low, n = {repeats}, CV 3 %"
+        yield Case("V26", label, False, limit, partial(_ladder, truths=[truth], variation=0.03, repeats=repeats))
 
 
 CASES: Final[tuple[Case, ...]] = (

@@ -23,13 +23,13 @@ def backlog(facts: RunFacts, profile: Profile) -> Outcome | None:
     if not facts.target_ops_s:
         return None
     series = facts.over_time.response_mean_us if facts.over_time else ()
-    found = backlog_growth(series)
-    if found is None:
+    growth = backlog_growth(series)
+    if growth is None:
         missing = "Response times by the second are not known; measurement.interval=both measures them."
         if len(series):
             missing = f"{len(series)} seconds are too few to judge by."
         return not_assessed(missing)
-    growth_us, mean_us = found
+    growth_us, mean_us = growth
     growing = growth_us > max(profile.backlog_share * mean_us, profile.backlog_least_s * 1e6)
     shown = f"mean response time {latency(mean_us)}, {latency(growth_us) if growth_us > 0 else 'no'} growth"
     if not growing:
@@ -60,7 +60,7 @@ def warm_up(facts: RunFacts, profile: Profile) -> Outcome:
         return not_assessed(_too_short(known, len(window), profile.steady_least_s))
     drift = drift_of(window)
     shown = f"drift {percent(drift.slope)}, halves {percent(drift.halves)} apart"
-    complaints = [said for said in [_warmed_late(known, profile)] if said]
+    complaints = [complaint for complaint in [_warmed_late(known, profile)] if complaint]
     if drift.exceeds(profile.drift_warn, profile.drift_sigmas):
         larger = max(drift.slope, drift.halves, key=abs)
         complaints.append(f"the throughput {'rose' if larger > 0 else 'fell'} by {percent(abs(larger))} in the window")
@@ -78,17 +78,17 @@ def _warmed_late(known: OverTime, profile: Profile) -> str:
 
     By itself it cuts something off many a healthy run, so it counts only where what it keeps has another mean.
     """
-    for what, values in (("throughput", known.rate_ops_s), ("p95", known.p95_us)):
+    for label, values in (("throughput", known.rate_ops_s), ("p95", known.p95_us)):
         series = np.asarray(values, dtype=np.float64)
         if series.size < known.warmup_s + 1 or not np.isfinite(series).all():
             continue
-        found, mean = mser5(series.tolist()), float(series[known.warmup_s :].mean())
-        if found is None or not mean or abs(found.mean_kept / mean - 1) <= profile.steady_gain:
+        steady, mean = mser5(series.tolist()), float(series[known.warmup_s :].mean())
+        if steady is None or not mean or abs(steady.mean_kept / mean - 1) <= profile.steady_gain:
             continue
-        if found.at_limit:
-            return f"the {what} reached no steady state: the run is too short"
-        if found.truncate_s > known.warmup_s:
-            return f"by its {what} the warm-up took {found.truncate_s} s, and {known.warmup_s} s were cut off"
+        if steady.at_limit:
+            return f"the {label} reached no steady state: the run is too short"
+        if steady.truncate_s > known.warmup_s:
+            return f"by its {label} the warm-up took {steady.truncate_s} s, and {known.warmup_s} s were cut off"
     return ""
 
 
@@ -108,23 +108,23 @@ def instability(facts: RunFacts, profile: Profile) -> Outcome:
     Not assessed without: {stability_least_s} of window. Means over longer intervals can warn, never pass
     """
     series = facts.rate_ops_s or ()
-    found = stability(series)
-    if found is None or found.seconds < profile.stability_least_s:
+    spread = stability(series)
+    if spread is None or spread.seconds < profile.stability_least_s:
         missing = (
             _too_short(facts.over_time, 0, 0)
             if facts.rate_ops_s is None and facts.over_time is None
             else f"{len(series)} seconds are too few to judge by: {exact(profile.stability_least_s)} are needed."
         )
         return not_assessed(missing, f"{len(series)} s" if series else "")
-    bad = found.cv > profile.cv_warn or found.slow_share > profile.slow_seconds_warn
-    shown = f"variation {percent(found.cv)}, slow seconds {percent(found.slow_share)}"
+    bad = spread.cv > profile.cv_warn or spread.slow_share > profile.slow_seconds_warn
+    shown = f"variation {percent(spread.cv)}, slow seconds {percent(spread.slow_share)}"
     if not bad and facts.over_time and not facts.over_time.is_by_second:
         return not_assessed("Only means over several seconds are known: they hide what single seconds do.", shown)
     return Outcome(
         "warn" if bad else "pass", shown,
-        f"The throughput of single seconds is {found.grade}: it varies by {percent(found.cv)}, and "
-        f"{percent(found.slow_share)} of the seconds lie below 90 % of the median; the deepest dip takes "
-        f"{percent(found.down_spike_share)} away.",
+        f"The throughput of single seconds is {spread.grade}: it varies by {percent(spread.cv)}, and "
+        f"{percent(spread.slow_share)} of the seconds lie below 90 % of the median; the deepest dip takes "
+        f"{percent(spread.down_spike_share)} away.",
         "Look at the series for compactions, checkpoints or neighbours, and measure longer." if bad else "",
     )  # fmt: skip
 

@@ -60,7 +60,9 @@ class Batches:
         if not isinstance(other, Batches):
             return NotImplemented
         width = max(self._table.shape[1], other._table.shape[1])
-        mine, theirs = (np.pad(one._table, ((0, 0), (0, width - one._table.shape[1]))) for one in (self, other))
+        mine, theirs = (
+            np.pad(batches._table, ((0, 0), (0, width - batches._table.shape[1]))) for batches in (self, other)
+        )
         return np.array_equal(mine, theirs)
 
     __hash__ = None  # type: ignore[assignment]

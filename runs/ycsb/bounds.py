@@ -40,11 +40,11 @@ def percentile_bounds(operations: Sequence[ReadOperation], percentiles: Iterable
     One client's own statement stays what it is: a point, or the bucket whose lower border it printed.
     """
     operations = [operation for operation in operations if operation.count != 0]
-    asked = {*percentiles, *(name for operation in operations for name in operation.percentiles_us)}
+    names = {*percentiles, *(name for operation in operations for name in operation.percentiles_us)}
     if operations and all(buckets_of(operation) for operation in operations):
-        asked |= set(OF_BUCKETS)
-    found = {name: _bounds(operations, name) for name in sorted(asked, key=float)}
-    return {name: bounds for name, bounds in found.items() if bounds is not None}
+        names |= set(OF_BUCKETS)
+    by_name = {name: _bounds(operations, name) for name in sorted(names, key=float)}
+    return {name: bounds for name, bounds in by_name.items() if bounds is not None}
 
 
 def added_buckets(operations: Sequence[ReadOperation]) -> tuple[Bucket, ...]:
@@ -95,9 +95,9 @@ def _bounds(operations: Sequence[ReadOperation], name: str) -> Bounds | None:
     if simple is not None and len(operations) == 1 and simple.is_exact:
         return simple
     known = [_known(operation) for operation in operations]
-    if any(one is None for one in known):
+    if any(statement is None for statement in known):
         return simple
-    counted = _counted([one for one in known if one is not None], name)
+    counted = _counted([statement for statement in known if statement is not None], name)
     return counted if simple is None or _excludes(simple, counted) else _both(simple, counted)
 
 
@@ -116,13 +116,13 @@ def _stated(operation: ReadOperation) -> dict[str, Bounds]:
 
     What its own counts by bucket contradict is left out: they are nearer to what was measured.
     """
-    found: dict[str, Bounds] = {}
+    bounds: dict[str, Bounds] = {}
     buckets = buckets_of(operation)
     for name, value in operation.percentiles_us.items():
         stated, holding = _bucket(operation, value), _holding(buckets, float(name))
         if holding is None or not _excludes(stated, holding):
-            found[name] = stated
-    return found
+            bounds[name] = stated
+    return bounds
 
 
 def _bucket(operation: ReadOperation, value: float) -> Bounds:
@@ -148,15 +148,15 @@ def _holding(buckets: Sequence[Bucket], percentile: float) -> Bounds | None:
     return None
 
 
-def _excludes(one: Bounds, other: Bounds) -> bool:
-    return (one.high_us is not None and other.low_us > one.high_us) or (
-        other.high_us is not None and one.low_us > other.high_us
+def _excludes(bounds: Bounds, other: Bounds) -> bool:
+    return (bounds.high_us is not None and other.low_us > bounds.high_us) or (
+        other.high_us is not None and bounds.low_us > other.high_us
     )
 
 
-def _both(one: Bounds, other: Bounds) -> Bounds:
-    highs = [high for high in (one.high_us, other.high_us) if high is not None]
-    return Bounds(max(one.low_us, other.low_us), min(highs, default=None))
+def _both(bounds: Bounds, other: Bounds) -> Bounds:
+    highs = [high for high in (bounds.high_us, other.high_us) if high is not None]
+    return Bounds(max(bounds.low_us, other.low_us), min(highs, default=None))
 
 
 # --- Counting ---

@@ -141,17 +141,17 @@ def _summary_client(client: ClientFiles) -> SummaryClient:
 
 def stated_by_logs(logs: Iterable[IntervalLog]) -> dict[str, ReadOperation]:
     """What a summary would state of these histograms."""
-    found: dict[str, ReadOperation] = {}
+    operations: dict[str, ReadOperation] = {}
     for log in logs:
         histogram = log.histogram()
         if not histogram.count:
             continue
         values = zip(_PERCENTILES, histogram.percentiles(_PERCENTILES), strict=True)
-        found[log.operation] = ReadOperation(
+        operations[log.operation] = ReadOperation(
             count=histogram.count,
             mean_us=histogram.mean,
             min_us=histogram.min,
             max_us=histogram.max,
             percentiles_us={f"{percentile:g}": float(value) for percentile, value in values if value is not None},
         )
-    return found
+    return operations

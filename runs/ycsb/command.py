@@ -33,7 +33,7 @@ def java_command(
     return [java, *heap, *jvm_options, *_LOCALE, "-cp", os.pathsep.join(jars), main_class, *arguments]
 
 
-def split(total: int, parts: int, *, what: str = "threads") -> list[int]:
+def split(total: int, parts: int, *, noun: str = "threads") -> list[int]:
     """Share `total` out as evenly as possible, the larger shares first; every part gets at least one.
 
     Raises SplitError, naming both numbers, when there is not enough for every part.
@@ -42,8 +42,8 @@ def split(total: int, parts: int, *, what: str = "threads") -> list[int]:
         raise SplitError("There is no client to share anything out to.")
     if total < parts:
         raise SplitError(
-            f"{total} {what} cannot be shared out over {parts} clients: every client needs at least one. "
-            f"Use at least {parts} {what}, or fewer clients."
+            f"{total} {noun} cannot be shared out over {parts} clients: every client needs at least one. "
+            f"Use at least {parts} {noun}, or fewer clients."
         )
     share, rest = divmod(total, parts)
     return [share + (1 if part < rest else 0) for part in range(parts)]
@@ -93,7 +93,7 @@ def client_properties_for_run(
 
 
 def _load_part(records: int, client: int, clients: int) -> dict[str, str]:
-    counts = split(records, clients, what="records")
+    counts = split(records, clients, noun="records")
     return {
         "insertstart": str(sum(counts[:client])),
         "insertcount": str(counts[client]),

@@ -60,11 +60,11 @@ def are_copies(a: ClientNumbers, b: ClientNumbers) -> bool:
 
 def find_copies(clients: Mapping[int, ClientNumbers]) -> dict[int, int]:
     """The clients that are copies, each with the client that it is a copy of."""
-    found: dict[int, int] = {}
+    copies: dict[int, int] = {}
     for first, second in combinations(sorted(clients), 2):
-        if first not in found and second not in found and are_copies(clients[first], clients[second]):
-            found[second] = first
-    return found
+        if first not in copies and second not in copies and are_copies(clients[first], clients[second]):
+            copies[second] = first
+    return copies
 
 
 def _printed(run: ReadRun) -> Iterator[tuple[tuple[str, str], float]]:

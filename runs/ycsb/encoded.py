@@ -28,7 +28,7 @@ _INNER: Final = struct.Struct(">iiiiqqd")  # cookie, length, offset, digits, low
 _V1: Final = (0x1C849302, 0x1C849301)  # outer and inner cookie
 _V2: Final = (0x1C849304, 0x1C849303)
 _WORD_SIZE_BITS: Final = 0xF0  # of a cookie; V2 keeps a 1 there
-_LEB_LONGEST: Final = 9
+_MAX_LEB_BYTES: Final = 9
 # Of every byte as if it were a number by itself: whether it counts anything, and over how many indices it leads (a
 # negative number over so many zeros). Bytes with the high bit are parts of longer numbers.
 _BYTE: Final = np.arange(256)
@@ -141,13 +141,13 @@ def _layout(digits: int, lowest: int, line_number: int) -> Layout:
 
 def _decode_one(payload: Payload) -> Counts:
     most = payload.layout.most_index
-    found = _decode_v1(payload) if payload.word_size else _decode_v2([payload], most)
-    return found if payload.layout is OURS else _converted(found, payload)
+    counts = _decode_v1(payload) if payload.word_size else _decode_v2([payload], most)
+    return counts if payload.layout is OURS else _converted(counts, payload)
 
 
-def _converted(found: Counts, payload: Payload) -> Counts:
+def _converted(counts: Counts, payload: Payload) -> Counts:
     """Into the layout of three digits, where every bucket with counts lies within one of its buckets."""
-    lowest, highest = payload.layout.values(found.index.astype(np.int64))
+    lowest, highest = payload.layout.values(counts.index.astype(np.int64))
     index = indices_of(lowest)
     if (index != indices_of(highest)).any():
         raise HistogramError(
@@ -157,7 +157,7 @@ def _converted(found: Counts, payload: Payload) -> Counts:
         )
     kept, owner = np.unique(index, return_inverse=True)
     count = np.zeros(kept.size, dtype=np.int64)
-    np.add.at(count, owner, found.count)
+    np.add.at(count, owner, counts.count)
     return Counts(np.array([kept.size], dtype=np.int64), kept.astype(np.int32), count)
 
 
@@ -229,7 +229,7 @@ def _longer_numbers(data: Bytes, borders: Ints, payloads: Sequence[Payload]) -> 
     ends = high[np.diff(high, append=data.size + 1) > 1] + 1
     lasts = borders[1:][np.diff(borders) > 0] - 1
     broken = data[lasts] >= 0x80
-    if broken.any() or int((ends - starts).max(initial=0)) >= _LEB_LONGEST - 1:
+    if broken.any() or int((ends - starts).max(initial=0)) >= _MAX_LEB_BYTES - 1:
         every = _number_ends_slowly(data, borders)
         broken = ~np.isin(lasts, every)
         before = np.concatenate([[-1], every[:-1]]).astype(np.int64)
@@ -247,7 +247,7 @@ def _number_ends_slowly(data: Bytes, borders: Ints) -> Ints:
     length = 0
     for position, byte in enumerate(data.tolist()):
         length = 1 if position in fresh else length + 1
-        if byte < 0x80 or length == _LEB_LONGEST:
+        if byte < 0x80 or length == _MAX_LEB_BYTES:
             ends.append(position)
             length = 0
     return np.array(ends, dtype=np.int64)
@@ -260,7 +260,7 @@ def _unzigzag(data: Bytes, starts: Ints, ends: Ints) -> Ints:
     for place in range(int(lengths.max(initial=0))):
         reaches = np.flatnonzero(lengths > place)
         bits = data[starts[reaches] + place].astype(np.uint64)
-        if place < _LEB_LONGEST - 1:
+        if place < _MAX_LEB_BYTES - 1:
             bits &= np.uint64(0x7F)
         values[reaches] |= bits << np.uint64(7 * place)
     signs = (values & np.uint64(1)).astype(np.int64)

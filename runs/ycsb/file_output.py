@@ -54,7 +54,9 @@ def _run(run: ReadRun) -> dict[str, Any]:
         "source": run.source,
         "lines": [run.first_line, run.last_line],
         "process": dict(run.process),
-        "symptoms": [{"meaning": one.meaning, "line": one.line, "times": one.times} for one in run.symptoms],
+        "symptoms": [
+            {"meaning": symptom.meaning, "line": symptom.line, "times": symptom.times} for symptom in run.symptoms
+        ],
         "warnings": [_text(note) for note in run.warnings],
     }
 

@@ -225,13 +225,13 @@ def _fingerprint(run: ReadRun) -> object | None:
 
 def _named(run: ReadRun) -> Iterable[IntervalLog]:
     """The run's logs under the names that all clients have in common: HdrREAD and RawREAD of the same values once."""
-    found: dict[str, IntervalLog] = {}
+    logs: dict[str, IntervalLog] = {}
     for log in sorted(run.logs, key=lambda log: log.operation.startswith("Raw")):
         parsed = measurement_of(log.operation, replace(run, properties={}))
         name = parsed.operation + (f"-{parsed.status}" if parsed.status else "")
         name = name if parsed.kind == "service" else f"Intended-{name}"
-        found.setdefault(name, replace(log, operation=name))
-    return found.values()
+        logs.setdefault(name, replace(log, operation=name))
+    return logs.values()
 
 
 def _key(name: str, run: ReadRun) -> tuple[str, Phase | None]:
@@ -307,14 +307,14 @@ def _is_one_run(run: _Run, key: str, members: Sequence[tuple[str, _Run]], *, tog
     )
 
 
-def _are_together(one: _Run, other: _Run) -> bool:
+def _are_together(run: _Run, other: _Run) -> bool:
     """Whether nothing says that they are of different runs."""
-    if one.family != other.family:
+    if run.family != other.family:
         return False
-    mine, theirs = one.span, other.span
+    mine, theirs = run.span, other.span
     if mine is not None and theirs is not None:
         return mine.from_s < theirs.to_s and theirs.from_s < mine.to_s
-    return not one.operations or not other.operations or bool(one.operations & other.operations)
+    return not run.operations or not other.operations or bool(run.operations & other.operations)
 
 
 def _run_files(runs: Sequence[_Run], notes: tuple[str, ...]) -> RunFiles:

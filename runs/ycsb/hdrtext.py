@@ -132,8 +132,8 @@ class LogText:
     def _row(self, text: bytes) -> Row:
         tag = None
         if text.startswith(_TAG):
-            found, _, text = text[len(_TAG) :].partition(b",")
-            tag = found.decode("utf-8", errors="replace")
+            label, _, text = text[len(_TAG) :].partition(b",")
+            tag = label.decode("utf-8", errors="replace")
         columns = text.split(b",")
         if len(columns) != 4:
             raise HistogramError(f"an interval has 4 columns, here are {len(columns)}", self._line_number)

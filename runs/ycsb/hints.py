@@ -38,9 +38,9 @@ _WRITE_CONCERNS: Final[Mapping[str, Mapping[str, str]]] = {
     "errors_ignored": {"w": "0"}, "unacknowledged": {"w": "0"}, "acknowledged": {"w": "1"},
     "journaled": {"w": "1", "journal": "true"}, "replica_acknowledged": {"w": "2"}, "majority": {"w": "majority"},
 }  # fmt: skip
-LARGEST: Final = 2_147_483_647
+MAX_INTEGER: Final = 2_147_483_647
 MAX_COMMAND: Final = 50_000  # characters
-LONGEST: Final = 500  # characters of what is looked at
+MAX_TEXT_LENGTH: Final = 500  # characters of what is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Hints:
 
 def hints_of(clients: Sequence[ReadRun]) -> Hints:
     """The plan of one run by what its clients were told."""
-    told = [stated_options(run) for run in clients]
-    first = told[0] if told else {}
+    options = [stated_options(run) for run in clients]
+    first = options[0] if options else {}
     properties = workload_of(first)
     return Hints(
-        threads=_total(_threads(run, of_run) for run, of_run in zip(clients, told, strict=True)),
-        target_ops_s=_total(_whole(of_run.get("target", "")) for of_run in told) or None,
+        threads=_total(_threads(run, of_run) for run, of_run in zip(clients, options, strict=True)),
+        target_ops_s=_total(_whole(of_run.get("target", "")) for of_run in options) or None,
         records=_whole(properties.get("recordcount", "")),
         letter=_letter(first.get("file", "")),
         binding=first.get("db", ""),
@@ -90,17 +90,17 @@ def durability_of(options: Mapping[str, str]) -> dict[str, str]:
 
 def stated_options(run: ReadRun) -> dict[str, str]:
     """Every option and property of a client; what the command line says last counts, as in YCSB."""
-    found = {name: value for name, value in run.properties.items() if len(value) <= LONGEST}
-    words = [word for word in words_of(run.command) if len(word) <= LONGEST]
+    options = {name: value for name, value in run.properties.items() if len(value) <= MAX_TEXT_LENGTH}
+    words = [word for word in words_of(run.command) if len(word) <= MAX_TEXT_LENGTH]
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         name, equals, value = following.partition("=")
         if word == "-p" and equals:
-            found[name] = value
+            options[name] = value
         elif word in _OPTIONS:
-            found[_OPTIONS[word]] = following
-    if "db" not in found and (binding := _binding(words)):
-        found["db"] = binding
-    return found
+            options[_OPTIONS[word]] = following
+    if "db" not in options and (binding := _binding(words)):
+        options["db"] = binding
+    return options
 
 
 def words_of(command: str) -> list[str]:
@@ -125,11 +125,11 @@ def _binding(words: Sequence[str]) -> str:
     return ""
 
 
-def _threads(run: ReadRun, told: Mapping[str, str]) -> int | None:
-    stated = _whole(told.get("threadcount", ""))
+def _threads(run: ReadRun, options: Mapping[str, str]) -> int | None:
+    stated = _whole(options.get("threadcount", ""))
     # YCSB starts one thread unless it is told otherwise. Nobody knows where nothing was written down, or where a file
     # that is not here may have told it.
-    elsewhere = "file" in told and not _letter(told["file"])
+    elsewhere = "file" in options and not _letter(options["file"])
     return stated or (1 if run.command and not elsewhere else None)
 
 
@@ -137,16 +137,16 @@ def _total(parts: Iterable[int | None]) -> int | None:
     """The sum of all clients; None where one of them says nothing."""
     known = list(parts)
     total = sum(part for part in known if part is not None)
-    return total if known and None not in known and total <= LARGEST else None
+    return total if known and None not in known and total <= MAX_INTEGER else None
 
 
 def _whole(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"[0-9]{1,10}", text, re.ASCII) and 0 < int(text) <= LARGEST else None
+    return int(text) if re.fullmatch(r"[0-9]{1,10}", text, re.ASCII) and 0 < int(text) <= MAX_INTEGER else None
 
 
 def _letter(file: str) -> str:
-    found = _LETTER.search(file.rsplit("/", 1)[-1])
-    return found[1].upper() if found else ""
+    match = _LETTER.search(file.rsplit("/", 1)[-1])
+    return match[1].upper() if match else ""
 
 
 def _mix(letter: str) -> dict[str, str]:

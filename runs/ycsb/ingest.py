@@ -81,18 +81,18 @@ def ingest(
     reuse_memory()
     measurements = _measurements(clients)
     timelines = [measurement.timeline() for measurement in measurements]
-    found = windowed(timelines, [client.number for client in clients], cut)
-    grid = grid_of(timelines, found.ended_s(), found.began_s if base_s is None else base_s) if has_series else None
-    resolution_s = COARSE_S if max(found.ended_s().values()) - found.began_s > MAX_FINE_S else 1
+    window = windowed(timelines, [client.number for client in clients], cut)
+    grid = grid_of(timelines, window.ended_s(), window.began_s if base_s is None else base_s) if has_series else None
+    resolution_s = COARSE_S if max(window.ended_s().values()) - window.began_s > MAX_FINE_S else 1
     counted: list[Counted] = []
     latencies: dict[tuple[str, LatencyKind], Mapping[int, Columns]] = {}
     for measurement, timeline in zip(measurements, timelines, strict=True):
         with keep(measurement.name) if keep is not None else nullcontext() as write:
-            reading = _Reading(measurement, timeline, found, grid)
+            reading = _Reading(measurement, timeline, window, grid)
             counted.append(reading.read(write, resolution_s))
         if reading.pyramid is not None:
             latencies[timeline.parsed.operation, timeline.parsed.kind] = reading.pyramid.columns()
-    merged = assemble(found, counted, [_statement(client, measurements) for client in clients], timelines=timelines)
+    merged = assemble(window, counted, [_statement(client, measurements) for client in clients], timelines=timelines)
     return Ingested(merged, levels_of(merged, grid, latencies) if grid is not None else ())
 
 
@@ -140,13 +140,13 @@ class _Unit:
 class _Reading:
     """Decodes one measurement and adds it up."""
 
-    def __init__(self, measurement: _Measurement, timeline: Timeline, found: Windowed, grid: Grid | None) -> None:
+    def __init__(self, measurement: _Measurement, timeline: Timeline, window: Windowed, grid: Grid | None) -> None:
         self._measurement = measurement
         self._timeline = timeline
-        self._found = found
-        self._inside = found.inside(timeline)
+        self._found = window
+        self._inside = window.inside(timeline)
         self._window: dict[int, Histogram] = {}
-        self._batches, self._batch = Batches(found.batches), found.batch(timeline)
+        self._batches, self._batch = Batches(window.batches), window.batch(timeline)
         self._second = np.zeros(len(timeline), dtype=np.int64)
         self.pyramid: Pyramid | None = None
         if grid is not None:
@@ -257,19 +257,19 @@ def _grouped(rows: Ints, group: Ints, counts: Counts) -> tuple[Ints, Ints, Count
 
 def _measurements(clients: Sequence[ClientLogs]) -> tuple[_Measurement, ...]:
     """All measurements of all clients by name; within one, clients come in the order of their numbers."""
-    found: dict[str, list[_Part]] = {}
+    by_name: dict[str, list[_Part]] = {}
     for client in sorted(clients, key=lambda client: client.number):
         for source in client.logs:
             for log in scan(source):
                 name = as_response(log.operation) if client.response_only else log.operation
-                parts = found.setdefault(name, [])
+                parts = by_name.setdefault(name, [])
                 first = parts[-1].first + len(parts[-1].log.start_s) if parts else 0
                 parts.append(_Part(client, log, first))
-    return tuple(_Measurement(name, parts) for name, parts in sorted(found.items()))
+    return tuple(_Measurement(name, parts) for name, parts in sorted(by_name.items()))
 
 
 def _statement(client: ClientLogs, measurements: Sequence[_Measurement]) -> ClientStatement:
-    mine = (part for one in measurements for part in one.parts if part.client.number == client.number)
+    mine = (part for measurement in measurements for part in measurement.parts if part.client.number == client.number)
     truncated = any(part.log.truncated for part in mine)
     return ClientStatement(client.number, client.summary, client.threads, truncated, client.response_only)
 

@@ -123,8 +123,8 @@ class _Seen:
 
     def last_counted(self) -> int | None:
         """None where one may have been that is not remembered."""
-        found = next((at for at, payload in reversed(self.later) if _counts(payload)), None)
-        return self.counting if found is None and len(self.later) < _FEW else found
+        last = next((at for at, payload in reversed(self.later) if _counts(payload)), None)
+        return self.counting if last is None and len(self.later) < _FEW else last
 
     def _counts(self, payload: bytes) -> bool:
         if len(self.known) > _REMEMBERED:

@@ -32,7 +32,7 @@ class Counted:
 
 
 def assemble(
-    found: Windowed,
+    window: Windowed,
     counted: Sequence[Counted],
     statements: Sequence[ClientStatement],
     *,
@@ -41,21 +41,21 @@ def assemble(
     """Every number of the run from the counts in its window."""
     kind = workload_kind(timelines)
     by_number = {statement.number: statement for statement in statements}
-    clients = tuple(_client(span, found, counted, by_number[span.number], kind) for span in found.spans)
+    clients = tuple(_client(span, window, counted, by_number[span.number], kind) for span in window.spans)
     return MergedRun(
-        phase=found.cut.phase,
-        window=found.window,
-        warmup_s=found.cut.warmup_s if found.cut.phase == "measure" else 0.0,
+        phase=window.cut.phase,
+        window=window.window,
+        warmup_s=window.cut.warmup_s if window.cut.phase == "measure" else 0.0,
         operations=_operations(counted, [by_number[number] for number in sorted(by_number)], kind),
         clients=clients,
-        missing=found.missing,
+        missing=window.missing,
         total_operations=sum(client.operations for client in clients),
         ok_operations=sum(client.ok for client in clients),
         failed_operations=sum(client.failed for client in clients),
         throughput_ops_s=sum(client.throughput_ops_s for client in clients),
-        throughput_sum_ops_s=_printed_sum(clients) if not found.missing else None,
+        throughput_sum_ops_s=_printed_sum(clients) if not window.missing else None,
         throughput_wall_ops_s=_wall(clients),
-        overlap=overlap(found.spans),
+        overlap=overlap(window.spans),
         init_share=_largest_share(clients, "init_s"),
         cleanup_share=_largest_share(clients, "cleanup_s"),
         longest_us=_longest(counted, clients),
@@ -64,15 +64,15 @@ def assemble(
 
 
 def _client(
-    span: Span, found: Windowed, counted: Sequence[Counted], said: ClientStatement, kind: LatencyKind
+    span: Span, window: Windowed, counted: Sequence[Counted], statement: ClientStatement, kind: LatencyKind
 ) -> MergedClient:
-    number, part = span.number, found.ranges[span.number]
+    number, part = span.number, window.ranges[span.number]
     counts = {entry.printed_name: entry.window[number].count for entry in counted if number in entry.window}
     log_counts = {entry.printed_name: entry.whole[number] for entry in counted if number in entry.whole}
     operations = _operations_in(counts, kind)
     failed = sum(count for name, count in counts.items() if parse_name(name).status and _is_plain(name, kind))
     ok = max(operations - failed, 0)
-    summary = said.summary
+    summary = statement.summary
     runtime_ms = summary.runtime_ms if summary else None
     cleanup = summary.operations.get("CLEANUP") if summary else None
     return MergedClient(
@@ -94,12 +94,12 @@ def _client(
         log_counts=log_counts,
         runtime_ms=runtime_ms,
         printed_throughput_ops_s=summary.throughput_ops_s if summary else None,
-        printed_counts=said.printed_counts,
+        printed_counts=statement.printed_counts,
         init_s=None if runtime_ms is None else max(runtime_ms / 1000 - (span.ended_s - span.started_s), 0.0),
         cleanup_s=None if cleanup is None or cleanup.max_us is None else cleanup.max_us / 1e6,
-        truncated=said.truncated,
-        threads=said.threads,
-        evidence=said.evidence,
+        truncated=statement.truncated,
+        threads=statement.threads,
+        evidence=statement.evidence,
     )
 
 
@@ -139,8 +139,8 @@ def _operation(
     histograms = {entry.name.status: entry.histogram() for entry in entries}
     batches = {entry.name.status: entry.batches for entry in entries}
     returns: dict[str, int] = {}
-    for said in statements:
-        printed = said.summary.operations.get(name) if said.summary else None
+    for statement in statements:
+        printed = statement.summary.operations.get(name) if statement.summary else None
         for code, count in (printed.returns if printed else {}).items():
             returns[code] = returns.get(code, 0) + count
     failures = {status: histogram for status, histogram in histograms.items() if status}
@@ -166,9 +166,9 @@ def _wall(clients: Sequence[MergedClient]) -> float:
     return sum(client.run_operations for client in clients) / max(wall, MIN_S)
 
 
-def _largest_share(clients: Sequence[MergedClient], what: Literal["init_s", "cleanup_s"]) -> float | None:
+def _largest_share(clients: Sequence[MergedClient], field: Literal["init_s", "cleanup_s"]) -> float | None:
     shares = [
-        (client.init_s if what == "init_s" else client.cleanup_s or 0.0, client.runtime_ms)
+        (client.init_s if field == "init_s" else client.cleanup_s or 0.0, client.runtime_ms)
         for client in clients
         if client.runtime_ms
     ]

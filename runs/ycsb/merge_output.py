@@ -60,13 +60,15 @@ def _apart(merged: MergedRun | SummarisedRun) -> list[str]:
 
 
 def _of_histograms(merged: MergedRun) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    operations: dict[str, Any] = {}
     for operation in merged.operations:
         name = _name(operation.operation, operation.kind)
-        found[name] = _of_histogram(operation.histogram) | {"returns": dict(operation.returns)}
+        operations[name] = _of_histogram(operation.histogram) | {"returns": dict(operation.returns)}
         if operation.failed:
-            found[f"{name}-FAILED"] = _of_histogram(operation.failed_histogram) | {"returns": dict(operation.failures)}
-    return found
+            operations[f"{name}-FAILED"] = _of_histogram(operation.failed_histogram) | {
+                "returns": dict(operation.failures)
+            }
+    return operations
 
 
 def _of_histogram(histogram: Histogram) -> dict[str, Any]:
@@ -81,17 +83,17 @@ def _of_histogram(histogram: Histogram) -> dict[str, Any]:
 
 
 def _of_summaries(merged: SummarisedRun) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    operations: dict[str, Any] = {}
     for operation in merged.operations:
         name = _name(operation.operation, operation.kind)
-        found[name] = _of_summary(operation)
+        operations[name] = _of_summary(operation)
         if operation.failed:
-            found[f"{name}-FAILED"] = {
+            operations[f"{name}-FAILED"] = {
                 "count": operation.failed,
                 "mean_us": operation.failed_mean_us,
                 "returns": dict(operation.failures),
             }
-    return found
+    return operations
 
 
 def _of_summary(operation: SummarisedOperation) -> dict[str, Any]:
@@ -102,8 +104,8 @@ def _of_summary(operation: SummarisedOperation) -> dict[str, Any]:
         "mean_us": operation.mean_us,
         "min_us": operation.min_us,
         "max_us": operation.max_us,
-        "percentiles_us": {name: one.low_us for name, one in bounds.items() if one.is_exact},
-        "percentiles_bounds_us": {name: [one.low_us, one.high_us] for name, one in bounds.items()},
+        "percentiles_us": {name: bound.low_us for name, bound in bounds.items() if bound.is_exact},
+        "percentiles_bounds_us": {name: [limits.low_us, limits.high_us] for name, limits in bounds.items()},
         "returns": dict(operation.returns),
     }
 

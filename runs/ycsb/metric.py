@@ -200,10 +200,10 @@ def _named(key: str) -> tuple[str | None, str]:
         return "count", ""
     if key == "LatencyVariance(us)":
         return "variance", "us"
-    if found := _LATENCY.fullmatch(key):
-        return found[1] or found[3], found[2] or "us"
-    if found := _PERCENTILE.fullmatch(key):
-        return found[1] or found[3], found[2] or "us"
+    if match := _LATENCY.fullmatch(key):
+        return match[1] or match[3], match[2] or "us"
+    if match := _PERCENTILE.fullmatch(key):
+        return match[1] or match[3], match[2] or "us"
     return None, ""
 
 
@@ -269,12 +269,12 @@ class _Rows:
         if kind == "series":
             return ()
         limits = _limits_of_millisecond if kind == "histogram" else _limits_of_recorded
-        found = [
+        counted = [
             Bucket(*limits(key), int(count)) for key, count in zip(self.keys, self.values, strict=True) if count > 0
         ]
         if self.overflow is not None:
-            found.append(Bucket(self.overflow[0] * _BUCKET_US, None, self.overflow[1]))
-        return tuple(found)
+            counted.append(Bucket(self.overflow[0] * _BUCKET_US, None, self.overflow[1]))
+        return tuple(counted)
 
     def series(self, kind: str) -> tuple[SeriesPoint, ...]:
         """Sorted by time. The Thumbtack lineage writes rows while it runs and once more at the end: the last counts."""

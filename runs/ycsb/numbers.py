@@ -6,7 +6,7 @@ from typing import Final
 
 # What HdrHistogram answers for the smallest of no values at all.
 NO_MINIMUM: Final = 9_223_372_036_854_775_807
-_LONGEST: Final = 400  # characters; Double.toString needs 24, DecimalFormat up to 320
+_MAX_LENGTH: Final = 400  # characters; Double.toString needs 24, DecimalFormat up to 320
 # Commas that people and spreadsheets put into a copy; YCSB itself never groups digits in a summary.
 _GROUPED: Final = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d{1,40})?", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?\d{1,40},\d{1,40}", re.ASCII)
@@ -15,7 +15,7 @@ _DECIMAL: Final = re.compile(r"-?\d{1,40},\d{1,40}", re.ASCII)
 def finite(text: str) -> float | None:
     """The number, or None for NaN, ∞, a replacement character or no number. A comma may stand for the point."""
     text = text.strip()
-    if not text or len(text) > _LONGEST or "_" in text:
+    if not text or len(text) > _MAX_LENGTH or "_" in text:
         return None
     try:
         value = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)

@@ -35,7 +35,7 @@ def _file(file: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _run(name: str, run: Mapping[str, Any]) -> Iterator[str]:
-    told = [
+    lines = [
         run["phase"] or "phase unknown",
         _with_unit(run["runtime_ms"], "ms"),
         _with_unit(run["throughput_ops_s"], "ops/s"),
@@ -43,7 +43,7 @@ def _run(name: str, run: Mapping[str, Any]) -> Iterator[str]:
         f"{run['status_lines']:,} status lines" if run["status_lines"] else "",
         f"from {run['source']}" if run["source"] else "",
     ]
-    yield f"  {name}: " + ", ".join(part for part in told if part)
+    yield f"  {name}: " + ", ".join(part for part in lines if part)
     yield from _operations(run["operations"])
 
 
@@ -51,13 +51,13 @@ def _merged(number: int, run: Mapping[str, Any]) -> Iterator[str]:
     if run["error"] is not None:
         yield f"merged run {number}: {run['error']}"
         return
-    told = [
+    lines = [
         run["phase"] or "phase unknown",
         run["merged"],
         run["percentiles"],
         _with_unit(run["throughput_ops_s"], "ops/s"),
     ]
-    yield f"merged run {number}: " + ", ".join(part for part in told if part)
+    yield f"merged run {number}: " + ", ".join(part for part in lines if part)
     yield from _operations(run["operations"])
     for warning in run["warnings"]:
         yield f"  warning: {warning}"
@@ -95,10 +95,10 @@ def _shown(operations: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
 
 def _percentiles(operation: Mapping[str, Any]) -> Mapping[str, str]:
     """As shown: a number, or the bounds between which it lies."""
-    found = {name: _number(value) for name, value in operation.get("percentiles_us", {}).items()}
+    values = {name: _number(value) for name, value in operation.get("percentiles_us", {}).items()}
     for name, (low, high) in operation.get("percentiles_bounds_us", {}).items():
-        found.setdefault(name, f"{_number(low)}-{_number(high)}" if high is not None else f">{_number(low)}")
-    return found
+        values.setdefault(name, f"{_number(low)}-{_number(high)}" if high is not None else f">{_number(low)}")
+    return values
 
 
 def _row(name: str, operation: Mapping[str, Any], shown: Sequence[str]) -> list[str]:

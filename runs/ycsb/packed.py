@@ -22,9 +22,9 @@ def heading(magic: bytes, version: int, header: dict[str, Any]) -> bytes:
 def read_heading(data: bytes, magic: bytes, newest: int) -> tuple[int, dict[str, Any], int]:
     """The version, the header, and where the body begins. Raises PackedDataError."""
     try:
-        found, version, length = _PREFIX.unpack_from(data)
-        if found != magic:
-            raise PackedDataError(f"stored data begins with {found!r} instead of {magic!r}")
+        mark, version, length = _PREFIX.unpack_from(data)
+        if mark != magic:
+            raise PackedDataError(f"stored data begins with {mark!r} instead of {magic!r}")
         if not 1 <= version <= newest:
             raise PackedDataError(f"stored data has version {version}; this Benchsite reads up to {newest}")
         header = json.loads(data[_PREFIX.size : _PREFIX.size + length])
@@ -42,10 +42,10 @@ def compressed(body: bytes) -> bytes:
 
 def _compressor() -> zstandard.ZstdCompressor:
     """One for each thread: to make one costs more than to compress what is small."""
-    found: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
-    if found is None:
-        found = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
-    return found
+    compressor: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
+    if compressor is None:
+        compressor = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+    return compressor
 
 
 def decompressed(packed: bytes | memoryview, size: int) -> bytes:

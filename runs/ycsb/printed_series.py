@@ -50,7 +50,9 @@ def series_of_clients(
     base_s = min((progress.started_s for progress in known), default=0.0)
     rows: dict[Key, list[_Rows]] = {}
     for client in clients:
-        for key, part in _rows_of(client, next((one for one in known if one.number == client.number), None)).items():
+        for key, part in _rows_of(
+            client, next((other for other in known if other.number == client.number), None)
+        ).items():
             rows.setdefault(key, []).append(part)
     if not any((part.count >= 0).any() for parts in rows.values() for part in parts):
         rows |= {(ALL_OPERATIONS, "service", False): [_done(progress) for progress in known]} if known else {}
@@ -78,12 +80,12 @@ def _rows_of(client: SummaryClient, progress: Progress | None) -> dict[Key, _Row
         key = _key(measurement_of(name, client.run))
         if key is not None and operation.series:
             rows.setdefault(key, _of_points(client.number, start_s, operation.series))
-    told = progress.operations() if progress is not None else {}
+    operations = progress.operations() if progress is not None else {}
     # Of two kinds of measurement of the same values the one that counts them.
-    for name in sorted(told, key=lambda name: name.startswith(("Bucket", "Raw"))):
+    for name in sorted(operations, key=lambda name: name.startswith(("Bucket", "Raw"))):
         key = _key(measurement_of(name, client.run))
         if key is not None and progress is not None:
-            rows.setdefault(key, _of_lines(progress, told[name]))
+            rows.setdefault(key, _of_lines(progress, operations[name]))
     return rows
 
 

@@ -45,13 +45,13 @@ class Progress:
         if isinstance(self.lines, StatusTable):
             return {name: {field: self.lines.column(name, field) for field in FIELDS} for name in self.lines.names}
         names = sorted({name for line in self.lines for name in line.operations})
-        found = {name: {field: np.full(len(self.lines), np.nan) for field in FIELDS} for name in names}
+        columns = {name: {field: np.full(len(self.lines), np.nan) for field in FIELDS} for name in names}
         for position, line in enumerate(self.lines):
             for name, operation in line.operations.items():
                 for field in FIELDS:
                     value = getattr(operation, field)
-                    found[name][field][position] = np.nan if value is None else value
-        return found
+                    columns[name][field][position] = np.nan if value is None else value
+        return columns
 
     @property
     def interval_s(self) -> float | None:
@@ -125,12 +125,12 @@ def whole_window(clients: Sequence[Progress]) -> Window | None:
 
 def counted_so_far(progress: Progress) -> dict[str, ReadOperation]:
     """The operations of a client that left no summary, by the status lines it did leave. They have no percentiles."""
-    found: dict[str, ReadOperation] = {}
+    operations: dict[str, ReadOperation] = {}
     for name, columns in progress.operations().items():
         counted = np.nan_to_num(columns["count"]) > 0
         if counted.any():
-            found[name] = _added({field: column[counted] for field, column in columns.items()})
-    return found
+            operations[name] = _added({field: column[counted] for field, column in columns.items()})
+    return operations
 
 
 def _added(columns: Columns) -> ReadOperation:

@@ -16,20 +16,20 @@ from runs.ycsb.window import Cut, Windowed, regrouped, windowed
 def recut(stored: Sequence[StoredIntervals], clients: Sequence[ClientStatement], cut: Cut) -> MergedRun:
     """Every number of the run over another window. Raises MergeError where nothing is left of it."""
     timelines = [entry.timeline for entry in stored]
-    found = windowed(timelines, [client.number for client in clients], cut)
+    window = windowed(timelines, [client.number for client in clients], cut)
     if any(len(entry.kept) != len(entry.timeline) for entry in stored):
-        found = regrouped(found, [entry.kept for entry in stored])
-    return assemble(found, [_counted(entry, found) for entry in stored], clients, timelines=timelines)
+        window = regrouped(window, [entry.kept for entry in stored])
+    return assemble(window, [_counted(entry, window) for entry in stored], clients, timelines=timelines)
 
 
-def _counted(entry: StoredIntervals, found: Windowed) -> Counted:
-    inside, batch = found.inside(entry.kept), found.batch(entry.kept)
+def _counted(entry: StoredIntervals, windows: Windowed) -> Counted:
+    inside, batch = windows.inside(entry.kept), windows.batch(entry.kept)
     whole = {}
-    for number in found.ranges:
+    for number in windows.ranges:
         mine = entry.timeline.client == number
         if mine.any():
             whole[number] = int(entry.timeline.totals[mine].sum())
     window = {number: entry.histogram(number, inside) for number in whole}
-    batches = Batches(found.batches)
+    batches = Batches(windows.batches)
     entry.add_to(batches, batch, inside)
     return Counted(entry.timeline.parsed, entry.timeline.name, whole, window, batches)

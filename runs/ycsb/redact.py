@@ -33,10 +33,10 @@ _OPTION: Final = re.compile(
 
 def redact(text: str) -> str:
     """The text with every secret in it replaced; applying it again changes nothing."""
-    text = _ADDRESS.sub(lambda found: found["front"] + HIDDEN, text)
-    text = _OPTION.sub(lambda found: found["front"] + HIDDEN, text)
-    text = _BEARER.sub(lambda found: found["front"] + HIDDEN, text)
-    return _ASSIGNED.sub(lambda found: found["name"] + HIDDEN, text)
+    text = _ADDRESS.sub(lambda match: match["front"] + HIDDEN, text)
+    text = _OPTION.sub(lambda match: match["front"] + HIDDEN, text)
+    text = _BEARER.sub(lambda match: match["front"] + HIDDEN, text)
+    return _ASSIGNED.sub(lambda match: match["name"] + HIDDEN, text)
 
 
 def redact_beginning(text: str, longest: int) -> str:

@@ -98,7 +98,7 @@ class Pyramid:
         """The block, with room for counts."""
         block = self._open.get(number)
         if block is None or not block.is_dense:
-            if sum(one.is_dense for one in self._open.values()) >= _MAX_OPEN:
+            if sum(other.is_dense for other in self._open.values()) >= _MAX_OPEN:
                 raise MergeError(
                     f"The intervals of a log are more than {_MAX_OPEN * BLOCK_S // 60} minutes out of order. Sort its "
                     "lines by their start."
@@ -138,19 +138,19 @@ class Pyramid:
             return
         begins = np.flatnonzero(np.diff(counted.row, prepend=-1))
         at = np.searchsorted(self.seconds[level], from_s + level * counted.row[begins])
-        for column, found in _latencies(begins, counted.index, counted.count).items():
-            self._columns[level][column][at] = found
+        for column, values in _latencies(begins, counted.index, counted.count).items():
+            self._columns[level][column][at] = values
 
 
 def levels_in(seconds: Ints) -> dict[int, Ints]:
     """The seconds at which the intervals of every level begin, as long as there are two of them."""
-    found = {1: seconds}
+    levels = {1: seconds}
     for level in LEVELS[1:]:
         begins: Ints = np.unique(seconds // level * level)
         if begins.size < 2:
             break
-        found[level] = begins
-    return found
+        levels[level] = begins
+    return levels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,11 +237,11 @@ class _Block:
         if self.parts and not self.waiting:
             return self._joined()
         self._spread()
-        self._grow(max((int(one.index.max(initial=0)) for one in self.waiting), default=0))
+        self._grow(max((int(part.index.max(initial=0)) for part in self.waiting), default=0))
         values: Amounts = self.values.astype(np.float64) if self.waiting else self.values
-        for one in self.waiting:
-            for second in one.local.tolist():
-                values[second, one.index] += one.count * one.weight
+        for part in self.waiting:
+            for second in part.local.tolist():
+                values[second, part.index] += part.count * part.weight
         return _Counted.of_dense(values)
 
     def _joined(self) -> _Counted:
@@ -286,5 +286,5 @@ def _occurrences(values: Ints) -> dict[int, int]:
     """How often each value occurs, ascending."""
     if values.size and int(values.min()) == int(values.max()):
         return {int(values[0]): values.size}
-    found, number = np.unique(values, return_counts=True)
-    return dict(zip(found.tolist(), number.tolist(), strict=True))
+    distinct, number = np.unique(values, return_counts=True)
+    return dict(zip(distinct.tolist(), number.tolist(), strict=True))

@@ -63,10 +63,12 @@ def levels_of(
     merged: MergedRun, grid: Grid, latencies: Mapping[tuple[str, LatencyKind], Mapping[int, Columns]]
 ) -> tuple[Series, ...]:
     """Counts and rates of the timelines joined with the latencies of every level."""
-    found = []
+    levels = []
     for operation in merged.operations:
         key = operation.operation, operation.kind
-        entries = [one for one in merged.timelines if (one.parsed.operation, one.parsed.kind) == key]
+        entries = [
+            timeline for timeline in merged.timelines if (timeline.parsed.operation, timeline.parsed.kind) == key
+        ]
         seconds = _points(entries, grid)
         for level in LEVELS:
             points = coarser(seconds, level) if level > 1 else seconds
@@ -74,8 +76,8 @@ def levels_of(
                 break
             for column, values in latencies.get(key, {}).get(level, {}).items():
                 points[column] = values
-            found.append(Series(*key, grid.base_s, level, len(merged.clients), points))
-    return tuple(found)
+            levels.append(Series(*key, grid.base_s, level, len(merged.clients), points))
+    return tuple(levels)
 
 
 def total_rate(merged: MergedRun) -> Floats:

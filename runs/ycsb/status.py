@@ -80,18 +80,18 @@ class StatusHead:
 
 def read_head(line: bytes) -> StatusHead | None:
     """The beginning of a status line, or None when the line is none."""
-    found = HEAD.search(line)
-    if found is None:
+    match = HEAD.search(line)
+    if match is None:
         return None
-    minute, second, milliseconds, elapsed, done, rate = found.groups()
+    minute, second, milliseconds, elapsed, done, rate = match.groups()
     at_s = None
     if minute is not None:
         at_s = _epoch_of_minute(minute)
         if at_s is not None:
             at_s += int(second) + (int(milliseconds) / 1000 if milliseconds else 0)
     return StatusHead(
-        start=found.start(),
-        end=found.end(),
+        start=match.start(),
+        end=match.end(),
         elapsed_s=int(elapsed),
         operations_done=int(done),
         rate_ops_s=None if rate is None else finite(rate.decode(errors="replace")),
@@ -136,12 +136,12 @@ def label_of(line: bytes, head: StatusHead) -> str:
 
 def read_operations(text: str) -> dict[str, StatusOperation]:
     """Every operation that the rest of a status line sums up."""
-    operations = {found[1]: _operation(found[2]) for found in OPERATION.finditer(text)}
-    for found in AVERAGE.finditer(text):
-        operations[found[1]] = StatusOperation(avg=finite(found[2]))
+    operations = {match[1]: _operation(match[2]) for match in OPERATION.finditer(text)}
+    for match in AVERAGE.finditer(text):
+        operations[match[1]] = StatusOperation(avg=finite(match[2]))
     if " count: " in text:
-        for found in RAW.finditer(text):
-            operations[found[1]] = of_numbers({"count": int(found[2]), "avg": finite(found[3])})
+        for match in RAW.finditer(text):
+            operations[match[1]] = of_numbers({"count": int(match[2]), "avg": finite(match[3])})
     return operations
 
 

@@ -67,16 +67,16 @@ class IntervalWriter:
         self._pairs(_SUM, client, first.size, head, index, total)
         self._pairs(_PARTS, client, first.size, counts.sizes.astype("<i4").tobytes(), counts.index, counts.count)
 
-    def _pairs(self, what: int, client: int, intervals: int, head: bytes, index: npt.NDArray[Any], count: Ints) -> None:
+    def _pairs(self, kind: int, client: int, intervals: int, head: bytes, index: npt.NDArray[Any], count: Ints) -> None:
         width = next(width for width in (1, 2, 4, 8) if int(count.max(initial=0)) < 1 << (8 * width - 1))
         # Differences of neighbouring indices are small numbers, which compress several times better.
         steps = np.diff(index.astype("<u2"), prepend=np.uint16(0))
         body = head + steps.astype("<u2").tobytes() + count.astype(f"<i{width}").tobytes()
-        self._frame(what, client, intervals, index.size, width, body)
+        self._frame(kind, client, intervals, index.size, width, body)
 
-    def _frame(self, what: int, client: int, intervals: int, counts: int, width: int, body: bytes) -> None:
+    def _frame(self, kind: int, client: int, intervals: int, counts: int, width: int, body: bytes) -> None:
         packed = compressed(body)
-        self._write(_FRAME.pack(what, client, intervals, counts, width, len(packed)) + packed)
+        self._write(_FRAME.pack(kind, client, intervals, counts, width, len(packed)) + packed)
 
 
 @dataclass(slots=True)
@@ -134,7 +134,7 @@ class StoredIntervals:
 
     @classmethod
     def _from_frames(cls, name: str, frames: "Sequence[_Frame]") -> "StoredIntervals":
-        if not frames or frames[-1].what != _TIMELINE:
+        if not frames or frames[-1].kind != _TIMELINE:
             raise ValueError("their end is missing")
         timeline = frames[-1].timeline(name)
         segments = [total.segment(parts) for total, parts in zip(frames[:-1:2], frames[1:-1:2], strict=True)]
@@ -143,7 +143,7 @@ class StoredIntervals:
 
     def histogram(self, client: int, inside: npt.NDArray[np.bool_]) -> Histogram:
         """The sum of one client's intervals at which `inside` (over all of `kept`) is true."""
-        found = Histogram()
+        merged = Histogram()
         at = 0
         for segment in self.segments:
             mask = inside[at : at + segment.first.size]
@@ -151,12 +151,12 @@ class StoredIntervals:
             if segment.client != client or not mask.any():
                 continue
             if mask.all():
-                found.add_sparse(segment.index, segment.total)
+                merged.add_sparse(segment.index, segment.total)
             else:
                 counts = segment.counts()
                 chosen = np.repeat(mask, counts.sizes)
-                found.add_sparse(counts.index[chosen], counts.count[chosen])
-        return found
+                merged.add_sparse(counts.index[chosen], counts.count[chosen])
+        return merged
 
     def add_to(self, batches: Batches, batch: Ints, inside: npt.NDArray[np.bool_]) -> None:
         """Add the intervals at which `inside` is true, each to its batch; both are over all of `kept`."""
@@ -181,8 +181,8 @@ class StoredIntervals:
             and len(self.segments) == len(other.segments)
             and all(
                 np.array_equal(mine, theirs)
-                for one, another in zip(self.segments, other.segments, strict=True)
-                for mine, theirs in zip(one.parts.columns(), another.parts.columns(), strict=True)
+                for segment, another in zip(self.segments, other.segments, strict=True)
+                for mine, theirs in zip(segment.parts.columns(), another.parts.columns(), strict=True)
             )
         )
 
@@ -190,7 +190,7 @@ class StoredIntervals:
 class _Frame(NamedTuple):
     """One compressed piece of an artifact."""
 
-    what: int
+    kind: int
     client: int
     intervals: int
     number: int  # of counts
@@ -203,7 +203,7 @@ class _Frame(NamedTuple):
         return Timeline(name, client.astype(np.int32), start_s, length_s, totals)
 
     def segment(self, parts: "_Frame") -> Segment:
-        if (self.what, parts.what, parts.client) != (_SUM, _PARTS, self.client) or not self.intervals:
+        if (self.kind, parts.kind, parts.client) != (_SUM, _PARTS, self.client) or not self.intervals:
             raise ValueError("their segments are in disorder")
         first, number, index, total = self.columns(2)
         return Segment(self.client, first, number, index, total, parts)
@@ -231,9 +231,9 @@ def _read(data: bytes) -> tuple[str, list[_Frame]]:
         return _read(_from_version_1(header, data[at:]))
     frames, view = [], memoryview(data)
     while at < len(data):
-        what, client, intervals, number, width, size = _FRAME.unpack_from(data, at)
+        kind, client, intervals, number, width, size = _FRAME.unpack_from(data, at)
         at += _FRAME.size + size
-        frames.append(_Frame(what, client, intervals, number, width, view[at - size : at]))
+        frames.append(_Frame(kind, client, intervals, number, width, view[at - size : at]))
     return str(header["name"]), frames
 
 
@@ -266,9 +266,9 @@ def _columns(body: bytes, number: int, *dtypes: str) -> list[npt.NDArray[Any]]:
     return columns
 
 
-def _same_timelines(one: Timeline, other: Timeline) -> bool:
-    return one.name == other.name and all(
-        np.array_equal(getattr(one, column), getattr(other, column))
+def _same_timelines(timeline: Timeline, other: Timeline) -> bool:
+    return timeline.name == other.name and all(
+        np.array_equal(getattr(timeline, column), getattr(other, column))
         for column in ("client", "start_s", "length_s", "totals")
     )
 

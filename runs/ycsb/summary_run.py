@@ -133,25 +133,25 @@ def summarise(
 ) -> SummarisedRun:
     """Merge what the clients of one run state. Without `percentiles` bounds are given for those that they printed."""
     parts = [_Part.of(client) for client in sorted(clients, key=lambda client: client.number)]
-    found = [part for part in parts if part.says_something]
-    progress = [part.progress for part in found if part.progress is not None]
-    complete = len(progress) == len(found)
+    counted = [part for part in parts if part.says_something]
+    progress = [part.progress for part in counted if part.progress is not None]
+    complete = len(progress) == len(counted)
     window = common_window(progress) if complete else None
     whole = whole_window(progress) if complete else None
-    throughput, basis = _throughput(found, window)
-    series, complaints = series_of_clients([part.source for part in found], progress)
-    total = _sum(part.total for part in found)
+    throughput, basis = _throughput(counted, window)
+    series, complaints = series_of_clients([part.source for part in counted], progress)
+    total = _sum(part.total for part in counted)
     return SummarisedRun(
-        phase=found[0].run.phase if len({part.run.phase for part in found}) == 1 else None,
-        operations=_operations(found, tuple(percentiles)),
-        clients=tuple(part.client() for part in found),
+        phase=counted[0].run.phase if len({part.run.phase for part in counted}) == 1 else None,
+        operations=_operations(counted, tuple(percentiles)),
+        clients=tuple(part.client() for part in counted),
         missing=tuple(MissingClient(part.number, _NO_RESULT) for part in parts if not part.says_something),
         total_operations=total,
-        ok_operations=_sum(part.ok for part in found),
-        failed_operations=_sum(part.failed for part in found),
+        ok_operations=_sum(part.ok for part in counted),
+        failed_operations=_sum(part.failed for part in counted),
         throughput_ops_s=throughput,
         basis=basis,
-        throughput_sum_ops_s=_sum_of_rates(part.run.throughput_ops_s for part in found),
+        throughput_sum_ops_s=_sum_of_rates(part.run.throughput_ops_s for part in counted),
         throughput_wall_ops_s=total / whole.length_s if whole is not None and total is not None else None,
         overlap=None if whole is None else window.length_s / whole.length_s if window is not None else 0.0,
         window=window,
@@ -303,18 +303,18 @@ def _operations(parts: Sequence[_Part], percentiles: Sequence[str]) -> tuple[Sum
 
 def _operation(stated: Sequence[StatedOperation], percentiles: Sequence[str]) -> SummarisedOperation:
     """One operation of all clients. A client that does not name it did none of it."""
-    values = [entry for one in stated for entry in one.latencies if entry.count != 0]
-    failed_values = [entry for one in stated for entry in one.failed_latencies if entry.count != 0]
+    values = [entry for statement in stated for entry in statement.latencies if entry.count != 0]
+    failed_values = [entry for statement in stated for entry in statement.failed_latencies if entry.count != 0]
     buckets = added_buckets(values)
     least, most = _extreme([entry.min_us for entry in values], min), _extreme([entry.max_us for entry in values], max)
     name = stated[0].name
     return SummarisedOperation(
         operation=name.operation,
         kind=name.kind,
-        ok=_sum(one.ok for one in stated),
-        failed=_sum(one.failed for one in stated),
-        failures=_added(one.failures for one in stated),
-        returns=_added(one.returns for one in stated) if name.kind == "service" else {},
+        ok=_sum(statement.ok for statement in stated),
+        failed=_sum(statement.failed for statement in stated),
+        failures=_added(statement.failures for statement in stated),
+        returns=_added(statement.returns for statement in stated) if name.kind == "service" else {},
         is_composite=name.is_composite,
         mean_us=_mean(values),
         min_us=least,

@@ -11,8 +11,8 @@ from typing import Final
 
 from runs.ycsb.redact import redact_beginning
 
-LONGEST: Final = 300  # characters of a line that is quoted
-MOST: Final = 6  # different symptoms that are kept
+MAX_LINE_LENGTH: Final = 300  # characters of a line that is quoted
+MAX_SYMPTOMS: Final = 6  # different symptoms that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +88,16 @@ class SymptomCounter:
     """Counts the signs of trouble line by line; each line counts for the first kind it fits."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Symptom] = {}
+        self._symptoms: dict[str, Symptom] = {}
 
     def take(self, line: str) -> bool:
         """Whether the line is a sign."""
-        text = line.strip()[:LONGEST]
+        text = line.strip()[:MAX_LINE_LENGTH]
         for kind, meaning, pattern in _KNOWN:
             if pattern.search(text):
-                earlier = self._found.get(kind)
-                self._found[kind] = (
-                    Symptom(kind, meaning, redact_beginning(line.strip(), LONGEST))
+                earlier = self._symptoms.get(kind)
+                self._symptoms[kind] = (
+                    Symptom(kind, meaning, redact_beginning(line.strip(), MAX_LINE_LENGTH))
                     if earlier is None
                     else Symptom(kind, meaning, earlier.line, earlier.times + 1)
                 )
@@ -106,18 +106,18 @@ class SymptomCounter:
 
     def adopt(self, later: "SymptomCounter") -> None:
         """Add what another one counted."""
-        for kind, symptom in later._found.items():
-            earlier = self._found.get(kind)
-            self._found[kind] = (
+        for kind, symptom in later._symptoms.items():
+            earlier = self._symptoms.get(kind)
+            self._symptoms[kind] = (
                 symptom
                 if earlier is None
                 else Symptom(kind, symptom.meaning, earlier.line, earlier.times + symptom.times)
             )
 
-    def found(self) -> tuple[Symptom, ...]:
+    def most_telling(self) -> tuple[Symptom, ...]:
         """The different signs, the most telling first."""
         order = {kind: position for position, (kind, _, _) in enumerate(_KNOWN)}
-        return tuple(sorted(self._found.values(), key=lambda symptom: order[symptom.kind])[:MOST])
+        return tuple(sorted(self._symptoms.values(), key=lambda symptom: order[symptom.kind])[:MAX_SYMPTOMS])
 
 
 def find_symptoms(lines: Iterable[str]) -> tuple[Symptom, ...]:
@@ -125,7 +125,7 @@ def find_symptoms(lines: Iterable[str]) -> tuple[Symptom, ...]:
     counter = SymptomCounter()
     for line in lines:
         counter.take(line)
-    return counter.found()
+    return counter.most_telling()
 
 
 def describe(symptoms: Iterable[Symptom]) -> str:

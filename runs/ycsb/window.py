@@ -122,12 +122,12 @@ def windowed(timelines: Sequence[Timeline], numbers: Sequence[int], cut: Cut) ->
     return Windowed(cut, window, tuple(spans), missing, ranges)
 
 
-def regrouped(found: Windowed, timelines: Sequence[Timeline]) -> Windowed:
+def regrouped(window: Windowed, timelines: Sequence[Timeline]) -> Windowed:
     """The same window of intervals that were put together to longer ones."""
     reference = references(timelines)
-    spans = tuple(replace(span, edges=_edges(timelines, reference[span.number], span.ended_s)) for span in found.spans)
-    ranges = {span.number: _range(span, found.window, found.cut.phase) for span in spans}
-    return replace(found, spans=spans, ranges=ranges)
+    spans = tuple(replace(span, edges=_edges(timelines, reference[span.number], span.ended_s)) for span in window.spans)
+    ranges = {span.number: _range(span, window.window, window.cut.phase) for span in spans}
+    return replace(window, spans=spans, ranges=ranges)
 
 
 def workload_kind(timelines: Sequence[Timeline]) -> LatencyKind:
@@ -150,12 +150,12 @@ def _spans(timelines: Sequence[Timeline], numbers: Sequence[int]) -> tuple[list[
     kind = workload_kind(timelines)
     reference = references(timelines)
     spans = [_span(number, timelines, kind, reference.get(number)) for number in sorted(numbers)]
-    found = [span for span in spans if isinstance(span, Span)]
+    known = [span for span in spans if isinstance(span, Span)]
     missing = tuple(span for span in spans if isinstance(span, MissingClient))
-    if not found:
+    if not known:
         reasons = "; ".join(f"client {entry.number}: {entry.reason}" for entry in missing) or "there is no client"
         raise MergeError(f"Nothing can be merged: {reasons}.")
-    return found, missing
+    return known, missing
 
 
 def _span(

@@ -22,5 +22,5 @@ class Command(BaseCommand):
             case = rate.case
             kind, limit = ("healthy", "at most") if case.healthy else ("faulty", "at least")
             self.stdout.write(
-                f"| {case.check_id} | {case.what} | {kind} | {percent(rate.share)} | {limit} {percent(case.limit)} |"
+                f"| {case.check_id} | {case.label} | {kind} | {percent(rate.share)} | {limit} {percent(case.limit)} |"
             )

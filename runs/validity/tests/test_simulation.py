@@ -8,7 +8,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_no_check_cries_wolf_or_sleeps():
-    wrong = [f"{rate.case.check_id} {rate.case.what}: {rate.share:.3f}" for rate in rates(40) if not rate.is_kept]
+    wrong = [f"{rate.case.check_id} {rate.case.label}: {rate.share:.3f}" for rate in rates(40) if not rate.is_kept]
     assert wrong == []
 
 

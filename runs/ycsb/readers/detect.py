@@ -71,8 +71,8 @@ def detect(text: bytes, *, is_beginning: bool = False) -> Format | None:
     start = 0
     while start < len(text):
         end = text.find(b"\n", min(start + _SPAN, len(text) - 1)) + 1 or len(text)
-        if found := _detect(text[start:end]):
-            return found
+        if format_ := _detect(text[start:end]):
+            return format_
         start = end
     return None
 

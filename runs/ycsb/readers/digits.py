@@ -10,7 +10,7 @@ Positions = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 _U: Final = np.uint64
 _WORD: Final = 8  # digits that one 64-bit word holds, one in each byte
 MARGIN: Final = b" " * 3 * _WORD  # what must stand before the text, so that a word can be read that ends with any digit
-LONGEST: Final = 19  # digits of the largest number of a Java long
+MAX_DIGITS: Final = 19  # digits of the largest number of a Java long
 
 
 def digit_runs(text: bytes) -> tuple[Positions, Positions]:

@@ -13,7 +13,7 @@ from runs.ycsb.readers.results import Block, OtherLine, ReadRun
 from runs.ycsb.readers.text import TextReader
 
 _OBJECT: Final = re.compile(rb"\{[^{}]{0,4000}\}")
-_LONGEST: Final = 4_002  # bytes of an object
+_MAX_OBJECT_BYTES: Final = 4_002  # bytes of an object
 _PUNCTUATION: Final = b" \t\r\n,[]"
 _METRIC: Final = b'"metric"'
 
@@ -46,16 +46,16 @@ class ExporterReader:
         data = self._rest + block.data
         line = self._rest_line if self._rest else block.first_line
         start = 0
-        for found in _OBJECT.finditer(data):
-            if _METRIC not in found[0]:
+        for match in _OBJECT.finditer(data):
+            if _METRIC not in match[0]:
                 continue
-            self._between(data[start : found.start()], line)
-            line += data.count(b"\n", start, found.end())
-            start = found.end()
-            self._object(found[0], line)
+            self._between(data[start : match.start()], line)
+            line += data.count(b"\n", start, match.end())
+            start = match.end()
+            self._object(match[0], line)
         rest = data[start:]
         opened = rest.rfind(b"{")
-        if opened < 0 or len(rest) - opened > _LONGEST:
+        if opened < 0 or len(rest) - opened > _MAX_OBJECT_BYTES:
             opened = len(rest)
         self._between(rest[:opened], line, is_cut=block.unterminated and opened == len(rest))
         self._rest, self._rest_line = rest[opened:], line + rest.count(b"\n", 0, opened)
@@ -70,14 +70,14 @@ class ExporterReader:
     def _object(self, data: bytes, line: int) -> None:
         self._is_closed = False
         try:
-            found = json.loads(data, parse_float=str, parse_int=str, parse_constant=str)
+            fields = json.loads(data, parse_float=str, parse_int=str, parse_constant=str)
         except (ValueError, RecursionError):
-            found = {}
-        metric, key = found.get("metric"), found.get("measurement")
-        if isinstance(metric, str) and isinstance(key, str) and "value" in found:
+            fields = {}
+        metric, key = fields.get("metric"), fields.get("measurement")
+        if isinstance(metric, str) and isinstance(key, str) and "value" in fields:
             self._has_objects = True
             self._text.run_format = "ycsb-json"
-            self._text.measurement(metric, key, str(found["value"]), line)
+            self._text.measurement(metric, key, str(fields["value"]), line)
         else:
             self._text.feed(Block(data + b"\n", line))
 

@@ -58,10 +58,10 @@ class ReportLine:
         columns = self.columns
         for name, text in columns.items():
             number = finite(text)
-            if (found := _LATENCY.fullmatch(name)) and number is not None:
-                latencies[found[1]] = number * _US[found[2]]
-            elif (found := _PERCENTILE.fullmatch(name)) and number is not None:
-                percentiles[found[1]] = number * _US[found[2]]
+            if (match := _LATENCY.fullmatch(name)) and number is not None:
+                latencies[match[1]] = number * _US[match[2]]
+            elif (match := _PERCENTILE.fullmatch(name)) and number is not None:
+                percentiles[match[1]] = number * _US[match[2]]
             elif name not in ("count", "ops", "qps"):
                 extra[name] = text
         least = latencies.get("min")
@@ -82,24 +82,24 @@ class ReportLine:
 
 def plain_line(text: str, *, may_be_cut: bool = False) -> ReportLine | None:
     """A line of the plain style. Of the very last line of a file the last value may lack digits."""
-    found = _PLAIN.search(text)
-    if found is None:
+    match = _PLAIN.search(text)
+    if match is None:
         return None
     if may_be_cut:
-        return ReportLine.of(found[1], {name.lower(): value for name, value in _PAIR.findall(found[2])[:-1]})
-    return ReportLine(found[1], int(found[4]), float(found[3] or 0.0), found[2])
+        return ReportLine.of(match[1], {name.lower(): value for name, value in _PAIR.findall(match[2])[:-1]})
+    return ReportLine(match[1], int(match[4]), float(match[3] or 0.0), match[2])
 
 
 def json_lines(text: str) -> tuple[ReportLine, ...]:
     """A report of the style json: an array of objects whose values are all strings."""
     try:
-        found = json.loads(text)
+        report = json.loads(text)
     except (ValueError, RecursionError):
         return ()
-    if not isinstance(found, list):
+    if not isinstance(report, list):
         return ()
     lines = []
-    for entry in found:
+    for entry in report:
         if isinstance(entry, dict) and isinstance(entry.get("Operation"), str):
             columns = {str(name).lower(): str(value) for name, value in entry.items() if name != "Operation"}
             lines.append(ReportLine.of(entry["Operation"], columns))

@@ -89,9 +89,9 @@ class GoYcsbReader:
         last = first_line + len(lines) - 1
         for number, line in enumerate(lines, first_line):
             may_be_cut = unterminated and number == last
-            if not may_be_cut and _COUNT in line and (found := plain_line(line.decode(errors="replace"))):
+            if not may_be_cut and _COUNT in line and (report_line := plain_line(line.decode(errors="replace"))):
                 self._end_block(number)
-                self._add("go-ycsb", found, number)
+                self._add("go-ycsb", report_line, number)
             elif _TELLING.search(line):
                 self._take(line.decode(errors="replace").strip(), number, may_be_cut=may_be_cut)
             elif line:
@@ -114,12 +114,12 @@ class GoYcsbReader:
 
     def _take_frame(self, text: str, number: int, *, may_be_cut: bool) -> bool:
         """Whether the line is one of those around the reports."""
-        if found := _PROPERTY.fullmatch(text):
-            self._draft.take_property(found[1], found[2])
-        elif found := _FINISHED.search(text):
+        if match := _PROPERTY.fullmatch(text):
+            self._draft.take_property(match[1], match[2])
+        elif match := _FINISHED.search(text):
             if self._draft.is_finished:
                 self._begin(number)
-            self._draft.finish(None if may_be_cut else found[1])
+            self._draft.finish(None if may_be_cut else match[1])
         elif text.startswith(_USING) or _PROPERTIES.search(text):
             self._begin(number)
         elif _COMMAND.search(text):
@@ -136,8 +136,8 @@ class GoYcsbReader:
         start = text.find('[{"')
         if line := plain_line(text, may_be_cut=may_be_cut):
             self._add("go-ycsb", line, number)
-        elif start >= 0 and (found := json_lines(text[start:])):
-            for line in found:
+        elif start >= 0 and (lines := json_lines(text[start:])):
+            for line in lines:
                 self._add("go-ycsb-json", line, number)
         elif row := cells(text):
             self._heading = row if is_heading(row) else self._heading

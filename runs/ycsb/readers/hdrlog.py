@@ -23,8 +23,8 @@ _SUFFIXES: Final = (".hdr", ".log", ".txt", ".gz", ".zst")
 def operation_of(name: str) -> str | None:
     """The measurement that a log's file is named after: READ of `client-1/READ.hdr.gz`."""
     stem = name.rpartition("/")[2]
-    while (found := next((suffix for suffix in _SUFFIXES if stem.endswith(suffix)), None)) is not None:
-        stem = stem.removesuffix(found)
+    while (suffix_found := next((suffix for suffix in _SUFFIXES if stem.endswith(suffix)), None)) is not None:
+        stem = stem.removesuffix(suffix_found)
     return stem or None
 
 

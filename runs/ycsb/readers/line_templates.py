@@ -42,21 +42,21 @@ class Kind:
 def kind_of(sample: bytes) -> Kind | None:
     """The kind that one line stands for; None when its numbers cannot be told by their places alone."""
     head = read_head(sample)
-    found = HEAD.search(sample)
-    if head is None or found is None:
+    match = HEAD.search(sample)
+    if head is None or match is None:
         return None
     # One character for each byte, so that positions are the same in both.
     line = _Line(sample.decode("latin-1"))
     try:
         fields = line.fields(head.end)
-        elapsed, done = line.place(*found.span(4), signed=True), line.place(*found.span(5))
-        rate = None if head.rate_ops_s is None else line.place(*found.span(6), signed=True)
+        elapsed, done = line.place(*match.span(4), signed=True), line.place(*match.span(5))
+        rate = None if head.rate_ops_s is None else line.place(*match.span(6), signed=True)
     except _NotByPlace:
         return None
     label = label_of(sample, head)
     return Kind(
         gaps=line.gaps,
-        date=() if found.start(1) < 0 else tuple(line.runs_in(found.start(1), max(found.end(2), found.end(3)))),
+        date=() if match.start(1) < 0 else tuple(line.runs_in(match.start(1), max(match.end(2), match.end(3)))),
         elapsed=elapsed,
         done=done.whole,
         rate=rate,
@@ -74,7 +74,7 @@ class _NotByPlace(Exception):
 class _Line:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.runs = [found.span() for found in _RUN.finditer(text)]
+        self.runs = [run.span() for run in _RUN.finditer(text)]
         digits = 0
         gaps = []
         for start, end in self.runs:
@@ -91,25 +91,25 @@ class _Line:
         """The place of the number between two positions."""
         text = self.text[start:end]
         sign = -1 if signed and text.startswith("-") else 1
-        found = _NUMBER.fullmatch(text.removeprefix("-") if signed else text)
+        match = _NUMBER.fullmatch(text.removeprefix("-") if signed else text)
         runs = self.runs_in(start, end)
-        if found is None or len(runs) != sum(group is not None for group in found.groups()):
+        if match is None or len(runs) != sum(group is not None for group in match.groups()):
             raise _NotByPlace
-        whole = runs[0] if found[1] is not None else NOWHERE
-        return Place(whole, runs[-1] if found[2] is not None else NOWHERE, sign)
+        whole = runs[0] if match[1] is not None else NOWHERE
+        return Place(whole, runs[-1] if match[2] is not None else NOWHERE, sign)
 
     def fields(self, start: int) -> tuple[Place, ...]:
         """The numbers of every operation; of one that is named twice the last counts, as in `read_operations`."""
-        found: dict[str, dict[str, Place]] = {}
+        by_operation: dict[str, dict[str, Place]] = {}
         for match in OPERATION.finditer(self.text, start):
-            found[self._name(match.span(1))] = self._pairs(match.start(2), match[2])
+            by_operation[self._name(match.span(1))] = self._pairs(match.start(2), match[2])
         for match in AVERAGE.finditer(self.text, start):
-            found[self._name(match.span(1))] = self._values([("avg", match.span(2))])
+            by_operation[self._name(match.span(1))] = self._values([("avg", match.span(2))])
         for match in RAW.finditer(self.text, start) if " count: " in self.text else ():
-            found[self._name(match.span(1))] = self._values([("count", match.span(2)), ("avg", match.span(3))])
+            by_operation[self._name(match.span(1))] = self._values([("count", match.span(2)), ("avg", match.span(3))])
         return tuple(
             Place(place.whole, place.part, 1, operation, name)
-            for operation, places in found.items()
+            for operation, places in by_operation.items()
             for name, place in places.items()
         )
 

@@ -28,8 +28,8 @@ _MAX_OPERATIONS: Final = 200
 
 def latency_us(text: str) -> float | None:
     """A latency with its unit: `401.87us`, `2ms`, `2.11s`."""
-    found = _LATENCY.fullmatch(text.strip())
-    return float(found[1]) * _US[found[2]] if found else None
+    match = _LATENCY.fullmatch(text.strip())
+    return float(match[1]) * _US[match[2]] if match else None
 
 
 class LoadGeneratorReader(LineReader):
@@ -41,10 +41,10 @@ class LoadGeneratorReader(LineReader):
         if b"[" not in line:
             return False
         text = line.decode(errors="replace")
-        found = _LINE.fullmatch((_TAG.sub("", html.unescape(text)) if "&" in text or "<" in text else text).strip())
-        if found is None:
+        match = _LINE.fullmatch((_TAG.sub("", html.unescape(text)) if "&" in text or "<" in text else text).strip())
+        if match is None:
             return False
-        metric, key, value = found.groups()
+        metric, key, value = match.groups()
         if metric == "OVERALL" and key == _RUNTIME and self._draft.has_runtime:
             self._end(number - 1)
             self._draft = _Draft(number)
@@ -132,10 +132,10 @@ class _Operation:
             self._returns[key[7:]] = self._returns.get(key[7:], 0) + count
         elif key in _NAMED and latency is not None:
             self._latencies[_NAMED[key]] = latency
-        elif (found := _PERCENTILE.fullmatch(key)) and latency is not None:
-            self._percentiles[found[1]] = latency
-        elif (found := _BUCKET.fullmatch(key)) and count is not None:
-            from_us, to_us = latency_us(found[1] or found[3]) or 0.0, latency_us(found[2] or "")
+        elif (match := _PERCENTILE.fullmatch(key)) and latency is not None:
+            self._percentiles[match[1]] = latency
+        elif (match := _BUCKET.fullmatch(key)) and count is not None:
+            from_us, to_us = latency_us(match[1] or match[3]) or 0.0, latency_us(match[2] or "")
             self._buckets[from_us] = Bucket(from_us, to_us, count)
         else:
             self._extra.setdefault(key, value)

@@ -137,8 +137,8 @@ class _Counts:
         cells = (int(interval.max()) - base + 1) * width
         if cells <= 16 * interval.size:
             table = np.bincount((interval - base) * width + index, minlength=cells)
-            found = np.flatnonzero(table)
-            keys, counts = ((found // width + base) << _INDEX_BITS) | (found % width), table[found]
+            used = np.flatnonzero(table)
+            keys, counts = ((used // width + base) << _INDEX_BITS) | (used % width), table[used]
         else:
             keys, counts = np.unique((interval << _INDEX_BITS) | index, return_counts=True)
         self._waiting.append((keys, counts))

@@ -15,7 +15,7 @@ _CLIENT: Final = re.compile(r"\b(?:com\.yahoo|site)\.ycsb\.Client\b")
 _JAR: Final = re.compile(r"[/\\;:]core-(\d+\.\d+(?:\.\d+)?)(?:-SNAPSHOT)?\.jar")
 _CLASSPATH: Final = re.compile(r"(\s-(?:cp|classpath)\s+)(\"[^\"]*\"|\S+)")
 _LIMIT: Final = re.compile(r"Maximum execution time specified as: (\d{1,12}) secs")
-_LONGEST: Final = 20_000  # characters of a command that are kept
+_MAX_COMMAND_LENGTH: Final = 20_000  # characters of a command that are kept
 
 # Options with a value, and the property that YCSB stores it as.
 _OPTIONS: Final = {"-threads": "threadcount", "-target": "target", "-db": "db", "-l": "label"}
@@ -36,18 +36,18 @@ class Preamble:
         return not (self.arguments is None and self.echo is None and self.banner is None)
 
     def take_command_line(self, arguments: str) -> None:
-        self.arguments = arguments.strip()[:_LONGEST]
+        self.arguments = arguments.strip()[:_MAX_COMMAND_LENGTH]
 
     def take_echo(self, line: str) -> None:
         jar = _JAR.search(line)
         self.jar = jar[1] if jar else None
         self.is_new_package |= "site.ycsb.Client" in line
-        self.echo = _CLASSPATH.sub(r"\1...", line.strip())[:_LONGEST]
+        self.echo = _CLASSPATH.sub(r"\1...", line.strip())[:_MAX_COMMAND_LENGTH]
 
     def take_limit(self, line: str) -> None:
-        found = _LIMIT.search(line)
-        if found is not None:
-            self.limit_s = found[1]
+        match = _LIMIT.search(line)
+        if match is not None:
+            self.limit_s = match[1]
 
     def fits(self, line: str) -> bool:
         """Whether a launcher's echo may be of the same client: it ends with the arguments that YCSB echoed."""
@@ -83,14 +83,14 @@ class Preamble:
     def properties(self) -> dict[str, str]:
         """Properties by -p and by the options that stand for one, without their secrets."""
         text = self.arguments if self.arguments is not None else self._echoed
-        found = {} if self.limit_s is None else {"maxexecutiontime": self.limit_s}
-        found.update(_properties(text.split()))
-        return redacted(found)
+        known = {} if self.limit_s is None else {"maxexecutiontime": self.limit_s}
+        known.update(_properties(text.split()))
+        return redacted(known)
 
     @property
     def _echoed(self) -> str:
-        found = _CLIENT.search(self.echo or "")
-        return found.string[found.end() :] if found else ""
+        match = _CLIENT.search(self.echo or "")
+        return match.string[match.end() :] if match else ""
 
 
 def is_echo(line: str) -> bool:
@@ -106,20 +106,20 @@ def redacted(properties: Mapping[str, str]) -> dict[str, str]:
 
 def _properties(words: list[str]) -> dict[str, str]:
     """The echo has no quotes any more, so a value goes on until the next word with a hyphen in front."""
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     name = ""
     for at, word in enumerate(words):
         before = words[at - 1] if at else ""
         if before == "-p" and "=" in word:
             name, _, value = word.partition("=")
-            found[name] = value
+            properties[name] = value
         elif before in _OPTIONS:
-            found[_OPTIONS[before]] = word
+            properties[_OPTIONS[before]] = word
             name = ""
         elif word.startswith("-"):
             name = ""
         elif name:
-            found[name] += " " + word
+            properties[name] += " " + word
     if "-s" in words:
-        found.setdefault("status", "true")
-    return found
+        properties.setdefault("status", "true")
+    return properties

@@ -52,7 +52,7 @@ def _runs(run: ReadRun) -> Iterator[ReadRun]:
     if run.operations or run.status:
         yield run
         return
-    found = [
+    runs = [
         replace(
             run,
             logs=logs,
@@ -61,13 +61,13 @@ def _runs(run: ReadRun) -> Iterator[ReadRun]:
         )
         for logs in apart(run.logs)
     ]
-    if len(found) == MAX_RUNS and _pauses(found[-1].logs)[1].size:
+    if len(runs) == MAX_RUNS and _pauses(runs[-1].logs)[1].size:
         text = (
             f"There are more than {MAX_RUNS} runs with pauses between them in this file: the last of them has all the "
             "rest. Look whether the times are right, and cut the file if they are."
         )
-        found[-1] = replace(found[-1], warnings=(*found[-1].warnings, Note(text)))
-    yield from found
+        runs[-1] = replace(runs[-1], warnings=(*runs[-1].warnings, Note(text)))
+    yield from runs
 
 
 def apart(logs: Sequence[IntervalLog]) -> tuple[tuple[IntervalLog, ...], ...]:

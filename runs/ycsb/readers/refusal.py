@@ -10,7 +10,7 @@ from runs.ycsb.readers.results import Format
 from runs.ycsb.redact import redact
 
 _SHOWN: Final = 3  # lines
-_LONGEST: Final = 160  # characters of one
+_MAX_LINE_LENGTH: Final = 160  # characters of one
 _LOOKED_AT: Final = 5_000  # lines of the beginning
 _UNPACK: Final = "It is packed in a way that is not read here: unpack it, or pack it with gzip, zstd or zip."
 _TEXT: Final = "Upload the text that the client printed, its exporter's file, or its histogram logs."
@@ -49,9 +49,9 @@ _HINTS: Final = (
 
 def kind_of_binary(head: bytes) -> str | None:
     """Why a file that begins like this is not read; None where it may be a text."""
-    for magic, what, instead in _BINARY:
+    for magic, kind, instead in _BINARY:
         if head.startswith(magic):
-            return f"This is {what}. {instead}"
+            return f"This is {kind}. {instead}"
     controls = len(head) - len(head.translate(None, _CONTROLS))
     if len(head) >= 32 and controls > _MAX_CONTROLS * len(head):
         return f"This is a binary file. {_TEXT}"
@@ -61,12 +61,12 @@ def kind_of_binary(head: bytes) -> str | None:
 def closest_lines(block: Block) -> tuple[OtherLine, ...]:
     """The lines of the beginning of a file that have most of a result, in their order."""
     lines = block.data.decode(errors="replace").split("\n")[:_LOOKED_AT]
-    found: list[tuple[int, int, str]] = []
+    closest: list[tuple[int, int, str]] = []
     for number, line in enumerate(lines, block.first_line):
         if line.strip():
             rank = next((rank for rank, hint in enumerate(_HINTS) if hint.search(line[:1_000])), len(_HINTS))
-            found.append((rank, number, line))
-    best = sorted(sorted(found)[:_SHOWN], key=lambda entry: entry[1])
+            closest.append((rank, number, line))
+    best = sorted(sorted(closest)[:_SHOWN], key=lambda entry: entry[1])
     return tuple(OtherLine(number, redact(line)) for _, number, line in best)
 
 
@@ -83,5 +83,7 @@ def refusal(lines: int, closest: Sequence[OtherLine], name: Format | None) -> st
         reason = f"This is not an output of YCSB or of its relatives: nothing of one is in {number}."
     else:
         reason = "The client printed no result: it was killed, or ended before it could write one."
-    quoted = " | ".join(f"line {entry.line_number}: {entry.text.strip()[:_LONGEST]}" for entry in closest[:_SHOWN])
+    quoted = " | ".join(
+        f"line {entry.line_number}: {entry.text.strip()[:_MAX_LINE_LENGTH]}" for entry in closest[:_SHOWN]
+    )
     return f"{reason} What comes closest: {quoted}" if quoted else reason

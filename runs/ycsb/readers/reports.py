@@ -5,7 +5,9 @@ from typing import Final
 
 from runs.ycsb.status import StatusLine, StatusOperation
 
-_MOST: Final = 10_000  # kept; of more, every second one is dropped, which loses nothing but how closely they stand
+_MAX_REPORTS: Final = (
+    10_000  # kept; of more, every second one is dropped, which loses nothing but how closely they stand
+)
 
 
 class Reports:
@@ -24,7 +26,7 @@ class Reports:
         if self._seen % self._step == 0:
             self._reports.append((elapsed_s, done, counts, at_s))
         self._seen += 1
-        if len(self._reports) == _MOST:
+        if len(self._reports) == _MAX_REPORTS:
             self._reports = self._reports[::2]
             self._step *= 2
 

@@ -16,7 +16,7 @@ from runs.ycsb.readers.completeness import counted, sums_of, what_breaks_off
 from runs.ycsb.readers.points import Points
 from runs.ycsb.readers.preamble import Preamble
 from runs.ycsb.readers.results import Format, Note, OtherLine, ReadRun
-from runs.ycsb.readers.statuses import MOST, Statuses, StatusTable
+from runs.ycsb.readers.statuses import MAX_LINES, Statuses, StatusTable
 from runs.ycsb.readers.versions import Layout, Range, contradiction_of, corrected, version_of
 from runs.ycsb.redact import redact, redact_beginning
 from runs.ycsb.summary import is_process
@@ -143,7 +143,7 @@ class RunDraft:
 
     def take_statuses(self, statuses: Statuses, last_line: int) -> None:
         self.last_line = last_line
-        if self._status_count >= MOST:
+        if self._status_count >= MAX_LINES:
             # Only how far it came is kept from here on.
             if self._is_thinned:
                 self._statuses.pop()
@@ -224,7 +224,7 @@ class RunDraft:
             command=self.preamble.command,
             process=self._process(),
             others=self._all_others(),
-            symptoms=self.symptoms.found(),
+            symptoms=self.symptoms.most_telling(),
             warnings=tuple(self._notes),
             source=source,
             first_line=self.first_line,
@@ -280,7 +280,9 @@ class RunDraft:
         if self._repeated is not None:
             self.note("Some values are stated more than once; the first of each counts.", self._repeated)
         if self._is_thinned:
-            self.note(f"Only the first {MOST:,} of {self._status_count:,} status lines were kept, and the last one.")
+            self.note(
+                f"Only the first {MAX_LINES:,} of {self._status_count:,} status lines were kept, and the last one."
+            )
         for key, value in islice(self._doubtful_commas(), _MAX_COMMAS):
             self.note(f"{key} reads {value}: its comma may part thousands or decimals, so it was left out.")
 
@@ -293,12 +295,12 @@ class RunDraft:
 
     def _process(self) -> dict[str, float]:
         """What is of the client itself, with the totals that only forks state."""
-        found = dict(self.process)
+        process = dict(self.process)
         for key, value in self.overall.items():
             number = finite(value) if key not in (RUNTIME, THROUGHPUT) else None
             if number is not None:
-                found[f"OVERALL {key}"] = number
-        return found
+                process[f"OVERALL {key}"] = number
+        return process
 
     def _all_others(self) -> tuple[OtherLine, ...]:
         """The chatter, and the metrics of which nothing is known to be a measurement."""

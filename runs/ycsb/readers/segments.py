@@ -206,29 +206,29 @@ class Segments:
         """The runs; of a writer without any result, what it says of itself, which another file's results may be of."""
         self.settle()
         self._next(self._run.last_line)
-        found: list[RunDraft] = []
+        drafts: list[RunDraft] = []
         for run in self._ended:
-            earlier = found[-1] if found else None
+            earlier = drafts[-1] if drafts else None
             if earlier is not None and run.repeats_statuses_of(earlier):
                 continue
             if earlier is not None and _is_same_run(earlier, run):
                 earlier.has_overall_last |= not earlier.overall and bool(run.overall)
                 earlier.adopt(run)
             elif run.has_results:
-                found.append(run)
-        if not found:
-            found = [run for run in self._ended if run.preamble or run.symptoms.found()][-1:]
-        return _without_repeated([run.done(run_format, self.source) for run in found])
+                drafts.append(run)
+        if not drafts:
+            drafts = [run for run in self._ended if run.preamble or run.symptoms.most_telling()][-1:]
+        return _without_repeated([run.done(run_format, self.source) for run in drafts])
 
 
 def _repeated(statuses: Statuses, lines: Sequence[bytes], before: Sequence[bytes]) -> set[int]:
     """The status lines that stand there a second time, because they were printed on both streams."""
-    found = {at for at, line in enumerate(lines[:_REMEMBERED]) if line in before[at:]}
+    positions = {at for at, line in enumerate(lines[:_REMEMBERED]) if line in before[at:]}
     for distance in range(1, min(_REMEMBERED + 1, len(lines))):
         alike = statuses.operations_done[distance:] == statuses.operations_done[:-distance]
         alike &= statuses.elapsed_s[distance:] == statuses.elapsed_s[:-distance]
-        found.update(at + distance for at in np.flatnonzero(alike).tolist() if lines[at] == lines[at + distance])
-    return found
+        positions.update(at + distance for at in np.flatnonzero(alike).tolist() if lines[at] == lines[at + distance])
+    return positions
 
 
 def _is_same_run(earlier: RunDraft, later: RunDraft) -> bool:
@@ -254,9 +254,9 @@ def _is_same_run(earlier: RunDraft, later: RunDraft) -> bool:
 
 def _without_repeated(runs: list[ReadRun]) -> list[ReadRun]:
     """Two runs never agree in every digit: the second is a copy."""
-    found: dict[tuple[object, ...], ReadRun] = {}
+    distinct: dict[tuple[object, ...], ReadRun] = {}
     for position, run in enumerate(runs):
         is_telling = bool(run.operations) and bool(run.throughput_ops_s) and run.complete
         key = (run.runtime_ms, run.throughput_ops_s, repr(run.operations)) if is_telling else (position,)
-        found.setdefault(key, run)
-    return list(found.values())
+        distinct.setdefault(key, run)
+    return list(distinct.values())

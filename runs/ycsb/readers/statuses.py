@@ -14,11 +14,11 @@ from typing import Final, overload
 import numpy as np
 
 from runs.ycsb.numbers import NO_MINIMUM
-from runs.ycsb.readers.digits import LONGEST, MARGIN, Positions, digit_runs, values_of
+from runs.ycsb.readers.digits import MARGIN, MAX_DIGITS, Positions, digit_runs, values_of
 from runs.ycsb.readers.line_templates import NOWHERE, Kind, Place, kind_of
 from runs.ycsb.status import StatusHead, StatusLine, StatusOperation, made, of_numbers, read_status
 
-MOST: Final = 400_000  # lines kept of one run: more than four days, one a second
+MAX_LINES: Final = 400_000  # lines kept of one run: more than four days, one a second
 _MAX_KINDS: Final = 2_000
 _MAX_IRREGULAR: Final = 20_000  # lines kept as objects with all their operations
 DIGITS: Final = b"0123456789"
@@ -88,7 +88,7 @@ def _operations(kind: Kind, numbers: Sequence[float]) -> dict[str, StatusOperati
     fields: dict[str, dict[str, float | None]] = {name: {} for name in kind.operations}
     for place, number in zip(kind.fields, numbers, strict=False):
         fields[place.operation][place.field] = number
-    return {name: of_numbers(found) for name, found in fields.items()}
+    return {name: of_numbers(columns) for name, columns in fields.items()}
 
 
 _UNKNOWN: Final = Kind((), (), Place(NOWHERE), 0, None, (), (), (), "")  # stands for a kind not met yet
@@ -164,7 +164,7 @@ class StatusTable(Sequence[StatusLine]):
 
     def column(self, operation: str, name: str) -> Floats:
         """One field of one operation ("READ", "avg") in every line; NaN where the line states none."""
-        found = []
+        parts = []
         for part in self._parts:
             values = np.full(len(part), np.nan)
             for kind in set(part.kinds) - {None}:
@@ -173,8 +173,8 @@ class StatusTable(Sequence[StatusLine]):
                 numbers = line.operations.get(operation) or line.process.get(operation)
                 value = None if numbers is None else getattr(numbers, name)
                 values[at] = np.nan if value is None else value
-            found.append(values)
-        return _joined(found, np.float64)
+            parts.append(values)
+        return _joined(parts, np.float64)
 
 
 def _fill(values: Floats, part: Statuses, kind: Kind | None, operation: str, name: str) -> None:
@@ -185,10 +185,10 @@ def _fill(values: Floats, part: Statuses, kind: Kind | None, operation: str, nam
     if name not in columns:
         return
     lines = np.array([at for at, other in enumerate(part.kinds) if other is kind])
-    found = part.numbers[lines, columns[name]]
+    numbers = part.numbers[lines, columns[name]]
     if name != "count" and "count" in columns:
-        found = np.where(part.numbers[lines, columns["count"]] == 0, np.nan, found)
-    values[lines] = np.where(found >= 2.0**63, np.nan, found)
+        numbers = np.where(part.numbers[lines, columns["count"]] == 0, np.nan, numbers)
+    values[lines] = np.where(numbers >= 2.0**63, np.nan, numbers)
 
 
 def _joined(arrays: Sequence[np.ndarray], kind: type) -> np.ndarray:
@@ -218,18 +218,18 @@ class StatusReader:
             if kind is _UNKNOWN:
                 kinds[at] = self._kind(shapes[at], lines[at])
         batch = _Batch(lines, kinds)
-        found = batch.read()
+        statuses = batch.read()
         for at in np.flatnonzero(~batch.is_regular).tolist():
             status = read_status(lines[at])
             assert status is not None
             self._irregular += 1
             line = status if self._irregular <= _MAX_IRREGULAR else replace(status, operations={}, process={})
-            found.irregular[at] = line
-            found.elapsed_s[at] = line.elapsed_s
-            found.operations_done[at] = line.operations_done
-            found.rate_ops_s[at] = np.nan if line.rate_ops_s is None else line.rate_ops_s
-            found.at_s[at] = np.nan if line.at_s is None else line.at_s
-        return found
+            statuses.irregular[at] = line
+            statuses.elapsed_s[at] = line.elapsed_s
+            statuses.operations_done[at] = line.operations_done
+            statuses.rate_ops_s[at] = np.nan if line.rate_ops_s is None else line.rate_ops_s
+            statuses.at_s[at] = np.nan if line.at_s is None else line.at_s
+        return statuses
 
     def _kind(self, shape: bytes, line: bytes) -> Kind | None:
         if shape not in self._kinds and len(self._kinds) < _MAX_KINDS:
@@ -258,7 +258,7 @@ class _Batch:
             if kind is not None:
                 by_kind.setdefault(kind, []).append(at)
         width = max((len(kind.fields) for kind in by_kind), default=0)
-        found = Statuses(
+        statuses = Statuses(
             elapsed_s=np.zeros(size, dtype=np.int64),
             operations_done=np.zeros(size, dtype=np.int64),
             rate_ops_s=np.full(size, np.nan),
@@ -267,10 +267,10 @@ class _Batch:
             numbers=np.zeros((size, width)),
         )
         for kind, members in by_kind.items():
-            self._read_kind(kind, np.array(members, dtype=np.int64), found)
-        return found
+            self._read_kind(kind, np.array(members, dtype=np.int64), statuses)
+        return statuses
 
-    def _read_kind(self, kind: Kind, lines: Positions, found: Statuses) -> None:
+    def _read_kind(self, kind: Kind, lines: Positions, statuses: Statuses) -> None:
         lines = self._set_apart(lines, self.run_counts[lines] == len(kind.gaps))
         runs = self.first_runs[lines][:, np.newaxis] + np.arange(len(kind.gaps))
         lengths = self.ends[runs] - self.starts[runs]
@@ -281,13 +281,13 @@ class _Batch:
         rate, is_exact = (np.full(lines.size, np.nan), is_good) if kind.rate is None else table.number(kind.rate)
         is_good = is_good & is_exact & table.reads(kind)
         for at, place in enumerate(kind.fields):
-            found.numbers[lines, at], is_exact = table.number(place)
+            statuses.numbers[lines, at], is_exact = table.number(place)
             is_good &= is_exact
-        found.elapsed_s[lines] = elapsed.astype(np.int64)
-        found.operations_done[lines] = table.values[:, kind.done].astype(np.int64)
-        found.rate_ops_s[lines] = rate
+        statuses.elapsed_s[lines] = elapsed.astype(np.int64)
+        statuses.operations_done[lines] = table.values[:, kind.done].astype(np.int64)
+        statuses.rate_ops_s[lines] = rate
         if kind.date:
-            found.at_s[lines] = _epochs(table.values[:, kind.date])
+            statuses.at_s[lines] = _epochs(table.values[:, kind.date])
         self._set_apart(lines, is_good)
 
     def _set_apart(self, lines: Positions, is_good: np.ndarray) -> Positions:
@@ -306,8 +306,8 @@ class _Batch:
 
 
 def _has_sizes(kind: Kind, lengths: Positions) -> np.ndarray:
-    is_good = lengths.max(axis=1, initial=0) <= LONGEST
-    is_good &= (lengths[:, kind.done] < LONGEST) & (lengths[:, kind.elapsed.whole] < LONGEST)
+    is_good = lengths.max(axis=1, initial=0) <= MAX_DIGITS
+    is_good &= (lengths[:, kind.done] < MAX_DIGITS) & (lengths[:, kind.elapsed.whole] < MAX_DIGITS)
     return np.asarray(is_good & (lengths[:, kind.date] == _DATE_DIGITS[: len(kind.date)]).all(axis=1))
 
 
@@ -333,7 +333,7 @@ class _Table:
         """Which lines have the names of the kind."""
         is_good = np.ones(len(self.values), dtype=bool)
         for run, text in kind.fixed:
-            if len(text) > LONGEST:  # of which no value is read
+            if len(text) > MAX_DIGITS:  # of which no value is read
                 return np.zeros(len(self.values), dtype=bool)
             is_good &= (self.values[:, run] == int(text)) & (self.lengths[:, run] == len(text))
         return is_good

@@ -150,10 +150,10 @@ class TextReader:
         if (row := _ROW_LINE.fullmatch(line)) and self._row(row, number):
             return True
         text = line.decode(errors="replace")
-        found = _measurement_in(text)
-        if found is None:
+        measurement = _measurement_in(text)
+        if measurement is None:
             return False
-        metric, key, value = found
+        metric, key, value = measurement
         segments = self._of(line)
         # Of chatter that looks alike, only what YCSB prints for certain begins a metric.
         is_certain = _STOCK_KEY.fullmatch(key) is not None or finite(value) is not None
@@ -165,14 +165,14 @@ class TextReader:
             segments.measurement(metric, key, value, number)
         return True
 
-    def _row(self, found: re.Match[bytes], number: int) -> bool:
+    def _row(self, row: re.Match[bytes], number: int) -> bool:
         """The short way for rows, of which a file may have very many; totals after too many of them are still read."""
         self._rows += 1
         if self._rows == _MAX_ROWS:
             self._main.rows_overflow(number)
         if self._rows >= _MAX_ROWS:
             return True
-        metric, key, value, rate = found.groups()
+        metric, key, value, rate = row.groups()
         return self._main.row(
             metric.decode(),
             int(key),
@@ -210,8 +210,8 @@ class TextReader:
         """A line that may tell something, or nothing."""
         text = line.decode(errors="replace")
         segments = self._of(line)
-        if found := BANNER.search(text):
-            segments.banner(found[1], number)
+        if banner := BANNER.search(text):
+            segments.banner(banner[1], number)
         elif COMMAND_LINE in text:
             segments.command_line(text.partition(COMMAND_LINE)[2], number)
         elif is_echo(text):
@@ -223,11 +223,11 @@ class TextReader:
 
     def _last(self, line: bytes, number: int) -> None:
         """The last line of a file that ends without a line end: it may have been cut in its middle."""
-        found = _measurement_in(line.decode(errors="replace"))
+        measurement = _measurement_in(line.decode(errors="replace"))
         if HEAD.search(line):
             self._of(line).status(line, shape_of(line), number)
-        elif found is not None:
-            self._of(line).cut(*found, number)
+        elif measurement is not None:
+            self._of(line).cut(*measurement, number)
         else:
             if b"[" in line:
                 self._of(line).broke_off()
@@ -259,13 +259,13 @@ class TextReader:
 
 def _cuts(data: bytes) -> list[int]:
     """The beginnings of the lines at which raw points begin or end, with both ends of the data."""
-    found = {0, len(data)}
+    cuts = {0, len(data)}
     for mark in (_POINTS_BEGIN, b"\n" + _TOTALS):
         at = data.find(mark)
         while at >= 0:
-            found.add(data.rfind(b"\n", 0, at + 1) + 1)
+            cuts.add(data.rfind(b"\n", 0, at + 1) + 1)
             at = data.find(mark, at + 1)
-    return sorted(found)
+    return sorted(cuts)
 
 
 def _is_shipped(line: bytes) -> bool:
@@ -286,19 +286,23 @@ def _has_digits(line: bytes) -> bool:
 
 
 def _source_of(line: bytes) -> str:
-    found = _SOURCE.match(line)
-    return (found["piped"] or found["pod"]).decode(errors="replace") if found else ""
+    match = _SOURCE.match(line)
+    return (match["piped"] or match["pod"]).decode(errors="replace") if match else ""
 
 
 def _measurement_in(text: str) -> tuple[str, str, str] | None:
     """Metric, key and value; behind what a log shipper wrote only those that YCSB itself prints."""
-    found = split_line(text)
-    if found is not None and _METRIC.fullmatch(found[0]):
-        return found
+    measurement = split_line(text)
+    if measurement is not None and _METRIC.fullmatch(measurement[0]):
+        return measurement
     start = text.rfind("[", 0, text.find("],"))
     if start < 1 or text[start - 1] not in " \t|:>":
         return None
-    found = split_line(text[start:])
-    if found is None or _METRIC.fullmatch(found[0]) is None or _STOCK_KEY.fullmatch(found[1]) is None:
+    measurement = split_line(text[start:])
+    if measurement is None or _METRIC.fullmatch(measurement[0]) is None or _STOCK_KEY.fullmatch(measurement[1]) is None:
         return None
-    return found if found[2][:1].isdigit() or finite(found[2]) is not None or found[2] in _NO_NUMBERS else None
+    return (
+        measurement
+        if measurement[2][:1].isdigit() or finite(measurement[2]) is not None or measurement[2] in _NO_NUMBERS
+        else None
+    )

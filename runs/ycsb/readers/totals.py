@@ -40,18 +40,18 @@ class TotalsReader(LineReader):
             return False
         text = line.decode(errors="replace")
         phase, self._awaited = self._awaited, None
-        if found := _TOTAL.search(text):
-            self._of(_PHASES[found[1]], number).total(found[2].partition("(")[0], "" if may_be_cut else found[3])
+        if match := _TOTAL.search(text):
+            self._of(_PHASES[match[1]], number).total(match[2].partition("(")[0], "" if may_be_cut else match[3])
         elif (head := read_head(line)) is not None:
             self._of(None, number).status(head, text, is_whole=not may_be_cut)
-        elif found := _LOADED.search(text):
-            self._of("load", number).counted("" if may_be_cut else found[1])
-        elif found := _COUNTED.search(text):
-            self._of("measure", number).counted("" if may_be_cut else found[1])
-        elif found := _THROUGHPUT.search(text):
-            run = self._of(_PHASES[found[1]], number)
-            if found[2]:
-                run.thousands("" if may_be_cut else found[2])
+        elif match := _LOADED.search(text):
+            self._of("load", number).counted("" if may_be_cut else match[1])
+        elif match := _COUNTED.search(text):
+            self._of("measure", number).counted("" if may_be_cut else match[1])
+        elif match := _THROUGHPUT.search(text):
+            run = self._of(_PHASES[match[1]], number)
+            if match[2]:
+                run.thousands("" if may_be_cut else match[2])
             else:
                 self._awaited = run.phase
         elif phase is not None and len(columns := text.split("\t")) >= 2:
@@ -112,9 +112,9 @@ class _Draft:
     def status(self, head: StatusHead, text: str, *, is_whole: bool) -> None:
         if not is_whole and not text.rstrip().endswith("]"):
             return
-        found = {name: dict(_PAIR.findall(pairs)) for name, pairs in _OPERATION.findall(text)}
-        self._operations |= {name: _operation(pairs) for name, pairs in found.items()}
-        counts = {name: whole(pairs["Count"]) or 0 for name, pairs in found.items()}
+        operations = {name: dict(_PAIR.findall(pairs)) for name, pairs in _OPERATION.findall(text)}
+        self._operations |= {name: _operation(pairs) for name, pairs in operations.items()}
+        counts = {name: whole(pairs["Count"]) or 0 for name, pairs in operations.items()}
         self._reports.add(head.elapsed_s, head.operations_done, counts, head.at_s)
 
     def done(self, last_line: int, others: tuple[OtherLine, ...]) -> ReadRun | None:

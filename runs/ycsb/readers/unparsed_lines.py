@@ -8,8 +8,8 @@ from runs.ycsb.operation import OtherLine
 from runs.ycsb.readers.results import ReadRun
 from runs.ycsb.redact import redact_beginning
 
-_MOST: Final = 300
-_LONGEST: Final = 1_000  # characters of one
+_MAX_LINES: Final = 300
+_MAX_LINE_LENGTH: Final = 1_000  # characters of one
 _SHOWN: Final = 3  # where there is no result
 
 
@@ -25,8 +25,8 @@ class Chatter:
         return tuple(self._lines[:_SHOWN])
 
     def keep(self, line: bytes, number: int) -> None:
-        if len(self._lines) < _MOST and not line.isspace():
-            self._lines.append(OtherLine(number, redact_beginning(line.decode(errors="replace"), _LONGEST)))
+        if len(self._lines) < _MAX_LINES and not line.isspace():
+            self._lines.append(OtherLine(number, redact_beginning(line.decode(errors="replace"), _MAX_LINE_LENGTH)))
 
     def lines(self) -> tuple[OtherLine, ...]:
         return tuple(self._lines)

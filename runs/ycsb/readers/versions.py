@@ -139,30 +139,32 @@ def corrected(
     properties: Mapping[str, str],
 ) -> tuple[dict[str, ReadOperation], list[str]]:
     """The operations with every exception of their version applied, and a sentence for each exception."""
-    found = dict(operations)
-    said = [*_say_units(metrics), *_say_intended(properties)]
+    corrected_operations = dict(operations)
+    remarks = [*_say_units(metrics), *_say_intended(properties)]
     for name, operation in operations.items():
         parsed = parse_name(name)
         draft = metrics[name]
         if parsed.is_composite and version is not None and _is_thousandth(version, metrics):
-            found[name] = _thousandfold(operation)
-            said.append(
+            corrected_operations[name] = _thousandfold(operation)
+            remarks.append(
                 "YCSB 0.1.3 and 0.1.4 measure READ-MODIFY-WRITE in milliseconds and print them as microseconds: "
                 "its latencies were multiplied by 1000."
             )
         if parsed.operation == "VERIFY" and _is_code(operation, version):
-            found[name] = replace(operation, mean_us=None, min_us=None, max_us=None, percentiles_us={}, buckets=())
-            said.append(
+            corrected_operations[name] = replace(
+                operation, mean_us=None, min_us=None, max_us=None, percentiles_us={}, buckets=()
+            )
+            remarks.append(
                 "Before YCSB 0.8 VERIFY has no latencies: what it prints are result codes, which were left out."
             )
         if _is_shifted(name, draft) and "95" in operation.percentiles_us:
-            found[name] = replace(operation, percentiles_us=_shifted(operation.percentiles_us))
-            said.append(
+            corrected_operations[name] = replace(operation, percentiles_us=_shifted(operation.percentiles_us))
+            remarks.append(
                 "With measurementtype=hdrhistogram YCSB 0.2.0 to 0.3.1 print the 90th percentile under the name of the "
                 "95th: it is shown as p90, and there is no p95."
             )
-    said += _say_counts(operations, version)
-    return found, list(dict.fromkeys(said))
+    remarks += _say_counts(operations, version)
+    return corrected_operations, list(dict.fromkeys(remarks))
 
 
 def _say_units(metrics: Mapping[str, MetricDraft]) -> Iterable[str]:

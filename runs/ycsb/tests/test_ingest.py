@@ -229,16 +229,21 @@ def test_it_cuts_a_long_run_at_whole_tens(monkeypatch):
     cut = Cut(40, None, 60)
     again, fine = recut(stored, statements(clients), cut), merged_in_memory(clients, cut)[0]
     assert again.window == fine.window
-    for one, other in zip(again.clients, fine.clients, strict=True):
-        assert (one.started_s, one.ended_s, one.log_counts) == (other.started_s, other.ended_s, other.log_counts)
-        assert one.covered_s == pytest.approx(other.covered_s, abs=10.1)
-        assert one.throughput_ops_s == pytest.approx(other.throughput_ops_s, rel=0.01)
+    for client, other in zip(again.clients, fine.clients, strict=True):
+        assert (client.started_s, client.ended_s, client.log_counts) == (
+            other.started_s,
+            other.ended_s,
+            other.log_counts,
+        )
+        assert client.covered_s == pytest.approx(other.covered_s, abs=10.1)
+        assert client.throughput_ops_s == pytest.approx(other.throughput_ops_s, rel=0.01)
         middle = [
             sum(
-                entry.totals[(entry.client == one.number) & inside(entry, again, one)].sum() for entry in fine.timelines
+                entry.totals[(entry.client == client.number) & inside(entry, again, client)].sum()
+                for entry in fine.timelines
             )
         ]
-        assert one.operations == pytest.approx(middle[0], rel=0.06)
+        assert client.operations == pytest.approx(middle[0], rel=0.06)
 
 
 def lively_updates(seconds: int) -> IntervalLog:

@@ -160,7 +160,7 @@ def test_what_the_jvm_says_of_itself_is_kept_apart():
 
 
 def test_only_so_many_lines_are_kept(monkeypatch):
-    monkeypatch.setattr("runs.ycsb.readers.run_builder.MOST", 50)
+    monkeypatch.setattr("runs.ycsb.readers.run_builder.MAX_LINES", 50)
     monkeypatch.setattr("runs.ycsb.readers.segments._AT_ONCE", 20)
     run = one(statuses(199, "READ") + summary())
     assert len(run.status) == 58
