@@ -128,10 +128,10 @@ class Point:
         return f"{self.target_ops_s:,} ops/s" if self.target_ops_s else f"{self.threads} threads"
 
     def operation(self, name: str, kind: str = "service") -> Operation | None:
-        return next((one for one in self.operations if one.operation == name and one.kind == kind), None)
+        return next((row for row in self.operations if row.operation == name and row.kind == kind), None)
 
     def of_kind(self, kind: str) -> tuple[Operation, ...]:
-        return tuple(one for one in self.operations if one.kind == kind)
+        return tuple(row for row in self.operations if row.kind == kind)
 
     def first_repeats(self, n: int) -> "Point":
         """With the first `n` of its repeats."""
@@ -161,26 +161,26 @@ class Point:
 
     def _mean_s(self, kind: str) -> float | None:
         done, took = 0, 0.0
-        for one in self.operations:
-            mean = one.median_us("mean")
-            if one.kind != kind or mean is None or one.ok is None:
+        for row in self.operations:
+            mean = row.median_us("mean")
+            if row.kind != kind or mean is None or row.ok is None:
                 continue
-            done += -one.ok if one.operation == COMPOSITE else one.ok
-            took += 0.0 if one.operation == COMPOSITE else one.ok * mean
+            done += -row.ok if row.operation == COMPOSITE else row.ok
+            took += 0.0 if row.operation == COMPOSITE else row.ok * mean
         return took / done / 1e6 if done > 0 else None
 
     @property
     def error_ratio(self) -> float | None:
-        """Failed operations of all; None where an operation does not say. The parts of a composite one count alone."""
+        """Failed operations of all; None where an operation does not say. The parts of a composite row count alone."""
         known = [
-            (one.ok, one.failed) for one in self.operations if one.kind == "service" and one.operation != COMPOSITE
+            (row.ok, row.failed) for row in self.operations if row.kind == "service" and row.operation != COMPOSITE
         ]
         failed = sum(bad or 0 for _, bad in known)
         done = sum(good or 0 for good, _ in known) + failed
         return failed / done if done and all(good is not None for good, _ in known) else None
 
     def as_rung(self) -> Rung:
-        slowest = [one.median_us("p99") or 0.0 for one in self.operations if one.kind == "service"]
+        slowest = [row.median_us("p99") or 0.0 for row in self.operations if row.kind == "service"]
         return Rung(
             threads=self.threads,
             throughput_ops_s=self.throughput_ops_s.median,
@@ -214,13 +214,13 @@ class Point:
     def people_left_out(self) -> bool:
         """Whether people left repeats out that would count otherwise."""
         whole = self.standing is Standing.EXCLUDED and self.verdict != "reject"
-        return whole or any(one.standing is Standing.EXCLUDED for one in self.left_out)
+        return whole or any(repeat.standing is Standing.EXCLUDED for repeat in self.left_out)
 
     def as_rung_with_left_out(self) -> Rung | None:
         """The rung had the repeats counted that people left out, but not the rejected ones; None where none remains."""
         counted = self.counts or (self.standing is Standing.EXCLUDED and self.verdict != "reject")
         own = self.throughput_ops_s.values or (self.throughput_ops_s.median,) * max(self.throughput_ops_s.n, 1)
-        others = [one.throughput_ops_s for one in self.left_out if one.standing is Standing.EXCLUDED]
+        others = [repeat.throughput_ops_s for repeat in self.left_out if repeat.standing is Standing.EXCLUDED]
         values = [*(own if counted else ()), *others]
         if not values:
             return None
@@ -386,13 +386,13 @@ class Curve:
     @cached_property
     def ceiling_points(self) -> tuple[Point, ...]:
         """The counted points that the ceiling is made of."""
-        found = self.ceiling
-        if found is None:
+        ceiling = self.ceiling
+        if ceiling is None:
             return ()
-        if found.bracket:
-            highest = (found.threads, found.highest_ops_s)
+        if ceiling.bracket:
+            highest = (ceiling.threads, ceiling.highest_ops_s)
             return tuple(p for p in self.counted if (p.threads, p.throughput_ops_s.median) == highest)
-        return tuple(point for point in self.counted if point.threads in found.plateau)
+        return tuple(point for point in self.counted if point.threads in ceiling.plateau)
 
     @property
     def ceiling_ops_s(self) -> float:
@@ -469,7 +469,7 @@ def kind_of(curves: Sequence[Curve]) -> Kind:
 
 def operations_of(curves: Sequence[Curve]) -> list[str]:
     """The operations that any point measured: reads first, then by name."""
-    names = {one.operation for curve in curves for point in curve.points for one in point.operations}
+    names = {row.operation for curve in curves for point in curve.points for row in point.operations}
     order = ("READ", "UPDATE", "INSERT", "SCAN", "DELETE", COMPOSITE)
     return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 

@@ -17,19 +17,19 @@ from reports.published_overlay import overlays
 from reports.queries.over_time import ridges
 from reports.selection import Selection
 
-# What a figure is told beside the state of its page: "with", "zoom", "at".
-Told = Mapping[str, str]
-Maker = Callable[[Sequence[Curve], Selection, Told], Figure]
+# Of a figure beside the state of its page: "with", "zoom", "at".
+Options = Mapping[str, str]
+Maker = Callable[[Sequence[Curve], Selection, Options], Figure]
 MAX_OPERATION: Final = 60
 
 
-def ceilings(curves: Sequence[Curve], selection: Selection, options: Told) -> Figure:
+def ceilings(curves: Sequence[Curve], selection: Selection, options: Options) -> Figure:
     """How much each sweep sustains."""
     published = overlays(selection.published, phase=selection.phase)
     return CeilingsFigure(curves, highlight=selection.highlight, published=published)
 
 
-def latency(curves: Sequence[Curve], selection: Selection, options: Told) -> Figure:
+def latency(curves: Sequence[Curve], selection: Selection, options: Options) -> Figure:
     """Latency against throughput of the chosen operation, READ where none is.
 
     `with` names a second one, drawn dashed; `zoom=1` goes up to the knees only.
@@ -47,7 +47,7 @@ def latency(curves: Sequence[Curve], selection: Selection, options: Told) -> Fig
     return LatencyFigure(curves, choice, printed)
 
 
-def percentiles(curves: Sequence[Curve], selection: Selection, options: Told) -> Figure:
+def percentiles(curves: Sequence[Curve], selection: Selection, options: Options) -> Figure:
     """One operation of every sweep: at its ceiling, with `at=rung` at the rung they share, up to `load` where named."""
     return SweepsPercentilesFigure(
         curves,

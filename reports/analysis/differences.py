@@ -15,7 +15,7 @@ SOURCE_SAYS = {"scheduled": "run here", "uploaded": "uploaded", "by_hand": "run 
 class Difference:
     """One thing in which the sides differ, and who has which value."""
 
-    what: str
+    label: str
     sides: tuple[tuple[str, tuple[str, ...]], ...]  # value, the labels that have it
 
     @property
@@ -48,10 +48,6 @@ def _window(curve: Curve) -> str:
     return f"{measured} after {curve.setup.warmup_s} s"
 
 
-def _workload(curve: Curve) -> str:
-    return curve.workload
-
-
 def _properties(curve: Curve) -> str:
     """The workload without what the data set says of its own."""
     return ", ".join(
@@ -61,7 +57,7 @@ def _properties(curve: Curve) -> str:
 
 # Looked at over all sides together.
 EVERYWHERE: tuple[tuple[str, Callable[[Curve], str]], ...] = (
-    ("workload", _workload),
+    ("workload", lambda curve: curve.workload),
     ("data set", _data_set),
     ("ladder", _rungs),
     ("measured window", _window),
@@ -82,25 +78,24 @@ WITHIN_A_SYSTEM: tuple[tuple[str, Callable[[Curve], str]], ...] = (
 
 def differences(curves: Sequence[Curve], labels: Mapping[UUID, str] | None = None) -> list[Difference]:
     """In the order of how much they matter; empty for fewer than two sides. `labels`: what the sides are called."""
-    called = labels or {}
-    found = [one for what, value in EVERYWHERE if (one := _difference(what, curves, value, called))]
-    if not any(one.what == "workload" for one in found):
-        properties = _difference("workload properties", curves, _properties, called)
-        found[:0] = [properties] if properties else []
+    names = labels or {}
+    known = [_difference(label, curves, value, names) for label, value in EVERYWHERE]
+    if known[0] is None:  # the workloads' names are the same
+        known.insert(0, _difference("workload properties", curves, _properties, names))
     for system in sorted({curve.system for curve in curves}):
         same = [curve for curve in curves if curve.system == system]
-        name = same[0].system_name
-        within = [(f"{what} of {name}", value) for what, value in WITHIN_A_SYSTEM]
-        found += [one for what, value in within if (one := _difference(what, same, value, called))]
-    return found
+        known += [
+            _difference(f"{label} of {same[0].system_name}", same, value, names) for label, value in WITHIN_A_SYSTEM
+        ]
+    return [difference for difference in known if difference]
 
 
 def _difference(
-    what: str, curves: Sequence[Curve], value: Callable[[Curve], str], called: Mapping[UUID, str]
+    label: str, curves: Sequence[Curve], value: Callable[[Curve], str], names: Mapping[UUID, str]
 ) -> Difference | None:
     sides: dict[str, list[str]] = {}
     for curve in curves:
-        sides.setdefault(value(curve), []).append(called.get(curve.sweep_id, curve.label))
+        sides.setdefault(value(curve), []).append(names.get(curve.sweep_id, curve.label))
     if len(sides) < 2:
         return None
-    return Difference(what, tuple((text, tuple(labels)) for text, labels in sides.items()))
+    return Difference(label, tuple((text, tuple(labels)) for text, labels in sides.items()))

@@ -74,8 +74,8 @@ def gate(
     for differing in (*_of_curves(a, b), *_of_pairs(a, b, findings, declared)):
         (ignored if implied & set(differing.axes) else stops).append(differing)
     unknown = _unknown(a, b) + [finding.message for finding in findings if finding.severity == "not_assessed"]
-    said = [tuple(one.sentence for one in some) for some in (stops, ignored)]
-    return Gate(not stops, said[0], said[1], tuple(unknown), tuple(stop.field for stop in stops))
+    sentences = [tuple(difference.sentence for difference in some) for some in (stops, ignored)]
+    return Gate(not stops, sentences[0], sentences[1], tuple(unknown), tuple(stop.field for stop in stops))
 
 
 def _of_curves(a: Curve, b: Curve) -> Iterator[_Differs]:

@@ -334,7 +334,7 @@ def machine_pairs(a: RunSide, b: RunSide) -> list[MachinePair]:
 
 
 def _distinct(machines: Iterable[MachineSpec]) -> list[MachineSpec]:
-    return sorted({one["id"]: one for one in machines}.values(), key=lambda machine: machine["name"])
+    return sorted({machine["id"]: machine for machine in machines}.values(), key=lambda machine: machine["name"])
 
 
 def _facts(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[Line, ...]:

@@ -79,10 +79,10 @@ def _chosen(team: Team, change: BaselineChange) -> tuple[list[Run], str]:
     if (change.runs is None) == (change.commit is None):
         raise Problem("validation-error", "Give either `runs` or `commit`.")
     if change.runs is not None:
-        found = runs_named(team, change.runs)
-        if len(found) < len(set(change.runs)):
-            raise Problem("not-found", "One of these runs is not there.")
-        return found, f"{len(found)} run{'' if len(found) == 1 else 's'}, named one by one."
+        runs = runs_named(team, change.runs)
+        if len(runs) < len(set(change.runs)):
+            raise Problem("not-runs", "One of these runs is not there.")
+        return runs, f"{len(runs)} run{'' if len(runs) == 1 else 's'}, named one by one."
     commits = commits_like(team, change.commit or "")
     if len(commits) > 1:
         raise Problem("validation-error", f"Several commits begin with “{change.commit}”. Give more of it.")

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 HEIGHT: Final = 20
 EDGE: Final = 6  # pixels beside each text
-LONGEST: Final = 60  # characters of one text
+MAX_TEXT_LENGTH: Final = 60  # characters of one text
 # Advance widths at 11 pixels, of sans-serif letters; `textLength` makes any other font fit.
 NARROW, USUAL, WIDE, FULL = 4.0, 6.6, 9.2, 11.0
 _NARROW: Final = frozenset(" .,:;!'|()[]{}ijlft/\\-")
@@ -30,7 +30,8 @@ MAX_POINTS: Final = 60
 def width_of(text: str) -> float:
     """Pixels of a text at 11 pixels; letters beyond Latin are taken for full ones."""
     return sum(
-        NARROW if one in _NARROW else WIDE if one in _WIDE else USUAL if ord(one) < 0x250 else FULL for one in text
+        NARROW if character in _NARROW else WIDE if character in _WIDE else USUAL if ord(character) < 0x250 else FULL
+        for character in text
     )
 
 
@@ -38,12 +39,12 @@ def badge(label: str, value: str, colour: str) -> str:
     """Two fields beside each other, as wide as their texts."""
     texts = [_shown(text) for text in (label, value)]
     inner = [round(width_of(text), 1) for text in texts]
-    widths = [one + 2 * EDGE for one in inner]
+    widths = [width + 2 * EDGE for width in inner]
     whole = round(sum(widths), 1)
-    said = f"{texts[0]}: {texts[1]}"
+    name = f"{texts[0]}: {texts[1]}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{HEIGHT}" role="img" '
-        f"aria-label={quoteattr(said)}><title>{escape(said)}</title>"
+        f"aria-label={quoteattr(name)}><title>{escape(name)}</title>"
         f'<rect width="{widths[0]}" height="{HEIGHT}" fill="{LABEL}"/>'
         f'<rect x="{widths[0]}" width="{widths[1]}" height="{HEIGHT}" fill="{colour}"/>'
         f'<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">'
@@ -59,10 +60,10 @@ def verdict_badge(label: str, verdict: str) -> str:
 def sparkline(label: str, values: Sequence[float]) -> str:
     """The course of a number from its lowest to its highest value, without saying either."""
     shown = [value for value in values if value == value][-MAX_POINTS:]
-    said = f"{_shown(label)}: the last {len(shown)} points" if len(shown) > 1 else f"{_shown(label)}: no line yet"
+    label_text = f"{_shown(label)}: the last {len(shown)} points" if len(shown) > 1 else f"{_shown(label)}: no line yet"
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SPARK_WIDTH}" height="{SPARK_HEIGHT}" role="img" '
-        f"aria-label={quoteattr(said)}><title>{escape(said)}</title>"
+        f"aria-label={quoteattr(label_text)}><title>{escape(label_text)}</title>"
     )
     if len(shown) < 2:
         return f'{head}<path d="M2 12H118" stroke="{LABEL}" stroke-dasharray="3 3"/></svg>'
@@ -81,9 +82,9 @@ def sparkline(label: str, values: Sequence[float]) -> str:
 
 def _shown(text: str) -> str:
     """One line without what no SVG may hold: control characters, lone surrogates."""
-    plain = "".join(one if one.isprintable() else " " for one in text)
+    plain = "".join(character if character.isprintable() else " " for character in text)
     line = " ".join(plain.encode("utf-8", "replace").decode().split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return line if len(line) <= MAX_TEXT_LENGTH else f"{line[: MAX_TEXT_LENGTH - 1]}…"
 
 
 def _text(x: float, length: float, text: str) -> str:

@@ -54,13 +54,13 @@ class Bar:
 
 def placed(bars: Sequence[Bar], gap: float) -> list[Bar]:
     """The bars with their places: those of one group together, a gap between groups."""
-    found: list[Bar] = []
+    bars_placed: list[Bar] = []
     position = 0.0
     for number, bar in enumerate(bars):
         if number:
             position += 1.0 + (gap if bar.group != bars[number - 1].group else 0.0)
-        found.append(replace(bar, position=position))
-    return found
+        bars_placed.append(replace(bar, position=position))
+    return bars_placed
 
 
 def bars_figure(bars: Sequence[Bar], frame: Frame, title: str, *, log: bool = False) -> PlotlyFigure:
@@ -169,8 +169,8 @@ def _decades(bars: Sequence[Bar]) -> tuple[float, float]:
 def _value_label(bar: Bar, frame: Frame, lying: bool, least: float | None = None) -> dict[str, Any]:
     """`least` is where a logarithmic axis begins: annotations stand at exponents there."""
     muted = f'<span style="color:{frame.theme.muted}">'
-    said = escaped(bar.value_label)
-    value = f"<b>{said}</b>" if bar.value is not None else f"{muted}{said}</span>"
+    number = escaped(bar.value_label)
+    value = f"<b>{number}</b>" if bar.value is not None else f"{muted}{number}</span>"
     # A long bar leaves no room beside it on a telephone.
     crowded = frame.narrow and (bar.share_of_best or 0.0) > 0.6
     shown = () if crowded else bar.notes[:1] if frame.narrow else bar.notes
@@ -190,12 +190,12 @@ def _group_names(bars: Sequence[Bar], lying: bool) -> list[dict[str, Any]]:
     groups: dict[str, list[Bar]] = {}
     for bar in bars:
         groups.setdefault(bar.group, []).append(bar)
-    found = []
+    annotations = []
     for name, group in groups.items():
         middle = (group[0].position + group[-1].position) / 2
         if lying:
             place = {"x": 0, "xref": "paper", "y": group[0].position - 0.82, "xanchor": "left", "yanchor": "middle"}
         else:
             place = {"x": middle, "y": 0, "yref": "paper", "xanchor": "center", "yanchor": "top", "yshift": -26}
-        found.append(annotation(f"<b>{shortened(name)}</b>", group[0].look.colour, **place))
-    return found
+        annotations.append(annotation(f"<b>{shortened(name)}</b>", group[0].look.colour, **place))
+    return annotations

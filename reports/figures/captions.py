@@ -36,16 +36,16 @@ def _cores(machine: MachineFacts, *, divided: bool) -> str:
 
 def notes_of(curves: Sequence[Curve]) -> tuple[str, ...]:
     """What stands in the picture itself, so that it goes wherever the picture goes."""
-    found = []
+    notes = []
     if any(not curve.publishable for curve in curves):
-        found.append(DEMONSTRATION)
+        notes.append(DEMONSTRATION)
     if sentence := machine_sentence(curves):
-        found.append(sentence)
+        notes.append(sentence)
     uneven = [f"{curve.label}: {curve.shape.message[:-1]}" for curve in curves if curve.shape.severity == "warn"]
     if uneven:
         more = f", and {len(uneven) - 1} more" if uneven[1:] else ""
-        found.append(f"Uneven ladder{more}: {uneven[0]}")
-    return tuple(found)
+        notes.append(f"Uneven ladder{more}: {uneven[0]}")
+    return tuple(notes)
 
 
 def caption(curves: Sequence[Curve], *, kind: str = "") -> str:
@@ -134,14 +134,14 @@ def _modes(points: Sequence[Point]) -> str:
 def _left_out(points: Sequence[Point]) -> str:
     rejected = sum(point.rejected for point in points)
     excluded = sum(len(point.excluded) for point in points)
-    said = []
+    parts = []
     if rejected:
-        said.append(f"{_runs(rejected)} rejected")
+        parts.append(f"{_runs(rejected)} rejected")
     if excluded:
-        said.append(f"{_runs(excluded)} left out by a person")
+        parts.append(f"{_runs(excluded)} left out by a person")
     if overridden := sum(len(point.overridden) for point in points):
-        said.append(f"{_runs(overridden)} rejected but counted with a written reason")
-    return " and ".join(said) if said else "nothing left out"
+        parts.append(f"{_runs(overridden)} rejected but counted with a written reason")
+    return " and ".join(parts) if parts else "nothing left out"
 
 
 def _nothing_done(points: Sequence[Point]) -> str:
@@ -151,12 +151,12 @@ def _nothing_done(points: Sequence[Point]) -> str:
 
 
 def _worst(points: Sequence[Point]) -> str:
-    found = [point.worst_finding for point in points if point.worst_finding]
-    if not found:
+    findings = [point.worst_finding for point in points if point.worst_finding]
+    if not findings:
         return "no check complained"
-    worst = sorted(found, key=lambda text: " reject:" not in text)[0]
+    worst = sorted(findings, key=lambda text: " reject:" not in text)[0]
     return f"worst finding {worst.rstrip('.')}" + (
-        f"; checks complain at {_points(len(found))}" if len(found) > 1 else ""
+        f"; checks complain at {_points(len(findings))}" if len(findings) > 1 else ""
     )
 
 

@@ -65,7 +65,7 @@ class CeilingsFigure(CurvesFigure):
 
     @property
     def height_px(self) -> int:
-        others = sum(is_drawn(one.throughput_ops_s) for one in self.published)
+        others = sum(is_drawn(result.throughput_ops_s) for result in self.published)
         databases = len({curve.database_name for curve in self.curves})
         return bars.height_px(len(self.curves) + others, databases + bool(others))
 
@@ -104,16 +104,18 @@ COLUMNS: Final[Columns] = {
 
 def _row(curve: Curve, is_best: bool | None) -> tuple[Any, ...]:
     """The curve, its ceiling with the spread of its repeats, its knee where it is reached, and whether it is best."""
-    found, knee = curve.ceiling, curve.knee
+    ceiling, knee = curve.ceiling, curve.knee
     point = curve.ceiling_rung
-    reached = knee if found and knee and knee.reached else None
-    return curve, found, point.throughput_ops_s if point else None, reached, is_best
+    reached = knee if ceiling and knee and knee.reached else None
+    return curve, ceiling, point.throughput_ops_s if point else None, reached, is_best
 
 
 def towering(curves: Sequence[Curve], published: Sequence[Published]) -> bool:
     """Whether what others printed would squeeze the own bars to slivers."""
     own = max((curve.ceiling_ops_s for curve in curves), default=0.0)
-    printed = max((one.throughput_ops_s or 0.0 for one in published if is_drawn(one.throughput_ops_s)), default=0.0)
+    printed = max(
+        (result.throughput_ops_s or 0.0 for result in published if is_drawn(result.throughput_ops_s)), default=0.0
+    )
     return 0 < own * TOWERING < printed
 
 
@@ -145,7 +147,7 @@ class Ranking:
             best=best_of(ranked),
             best_of_class={key: value for group in several for key, value in best_of(group).items()},
             highest=max(ranked, key=lambda curve: curve.ceiling_ops_s, default=None),
-            too_short=frozenset(one.sweep_id for one in ranked if one.ceiling and one.ceiling.is_lower_bound),
+            too_short=frozenset(curve.sweep_id for curve in ranked if curve.ceiling and curve.ceiling.is_lower_bound),
         )
 
     def share(self, curve: Curve) -> float | None:
@@ -175,7 +177,7 @@ class Ranking:
 
     def _bound(self, curve: Curve) -> str:
         """Before the factor: a ladder that was too short makes it a bound."""
-        sides = [one.sweep_id in self.too_short for one in (curve, self.highest) if one]
+        sides = [side.sweep_id in self.too_short for side in (curve, self.highest) if side]
         return {(True, False): "≤ ", (False, True): "≥ "}.get((sides[0], sides[-1]), "")
 
 
@@ -247,18 +249,18 @@ def _repeats(curve: Curve) -> int:
 
 
 def _bar(curve: Curve, look: Look, ranking: Ranking) -> Bar:
-    found, share = curve.ceiling, ranking.share(curve)
+    ceiling, share = curve.ceiling, ranking.share(curve)
     note = ranking.note(curve)
     of_class = ranking.best_of_class.get(curve.sweep_id) and note not in (BEST, AMONG_BEST)
     return Bar(
         group=curve.database_name,
         name=curve.mode,
         look=look,
-        value=found.throughput_ops_s if found else None,
+        value=ceiling.throughput_ops_s if ceiling else None,
         value_label=_value_label(curve),
         hover=_hover(curve, bool(of_class)),
-        low=found.low_ops_s if found else None,
-        high=found.high_ops_s if found else None,
+        low=ceiling.low_ops_s if ceiling else None,
+        high=ceiling.high_ops_s if ceiling else None,
         share_of_best=share,
         notes=tuple(part for part in (note, AMONG_CLASS if of_class else "") if part),
         side=str(curve.sweep_id),
@@ -266,10 +268,10 @@ def _bar(curve: Curve, look: Look, ranking: Ranking) -> Bar:
 
 
 def _value_label(curve: Curve) -> str:
-    found = curve.ceiling
-    if found is None:
+    ceiling = curve.ceiling
+    if ceiling is None:
         return why_none(curve)
-    return ("≥ " if found.is_lower_bound else "") + formatting.short(found.throughput_ops_s)
+    return ("≥ " if ceiling.is_lower_bound else "") + formatting.short(ceiling.throughput_ops_s)
 
 
 def ratio_label(share_of_best: float | None) -> str:
@@ -288,18 +290,18 @@ def why_none(curve: Curve) -> str:
 
 
 def _hover(curve: Curve, is_best_of_class: bool) -> str:
-    found = curve.ceiling
+    ceiling = curve.ceiling
     lines = [f"<b>{escaped(curve.label)}</b>", escaped(curve.mode_name)]
-    if found:
-        at = threads_text(found.plateau)
-        if found.target_ops_s:
-            at = f"target {formatting.throughput(found.target_ops_s)}"
-        what = "" if found.is_estimate or found.bracket else f"{MEASURED_ONCE}: "
-        lines.append(f"{what}{formatting.throughput(found.throughput_ops_s)} at {at}")
-        if found.is_estimate:
-            interval = f"{formatting.short(found.low_ops_s)} to {formatting.short(found.high_ops_s)}"
-            lines.append(f"95 % interval {interval}, {len(found.repeats_ops_s)} repeats")
-        lines.append(ladder_says(found))
+    if ceiling:
+        at = threads_text(ceiling.plateau)
+        if ceiling.target_ops_s:
+            at = f"target {formatting.throughput(ceiling.target_ops_s)}"
+        once = "" if ceiling.is_estimate or ceiling.bracket else f"{MEASURED_ONCE}: "
+        lines.append(f"{once}{formatting.throughput(ceiling.throughput_ops_s)} at {at}")
+        if ceiling.is_estimate:
+            interval = f"{formatting.short(ceiling.low_ops_s)} to {formatting.short(ceiling.high_ops_s)}"
+            lines.append(f"95 % interval {interval}, {len(ceiling.repeats_ops_s)} repeats")
+        lines.append(ladder_says(ceiling))
         if is_best_of_class:
             lines.append(f"{AMONG_BEST} of those whose writes wait for: {escaped(curve.durability_class)}")
     else:
@@ -313,14 +315,16 @@ def published_bars(published: Sequence[Published], theme: Theme) -> list[Bar]:
     return [
         Bar(
             group=NAMED,
-            name=one.label,
+            name=result.label,
             look=grey,
-            value=one.throughput_ops_s,
-            value_label=" ".join(part for part in (one.qualifier, formatting.short(one.throughput_ops_s)) if part),
-            hover=published_hover(one),
-            notes=(f"{one.study} {one.year}", *(["disputed"] if one.disputed else [])),
+            value=result.throughput_ops_s,
+            value_label=" ".join(
+                part for part in (result.qualifier, formatting.short(result.throughput_ops_s)) if part
+            ),
+            hover=published_hover(result),
+            notes=(f"{result.study} {result.year}", *(["disputed"] if result.disputed else [])),
             hollow=True,
         )
-        for one in published
-        if is_drawn(one.throughput_ops_s)
+        for result in published
+        if is_drawn(result.throughput_ops_s)
     ]

@@ -41,7 +41,7 @@ class Choosing:
     """The points, what they have in common in words, and the sweeps that have none."""
 
     chosen: tuple[Chosen, ...]
-    said: str
+    sentence: str
     without: tuple[Curve, ...]
 
 
@@ -49,18 +49,18 @@ def choose(curves: Sequence[Curve], *, at: str = CEILING, load_ops_s: float | No
     """Each sweep at its ceiling, at the highest rung that all of them have, or at the highest one up to a load."""
     ordered = [curve for curve in in_order(curves) if curve.counted]
     if load_ops_s is not None:
-        found = {curve.sweep_id: _up_to(curve, load_ops_s) for curve in ordered}
-        said = f"Each sweep at its highest rung up to {formatting.throughput(load_ops_s)}"
+        point_of = {curve.sweep_id: _up_to(curve, load_ops_s) for curve in ordered}
+        sentence = f"Each sweep at its highest rung up to {formatting.throughput(load_ops_s)}"
     elif at == RUNG:
         rung = common_rung(ordered)
-        found = {curve.sweep_id: curve.point_at(*rung) if rung else None for curve in ordered}
-        said = f"All at the highest rung that every sweep measured: {_rung_said(rung)}" if rung else ""
+        point_of = {curve.sweep_id: curve.point_at(*rung) if rung else None for curve in ordered}
+        sentence = f"All at the highest rung that every sweep measured: {_rung_said(rung)}" if rung else ""
     else:
-        found = {curve.sweep_id: curve.ceiling_rung for curve in ordered}
-        said = "Each sweep at its own ceiling: the loads differ"
-    chosen = tuple(Chosen(curve, point) for curve in ordered if (point := found[curve.sweep_id]))
-    have = {one.curve.sweep_id for one in chosen}
-    return Choosing(chosen, said, tuple(curve for curve in curves if curve.sweep_id not in have))
+        point_of = {curve.sweep_id: curve.ceiling_rung for curve in ordered}
+        sentence = "Each sweep at its own ceiling: the loads differ"
+    chosen = tuple(Chosen(curve, point) for curve in ordered if (point := point_of[curve.sweep_id]))
+    have = {rung.curve.sweep_id for rung in chosen}
+    return Choosing(chosen, sentence, tuple(curve for curve in curves if curve.sweep_id not in have))
 
 
 def common_rung(curves: Sequence[Curve]) -> tuple[int, int | None] | None:
@@ -101,35 +101,37 @@ class SweepsPercentilesFigure(CurvesFigure):
         self.operation, self.kind, self.load_ops_s = operation, kind, load_ops_s
         self.name = f"percentiles-{operation.lower()}"
         self.choosing = choose(curves, at=at, load_ops_s=load_ops_s)
-        self.drawn = [(one, held) for one in self.choosing.chosen if (held := one.point.operation(operation, kind))]
+        self.drawn = [(rung, held) for rung in self.choosing.chosen if (held := rung.point.operation(operation, kind))]
 
     def draw(self, frame: Frame) -> PlotlyFigure:
         drawings = self.drawings(frame)
-        what = "service time" if self.kind == "service" else "response time"
-        title = f"{self.operation} (ms)" if frame.narrow else f"{self.operation} latency, {what} (ms)"
+        quantity = "service time" if self.kind == "service" else "response time"
+        title = f"{self.operation} (ms)" if frame.narrow else f"{self.operation} latency, {quantity} (ms)"
         figure = drawn_percentiles(drawings, frame, title)
-        if len(drawings) > marks.MAX_WITH_RINGS or any(one.faded for one in drawings):
+        if len(drawings) > marks.MAX_WITH_RINGS or any(drawing.faded for drawing in drawings):
             lines = figure["data"][: len(drawings)]
-            marks.fold_legend([(t, one.group, one.faded) for t, one in zip(lines, drawings, strict=True)])
+            marks.fold_legend([(t, drawing.group, drawing.faded) for t, drawing in zip(lines, drawings, strict=True)])
         return figure
 
     def drawings(self, frame: Frame) -> list[Drawing]:
         """Grey ones first, below the rest."""
-        appearance = looks([one.curve for one, _ in self.drawn], frame.theme, highlight=self.highlight)
-        found = []
-        for one, held in self.drawn:
-            look = appearance[one.curve.sweep_id]
-            label = f"{cut(look.label, 24 if frame.narrow else 40)}, {one.at}"
-            group = one.curve.database_name
-            found.append(Drawing(distribution_of(held), label, look.colour, look.dash, look.symbol, group, look.faded))
-        return sorted(found, key=lambda drawing: not drawing.faded)
+        appearance = looks([rung.curve for rung, _ in self.drawn], frame.theme, highlight=self.highlight)
+        drawings = []
+        for rung, held in self.drawn:
+            look = appearance[rung.curve.sweep_id]
+            label = f"{cut(look.label, 24 if frame.narrow else 40)}, {rung.at}"
+            group = rung.curve.database_name
+            drawings.append(
+                Drawing(distribution_of(held), label, look.colour, look.dash, look.symbol, group, look.faded)
+            )
+        return sorted(drawings, key=lambda drawing: not drawing.faded)
 
     @property
     def caption(self) -> str:
         # It speaks of nothing but the points that are drawn.
-        only = [replace(one.curve, points=(one.point,)) for one, _ in self.drawn]
+        only = [replace(rung.curve, points=(rung.point,)) for rung, _ in self.drawn]
         return sentences(
-            self.choosing.said,
+            self.choosing.sentence,
             named("without such a rung", self.choosing.without),
             self._repeats_said(),
             captions.caption(only, kind=self.kind),
@@ -146,10 +148,10 @@ class SweepsPercentilesFigure(CurvesFigure):
     def table(self) -> Table:
         """A row per sweep and percentile, at the rung that is drawn."""
         rows: list[tuple[Cell, ...]] = []
-        for one, held in self.drawn:
-            found = distribution_of(held)
-            who = [cell(one.curve, one.point) for cell in (*SIDE.values(), *RUNG_COLUMNS.values())]
-            rows += [(*who, self.operation, self.kind, found.count, *row) for row in found.rows()]
+        for rung, held in self.drawn:
+            distribution = distribution_of(held)
+            who = [cell(rung.curve, rung.point) for cell in (*SIDE.values(), *RUNG_COLUMNS.values())]
+            rows += [(*who, self.operation, self.kind, distribution.count, *row) for row in distribution.rows()]
         return Table((*SIDE, *RUNG_COLUMNS, "operation", "latency", "operations", *PERCENTILE_COLUMNS), tuple(rows))
 
     def lacking(self) -> str:

@@ -148,15 +148,18 @@ class DurabilityFigure(CurvesFigure):
             ticklabeloverflow="allow",
             showgrid=False,
         )
-        highest = max((step.throughput_ops_s for one in promises.trades for step in one.steps), default=1.0)
+        highest = max((step.throughput_ops_s for trade in promises.trades for step in trade.steps), default=1.0)
         title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
         layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, highest * 1.15])
         ranked = list(enumerate(promises.trades))
         ranked.sort(key=lambda pair: not appearance[pair[1].steps[0].curve.sweep_id].faded)
-        traces = [(one, _look(one, appearance), _lines(one, _look(one, appearance), number)) for number, one in ranked]
-        clear = [(one, look) for one, look, _ in traces if not look.faded]
+        traces = [
+            (trade, _look(trade, appearance), _lines(trade, _look(trade, appearance), number))
+            for number, trade in ranked
+        ]
+        clear = [(trade, look) for trade, look, _ in traces if not look.faded]
         if len(clear) < len(traces) or len(traces) > marks.MAX_WITH_RINGS:
-            lines = [(some[0], one.steps[0].curve.database_name, look.faded) for one, look, some in traces]
+            lines = [(some[0], trade.steps[0].curve.database_name, look.faded) for trade, look, some in traces]
             marks.fold_legend(lines)
         if len(clear) <= MAX_LABELS:
             _annotate(layout, clear, frame)
@@ -179,8 +182,8 @@ class DurabilityFigure(CurvesFigure):
             COLUMNS,
             (
                 (step, self.promises.names[step.place])
-                for one in self.promises.trades
-                for step in sorted((*one.steps, *one.others), key=lambda step: (step.place, -step.throughput_ops_s))
+                for trade in self.promises.trades
+                for step in sorted((*trade.steps, *trade.others), key=lambda step: (step.place, -step.throughput_ops_s))
             ),
         )
 
@@ -197,8 +200,8 @@ def cost_said(change: float) -> str:
     return f"{sign}{abs(whole)}{formatting.THIN}%"
 
 
-def _look(one: Trade, appearance: Mapping[Any, Look]) -> Look:
-    return appearance[one.steps[0].curve.sweep_id]
+def _look(trade: Trade, appearance: Mapping[Any, Look]) -> Look:
+    return appearance[trade.steps[0].curve.sweep_id]
 
 
 def _tick(name: str, places: int, frame: Frame) -> str:
@@ -216,27 +219,27 @@ def _slanted(places: int, frame: Frame) -> bool:
     return frame.narrow and places > MAX_UPRIGHT
 
 
-def _lines(one: Trade, look: Look, number: int) -> list[Trace]:
+def _lines(trade: Trade, look: Look, number: int) -> list[Trace]:
     """The place says the mode here, so that dash and marker are free to tell databases apart without colour."""
     symbol = SYMBOLS[number % len(SYMBOLS)]
     line = marks.line(
         look,
-        x=[float(step.place) for step in one.steps],
-        y=[rounded(step.throughput_ops_s) for step in one.steps],
-        hover=[_hover(step) for step in one.steps],
+        x=[float(step.place) for step in trade.steps],
+        y=[rounded(step.throughput_ops_s) for step in trade.steps],
+        hover=[_hover(step) for step in trade.steps],
     )
     line["line"] = {**line["line"], "dash": "solid"}
     line["marker"] = {**line["marker"], "symbol": symbol}
-    line["name"] = line["legendgroup"] = escaped(one.label)
-    if not one.others:
+    line["name"] = line["legendgroup"] = escaped(trade.label)
+    if not trade.others:
         return [line]
     others = {
         **line,
         "mode": "markers",
         "showlegend": False,
-        "x": [float(step.place) for step in one.others],
-        "y": [rounded(step.throughput_ops_s) for step in one.others],
-        "text": [_hover(step) for step in one.others],
+        "x": [float(step.place) for step in trade.others],
+        "y": [rounded(step.throughput_ops_s) for step in trade.others],
+        "text": [_hover(step) for step in trade.others],
         "marker": {**line["marker"], "size": marks.MARKER_PX - 2},
     }
     return [line, others]
@@ -255,9 +258,9 @@ def _hover(step: Step) -> str:
 def _annotate(layout: Layout, clear: Sequence[tuple[Trade, Look]], frame: Frame) -> None:
     """The names at the right, and at every point after the first what it costs."""
     if not frame.narrow and len(clear) > 1:
-        label_ends(layout, [End(one.label, one.steps[-1].throughput_ops_s, look.colour) for one, look in clear])
-    for one, look in clear:
-        for step in one.steps[1:]:
+        label_ends(layout, [End(trade.label, trade.steps[-1].throughput_ops_s, look.colour) for trade, look in clear])
+    for trade, look in clear:
+        for step in trade.steps[1:]:
             layout["annotations"].append(
                 annotation(
                     step.change_text,

@@ -28,7 +28,7 @@ def label_ends(layout: Layout, ends: Sequence[End], *, longest: int = 30, inside
     low, high = layout["yaxis"]["range"]
     least = (high - low) * MIN_APART * (INSIDE_APART if inside else 1)
     below = -math.inf
-    for end in sorted(ends, key=lambda one: one.y):
+    for end in sorted(ends, key=lambda end: end.y):
         y = max(end.y, below + least)
         below = y
         if inside:

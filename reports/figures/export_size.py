@@ -47,17 +47,17 @@ def scaled(figure: PlotlyFigure, medium: Medium) -> PlotlyFigure:
 
 
 def _trace(trace: dict[str, Any], factors: Factors) -> dict[str, Any]:
-    found: dict[str, Any] = _scaled(trace, factors)
+    scaled: dict[str, Any] = _scaled(trace, factors)
     if trace.get("type") == "bar" and "width" in trace:
-        found["width"] = trace["width"]
-    return found
+        scaled["width"] = trace["width"]
+    return scaled
 
 
 def _scaled(value: Any, factors: Factors, holder: str = "") -> Any:
     if isinstance(value, dict):
-        return {name: _length(name, one, factors, holder) for name, one in value.items()}
+        return {name: _length(name, item, factors, holder) for name, item in value.items()}
     if isinstance(value, list):
-        return [_scaled(one, factors, holder) if isinstance(one, dict) else one for one in value]
+        return [_scaled(item, factors, holder) if isinstance(item, dict) else item for item in value]
     return value
 
 
@@ -73,7 +73,7 @@ def _length(name: str, value: Any, factors: Factors, holder: str) -> Any:
     if factor is not None and _is_number(value):
         return round(value * factor, 2)
     if factor is not None and isinstance(value, list) and all(map(_is_number, value)):
-        return [round(one * factor, 2) for one in value]
+        return [round(number * factor, 2) for number in value]
     return _scaled(value, factors, name)
 
 

@@ -126,14 +126,14 @@ STANDING: Final[Columns] = {
 
 
 def sentences(*parts: str) -> str:
-    said = [part.rstrip(".") for part in parts if part]
-    return ". ".join(said) + "." if said else ""
+    kept = [part.rstrip(".") for part in parts if part]
+    return ". ".join(kept) + "." if kept else ""
 
 
-def named(what: str, curves: Sequence[Curve]) -> str:
+def named(reason: str, curves: Sequence[Curve]) -> str:
     """Who is missing from a picture, and why: by name, as far as they are few."""
     if not curves:
         return ""
     names = [curve.label for curve in curves[:MAX_NAMED]]
     more = len(curves) - len(names)
-    return f"{what[0].upper()}{what[1:]}: {', '.join(names)}" + (f" and {more} more" if more else "")
+    return f"{reason[0].upper()}{reason[1:]}: {', '.join(names)}" + (f" and {more} more" if more else "")

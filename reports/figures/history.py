@@ -106,8 +106,8 @@ class HistoryFigure(Figure):
     @property
     def table(self) -> Table:
         """A row per point, newest last."""
-        points, changes = self.history.points, {said.index: said for said in self.history.changes}
-        environment = {one.index: one.text for one in self.history.environment}
+        points, changes = self.history.points, {entry.index: entry for entry in self.history.changes}
+        environment = {change.index: change.text for change in self.history.environment}
         first = 0 if self.whole else max(0, len(points) - TABLE_ROWS)
         return tabulated(
             COLUMNS,
@@ -132,23 +132,23 @@ COLUMNS: Final[Columns] = {
     "median": lambda point, *_: point.value,
     "least": lambda point, *_: point.low,
     "greatest": lambda point, *_: point.high,
-    "unit": lambda point, said, environment, metric: metric.unit,
+    "unit": lambda point, entry, environment, metric: metric.unit,
     "runs": lambda point, *_: point.n,
     "runs that do not count": lambda point, *_: len(point.left_out),
-    "change (%)": lambda point, said, *_: said and 100 * said.change.relative,
-    "change is": lambda point, said, *_: change_words(said) if said else "",
-    "decided": lambda point, said, *_: said.state if said and said.triage else "",
-    "environment": lambda point, said, environment, metric: environment,
+    "change (%)": lambda point, entry, *_: entry and 100 * entry.change.relative,
+    "change is": lambda point, entry, *_: change_words(entry) if entry else "",
+    "decided": lambda point, entry, *_: entry.state if entry and entry.triage else "",
+    "environment": lambda point, entry, environment, metric: environment,
 }
 
 
-def change_words(said: HistoryChange) -> str:
+def change_words(entry: HistoryChange) -> str:
     """Better or worse, or why it does not count."""
-    if said.change.weak:
+    if entry.change.weak:
         return "too uncertain or too small to count"
-    if said.change.dismissed:
+    if entry.change.dismissed:
         return "a false alarm"
-    return "better" if said.change.better else "worse"
+    return "better" if entry.change.better else "worse"
 
 
 def _ticks(history: History, frame: Frame, along: str) -> dict[str, Any]:
@@ -275,38 +275,39 @@ KINDS: Final = ("better", "worse", "uncertain, small or false")
 
 
 def _changes(history: History, place: Place, frame: Frame, layout: Layout) -> list[Trace]:
-    found = []
+    traces = []
     for name in KINDS:
-        some = [said for said in history.changes if kind_of(said.change) == name][-MAX_POINTS:]
+        some = [entry for entry in history.changes if kind_of(entry.change) == name][-MAX_POINTS:]
         if some:
-            found.append(_change_markers(history, some, name, place, frame))
-    counted = [said for said in history.changes if said.change.counts]
+            traces.append(_change_markers(history, some, name, place, frame))
+    counted = [entry for entry in history.changes if entry.change.counts]
     layout["shapes"] = [
-        straight(change_colour(said.change, frame.theme), "dot", x=place(said.index), layer="below") for said in counted
+        straight(change_colour(entry.change, frame.theme), "dot", x=place(entry.index), layer="below")
+        for entry in counted
     ]
-    for number, said in enumerate(counted[-(4 if frame.narrow else MAX_NAMED) :]):
+    for number, entry in enumerate(counted[-(4 if frame.narrow else MAX_NAMED) :]):
         layout["annotations"].append(
             annotation(
-                f"<b>{change_text(said.change)}</b>",
-                change_colour(said.change, frame.theme),
-                x=place(said.index),
+                f"<b>{change_text(entry.change)}</b>",
+                change_colour(entry.change, frame.theme),
+                x=place(entry.index),
                 y=1,
                 yref="paper",
                 yanchor="bottom",
                 yshift=2 + 13 * (number % 2),
             )
         )
-    return found
+    return traces
 
 
 def _change_markers(history: History, some: Sequence[HistoryChange], name: str, place: Place, frame: Frame) -> Trace:
-    up = ["triangle-up" if said.change.after > said.change.before else "triangle-down" for said in some]
+    up = ["triangle-up" if entry.change.after > entry.change.before else "triangle-down" for entry in some]
     counts = some[0].change.counts
     return scatter(
-        [place(said.index) for said in some],
-        [_scaled(history, said.point.value or 0.0) for said in some],
+        [place(entry.index) for entry in some],
+        [_scaled(history, entry.point.value or 0.0) for entry in some],
         f"change, {name}",
-        hover=[_change_hover(said) for said in some],
+        hover=[_change_hover(entry) for entry in some],
         marker={
             "symbol": up if counts else [f"{symbol}-open" for symbol in up],
             "size": 13 if counts else 10,
@@ -316,24 +317,24 @@ def _change_markers(history: History, some: Sequence[HistoryChange], name: str, 
     )
 
 
-def _change_hover(said: HistoryChange) -> str:
-    change = said.change
+def _change_hover(entry: HistoryChange) -> str:
+    change = entry.change
     lines = [
-        f"<b>{change_text(change)}</b> from {escaped(said.point.label)}",
+        f"<b>{change_text(change)}</b> from {escaped(entry.point.label)}",
         f"p = {formatting.significant(change.p, 2)}",
     ]
     if change.weak:
         lines.append("too uncertain or too small to count")
-    elif said.triage:
-        lines.append(escaped(said.state))
+    elif entry.triage:
+        lines.append(escaped(entry.state))
     return "<br>".join(lines)
 
 
 def _marks(history: History, place: Place, along: str, frame: Frame) -> list[Trace]:
     """What else changed, and what people wrote, at the bottom."""
     environment = [
-        (place(one.index), "<br>".join(["environment", *(shortened(text, 90) for text in one.texts[:6])]))
-        for one in history.environment
+        (place(change.index), "<br>".join(["environment", *(shortened(text, 90) for text in change.texts[:6])]))
+        for change in history.environment
     ]
     notes = []
     if history.points:

@@ -38,7 +38,7 @@ class LadderFigure(CurvesFigure):
         rungs = sorted({_load(point, targets) for curve in drawn for point in curve.points})
         layout["xaxis"] = _load_axis(frame, rungs, targets)
         reached = [point.throughput_ops_s.high for curve in drawn for point in curve.points]
-        reached += [one.throughput_ops_s for curve in drawn for point in curve.points for one in point.left_out]
+        reached += [repeat.throughput_ops_s for curve in drawn for point in curve.points for repeat in point.left_out]
         highest = max(reached, default=1.0)
         layout["yaxis"] = axis(frame, "throughput (ops/s)", tickformat="~s", range=[0, (highest or 1.0) * 1.14])
         layout["showlegend"] = len(drawn) > 1 or any(
@@ -106,26 +106,28 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
     others = [point for point in curve.points if not point.counts]
     xs = [float(_load(point, targets)) for point in counted]
     ys = [rounded(point.throughput_ops_s.median) for point in counted]
-    found: list[Trace] = []
+    traces: list[Trace] = []
     if any(point.throughput_ops_s.n > 1 for point in counted):
         low = [rounded(point.throughput_ops_s.low) for point in counted]
         high = [rounded(point.throughput_ops_s.high) for point in counted]
-        found.append(marks.band(look, x=xs, low=low, high=high))
-    found.append(marks.line(look, x=xs, y=ys, hover=[marks.hover_of(curve, look, point) for point in counted]))
-    found += [marks.cross(look, x=x, y=y) for x, y, point in zip(xs, ys, counted, strict=True) if point.overridden]
+        traces.append(marks.band(look, x=xs, low=low, high=high))
+    traces.append(marks.line(look, x=xs, y=ys, hover=[marks.hover_of(curve, look, point) for point in counted]))
+    traces += [marks.cross(look, x=x, y=y) for x, y, point in zip(xs, ys, counted, strict=True) if point.overridden]
     hollow = [(p, p.throughput_ops_s.median, marks.hover_of(curve, look, p)) for p in others]
     hollow += [
-        (p, one.throughput_ops_s, marks.left_out_hover(look, p, one)) for p in curve.points for one in p.left_out
+        (p, repeat.throughput_ops_s, marks.left_out_hover(look, p, repeat))
+        for p in curve.points
+        for repeat in p.left_out
     ]
     if hollow:
         loads = [float(_load(point, targets)) for point, _, _ in hollow]
         ys, texts = [rounded(ops_s) for _, ops_s, _ in hollow], [text for _, _, text in hollow]
-        found.append(marks.hollow(look, x=loads, y=ys, hover=texts))
+        traces.append(marks.hollow(look, x=loads, y=ys, hover=texts))
     for point in () if curve.progress.going else curve.ceiling_points:
         x, y = float(_load(point, targets)), rounded(point.throughput_ops_s.median)
         assert curve.ceiling is not None  # It has points.
-        found.append(marks.ring(look, "circle-open", ceiling_label([curve.ceiling]), x=x, y=y))
-    return found
+        traces.append(marks.ring(look, "circle-open", ceiling_label([curve.ceiling]), x=x, y=y))
+    return traces
 
 
 def _target_line(rungs: Sequence[int], frame: Frame, targets: bool) -> list[Trace]:
@@ -144,7 +146,7 @@ def _target_line(rungs: Sequence[int], frame: Frame, targets: bool) -> list[Trac
 
 
 def _keys(drawn: Sequence[Curve], frame: Frame) -> list[Trace]:
-    found = []
+    keys = []
     if ceilings := [curve.ceiling for curve in drawn if curve.ceiling and not curve.progress.going]:
-        found.append(marks.key(frame, "circle-open", ceiling_label(ceilings)))
-    return found + marks.standing_keys([point for curve in drawn for point in curve.points], frame)
+        keys.append(marks.key(frame, "circle-open", ceiling_label(ceilings)))
+    return keys + marks.standing_keys([point for curve in drawn for point in curve.points], frame)

@@ -43,19 +43,21 @@ class LatencyFigure(CurvesFigure):
         zoomed = _axes(layout, drawn, choice, frame, drawn_with_latency(self.published))
         layout["annotations"] += direct_labels(drawn, layout, frame)
         crossings = lay_lines(drawn, choice, layout, frame)
-        solid = [one for one in drawn if not one.dashed]
+        solid = [side for side in drawn if not side.dashed]
         most = marks.MAX_WITH_RUNG_LABELS // 2 if frame.narrow else marks.MAX_WITH_RUNG_LABELS
-        traces = [(one, _traces(one, choice, rungs=len(solid) <= most and not one.dashed)) for one in drawn]
+        traces = [(side, _traces(side, choice, rungs=len(solid) <= most and not side.dashed)) for side in drawn]
         sides = {escaped(line.look.label): str(line.curve.sweep_id) for line in drawn} if frame.linked else {}
         # On a telephone the modes stand beside their curves; below them there is room for the databases only.
-        if frame.narrow or len(solid) > marks.MAX_WITH_RINGS or any(one.look.faded for one in drawn):
+        if frame.narrow or len(solid) > marks.MAX_WITH_RINGS or any(side.look.faded for side in drawn):
             lines = [
-                (t, one.curve.database_name, one.look.faded) for one, some in traces for t in some if t["showlegend"]
+                (t, side.curve.database_name, side.look.faded) for side, some in traces for t in some if t["showlegend"]
             ]
             marks.fold_legend(lines)
-        ringed = [one for one in solid if len(solid) <= marks.MAX_WITH_RINGS and not one.look.faded]
+        ringed = [
+            drawn_curve for drawn_curve in solid if len(solid) <= marks.MAX_WITH_RINGS and not drawn_curve.look.faded
+        ]
         data = published_points(self.published, frame) + [trace for _, some in traces for trace in some]
-        data += [ring for one in ringed for ring in _rings(one)] + crossings
+        data += [ring for drawn_curve in ringed for ring in _rings(drawn_curve)] + crossings
         for trace in data:
             if side := sides.get(trace.get("legendgroup", "")):
                 trace["meta"] = side
@@ -113,20 +115,20 @@ def points_table(curves: Sequence[Curve], *, operations: Sequence[str] = (), kin
     return tabulated(
         COLUMNS,
         (
-            (curve, point, one)
+            (curve, point, operation)
             for curve in in_order(curves)
             for point in curve.points
-            for one in point.operations
-            if (not operations or one.operation in operations) and kind in ("", one.kind)
+            for operation in point.operations
+            if (not operations or operation.operation in operations) and kind in ("", operation.kind)
         ),
     )
 
 
 def zoom_top_ms(drawn: Sequence[DrawnCurve], choice: Choice) -> float | None:
     """Up to which latency a zoomed figure goes; None where no knee is reached, or everything lies below."""
-    knees = [y for one in drawn if (y := one.knee_y)]
+    knees = [y for side in drawn if (y := side.knee_y)]
     top = max(knees) * ZOOM_ROOM if choice.zoom and knees else None
-    return top if top and any(d.high_y > top for one in drawn for d in one.counted) else None
+    return top if top and any(d.high_y > top for side in drawn for d in side.counted) else None
 
 
 def _axes(
@@ -135,14 +137,16 @@ def _axes(
     """Both axes with room around what is drawn; whether they are zoomed."""
     load, limit = lines_shown(drawn, choice)
     top = zoom_top_ms(drawn, choice)
-    shown = [d for one in drawn for d in (*one.counted, *one.hollow) if top is None or d.y <= top]
+    shown = [d for side in drawn for d in (*side.counted, *side.hollow) if top is None or d.y <= top]
     if top is not None:
-        published = [one for one in published if (one.latency_us or 0.0) / 1e3 <= top]
-    xs = [d.x for d in shown] + [one.throughput_ops_s or 0.0 for one in published] + ([load] if load else [])
+        published = [result for result in published if (result.latency_us or 0.0) / 1e3 <= top]
+    xs = [d.x for d in shown] + [result.throughput_ops_s or 0.0 for result in published] + ([load] if load else [])
     ys = [v for d in shown for v in (d.low_y, d.y if top else d.high_y)]
-    ys += [(one.latency_us or 0.0) / 1e3 for one in published] + ([limit] if limit and (not top or limit < top) else [])
-    ends = [max(d.x for d in one.counted) for one in drawn if one.counted]
-    log_x, log_y = _logarithmic([*ends, *(one.throughput_ops_s or 0.0 for one in published)], choice.scale)
+    ys += [(result.latency_us or 0.0) / 1e3 for result in published] + (
+        [limit] if limit and (not top or limit < top) else []
+    )
+    ends = [max(d.x for d in side.counted) for side in drawn if side.counted]
+    log_x, log_y = _logarithmic([*ends, *(result.throughput_ops_s or 0.0 for result in published)], choice.scale)
     layout["xaxis"] = axis(
         frame, "throughput, all operations (ops/s)", tickformat="~s", **_range(xs, log_x, beyond=1.22)
     )
@@ -157,10 +161,10 @@ def _axes(
 
 def _title(choice: Choice, frame: Frame, *, zoomed: bool) -> str:
     """What is up the page; a telephone has room for the essence, and its caption says the rest."""
-    what = f"{' and '.join(choice.operations)} {STATISTICS[choice.statistic]}"
+    quantity = f"{' and '.join(choice.operations)} {STATISTICS[choice.statistic]}"
     if frame.narrow:
-        return f"{what}{', response' if choice.kind == 'response' else ''} (ms){', zoomed' if zoomed else ''}"
-    return f"{what}, {captions.KIND_SAYS[choice.kind]} (ms){', zoomed up to the knees' if zoomed else ''}"
+        return f"{quantity}{', response' if choice.kind == 'response' else ''} (ms){', zoomed' if zoomed else ''}"
+    return f"{quantity}, {captions.KIND_SAYS[choice.kind]} (ms){', zoomed up to the knees' if zoomed else ''}"
 
 
 def _logarithmic(ends: Values, scale: str) -> tuple[bool, bool]:
@@ -190,27 +194,27 @@ def _range(values: Values, log: bool, *, beyond: float) -> dict[str, Any]:
     }
 
 
-def _traces(one: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
-    look, counted, two = one.look, one.counted, len(choice.operations) > 1
+def _traces(side: DrawnCurve, choice: Choice, *, rungs: bool) -> list[Trace]:
+    look, counted, two = side.look, side.counted, len(choice.operations) > 1
     if two:
         # Dash then says the operation, and the marker alone the mode.
-        look = replace(look, dash="dash" if one.dashed else "solid")
-    found: list[Trace] = []
+        look = replace(look, dash="dash" if side.dashed else "solid")
+    traces: list[Trace] = []
     xs, ys = [d.x for d in counted], [d.y for d in counted]
     if any(d.repeats > 1 for d in counted):
-        found.append(marks.band(look, x=xs, low=[d.low_y for d in counted], high=[d.high_y for d in counted]))
-    line = marks.line(look, x=xs, y=ys, hover=[hover_of(one, d, choice) for d in counted])
-    line["showlegend"] = not one.dashed
-    found.append(line)
-    found += [marks.cross(look, x=d.x, y=d.y) for d in counted if d.point.overridden]
-    if one.hollow:
-        hover = [hover_of(one, d, choice) for d in one.hollow]
-        found.append(marks.hollow(look, x=[d.x for d in one.hollow], y=[d.y for d in one.hollow], hover=hover))
+        traces.append(marks.band(look, x=xs, low=[d.low_y for d in counted], high=[d.high_y for d in counted]))
+    line = marks.line(look, x=xs, y=ys, hover=[hover_of(side, d, choice) for d in counted])
+    line["showlegend"] = not side.dashed
+    traces.append(line)
+    traces += [marks.cross(look, x=d.x, y=d.y) for d in counted if d.point.overridden]
+    if side.hollow:
+        hover = [hover_of(side, d, choice) for d in side.hollow]
+        traces.append(marks.hollow(look, x=[d.x for d in side.hollow], y=[d.y for d in side.hollow], hover=hover))
     if rungs:
         texts = [marks.rung_label(d.point) for d in counted]
-        ringed = [bool(_marks_of(one, d.point)) for d in counted]
-        found.append(marks.rung_texts(look, x=xs, y=ys, texts=texts, ringed=ringed))
-    return found
+        ringed = [bool(_marks_of(side, d.point)) for d in counted]
+        traces.append(marks.rung_texts(look, x=xs, y=ys, texts=texts, ringed=ringed))
+    return traces
 
 
 def _link(line: DrawnCurve, traces: Sequence[Trace]) -> None:
@@ -223,24 +227,24 @@ def _link(line: DrawnCurve, traces: Sequence[Trace]) -> None:
             trace["customdata"] = [str(ids[0]) if ids else "" for ids in runs]
 
 
-def _rings(one: DrawnCurve) -> list[Trace]:
+def _rings(side: DrawnCurve) -> list[Trace]:
     return [
-        marks.ring(one.look, symbol, what, x=drawn.x, y=drawn.y)
-        for drawn in one.counted
-        for what, symbol in _marks_of(one, drawn.point).items()
+        marks.ring(side.look, symbol, meaning, x=drawn.x, y=drawn.y)
+        for drawn in side.counted
+        for meaning, symbol in _marks_of(side, drawn.point).items()
     ]
 
 
-def _marks_of(one: DrawnCurve, point: Point) -> dict[str, str]:
+def _marks_of(side: DrawnCurve, point: Point) -> dict[str, str]:
     """What a point is beside being a point, with the symbol of its ring."""
-    knee = one.curve.knee
+    knee = side.curve.knee
     threads, ops_s = point.threads, point.throughput_ops_s.median
-    found = {}
-    if any(point is other for other in one.curve.ceiling_points):
-        found[_label_of([one])] = "circle-open"
+    marks_by_text = {}
+    if any(point is other for other in side.curve.ceiling_points):
+        marks_by_text[_label_of([side])] = "circle-open"
     if knee and knee.reached and (threads, ops_s) == (knee.threads, knee.throughput_ops_s):
-        found["knee"] = "diamond-open"
-    return found
+        marks_by_text["knee"] = "diamond-open"
+    return marks_by_text
 
 
 def _label_of(drawn: Iterable[DrawnCurve]) -> str:
@@ -256,13 +260,13 @@ def _cut_texts(data: Sequence[Trace]) -> None:
 
 def _keys(drawn: Sequence[DrawnCurve], ringed: Sequence[DrawnCurve], choice: Choice, frame: Frame) -> list[Trace]:
     """What the marks and dashes mean, as far as they occur."""
-    found = []
+    keys = []
     if len(choice.operations) > 1:
         for operation, dash in zip(choice.operations, ("solid", "dash"), strict=True):
             key = marks.key(frame, "circle", escaped(f"{dash}: {operation}"))
-            found.append({**key, "mode": "lines", "line": {"color": frame.theme.muted, "width": 2, "dash": dash}})
-    if any(one.counted for one in ringed):
-        found.append(marks.key(frame, "circle-open", _label_of(ringed)))
-    if any(one.curve.knee and one.curve.knee.reached for one in ringed):
-        found.append(marks.key(frame, "diamond-open", "knee"))
-    return found + marks.standing_keys([d.point for one in drawn for d in (*one.counted, *one.hollow)], frame)
+            keys.append({**key, "mode": "lines", "line": {"color": frame.theme.muted, "width": 2, "dash": dash}})
+    if any(side.counted for side in ringed):
+        keys.append(marks.key(frame, "circle-open", _label_of(ringed)))
+    if any(side.curve.knee and side.curve.knee.reached for side in ringed):
+        keys.append(marks.key(frame, "diamond-open", "knee"))
+    return keys + marks.standing_keys([d.point for side in drawn for d in (*side.counted, *side.hollow)], frame)

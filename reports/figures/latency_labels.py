@@ -21,50 +21,50 @@ def direct_labels(drawn: Sequence[DrawnCurve], layout: Layout, frame: Frame) -> 
     """The names of all curves that are not grey, unless they are too many; of two operations, of the solid one."""
     width, height = AREA_NARROW if frame.narrow else AREA_WIDE
     across, up = layout["xaxis"], layout["yaxis"]
-    clear = [one for one in drawn if not one.look.faded and not one.dashed]
+    clear = [side for side in drawn if not side.look.faded and not side.dashed]
     if len(clear) > marks.MAX_WITH_RINGS:
         return []
-    named = [one for one in clear if _anchors(one, across, up)]
-    everything = [d for one in drawn for d in (*one.counted, *one.hollow)]
+    named = [side for side in clear if _anchors(side, across, up)]
+    everything = [d for side in drawn for d in (*side.counted, *side.hollow)]
     at = {id(d): (_share(across, d.x) * width, (1 - _share(up, d.y)) * height) for d in everything}
     obstacles = [Box(x - 24, y - 20, x + 8, y + 8) for x, y in at.values()]
     # A name may lie on what is there for context only.
-    for one in drawn:
-        obstacles += [] if one.look.faded else _along([at[id(d)] for d in one.counted])
-    texts = [_short_label(one, drawn, frame) for one in named]
-    anchors = [_anchors(one, across, up) for one in named]
+    for side in drawn:
+        obstacles += [] if side.look.faded else _along([at[id(d)] for d in side.counted])
+    texts = [_short_label(side, drawn, frame) for side in named]
+    anchors = [_anchors(side, across, up) for side in named]
     labels = [Label(text, tuple(at[id(d)] for d in some)) for some, text in zip(anchors, texts, strict=True)]
-    found = []
-    for one, some, text, spot in zip(named, anchors, texts, place(labels, obstacles, width, height), strict=True):
+    annotations = []
+    for side, some, text, spot in zip(named, anchors, texts, place(labels, obstacles, width, height), strict=True):
         anchor = some[spot.anchor]
         x, y = (coordinate(across, anchor.x), coordinate(up, anchor.y))
-        found.append(
+        annotations.append(
             annotation(
                 escaped(text),
-                one.look.colour,
+                side.look.colour,
                 x=x,
                 y=y,
                 xanchor=spot.xanchor,
                 yanchor=spot.yanchor,
                 xshift=spot.xshift,
                 yshift=spot.yshift,
-                **({"name": str(one.curve.sweep_id)} if frame.linked else {}),
+                **({"name": str(side.curve.sweep_id)} if frame.linked else {}),
             )
         )
-    return found
+    return annotations
 
 
-def _short_label(one: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:
+def _short_label(side: DrawnCurve, drawn: Sequence[DrawnCurve], frame: Frame) -> str:
     """The whole label; on a telephone, where the colour says which database, only the mode if that is enough."""
     solid = [other for other in drawn if not other.dashed]
     if frame.narrow and len({other.curve.label for other in solid}) == len(solid):
-        return cut(one.curve.mode, 16)
-    return cut(one.look.label, MAX_DIRECT)
+        return cut(side.curve.mode, 16)
+    return cut(side.look.label, MAX_DIRECT)
 
 
-def _anchors(one: DrawnCurve, across: Mapping[str, Any], up: Mapping[str, Any]) -> list[Drawn]:
+def _anchors(side: DrawnCurve, across: Mapping[str, Any], up: Mapping[str, Any]) -> list[Drawn]:
     """The points a label may stand at, from the last one backwards: those that are inside the axes."""
-    inside = [d for d in one.counted if 0 <= _share(across, d.x) <= 1 and 0 <= _share(up, d.y) <= 1]
+    inside = [d for d in side.counted if 0 <= _share(across, d.x) <= 1 and 0 <= _share(up, d.y) <= 1]
     return inside[::-1][:MAX_ANCHORS]
 
 

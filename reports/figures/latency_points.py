@@ -81,17 +81,19 @@ class DrawnCurve:
 
 def drawn_curves(curves: Sequence[Curve], looks: Mapping[UUID, Look], choice: Choice) -> list[DrawnCurve]:
     """The points that have the chosen statistic, as coordinates; curves without any are left out."""
-    found = []
+    curves_drawn = []
     for curve in in_order(curves):
         for number, operation in enumerate(choice.operations):
-            drawn = [one for point in curve.points if (one := _drawn(point, operation, choice))]
-            counted = tuple(one for one in drawn if one.point.counts)
-            hollow = [one for one in drawn if not one.point.counts]
-            hollow += [one for point in curve.points for one in _left_out(point, operation, choice)]
+            drawn = [mark for point in curve.points if (mark := _drawn(point, operation, choice))]
+            counted = tuple(mark for mark in drawn if mark.point.counts)
+            hollow = [mark for mark in drawn if not mark.point.counts]
+            hollow += [mark for point in curve.points for mark in _left_out(point, operation, choice)]
             if drawn or hollow:
-                found.append(DrawnCurve(curve, looks[curve.sweep_id], operation, bool(number), counted, tuple(hollow)))
+                curves_drawn.append(
+                    DrawnCurve(curve, looks[curve.sweep_id], operation, bool(number), counted, tuple(hollow))
+                )
     # What is only there for context is drawn first, below the rest.
-    return sorted(found, key=lambda one: not one.look.faded)
+    return sorted(curves_drawn, key=lambda mark: not mark.look.faded)
 
 
 def _drawn(point: Point, operation: str, choice: Choice) -> Drawn | None:
@@ -105,13 +107,13 @@ def _drawn(point: Point, operation: str, choice: Choice) -> Drawn | None:
 
 def _left_out(point: Point, operation: str, choice: Choice) -> list[Drawn]:
     """The repeats that are no part of a point, each where it lies."""
-    found = []
-    for one in point.left_out:
-        latency = _latency(one.operation(operation, choice.kind), choice.statistic)
-        if latency is not None and _has_place(one.throughput_ops_s, latency.median):
+    marks_left_out = []
+    for repeat in point.left_out:
+        latency = _latency(repeat.operation(operation, choice.kind), choice.statistic)
+        if latency is not None and _has_place(repeat.throughput_ops_s, latency.median):
             y = rounded(latency.median / 1e3)
-            found.append(Drawn(point, rounded(one.throughput_ops_s), y, y, y, 1, one))
-    return found
+            marks_left_out.append(Drawn(point, rounded(repeat.throughput_ops_s), y, y, y, 1, repeat))
+    return marks_left_out
 
 
 def _latency(operation: Operation | None, statistic: str) -> Spread | None:
@@ -123,15 +125,15 @@ def _has_place(ops_s: float, latency_us: float) -> bool:
     return math.isfinite(ops_s) and math.isfinite(latency_us) and ops_s > 0 and latency_us > 0
 
 
-def hover_of(one: DrawnCurve, drawn: Drawn, choice: Choice) -> str:
+def hover_of(side: DrawnCurve, drawn: Drawn, choice: Choice) -> str:
     if drawn.left_out is None:
         return marks.hover_of(
-            one.curve,
-            one.look,
+            side.curve,
+            side.look,
             drawn.point,
-            operation=one.operation,
+            operation=side.operation,
             statistic=choice.statistic,
             kind=choice.kind,
         )
-    said = f"{escaped(one.operation)} {STATISTICS[choice.statistic]} {formatting.latency(drawn.y * 1e3)}"
-    return marks.left_out_hover(one.look, drawn.point, drawn.left_out, said)
+    text = f"{escaped(side.operation)} {STATISTICS[choice.statistic]} {formatting.latency(drawn.y * 1e3)}"
+    return marks.left_out_hover(side.look, drawn.point, drawn.left_out, text)

@@ -29,7 +29,7 @@ class Published:
     disputed: str = ""
 
     @property
-    def said(self) -> str:
+    def printed(self) -> str:
         """The numbers as the print has them, short."""
         parts = []
         if is_drawn(self.throughput_ops_s):
@@ -46,12 +46,17 @@ def is_drawn(value: float | None) -> bool:
     return value is not None and not formatting.is_missing(value) and value > 0
 
 
-def hover_of(one: Published) -> str:
-    lines = [f"<b>{escaped(one.label)}</b>", f"{escaped(one.study)}, {one.year}", escaped(one.said), f"<b>{NAMED}</b>"]
-    if one.note:
-        lines.append(escaped(one.note)[:160])
-    if one.disputed:
-        lines.append(escaped(f"disputed: {one.disputed}")[:200])
+def hover_of(result: Published) -> str:
+    lines = [
+        f"<b>{escaped(result.label)}</b>",
+        f"{escaped(result.study)}, {result.year}",
+        escaped(result.printed),
+        f"<b>{NAMED}</b>",
+    ]
+    if result.note:
+        lines.append(escaped(result.note)[:160])
+    if result.disputed:
+        lines.append(escaped(f"disputed: {result.disputed}")[:200])
     return "<br>".join(lines)
 
 
@@ -59,15 +64,15 @@ def published_said(published: Sequence[Published]) -> str:
     """For the caption: whose numbers they are, and that nobody compares them."""
     if not published:
         return ""
-    studies = ", ".join(dict.fromkeys(f"{one.study} {one.year}" for one in published))
-    disputed = sum(bool(one.disputed) for one in published)
+    studies = ", ".join(dict.fromkeys(f"{result.study} {result.year}" for result in published))
+    disputed = sum(bool(result.disputed) for result in published)
     doubt = f"; {disputed} of them disputed" if disputed else ""
     return f"In grey, as published and not comparable: {studies}{doubt}"
 
 
 def drawn_with_latency(published: Sequence[Published]) -> list[Published]:
     """Those that have a place in the latency figure: both numbers were printed."""
-    return [one for one in published if is_drawn(one.throughput_ops_s) and is_drawn(one.latency_us)]
+    return [result for result in published if is_drawn(result.throughput_ops_s) and is_drawn(result.latency_us)]
 
 
 def published_points(published: Sequence[Published], frame: Frame) -> list[Trace]:
@@ -78,10 +83,10 @@ def published_points(published: Sequence[Published], frame: Frame) -> list[Trace
     colour = frame.theme.grey
     return [
         scatter(
-            [rounded(one.throughput_ops_s or 0.0) for one in drawn],
-            [rounded((one.latency_us or 0.0) / 1e3) for one in drawn],
+            [rounded(result.throughput_ops_s or 0.0) for result in drawn],
+            [rounded((result.latency_us or 0.0) / 1e3) for result in drawn],
             NAMED,
-            hover=[hover_of(one) for one in drawn],
+            hover=[hover_of(result) for result in drawn],
             showlegend=True,
             marker=marks.marker(colour, SYMBOL, marks.MARKER_PX + 2),
         )

@@ -51,16 +51,16 @@ class Drawing:
     faded: bool = False
 
 
-def distribution_of(one: Operation) -> Distribution:
+def distribution_of(row: Operation) -> Distribution:
     """What is stored of one operation; of several repeats, as many operations as one of them counted."""
-    repeats = max((spread.n for spread in one.latencies_us.values()), default=1) or 1
+    repeats = max((spread.n for spread in row.latencies_us.values()), default=1) or 1
     return Distribution(
-        operation=one.operation,
-        kind=one.kind,
-        count=None if one.ok is None else one.ok // repeats,
-        steps=tuple((share, value) for name, share in SHARES.items() if (value := one.median_us(name)) is not None),
-        max_us=one.median_us("max"),
-        bounds=tuple((share, *one.bounds_us[name]) for name, share in SHARES.items() if name in one.bounds_us),
+        operation=row.operation,
+        kind=row.kind,
+        count=None if row.ok is None else row.ok // repeats,
+        steps=tuple((share, value) for name, share in SHARES.items() if (value := row.median_us(name)) is not None),
+        max_us=row.median_us("max"),
+        bounds=tuple((share, *row.bounds_us[name]) for name, share in SHARES.items() if name in row.bounds_us),
     )
 
 
@@ -70,7 +70,9 @@ class PercentilesFigure(Figure):
     def __init__(self, name: str, distributions: Sequence[Distribution], merged: str = "") -> None:
         """`merged` says how many of the clients the percentiles are of."""
         self.name = name
-        self.distributions = [one for one in distributions if one.steps or one.bounds]
+        self.distributions = [
+            distribution for distribution in distributions if distribution.steps or distribution.bounds
+        ]
         self.merged = merged
 
     @classmethod
@@ -79,21 +81,23 @@ class PercentilesFigure(Figure):
         if point is None:
             return cls(name, ())
         merged = f"{point.clients_merged} of {point.clients_expected} clients merged"
-        return cls(name, [distribution_of(one) for one in point.operations], merged)
+        return cls(name, [distribution_of(operation) for operation in point.operations], merged)
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        operations = sorted({one.operation for one in self.distributions})
+        operations = sorted({distribution.operation for distribution in self.distributions})
         colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
         return drawn_percentiles(
             [
                 Drawing(
-                    one,
-                    one.operation if one.kind == "service" else f"{one.operation}, response time",
-                    colours[one.operation],
-                    "solid" if one.kind == "service" else "dash",
-                    "circle" if one.kind == "service" else "square",
+                    distribution,
+                    distribution.operation
+                    if distribution.kind == "service"
+                    else f"{distribution.operation}, response time",
+                    colours[distribution.operation],
+                    "solid" if distribution.kind == "service" else "dash",
+                    "circle" if distribution.kind == "service" else "square",
                 )
-                for one in self.distributions
+                for distribution in self.distributions
             ],
             frame,
         )
@@ -102,7 +106,7 @@ class PercentilesFigure(Figure):
     def caption(self) -> str:
         return sentences(
             FROM_SUMMARIES
-            if any(one.bounds for one in self.distributions)
+            if any(distribution.bounds for distribution in self.distributions)
             else "Percentiles of the measured window, not averaged over clients",
             self.merged,
         )
@@ -111,7 +115,11 @@ class PercentilesFigure(Figure):
     def table(self) -> Table:
         return Table(
             ("operation", "latency", "operations", *PERCENTILE_COLUMNS),
-            tuple((one.operation, one.kind, one.count, *row) for one in self.distributions for row in one.rows()),
+            tuple(
+                (distribution.operation, distribution.kind, distribution.count, *row)
+                for distribution in self.distributions
+                for row in distribution.rows()
+            ),
         )
 
     @property
@@ -123,9 +131,9 @@ def drawn_percentiles(drawings: Sequence[Drawing], frame: Frame, title: str = "l
     """Latency (ms, logarithmic) over the percentile; distances on the axis are decades of the slower share."""
     layout = base_layout(frame)
     layout["showlegend"] = True
-    everything = [one.distribution for one in drawings]
-    shares = [share for one in everything for share, _ in _steps(one)]
-    shares += [share for one in everything for share, _, _ in one.bounds]
+    everything = [drawing.distribution for drawing in drawings]
+    shares = [share for distribution in everything for share, _ in _steps(distribution)]
+    shares += [share for distribution in everything for share, _, _ in distribution.bounds]
     tail = max(shares, default=0.9999)
     most = _place(0.9999) if frame.narrow else _place(tail)
     ticks = [tick for tick in TICKS if _place(tick) <= min(most, _place(tail)) + 0.05]
@@ -138,15 +146,15 @@ def drawn_percentiles(drawings: Sequence[Drawing], frame: Frame, title: str = "l
         range=[0, _place(tail) * 1.04],
     )
     layout["yaxis"] = axis(frame, escaped(title), type="log", tickformat="~g", dtick=_tick_step(everything))
-    data = [_trace(one) for one in drawings]
-    data += [_bars(one) for one in drawings if one.distribution.bounds]
+    data = [_trace(drawing) for drawing in drawings]
+    data += [_bars(drawing) for drawing in drawings if drawing.distribution.bounds]
     return {"data": data, "layout": layout}
 
 
 def _tick_step(everything: Sequence[Distribution]) -> str | int:
     """Ticks at 1, 2 and 5 of each decade, or of many decades at each one only."""
-    values = [value for one in everything for _, value in _steps(one)]
-    values += [value for one in everything for _, *ends in one.bounds for value in ends if value]
+    values = [value for distribution in everything for _, value in _steps(distribution)]
+    values += [value for distribution in everything for _, *ends in distribution.bounds for value in ends if value]
     wide = len(values) > 1 and max(values) > 10**2.7 * max(min(values), 1.0)
     return 1 if wide else "D2"
 
@@ -156,23 +164,23 @@ def _place(share: float) -> float:
     return math.log10(1 / max(1e-9, 1 - share))
 
 
-def _steps(one: Distribution) -> list[tuple[float, float]]:
+def _steps(distribution: Distribution) -> list[tuple[float, float]]:
     """The steps that this many operations can show; the greatest latency stands at its own share."""
-    known = [(share, value) for share, value in one.steps if value > 0 and math.isfinite(value)]
-    if one.count is None:
+    known = [(share, value) for share, value in distribution.steps if value > 0 and math.isfinite(value)]
+    if distribution.count is None:
         return known
-    if one.count < 1:
+    if distribution.count < 1:
         return []
-    last = 1 - 1 / (one.count + 1)
+    last = 1 - 1 / (distribution.count + 1)
     steps = [(share, value) for share, value in known if share <= last]
-    if one.max_us and 0 < one.max_us < math.inf:
-        steps.append((last, one.max_us))
+    if distribution.max_us and 0 < distribution.max_us < math.inf:
+        steps.append((last, distribution.max_us))
     return steps
 
 
 def _trace(drawing: Drawing) -> Trace:
-    one, colour = drawing.distribution, drawing.colour
-    steps = _steps(one)
+    distribution, colour = drawing.distribution, drawing.colour
+    steps = _steps(distribution)
     return scatter(
         [rounded(_place(share)) for share, _ in steps],
         [rounded(value / 1e3) for _, value in steps],
@@ -180,7 +188,7 @@ def _trace(drawing: Drawing) -> Trace:
         hover=[f"{formatting.exact(share * 100)} %: {formatting.latency(value)}" for share, value in steps],
         hovertemplate=f"%{{text}}<extra>{escaped(drawing.label)}</extra>",
         # No line leads through what is not known.
-        mode="markers" if one.bounds else "lines+markers",
+        mode="markers" if distribution.bounds else "lines+markers",
         legendgroup=escaped(drawing.label),
         line={"color": colour, "width": 1.25 if drawing.faded else 2, "dash": drawing.dash},
         marker={"color": colour, "size": 3 if drawing.faded else 6, "symbol": drawing.symbol},
@@ -191,18 +199,18 @@ def _trace(drawing: Drawing) -> Trace:
 
 def _bars(drawing: Drawing) -> Trace:
     """A bar from bound to bound for each percentile that is only known so; without an upper one to the maximum."""
-    one, colour = drawing.distribution, drawing.colour
+    distribution, colour = drawing.distribution, drawing.colour
     xs: list[float | None] = []
     ys: list[float | None] = []
     texts: list[str] = []
-    for share, low, high in one.bounds:
-        top = high if high is not None else max(one.max_us or low, low)
-        said = (
+    for share, low, high in distribution.bounds:
+        top = high if high is not None else max(distribution.max_us or low, low)
+        text = (
             f"{formatting.exact(share * 100)} %: {formatting.latency_between(low, high)} (bounds, histograms missing)"
         )
         xs += [rounded(_place(share))] * 2 + [None]
         ys += [rounded(max(low, 1.0) / 1e3), rounded(max(top, 1.0) / 1e3), None]
-        texts += [said, said, ""]
+        texts += [text, text, ""]
     return scatter(
         xs,
         ys,

@@ -41,8 +41,8 @@ def hover_of(
     if point.target_ops_s:
         lines[-1] += f", target {formatting.throughput(point.target_ops_s)}"
     lines.append(formatting.throughput(spread.median))
-    found = point.operation(operation, kind) if operation else None
-    latency = found.latencies_us.get(statistic) if found else None
+    row = point.operation(operation, kind) if operation else None
+    latency = row.latencies_us.get(statistic) if row else None
     if latency:
         lines.append(f"{escaped(operation)} {STATISTICS[statistic]} {formatting.latency(latency.median)}")
         if latency.n > 1:
@@ -61,16 +61,16 @@ def hover_of(
     return "<br>".join(lines)
 
 
-def left_out_hover(look: Look, point: Point, one: LeftOut, more: str = "") -> str:
+def left_out_hover(look: Look, point: Point, repeat: LeftOut, more: str = "") -> str:
     """What a reader asks of a repeat that is no part of its point: which it is, and why not."""
     load = f"target {formatting.throughput(point.target_ops_s)}" if point.target_ops_s else f"{point.threads} threads"
     lines = [
         f"<b>{escaped(look.label)}</b>",
         f"one repeat at {load}",
-        formatting.throughput(one.throughput_ops_s),
+        formatting.throughput(repeat.throughput_ops_s),
         more,
-        f"<b>{STANDING_SAYS[one.standing]}</b>",
-        escaped(one.reason)[:120],
+        f"<b>{STANDING_SAYS[repeat.standing]}</b>",
+        escaped(repeat.reason)[:120],
     ]
     return "<br>".join(text for text in lines if text)
 
@@ -97,9 +97,9 @@ def line(look: Look, *, x: Sequence[float | None], y: Sequence[float | None], ho
     )
 
 
-def beside(look: Look, what: str, x: Sequence[float], y: Sequence[float], **more: Any) -> Trace:
+def beside(look: Look, meaning: str, x: Sequence[float], y: Sequence[float], **more: Any) -> Trace:
     """What belongs to a curve without being its line: it comes and goes with the curve's entry in the legend."""
-    name, group = escaped(f"{look.label}, {what}"), escaped(look.label)
+    name, group = escaped(f"{look.label}, {meaning}"), escaped(look.label)
     return scatter(x, y, name, legendgroup=group, showlegend=False, **more)
 
 
@@ -123,9 +123,9 @@ def band(look: Look, *, x: Sequence[float], low: Sequence[float], high: Sequence
     )
 
 
-def ring(look: Look, symbol: str, what: str, *, x: float, y: float) -> Trace:
+def ring(look: Look, symbol: str, meaning: str, *, x: float, y: float) -> Trace:
     """A ring around a point that has a meaning: the ceiling, the knee."""
-    return beside(look, what, [x], [y], marker=marker(look.colour, symbol, RING_PX))
+    return beside(look, meaning, [x], [y], marker=marker(look.colour, symbol, RING_PX))
 
 
 def cross(look: Look, *, x: float, y: float) -> Trace:
@@ -172,12 +172,12 @@ def fold_legend(lines: Sequence[tuple[Trace, str, bool]]) -> None:
 
 def standing_keys(points: Sequence[Point], frame: Frame) -> list[Trace]:
     """What the marks of points that do not count, or count by a written reason, mean: as far as they occur."""
-    found = []
+    keys = []
     if any(not point.counts or point.left_out for point in points):
-        found.append(key(frame, "hexagon-open", "hollow: not counted"))
+        keys.append(key(frame, "hexagon-open", "hollow: not counted"))
     if any(point.overridden for point in points):
-        found.append(key(frame, CROSS, "crossed: rejected, counted with a reason"))
-    return found
+        keys.append(key(frame, CROSS, "crossed: rejected, counted with a reason"))
+    return keys
 
 
 def key(frame: Frame, symbol: str, text: str) -> Trace:

@@ -18,8 +18,8 @@ from reports.figures.theme import Look, Theme, looks
 
 def per_dollar(curve: Curve) -> float | None:
     """Operations per US$ at the ceiling; None where either is not known."""
-    found = curve.ceiling
-    return operations_per_dollar(found.throughput_ops_s, curve.setup.price_per_hour) if found else None
+    ceiling = curve.ceiling
+    return operations_per_dollar(ceiling.throughput_ops_s, curve.setup.price_per_hour) if ceiling else None
 
 
 COLUMNS: Final[Columns] = {
@@ -53,7 +53,7 @@ class PriceFigure(CurvesFigure):
         return sentences(
             "Operations at the ceiling for each US$ that the cluster's nodes cost; load generators, storage and "
             "licences cost extra",
-            named("without a price or a ceiling", [one for one in self.curves if one.sweep_id not in have]),
+            named("without a price or a ceiling", [curve for curve in self.curves if curve.sweep_id not in have]),
             captions.caption(self.drawn),
         )
 
@@ -85,9 +85,9 @@ def _bars(curves: Sequence[Curve], theme: Theme, highlight: str) -> list[Bar]:
 
 
 def _bar(curve: Curve, look: Look, best: float, *, is_best: bool | None) -> Bar:
-    value, found = per_dollar(curve) or 0.0, curve.ceiling
+    value, ceiling = per_dollar(curve) or 0.0, curve.ceiling
     share = value / best if best else None
-    least = "≥ " if found and found.is_lower_bound else ""
+    least = "≥ " if ceiling and ceiling.is_lower_bound else ""
     note = AMONG_BEST if is_best else ratio_label(share).replace("lower", "fewer")
     return Bar(
         group=curve.database_name,
@@ -102,15 +102,15 @@ def _bar(curve: Curve, look: Look, best: float, *, is_best: bool | None) -> Bar:
 
 
 def _hover(curve: Curve) -> str:
-    found, price = curve.ceiling, curve.setup.price_per_hour
-    if found is None or price is None:
+    ceiling, price = curve.ceiling, curve.setup.price_per_hour
+    if ceiling is None or price is None:
         return ""
-    cost = dollars_per_million(found.throughput_ops_s, price)
+    cost = dollars_per_million(ceiling.throughput_ops_s, price)
     nodes = curve.setup.nodes
     return "<br>".join(
         [
             f"<b>{escaped(curve.label)}</b>",
-            f"{formatting.throughput(found.throughput_ops_s)} at {formatting.significant(price)} US$ per hour"
+            f"{formatting.throughput(ceiling.throughput_ops_s)} at {formatting.significant(price)} US$ per hour"
             + (f" for {nodes} node{'s' if nodes > 1 else ''}" if nodes else ""),
             f"{formatting.significant(cost)} US$ per million operations" if cost else "",
         ]

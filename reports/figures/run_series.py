@@ -76,19 +76,19 @@ def total_rate(series: Sequence[OverTime]) -> tuple[Array, Array]:
     Service and response times are of the same operations: only one kind counts. A read-modify-write counts once: its
     READ and its UPDATE are measured as well.
     """
-    kind = "service" if any(one.kind == "service" for one in series) else "response"
-    parts = [one for one in series if one.kind == kind and one.seconds.size]
+    kind = "service" if any(stored.kind == "service" for stored in series) else "response"
+    parts = [stored for stored in series if stored.kind == kind and stored.seconds.size]
     if not parts:
         return np.array([]), np.array([])
     interval_s = parts[0].interval_s
-    first = min(float(one.seconds[0]) for one in parts)
-    last = max(float(one.seconds[-1]) for one in parts)
+    first = min(float(part.seconds[0]) for part in parts)
+    last = max(float(part.seconds[-1]) for part in parts)
     seconds = np.arange(round(first), round(last) + 1, interval_s, dtype=float)
     rate = np.full(seconds.size, np.nan)
-    for one in parts:
-        at = np.rint((one.seconds - seconds[0]) / interval_s).astype(int)
-        sign = -1.0 if one.operation == COMPOSITE else 1.0
-        rate[at] = np.nan_to_num(rate[at]) + sign * np.nan_to_num(one.rate_ops_s)
+    for part in parts:
+        at = np.rint((part.seconds - seconds[0]) / interval_s).astype(int)
+        sign = -1.0 if part.operation == COMPOSITE else 1.0
+        rate[at] = np.nan_to_num(rate[at]) + sign * np.nan_to_num(part.rate_ops_s)
     return seconds, rate
 
 
@@ -119,7 +119,7 @@ class RunSeriesFigure(Figure):
         self.window = window
         self.band = band
         self.events = events
-        self.interval_s = max((one.interval_s for one in series), default=1)
+        self.interval_s = max((stored.interval_s for stored in series), default=1)
         self.every = "second" if self.interval_s == 1 else f"{self.interval_s} s"
 
     def draw(self, frame: Frame) -> PlotlyFigure:
@@ -161,15 +161,15 @@ class RunSeriesFigure(Figure):
         seconds, rate = total_rate(self.series)
         columns = ["second", "all operations (ops/s)"]
         values: list[dict[float, Cell]] = [dict(zip(seconds.tolist(), _cells(rate), strict=True))]
-        for one in self.series:
-            for what, array in (("mean", one.mean_us), ("p99", one.p99_us)):
-                columns.append(f"{one.operation} {one.kind} {what} (µs)")
-                values.append(dict(zip(one.seconds.tolist(), _cells(array), strict=True)))
+        for stored in self.series:
+            for statistic, array in (("mean", stored.mean_us), ("p99", stored.p99_us)):
+                columns.append(f"{stored.operation} {stored.kind} {statistic} (µs)")
+                values.append(dict(zip(stored.seconds.tolist(), _cells(array), strict=True)))
         return Table(tuple(columns), tuple((second, *(by.get(second) for by in values)) for second in seconds.tolist()))
 
     @property
     def empty(self) -> str:
-        return "" if any(one.seconds.size for one in self.series) else "No second of this run is stored."
+        return "" if any(stored.seconds.size for stored in self.series) else "No second of this run is stored."
 
 
 def _cells(array: Any) -> list[Cell]:
@@ -206,27 +206,27 @@ def _band(band: Band, middle: float, frame: Frame) -> list[Trace]:
 
 def _latencies(series: Sequence[OverTime], frame: Frame) -> list[Trace]:
     """p99 of each operation; response times dashed beside service times."""
-    operations = sorted({one.operation for one in series})
+    operations = sorted({stored.operation for stored in series})
     colours = {name: frame.theme.series[i % len(frame.theme.series)] for i, name in enumerate(operations)}
-    found = []
-    for one in series:
-        kept = thinned(one.p99_us)
-        label = one.operation if one.kind == "service" else f"{one.operation}, response time"
-        found.append(
+    traces = []
+    for stored in series:
+        kept = thinned(stored.p99_us)
+        label = stored.operation if stored.kind == "service" else f"{stored.operation}, response time"
+        traces.append(
             scatter(
-                _plain(one.seconds[kept] + (one.interval_s - 1) / 2),
-                _plain(one.p99_us[kept] / 1e3),
+                _plain(stored.seconds[kept] + (stored.interval_s - 1) / 2),
+                _plain(stored.p99_us[kept] / 1e3),
                 escaped(f"{label} p99"),
-                hover=[formatting.latency(value) for value in one.p99_us[kept]],
+                hover=[formatting.latency(value) for value in stored.p99_us[kept]],
                 hovertemplate=f"%{{text}}<extra>{escaped(label)} p99</extra>",
                 mode="lines" if kept.size > 1 else "markers",
                 yaxis="y2",
-                line={"color": colours[one.operation], "dash": "solid" if one.kind == "service" else "dash"},
-                marker={"color": colours[one.operation]},
+                line={"color": colours[stored.operation], "dash": "solid" if stored.kind == "service" else "dash"},
+                marker={"color": colours[stored.operation]},
                 connectgaps=False,
             )
         )
-    return found
+    return traces
 
 
 def _target(seconds: Array, target_ops_s: int, frame: Frame) -> Trace:

@@ -58,12 +58,12 @@ def scalings_of(curves: Sequence[Curve]) -> list[Scaling]:
     """Curves that differ in their cluster's nodes only belong together; those of unknown size to nothing."""
     groups: dict[tuple[str, ...], list[Curve]] = {}
     versions = {(c.system_name, c.setup.version) for c in curves}
-    told = len(versions) > len({system for system, _ in versions})
+    has_versions = len(versions) > len({system for system, _ in versions})
     workloads = len({curve.workload for curve in curves}) > 1
     for curve in in_order(curves):
         if not curve.setup.nodes or not curve.ceiling or curve.ceiling.throughput_ops_s <= 0:
             continue
-        names = [curve.system_name, *([curve.setup.version] if told else []), curve.mode]
+        names = [curve.system_name, *([curve.setup.version] if has_versions else []), curve.mode]
         groups.setdefault((*names, *([curve.workload] if workloads else [])), []).append(curve)
     return [_scaling(" · ".join(part for part in key if part), group) for key, group in groups.items()]
 
@@ -71,9 +71,9 @@ def scalings_of(curves: Sequence[Curve]) -> list[Scaling]:
 def _scaling(label: str, curves: Sequence[Curve]) -> Scaling:
     best: dict[int, Size] = {}
     for curve in curves:
-        nodes, found = curve.setup.nodes, curve.ceiling
-        if nodes and found and (nodes not in best or best[nodes].ceiling.throughput_ops_s < found.throughput_ops_s):
-            best[nodes] = Size(nodes, curve, found)
+        nodes, ceiling = curve.setup.nodes, curve.ceiling
+        if nodes and ceiling and (nodes not in best or best[nodes].ceiling.throughput_ops_s < ceiling.throughput_ops_s):
+            best[nodes] = Size(nodes, curve, ceiling)
     sizes = tuple(best[nodes] for nodes in sorted(best))
     short = [size.nodes for size in sizes if size.ceiling.is_lower_bound]
     reached = {size.nodes: size.ceiling.throughput_ops_s for size in sizes}
@@ -82,7 +82,7 @@ def _scaling(label: str, curves: Sequence[Curve]) -> Scaling:
 
 def looks_of(scalings: Sequence[Scaling], frame: Frame, highlight: str = "") -> Mapping[str, Look]:
     """As of the databases: one colour per system, although every size is a database of its own."""
-    first = {one.label: one.sizes[0].curve for one in scalings}
+    first = {scaling.label: scaling.sizes[0].curve for scaling in scalings}
     systems = [replace(curve, database_name=curve.system_name) for curve in first.values()]
     appearance = looks(systems, frame.theme, highlight=highlight)
     return {label: appearance[curve.sweep_id] for label, curve in first.items()}
@@ -120,34 +120,38 @@ class ScalabilityFigure(CurvesFigure):
     def draw(self, frame: Frame) -> PlotlyFigure:
         scalings = self.scalings
         appearance = looks_of(scalings, frame, self.highlight)
-        nodes = sorted({size.nodes for one in scalings for size in one.sizes})
-        highest = max((size.ceiling.throughput_ops_s for one in scalings for size in one.sizes), default=1.0)
+        nodes = sorted({size.nodes for scaling in scalings for size in scaling.sizes})
+        highest = max((size.ceiling.throughput_ops_s for scaling in scalings for size in scaling.sizes), default=1.0)
         layout = base_layout(frame)
         layout["showlegend"] = True
         most = max(nodes, default=1)
         layout["xaxis"] = axis(frame, "nodes of the cluster", tickvals=nodes, range=[0, most * 1.06])
         title = "ceiling (ops/s)" if frame.narrow else "throughput ceiling (ops/s)"
-        ideal = [one.ideal_ops_s(one.sizes[-1].nodes) for one in scalings if not appearance[one.label].faded]
+        ideal = [
+            scaling.ideal_ops_s(scaling.sizes[-1].nodes) for scaling in scalings if not appearance[scaling.label].faded
+        ]
         top = max([highest * 1.25, *(end * 1.05 for end in ideal)])  # No ideal line ends before its last size.
         layout["yaxis"] = axis(frame, title, tickformat="~s", range=[0, top])
-        ordered = sorted(scalings, key=lambda one: not appearance[one.label].faded)
-        traces = [(one, _line(one, appearance[one.label])) for one in ordered]
-        if any(appearance[one.label].faded for one in ordered) or len(ordered) > marks.MAX_WITH_RINGS:
-            marks.fold_legend([(t, one.sizes[0].curve.system_name, appearance[one.label].faded) for one, t in traces])
+        ordered = sorted(scalings, key=lambda scaling: not appearance[scaling.label].faded)
+        traces = [(scaling, _line(scaling, appearance[scaling.label])) for scaling in ordered]
+        if any(appearance[scaling.label].faded for scaling in ordered) or len(ordered) > marks.MAX_WITH_RINGS:
+            marks.fold_legend(
+                [(t, scaling.sizes[0].curve.system_name, appearance[scaling.label].faded) for scaling, t in traces]
+            )
         elif len(ordered) <= MAX_LABELS:
             ends = [
                 End(
-                    f"{one.label}, {one.score_text}" if one.score_text else one.label,
-                    one.sizes[-1].ceiling.throughput_ops_s,
-                    appearance[one.label].colour,
+                    f"{scaling.label}, {scaling.score_text}" if scaling.score_text else scaling.label,
+                    scaling.sizes[-1].ceiling.throughput_ops_s,
+                    appearance[scaling.label].colour,
                 )
-                for one in ordered
+                for scaling in ordered
             ]
             label_ends(layout, ends, longest=44, inside=frame.narrow)
             for _, trace in traces:
                 trace["showlegend"] = False
-        ideals = [trace for one in ordered for trace in _ideal(one, appearance[one.label])]
-        above = [trace for one in ordered for trace in _super_linear(one, appearance[one.label])]
+        ideals = [trace for scaling in ordered for trace in _ideal(scaling, appearance[scaling.label])]
+        above = [trace for scaling in ordered for trace in _super_linear(scaling, appearance[scaling.label])]
         data = ideals + [trace for _, trace in traces] + above
         return {"data": data + _keys(frame, bool(ideals), bool(above)), "layout": layout}
 
@@ -163,10 +167,12 @@ class ScalabilityFigure(CurvesFigure):
     @property
     def table(self) -> Table:
         """A row per size; gains and scores in per cent, unrounded."""
-        return tabulated(COLUMNS, ((one, size, one.score) for one in self.scalings for size in one.sizes))
+        return tabulated(
+            COLUMNS, ((scaling, size, scaling.score) for scaling in self.scalings for size in scaling.sizes)
+        )
 
     def lacking(self) -> str:
-        if any(one.score for one in self.scalings):
+        if any(scaling.score for scaling in self.scalings):
             return ""
         return (
             "Every sweep stands on a cluster of one size. Measure the same database and mode on clusters of several "
@@ -174,48 +180,48 @@ class ScalabilityFigure(CurvesFigure):
         )
 
 
-def _line(one: Scaling, look: Look) -> Trace:
+def _line(scaling: Scaling, look: Look) -> Trace:
     trace = marks.line(
         look,
-        x=[float(size.nodes) for size in one.sizes],
-        y=[rounded(size.ceiling.throughput_ops_s) for size in one.sizes],
-        hover=[_hover(one, size) for size in one.sizes],
+        x=[float(size.nodes) for size in scaling.sizes],
+        y=[rounded(size.ceiling.throughput_ops_s) for size in scaling.sizes],
+        hover=[_hover(scaling, size) for size in scaling.sizes],
     )
-    return {**trace, "name": escaped(f"{one.label}, {one.score_label}"), "legendgroup": escaped(one.label)}
+    return {**trace, "name": escaped(f"{scaling.label}, {scaling.score_label}"), "legendgroup": escaped(scaling.label)}
 
 
-def _hover(one: Scaling, size: Size) -> str:
+def _hover(scaling: Scaling, size: Size) -> str:
     lines = [
-        f"<b>{escaped(one.label)}</b>",
+        f"<b>{escaped(scaling.label)}</b>",
         f"{size.nodes} node{'s' if size.nodes > 1 else ''}: {formatting.throughput(size.ceiling.throughput_ops_s)}",
         escaped(size.curve.database_name),
     ]
     if size.ceiling.is_lower_bound:
         lines.append("at least: the ladder is too short")
-    sign = one.score.gain_sign(size.nodes) if one.score else None
-    if one.score and size.nodes in one.score.gains and sign is not None:
-        gain, ideal = one.score.gains[size.nodes], one.score.ideals[size.nodes]
+    sign = scaling.score.gain_sign(size.nodes) if scaling.score else None
+    if scaling.score and size.nodes in scaling.score.gains and sign is not None:
+        gain, ideal = scaling.score.gains[size.nodes], scaling.score.ideals[size.nodes]
         lines.append(
-            f"{sign}{formatting.signed_percent(gain)} over {one.score.base} nodes; "
+            f"{sign}{formatting.signed_percent(gain)} over {scaling.score.base} nodes; "
             f"ideal {formatting.signed_percent(ideal)}"
         )
-        if size.nodes in one.score.super_linear:
+        if size.nodes in scaling.score.super_linear:
             lines.append(f"{SUPER_LINEAR}: look for what else differs")
     return "<br>".join(lines)
 
 
-def _ideal(one: Scaling, look: Look) -> list[Trace]:
+def _ideal(scaling: Scaling, look: Look) -> list[Trace]:
     """As many times the smallest size as there are times its nodes, up to the last size."""
-    if len(one.sizes) < 2 or look.faded:
+    if len(scaling.sizes) < 2 or look.faded:
         return []
-    base, last = one.sizes[0], one.sizes[-1].nodes
+    base, last = scaling.sizes[0], scaling.sizes[-1].nodes
     return [
         scatter(
             [base.nodes, last],
-            [rounded(base.ceiling.throughput_ops_s), rounded(one.ideal_ops_s(last))],
-            escaped(f"{one.label}, ideal"),
+            [rounded(base.ceiling.throughput_ops_s), rounded(scaling.ideal_ops_s(last))],
+            escaped(f"{scaling.label}, ideal"),
             mode="lines",
-            legendgroup=escaped(one.label),
+            legendgroup=escaped(scaling.label),
             showlegend=False,
             line={"color": look.colour, "width": 1, "dash": "dot"},
             opacity=0.7,
@@ -223,22 +229,22 @@ def _ideal(one: Scaling, look: Look) -> list[Trace]:
     ]
 
 
-def _super_linear(one: Scaling, look: Look) -> list[Trace]:
-    above = one.score.super_linear if one.score else ()
+def _super_linear(scaling: Scaling, look: Look) -> list[Trace]:
+    above = scaling.score.super_linear if scaling.score else ()
     return [
         marks.ring(
             look, "triangle-up-open", SUPER_LINEAR, x=float(size.nodes), y=rounded(size.ceiling.throughput_ops_s)
         )
-        for size in one.sizes
+        for size in scaling.sizes
         if size.nodes in above and not look.faded
     ]
 
 
 def _keys(frame: Frame, ideal: bool, above: bool) -> list[Trace]:
-    found = []
+    keys = []
     if ideal:
         line = {"color": frame.theme.muted, "width": 1, "dash": "dot"}
-        found.append({**marks.key(frame, "circle", "ideal, from the smallest size"), "mode": "lines", "line": line})
+        keys.append({**marks.key(frame, "circle", "ideal, from the smallest size"), "mode": "lines", "line": line})
     if above:
-        found.append(marks.key(frame, "triangle-up-open", SUPER_LINEAR))
-    return found
+        keys.append(marks.key(frame, "triangle-up-open", SUPER_LINEAR))
+    return keys

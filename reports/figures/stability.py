@@ -31,7 +31,7 @@ from runs.measures.stability import SLOW, Stability, stability
 
 # Of all ridges together; a single one may have as many points as any trace.
 MAX_TOGETHER = 16_000
-HIGHEST = 1.5  # times the median; what lies above is cut off
+MAX_TIMES_MEDIAN = 1.5  # times the median; what lies above is cut off
 RIDGE = 0.56  # of a row's height is the median
 MIN_TO_GRADE_S = 60  # of the window; a shorter one is too short for a grade (analysis 4.2)
 MIN_PX = 220  # of the figure
@@ -57,16 +57,16 @@ class Ridge:
     @property
     def grade(self) -> str:
         """ "flat", "variable" or "erratic"; of less than a minute nobody can say."""
-        one = self.stability
-        if one is None:
+        stability = self.stability
+        if stability is None:
             return "too little was done"
-        return one.grade if one.seconds * self.interval_s >= MIN_TO_GRADE_S else "too short to grade"
+        return stability.grade if stability.seconds * self.interval_s >= MIN_TO_GRADE_S else "too short to grade"
 
     @property
     def cut_s(self) -> int:
         """Seconds whose rate lies above what is drawn."""
-        one = self.stability
-        return int(np.sum(self.rate_ops_s > HIGHEST * one.median)) * self.interval_s if one else 0
+        stability = self.stability
+        return int(np.sum(self.rate_ops_s > MAX_TIMES_MEDIAN * stability.median)) * self.interval_s if stability else 0
 
     @property
     def label(self) -> str:
@@ -100,7 +100,7 @@ class StabilityFigure(CurvesFigure):
         self.ridges = ridges
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        found = [(ridge, ridge.stability) for ridge in self.ridges]
+        graded = [(ridge, ridge.stability) for ridge in self.ridges]
         appearance = looks([ridge.curve for ridge in self.ridges], frame.theme, highlight=self.highlight)
         layout = base_layout(frame, characters=NOTE_CHARACTERS)
         last = max(
@@ -121,14 +121,14 @@ class StabilityFigure(CurvesFigure):
         layout["shapes"] = [
             straight(frame.theme.axis, "dot", y=-row + RIDGE, layer="below") for row in range(len(self.ridges))
         ]
-        layout["annotations"] += [_said(row, ridge, one, frame) for row, (ridge, one) in enumerate(found)]
+        layout["annotations"] += [_said(row, ridge, stability, frame) for row, (ridge, stability) in enumerate(graded)]
         most = min(MAX_POINTS, max(200, MAX_TOGETHER // max(len(self.ridges), 1)))
         if not frame.narrow:
             layout["margin"]["r"] = MARGIN_PX
         data: list[Trace] = []
-        for row, (ridge, one) in enumerate(found):
-            if one is not None:
-                data += _traces(row, ridge, one, frame, most)
+        for row, (ridge, measured) in enumerate(graded):
+            if measured is not None:
+                data += _traces(row, ridge, measured, frame, most)
         return {"data": data, "layout": layout}
 
     @property
@@ -149,7 +149,7 @@ class StabilityFigure(CurvesFigure):
     def _cut_said(self) -> str:
         """That parts are cut off, and how many; empty where none is."""
         seconds = sum(ridge.cut_s for ridge in self.ridges)
-        times = f"{HIGHEST}\N{MULTIPLICATION SIGN}"
+        times = f"{MAX_TIMES_MEDIAN}\N{MULTIPLICATION SIGN}"
         plural = "" if seconds == 1 else "s"
         return f"Cut off at {times} the median (triangles): {seconds} second{plural}" if seconds else ""
 
@@ -173,12 +173,12 @@ def _coloured(ridge: Ridge, look: Look) -> str:
     return f'<span style="color:{look.colour}">{shortened(ridge.label, 30)}</span>'
 
 
-def _said(row: int, ridge: Ridge, one: Stability | None, frame: Frame) -> dict[str, Any]:
+def _said(row: int, ridge: Ridge, stability: Stability | None, frame: Frame) -> dict[str, Any]:
     """Right of each ridge how uneven it is; on a telephone above it, with whose it is."""
-    first, *more = in_words(ridge, one)
+    first, *more = in_words(ridge, stability)
     if frame.narrow:
         text = f"<b>{shortened(ridge.label, 26)}</b> {escaped(first)}"
-        place = {"x": 0, "y": -row + RIDGE * HIGHEST, "yanchor": "bottom", "yshift": -4}
+        place = {"x": 0, "y": -row + RIDGE * MAX_TIMES_MEDIAN, "yanchor": "bottom", "yshift": -4}
     else:
         text = "<br>".join([f"<b>{escaped(first)}</b>", *map(escaped, more)])
         place = {"x": 1, "y": -row + RIDGE, "yanchor": "middle", "xshift": 8}
@@ -187,20 +187,20 @@ def _said(row: int, ridge: Ridge, one: Stability | None, frame: Frame) -> dict[s
     return note
 
 
-def in_words(ridge: Ridge, one: Stability | None) -> list[str]:
+def in_words(ridge: Ridge, stability: Stability | None) -> list[str]:
     """How even, in two lines: the grade with the robust CV, and how much of the time was slow."""
-    if one is None:
+    if stability is None:
         return ["too little was done to tell"]
-    slow = f"{formatting.percent(one.slow_share)} slow" if one.slow_share else "no slow second"
-    longest = f", longest {one.longest_slow_s * ridge.interval_s} s" if one.longest_slow_s else ""
-    return [f"{ridge.grade}, CV {formatting.percent(one.cv)}", slow + longest]
+    slow = f"{formatting.percent(stability.slow_share)} slow" if stability.slow_share else "no slow second"
+    longest = f", longest {stability.longest_slow_s * ridge.interval_s} s" if stability.longest_slow_s else ""
+    return [f"{ridge.grade}, CV {formatting.percent(stability.cv)}", slow + longest]
 
 
-def _traces(row: int, ridge: Ridge, one: Stability, frame: Frame, most: int) -> list[Trace]:
+def _traces(row: int, ridge: Ridge, stability: Stability, frame: Frame, most: int) -> list[Trace]:
     """M4 keeps every dip: they are what this picture is for."""
     kept = thinned(ridge.rate_ops_s, most)
-    share = ridge.rate_ops_s[kept] / one.median
-    y = [None if not np.isfinite(s) else rounded(-row + RIDGE * min(float(s), HIGHEST)) for s in share]
+    share = ridge.rate_ops_s[kept] / stability.median
+    y = [None if not np.isfinite(s) else rounded(-row + RIDGE * min(float(s), MAX_TIMES_MEDIAN)) for s in share]
     x = [rounded(float(second)) for second in ridge.seconds[kept] + (ridge.interval_s - 1) / 2]
     line = scatter(
         x,
@@ -212,21 +212,21 @@ def _traces(row: int, ridge: Ridge, one: Stability, frame: Frame, most: int) -> 
         line={"color": frame.theme.muted, "width": 1.25},
         connectgaps=False,
     )
-    slow, cut = np.flatnonzero(share < SLOW), np.flatnonzero(share > HIGHEST)
-    found = [line]
+    slow, cut = np.flatnonzero(share < SLOW), np.flatnonzero(share > MAX_TIMES_MEDIAN)
+    traces = [line]
     if cut.size:
         # A triangle at the edge for each second that goes on beyond it.
-        found.append(
+        traces.append(
             scatter(
                 [x[i] for i in cut],
-                [rounded(-row + RIDGE * HIGHEST)] * cut.size,
-                escaped(f"{ridge.label}, beyond {HIGHEST} times its median"),
+                [rounded(-row + RIDGE * MAX_TIMES_MEDIAN)] * cut.size,
+                escaped(f"{ridge.label}, beyond {MAX_TIMES_MEDIAN} times its median"),
                 marker={"symbol": "triangle-up", "size": 6, "color": frame.theme.muted},
             )
         )
     if slow.size:
-        found.append(_slow(row, ridge, [x[i] for i in slow], [y[i] or 0.0 for i in slow], frame))
-    return found
+        traces.append(_slow(row, ridge, [x[i] for i in slow], [y[i] or 0.0 for i in slow], frame))
+    return traces
 
 
 def _slow(row: int, ridge: Ridge, x: Sequence[float], y: Sequence[float], frame: Frame) -> Trace:

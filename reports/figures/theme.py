@@ -131,13 +131,13 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
     ranks = {key: rank for rank, key in enumerate(sorted(known))}
     unknown = itertools.count(len(ranks))
     taken: set[tuple[str, int]] = set()
-    found: dict[UUID, Look] = {}
+    look_of: dict[UUID, Look] = {}
     for curve in curves:
         number = ranks[durability_key(curve.durability)] if curve.durability else next(unknown)
         while (curve.database_name, number) in taken:
             number += 1
         taken.add((curve.database_name, number))
-        found[curve.sweep_id] = Look(
+        look_of[curve.sweep_id] = Look(
             colour=colours[curve.database_name],
             dash=DASHES[number % len(DASHES)],
             symbol=SYMBOLS[(databases.index(curve.database_name) if theme.colourless else number) % len(SYMBOLS)],
@@ -145,24 +145,24 @@ def looks(curves: Sequence[Curve], theme: Theme, *, highlight: str = "") -> dict
             label=labels[curve.sweep_id],
             faded=crowded and curve.database_name != chosen,
         )
-    return found
+    return look_of
 
 
 def _fastest(curves: Sequence[Curve]) -> str:
-    ceilings = [(found.throughput_ops_s, curve.database_name) for curve in curves if (found := curve.ceiling)]
+    ceilings = [(ceiling.throughput_ops_s, curve.database_name) for curve in curves if (ceiling := curve.ceiling)]
     return max(ceilings)[1] if ceilings else (curves[0].database_name if curves else "")
 
 
 def labels_of(curves: Sequence[Curve]) -> dict[UUID, str]:
     """The shortest text that tells each curve from the others: database and mode, then workload, matrix, a number."""
-    found = {curve.sweep_id: curve.label for curve in curves}
+    labels = {curve.sweep_id: curve.label for curve in curves}
     for more in DISTINCTIONS:
-        for group in _alike(curves, found):
+        for group in _alike(curves, labels):
             if len({more(curve) for curve in group}) > 1:
-                found.update({curve.sweep_id: f"{found[curve.sweep_id]} · {more(curve)}" for curve in group})
-    for group in _alike(curves, found):
-        found.update({curve.sweep_id: f"{found[curve.sweep_id]} #{n}" for n, curve in enumerate(group, 1)})
-    return found
+                labels.update({curve.sweep_id: f"{labels[curve.sweep_id]} · {more(curve)}" for curve in group})
+    for group in _alike(curves, labels):
+        labels.update({curve.sweep_id: f"{labels[curve.sweep_id]} #{n}" for n, curve in enumerate(group, 1)})
+    return labels
 
 
 DISTINCTIONS: tuple[Callable[[Curve], str], ...] = (

@@ -116,7 +116,7 @@ def _figure(team: Team, item: Item, material: Material) -> FrozenFigure:
     picture = next(picture for picture in material.pictures if picture.key == item.name)
 
     def drawn() -> FrozenFigure:
-        figure = PICTURES[picture.name](material.curves, picture.selection, dict(picture.told))
+        figure = PICTURES[picture.name](material.curves, picture.selection, dict(picture.options))
         return frozen_figure(item.name, item.title, item.says, figure)
 
     if picture.name in OF_SERIES:

@@ -102,11 +102,11 @@ def _image(side: Side) -> str:
 def _sha256(key: str) -> Callable[[Side], str]:
     """The digits of a digest, which tell nothing but which image it was."""
 
-    def said(side: Side) -> str:
+    def digits(side: Side) -> str:
         match = DIGEST.search(str(side.container.get(key) or ""))
         return match[1] if match else UNKNOWN
 
-    return said
+    return digits
 
 
 FIELDS: Final[tuple[tuple[str, Callable[[Side], Cell]], ...]] = (

@@ -86,8 +86,8 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def _metric(ratio: Ratio, equal: EqualLoad | None) -> str:
-    if ratio.what != "throughput":
-        return f"{ratio.what} {_at(equal)}"
+    if ratio.quantity != "throughput":
+        return f"{ratio.quantity} {_at(equal)}"
     return f"throughput at {ratio.at}" if ratio.at else "throughput"
 
 
@@ -158,7 +158,7 @@ def differences_table(curves: Sequence[Curve], labels: Labels) -> Table:
     return Table(
         ("what", "value", "sides"),
         tuple(
-            (difference.what, value, ", ".join(who))
+            (difference.label, value, ", ".join(who))
             for difference in differences(curves, dict(labels))
             for value, who in difference.sides
         ),

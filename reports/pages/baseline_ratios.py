@@ -36,7 +36,7 @@ TAILS = frozenset({"p95", "p99", "p999", "p9999", "max"})
 class Ratio:
     """One number of one side against the baseline's; above 1 this side is the better one."""
 
-    what: str  # "throughput", or the operation whose latency it is
+    quantity: str  # "throughput", or the operation whose latency it is
     comparison: Comparison | None
     why: str  # there is none, or what has to be known beside it
     at: str = ""  # the rung that both sides are compared at, in place of their ceilings: "4 threads"
@@ -68,19 +68,23 @@ class Ratio:
     @property
     def counts(self) -> str:
         """ "1 run each: no interval"; empty where there is one."""
-        found = self.comparison
-        if found is None or found.low is not None or "no interval" in self.outcome:
+        comparison = self.comparison
+        if comparison is None or comparison.low is not None or "no interval" in self.outcome:
             return ""
-        runs = f"{found.n_a} run{'' if found.n_a == 1 else 's'}"
-        return f"{runs} each: no interval" if found.n_a == found.n_b else f"{runs} against {found.n_b}: no interval"
+        runs = f"{comparison.n_a} run{'' if comparison.n_a == 1 else 's'}"
+        return (
+            f"{runs} each: no interval"
+            if comparison.n_a == comparison.n_b
+            else f"{runs} against {comparison.n_b}: no interval"
+        )
 
     @property
     def effects(self) -> str:
         """How far the repeats lie apart without a unit, for those who hold the pointer still; empty where unknown."""
-        found = self.comparison
-        if found is None or found.hedges_g is None or found.cliffs_delta is None:
+        comparison = self.comparison
+        if comparison is None or comparison.hedges_g is None or comparison.cliffs_delta is None:
             return ""
-        g, delta = (formatting.grouped(value, 2) for value in (found.hedges_g, found.cliffs_delta))
+        g, delta = (formatting.grouped(value, 2) for value in (comparison.hedges_g, comparison.cliffs_delta))
         return f"Hedges' g {g}, Cliff's delta {delta}"
 
     @property
@@ -140,7 +144,9 @@ class Against:
     @property
     def short(self) -> bool:
         """Whether a ladder ends below its ceiling, so that some ratio is a bound or none of ceilings."""
-        return any(one.at or (one.comparison and one.comparison.bound) for row in self.rows for one in row.ratios)
+        return any(
+            ratio.at or (ratio.comparison and ratio.comparison.bound) for row in self.rows for ratio in row.ratios
+        )
 
     @property
     def analyses(self) -> str:
@@ -155,7 +161,7 @@ class Against:
     @property
     def has_looks(self) -> bool:
         """Whether some interval has the level of a look in place of 5 %."""
-        return any(one.comparison and one.comparison.look for row in self.rows for one in row.ratios)
+        return any(ratio.comparison and ratio.comparison.look for row in self.rows for ratio in row.ratios)
 
     @property
     def refused(self) -> int:
@@ -168,8 +174,8 @@ def baseline_of(curves: Sequence[Curve], chosen: uuid.UUID | None) -> Curve | No
     So a ratio says what a weaker promise buys. None where nothing has a ceiling.
     """
     standing = [curve for curve in curves if curve.ceiling]
-    if found := next((curve for curve in standing if curve.sweep_id == chosen), None):
-        return found
+    if named := next((curve for curve in standing if curve.sweep_id == chosen), None):
+        return named
     return min(standing, key=lambda curve: (not curve.durability, durability_key(curve.durability)), default=None)
 
 
@@ -183,7 +189,7 @@ class Judging:
     kind: str = "service"
 
     def gate_of(self, curve: Curve, baseline: Curve, varying: Sequence[str], *, declared: bool) -> Gate:
-        pair = [self.sides[one.sweep_id] for one in (curve, baseline) if one.sweep_id in self.sides]
+        pair = [self.sides[side.sweep_id] for side in (curve, baseline) if side.sweep_id in self.sides]
         findings = judge_pair(pair[0], pair[1], self.profile) if len(pair) == 2 else ()
         return gate(curve, baseline, findings, varying, declared=declared)
 
@@ -217,7 +223,7 @@ def against(
         pair = (chosen.sweep_id, curve.sweep_id) if curve.ceiling else None
         rows.append(Row(curve, judged, ratios, href, pair))
     rows = _adjusted([_without_verdict(row) for row in rows])
-    compared = [one.comparison for row in rows for one in row.ratios if one.comparison]
+    compared = [ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]
     spread = spread_of(curves, judging.spreads)
     return Against(
         baseline=chosen,
@@ -228,7 +234,7 @@ def against(
         load_ops_s=equal.load_ops_s if equal else None,
         latency_operations=equal.operations if equal else (),
         rows=tuple(rows),
-        tests=sum(one.adjusted_p is not None for one in compared),
+        tests=sum(comparison.adjusted_p is not None for comparison in compared),
         noise_floor=spread.relative if spread else None,
     )
 
@@ -241,19 +247,21 @@ def _without_verdict(row: Row) -> Row:
     return replace(
         row,
         ratios=tuple(
-            replace(one, comparison=not_comparable(one.comparison, stops)) if one.comparison else one
-            for one in row.ratios
+            replace(ratio, comparison=not_comparable(ratio.comparison, stops)) if ratio.comparison else ratio
+            for ratio in row.ratios
         ),
     )
 
 
 def _adjusted(rows: Sequence[Row]) -> list[Row]:
     """Every comparison of the table judged among all of them."""
-    judged = iter(adjusted([one.comparison for row in rows for one in row.ratios if one.comparison]))
+    judged = iter(adjusted([ratio.comparison for row in rows for ratio in row.ratios if ratio.comparison]))
     return [
         replace(
             row,
-            ratios=tuple(replace(one, comparison=next(judged)) if one.comparison else one for one in row.ratios),
+            ratios=tuple(
+                replace(ratio, comparison=next(judged)) if ratio.comparison else ratio for ratio in row.ratios
+            ),
         )
         for row in rows
     ]
@@ -261,10 +269,10 @@ def _adjusted(rows: Sequence[Row]) -> list[Row]:
 
 def _ratios(curve: Curve, baseline: Curve, judging: Judging, equal: EqualLoad | None) -> tuple[Ratio, ...]:
     spread = None if curve.same_session(baseline) else spread_of((curve, baseline), judging.spreads)
-    found = [throughput_ratio(curve, baseline, spread)]
+    ratios = [throughput_ratio(curve, baseline, spread)]
     if equal:
-        found += [latency_ratio(curve, baseline, spread, equal, judging.kind, name) for name in equal.operations]
-    return tuple(found)
+        ratios += [latency_ratio(curve, baseline, spread, equal, judging.kind, name) for name in equal.operations]
+    return tuple(ratios)
 
 
 def spread_of(curves: Sequence[Curve], spreads: Mapping[str, SessionSpread]) -> SessionSpread | None:
@@ -284,7 +292,7 @@ def throughput_ratio(curve: Curve, baseline: Curve, spread: SessionSpread | None
         return Ratio("throughput", None, "no point counts")
     above = curve.ceiling.headroom * curve.ceiling.selection
     below = 1 / (baseline.ceiling.headroom * baseline.ceiling.selection)
-    short = [one for one in (curve, baseline) if one.ceiling and math.isinf(one.ceiling.headroom)]
+    short = [side for side in (curve, baseline) if side.ceiling and math.isinf(side.ceiling.headroom)]
     if len(short) < 2:
         own, other = curve.ceiling.repeats_ops_s or _values(a), baseline.ceiling.repeats_ops_s or _values(b)
         repeats = curve.ceiling.by_repeat, baseline.ceiling.by_repeat
@@ -343,18 +351,18 @@ def blocks_of(a: Curve, b: Curve, own: Mapping[int, float], other: Mapping[int, 
     return Blocks(own, other, (cells[0], cells[1]))
 
 
-def _decides(found: Comparison) -> bool:
+def _decides(comparison: Comparison) -> bool:
     """Whether the side that is known to be the faster is so by its repeats; of single runs, by their ratio."""
-    if found.low is None:
-        return found.ratio is not None and (found.ratio >= 1) == (found.bound == "at least")
-    return found.outcome in (Outcome.FASTER, Outcome.SLOWER)
+    if comparison.low is None:
+        return comparison.ratio is not None and (comparison.ratio >= 1) == (comparison.bound == "at least")
+    return comparison.outcome in (Outcome.FASTER, Outcome.SLOWER)
 
 
-def _bound_says(found: Comparison) -> str:
+def _bound_says(comparison: Comparison) -> str:
     return {
         "at least": "at least: its ladder ends below its ceiling",
         "at most": "at most: the baseline's ladder ends below its ceiling",
-    }.get(found.bound, "")
+    }.get(comparison.bound, "")
 
 
 def common_rung(a: Curve, b: Curve) -> tuple[Point, Point] | None:
@@ -362,7 +370,7 @@ def common_rung(a: Curve, b: Curve) -> tuple[Point, Point] | None:
 
     A target that both sustained compares nothing: both do what they are asked to.
     """
-    points = [{point.threads: point for point in one.counted if not point.target_ops_s} for one in (a, b)]
+    points = [{point.threads: point for point in side.counted if not point.target_ops_s} for side in (a, b)]
     threads = max(points[0].keys() & points[1].keys(), default=None)
     return None if threads is None else (points[0][threads], points[1][threads])
 
@@ -372,10 +380,10 @@ def latency_ratio(
 ) -> Ratio:
     """The ratio of both latencies at the load, with the error of interpolating each between its own rungs."""
     curve, baseline, look = up_to_look(curve, baseline)
-    sides = [latencies_at(one, operation, equal.statistic, kind, equal.load_ops_s) for one in (curve, baseline)]
-    for found, who in zip(sides, ("", "the baseline: "), strict=True):
-        if not found.values:
-            return Ratio(operation, None, f"{who}{found.why}")
+    sides = [latencies_at(side, operation, equal.statistic, kind, equal.load_ops_s) for side in (curve, baseline)]
+    for side, who in zip(sides, ("", "the baseline: "), strict=True):
+        if not side.values:
+            return Ratio(operation, None, f"{who}{side.why}")
     threshold = LATENCY_THRESHOLD if equal.statistic in TAILS else THRESHOLD
     own, other = (side.noise for side in sides)
     comparison = compare_values(
@@ -384,18 +392,18 @@ def latency_ratio(
     )  # fmt: skip
     (low, high), (other_low, other_high) = (side.interpolation for side in sides)
     comparison = extended(widen(comparison, other_low / high, other_high / low, is_certain=True), curve, baseline)
-    if why := next((found.why for found in sides if found.why), ""):
+    if why := next((side.why for side in sides if side.why), ""):
         comparison = replace(comparison, reason=why, needs_more=None)  # Of medians: more runs are not what it lacks.
     return Ratio(operation, comparison, "")
 
 
 def ceiling_point(curve: Curve) -> Point | None:
     """The rung that the ceiling was reached on."""
-    found = curve.ceiling
+    ceiling = curve.ceiling
     same = (
         point
         for point in curve.counted
-        if found and (point.threads, point.throughput_ops_s.median) == (found.threads, found.highest_ops_s)
+        if ceiling and (point.threads, point.throughput_ops_s.median) == (ceiling.threads, ceiling.highest_ops_s)
     )
     return next(same, None)
 

@@ -24,7 +24,7 @@ class Picture:
     name: str  # of `reports.figure_registry.PICTURES`
     selection: Selection
     says: str = ""  # how to read it
-    told: tuple[tuple[str, str], ...] = ()  # what the figure alone is told beside the state of the page
+    options: tuple[tuple[str, str], ...] = ()  # of the figure alone, beside the state of the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ def latency_pictures(selection: Selection, curves: Sequence[Curve], operations: 
     says = f"numbers at the points: {loads}" if len(curves) < 7 else ""
     return [
         Picture(
-            f"latency-{one.lower()}",
-            f"{one} {statistic} against throughput",
+            f"latency-{operation.lower()}",
+            f"{operation} {statistic} against throughput",
             "latency",
-            replace(selection, operation=one),
+            replace(selection, operation=operation),
             says,
         )
-        for one in operations
+        for operation in operations
     ]
 
 
@@ -93,9 +93,9 @@ def more_pictures(selection: Selection, curves: Sequence[Curve]) -> list[Picture
 def every_picture(selection: Selection, curves: Sequence[Curve]) -> list[Picture]:
     """All that a comparison has to show, the first screen's first."""
     latencies = latency_pictures(selection, curves, operations_of(curves))
-    shown = {f"latency-{one.lower()}" for one in shown_operations(selection, curves)}
-    first = [one for one in latencies if one.key in shown]
-    rest = [one for one in latencies if one.key not in shown]
+    shown = {f"latency-{operation.lower()}" for operation in shown_operations(selection, curves)}
+    first = [latency for latency in latencies if latency.key in shown]
+    rest = [latency for latency in latencies if latency.key not in shown]
     return [ceilings_picture(selection), *first, *more_pictures(selection, curves), *rest]
 
 
@@ -104,7 +104,7 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
     statistic = STATISTICS[selection.statistic]
     first = selection.operation or (measured[0] if measured else "")
     reads = replace(selection, operation="READ")
-    if "READ" in measured and (write := next((one for one in WRITES if one in measured), "")):
+    if "READ" in measured and (write := next((operation for operation in WRITES if operation in measured), "")):
         title, says = f"READ solid, {write} dashed: {statistic}", "both operations in one panel"
         yield Picture("reads-and-writes", title, "latency", reads, says, (("with", write),))
     if first:
@@ -123,7 +123,7 @@ def _more(selection: Selection, curves: Sequence[Curve]) -> Iterator[Picture]:
 
 
 def picture_link(picture: Picture, curves: Sequence[Curve]) -> FigureLink:
-    query = urlencode([("v", VERSION), *picture.selection.pairs(), *picture.told])
+    query = urlencode([("v", VERSION), *picture.selection.pairs(), *picture.options])
     height_px = CeilingsFigure(curves).height_px if picture.name == "ceilings" else 0
     view = f"figure-{picture.name}"
     return figure_link(picture.title, view, query=f"?{query}", curves=curves, height_px=height_px, says=picture.says)

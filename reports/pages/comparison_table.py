@@ -52,7 +52,7 @@ def _row(
     equal: EqualLoad | None,
     best: Mapping[str, float],
 ) -> TableRow:
-    ratios = {ratio.what: ratio for ratio in row.ratios} if row else {}
+    ratios = {ratio.quantity: ratio for ratio in row.ratios} if row else {}
     latencies = _latencies(side, equal) if side and equal else {}
     own_best = frozenset(name for name, value in _values(curve, side, equal) if best.get(name) == value)
     return TableRow(

@@ -60,16 +60,16 @@ class OperationAt:
 
     @property
     def known(self) -> bool:
-        return any(one.latency_us is not None for one in self.at)
+        return any(reading.latency_us is not None for reading in self.at)
 
     @property
     def how(self) -> str:
         """Where the numbers come from; one rung pair tells every percentile that was measured."""
-        return said(next((one for one in self.at if one.latency_us is not None), self.at[-1]))
+        return latency_text(next((reading for reading in self.at if reading.latency_us is not None), self.at[-1]))
 
     @property
     def within_how(self) -> str:
-        return said_within(self.within) if self.within else ""
+        return within_text(self.within) if self.within else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class SideAt:
     @property
     def how(self) -> str:
         """Where its numbers come from: the same rungs for every operation that was measured."""
-        return next((one.how for one in self.operations if one.known), self.operations[0].how)
+        return next((operation.how for operation in self.operations if operation.known), self.operations[0].how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class EqualLoad:
     @property
     def labels(self) -> list[str]:
         """The percentiles of the table's columns."""
-        return [STATISTICS[one] for one in percentiles_of(self.statistic)]
+        return [STATISTICS[percentile] for percentile in percentiles_of(self.statistic)]
 
     @property
     def columns(self) -> int:
@@ -120,8 +120,8 @@ class EqualLoad:
     @property
     def sentence(self) -> str:
         """What the table shows, for those who do not see it change."""
-        unknown = [side for side in self.sides if not any(one.known for one in side.operations)]
-        more = sum(any(at.how is How.BELOW for one in side.operations for at in one.at) for side in unknown)
+        unknown = [side for side in self.sides if not any(operation.known for operation in side.operations)]
+        more = sum(any(at.how is How.BELOW for operation in side.operations for at in operation.at) for side in unknown)
         less = len(unknown) - more
         known = len(self.sides) - len(unknown)
         parts = [f"At {formatting.throughput(self.load_ops_s)} {_sides(known)} a latency"]
@@ -153,7 +153,7 @@ def equal_load(
             tuple(
                 OperationAt(
                     name,
-                    tuple(latency_at(load_points(curve, name, one, kind), load) for one in percentiles),
+                    tuple(latency_at(load_points(curve, name, percentile, kind), load) for percentile in percentiles),
                     most_within(curve, name, statistic, kind, limit_us) if limit_us else None,
                 )
                 for name in operations
@@ -190,9 +190,9 @@ def default_load(curves: Sequence[Curve]) -> float | None:
     their first rung already, a higher load tells of more of them.
     """
     reach = [
-        (min(point.throughput_ops_s.median for point in curve.counted), found.throughput_ops_s)
+        (min(point.throughput_ops_s.median for point in curve.counted), ceiling.throughput_ops_s)
         for curve in curves
-        if (found := curve.ceiling)
+        if (ceiling := curve.ceiling)
     ]
     loads = [float(f"{SHARE_OF_CEILING * high:.2g}") for _, high in sorted(reach, key=lambda span: span[1])]
     return max(loads, key=lambda load: sum(low <= load <= high for low, high in reach), default=None)
@@ -218,29 +218,29 @@ def most_within(curve: Curve, operation: str, statistic: str, kind: str, limit_u
     """
     covered = {(point.threads, point.target_ops_s) for point in curve.within_ceiling}
     every = [
-        (found, (point.threads, point.target_ops_s) in covered)
+        (load_point, (point.threads, point.target_ops_s) in covered)
         for point in curve.counted
-        if (found := _point_of(curve, point, operation, statistic, kind))
+        if (load_point := _point_of(curve, point, operation, statistic, kind))
     ]
-    within = throughput_within([found for found, _ in every], limit_us)
+    within = throughput_within([point for point, _ in every], limit_us)
     if not all(inside for _, inside in every):
-        covered_only = throughput_within([found for found, inside in every if inside], limit_us)
+        covered_only = throughput_within([point for point, inside in every if inside], limit_us)
         capped = (within.throughput_ops_s or 0.0) > (covered_only.throughput_ops_s or 0.0)
         within = replace(covered_only, capped=capped)
-    highest = max((found.throughput_ops_s for found, inside in every if inside), default=None)
+    highest = max((point.throughput_ops_s for point, inside in every if inside), default=None)
     short = curve.ceiling is not None and curve.ceiling.is_lower_bound
     return replace(within, at_least=short and within.throughput_ops_s == highest)
 
 
 def load_points(curve: Curve, operation: str, statistic: str, kind: str = "service") -> list[LoadPoint]:
     """The counted rungs that have this latency, as medians over their repeats."""
-    found = (_point_of(curve, point, operation, statistic, kind) for point in curve.counted)
-    return [one for one in found if one]
+    points = (_point_of(curve, point, operation, statistic, kind) for point in curve.counted)
+    return [point for point in points if point]
 
 
 def _point_of(curve: Curve, point: Point, operation: str, statistic: str, kind: str) -> LoadPoint | None:
-    one = point.operation(operation, kind)
-    latency_us = one.median_us(statistic) if one else None
+    row = point.operation(operation, kind)
+    latency_us = row.median_us(statistic) if row else None
     return None if latency_us is None else _load_point(curve, point, point.throughput_ops_s.median, latency_us)
 
 
@@ -254,8 +254,8 @@ def repeated_points(curve: Curve, operation: str, statistic: str, kind: str = "s
     branch = rising_branch(load_points(curve, operation, statistic, kind))
     rungs = []
     for point in curve.counted:
-        one = point.operation(operation, kind)
-        latencies = one.latencies_us.get(statistic) if one else None
+        row = point.operation(operation, kind)
+        latencies = row.latencies_us.get(statistic) if row else None
         if (
             latencies is None
             or _load_point(curve, point, point.throughput_ops_s.median, latencies.median) not in branch
@@ -289,26 +289,26 @@ class Latencies:
 def latencies_at(curve: Curve, operation: str, statistic: str, kind: str, load_ops_s: float) -> Latencies:
     """Only where the medians and every repeat reach the load: those that do are the better ones, and prove nothing."""
     points = load_points(curve, operation, statistic, kind)
-    found = latency_at(points, load_ops_s)
-    if found.latency_us is None:
-        return Latencies((), said(found))
+    reading = latency_at(points, load_ops_s)
+    if reading.latency_us is None:
+        return Latencies((), latency_text(reading))
     passes = repeated_points(curve, operation, statistic, kind)
-    error = interpolation_error(found)
+    error = interpolation_error(reading)
     if not passes:
         repeated = any(point.throughput_ops_s.n > 1 for point in curve.counted)
-        return Latencies((found.latency_us,), REPEATS_DIFFER if repeated else "", error)
-    values = [latency_at(one, load_ops_s).latency_us for one in passes]
+        return Latencies((reading.latency_us,), REPEATS_DIFFER if repeated else "", error)
+    values = [latency_at(rung, load_ops_s).latency_us for rung in passes]
     known = tuple(value for value in values if value is not None)
     if len(known) < len(values):
         return Latencies((), f"only {len(known)} of {len(values)} repeats have a latency at this load")
     return Latencies(known, "", error, noise_at(passes, load_ops_s))
 
 
-def interpolation_error(found: AtLoad) -> tuple[float, float]:
+def interpolation_error(reading: AtLoad) -> tuple[float, float]:
     """The bounds of a latency as shares of it; where it is not interpolated, or 0, there is no error."""
-    if not found.latency_us or not found.low_us or found.high_us is None:
+    if not reading.latency_us or not reading.low_us or reading.high_us is None:
         return 1.0, 1.0
-    return found.low_us / found.latency_us, found.high_us / found.latency_us
+    return reading.low_us / reading.latency_us, reading.high_us / reading.latency_us
 
 
 def rung_label(point: Point) -> str:
@@ -317,25 +317,27 @@ def rung_label(point: Point) -> str:
     return f"{point.threads} thread{'' if point.threads == 1 else 's'}"
 
 
-def said(found: AtLoad) -> str:
+def latency_text(reading: AtLoad) -> str:
     """Where a latency comes from: "at 16 threads", "≈ between 16 threads and 32 threads", "not reached: ..."."""
-    return _said(found.how, found.between, "the highest is", "the lowest rung does already")
+    return _said(reading.how, reading.between, "the highest is", "the lowest rung does already")
 
 
-def said_within(found: Within) -> str:
+def within_text(reading: Within) -> str:
     """Where a throughput within a limit comes from, and which lower rungs are above the limit."""
-    above = " and ".join(f"{point.label} ({formatting.latency(point.latency_us)})" for point in found.violated)
-    return _said_within(found) + (f", but the lower rung of {above} is above the limit" if above else "")
+    above = " and ".join(f"{point.label} ({formatting.latency(point.latency_us)})" for point in reading.violated)
+    return _within_text(reading) + (f", but the lower rung of {above} is above the limit" if above else "")
 
 
-def _said_within(found: Within) -> str:
-    if found.how is How.BELOW:
+def _within_text(reading: Within) -> str:
+    if reading.how is How.BELOW:
         return "not even the lowest rung"
-    if found.capped:
+    if reading.capped:
         return (
-            f"{_said(found.how, found.between, '', '')}, the last that was sustained" if found.between else UNSUSTAINED
+            f"{_said(reading.how, reading.between, '', '')}, the last that was sustained"
+            if reading.between
+            else UNSUSTAINED
         )
-    return _said(found.how, found.between, "measured", "")
+    return _said(reading.how, reading.between, "measured", "")
 
 
 def _both(low: str, high: str) -> str:

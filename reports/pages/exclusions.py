@@ -35,7 +35,7 @@ def left_out(curves: Sequence[Curve]) -> list[dict[str, Any]]:
 
 def _reasons(point: Point) -> list[str]:
     """What people wrote, and the worst finding of what the checks rejected."""
-    rejected = [one.reason for one in point.left_out if one.standing is Standing.REJECTED]
+    rejected = [repeat.reason for repeat in point.left_out if repeat.standing is Standing.REJECTED]
     if point.standing is Standing.REJECTED:
         rejected += [point.worst_finding or "rejected by the validity checks"]
     return [reason for reason in [*point.excluded, *rejected] if reason]

@@ -57,7 +57,7 @@ class Menu:
 class Chip:
     """Something that is set, and the address without it."""
 
-    what: str
+    label: str
     text: str
     href: str
 
@@ -75,14 +75,16 @@ def menus(selection: Selection, choices: Facets, studies: Sequence[tuple[str, st
         "source": [(value, SOURCE_SAYS[value]) for value in SOURCES if value in dict(choices.sources)],
         "purpose": choices.purposes,
     }
-    found = [_menu(name, TITLES[name], offered[name], selection.facet(name)) for name in FACETS]
-    found = [menu for menu in found if len(menu.options) > 1 or menu.chosen]
+    offered_menus = [_menu(name, TITLES[name], offered[name], selection.facet(name)) for name in FACETS]
+    offered_menus = [menu for menu in offered_menus if len(menu.options) > 1 or menu.chosen]
     if LOAD in dict(choices.phases) or selection.phase:
-        found.append(_menu("phase", "Loads", [(LOAD, "the loads instead of what was measured")], [selection.phase]))
-    found.append(_menu("vary", "What varies", [(axis, AXIS_SAYS[axis]) for axis in VARIES], selection.vary))
+        offered_menus.append(
+            _menu("phase", "Loads", [(LOAD, "the loads instead of what was measured")], [selection.phase])
+        )
+    offered_menus.append(_menu("vary", "What varies", [(axis, AXIS_SAYS[axis]) for axis in VARIES], selection.vary))
     if studies:
-        found.append(_menu("published", "Published results", studies, selection.published))
-    return found
+        offered_menus.append(_menu("published", "Published results", studies, selection.published))
+    return offered_menus
 
 
 def _plain(values: Sequence[str]) -> list[tuple[str, str]]:
@@ -95,11 +97,11 @@ def _menu(name: str, title: str, offered: Sequence[tuple[str, str]], chosen: Seq
     return Menu(name, title, tuple(Option(value, text, value in chosen) for value, text in [*offered, *unknown]))
 
 
-def chips(selection: Selection, found: Sequence[Menu]) -> list[Chip]:
+def chips(selection: Selection, menus: Sequence[Menu]) -> list[Chip]:
     """Everything that narrows or adds, each with the address that lets it go."""
     held = [
         Chip(menu.title, option.text, _address(_without(selection, menu.name, option.value)))
-        for menu in found
+        for menu in menus
         for option in menu.options
         if option.chosen
     ]

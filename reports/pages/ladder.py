@@ -36,12 +36,12 @@ class LadderPage:
 def ladder_page(curve: Curve) -> LadderPage:
     """For a ladder of one rung there are no opinions, but there is a next step."""
     counted = curve.counted
-    found = opinions(curve.counted_rungs, [repeats_of(point, curve.latency_kind) for point in counted], curve.ceiling)
-    several = found is not None and len(counted) > 1
+    judged = opinions(curve.counted_rungs, [repeats_of(point, curve.latency_kind) for point in counted], curve.ceiling)
+    several = judged is not None and len(counted) > 1
     return LadderPage(
-        rows=rows_of(found) if found and several else (),
-        confidence=confidence_sentence(found) if found else "",
-        next_step=next_step(curve.ceiling, found) if not curve.progress.going else "",
+        rows=rows_of(judged) if judged and several else (),
+        confidence=confidence_sentence(judged) if judged else "",
+        next_step=next_step(curve.ceiling, judged) if not curve.progress.going else "",
     )
 
 
@@ -49,9 +49,9 @@ def repeats_of(point: Point, kind: str = "service") -> Repeats:
     """Every repeat's throughput and mean latency; the point's own latency where a repeat's is not known."""
     throughputs = point.throughput_ops_s.values or (point.throughput_ops_s.median,)
     parts = [
-        (-one.ok if one.operation == COMPOSITE else one.ok, one.operation == COMPOSITE, one.latencies_us["mean"].values)
-        for one in point.of_kind(kind)
-        if one.ok is not None and "mean" in one.latencies_us
+        (-row.ok if row.operation == COMPOSITE else row.ok, row.operation == COMPOSITE, row.latencies_us["mean"].values)
+        for row in point.of_kind(kind)
+        if row.ok is not None and "mean" in row.latencies_us
     ]
     done = sum(weight for weight, _, _ in parts)
     if done <= 0 or any(len(values) != len(throughputs) for _, _, values in parts):
@@ -67,17 +67,17 @@ def repeats_of(point: Point, kind: str = "service") -> Repeats:
     return Repeats(throughputs, tuple(means))
 
 
-def rows_of(found: Opinions) -> tuple[OpinionRow, ...]:
+def rows_of(opinions: Opinions) -> tuple[OpinionRow, ...]:
     """The rule that decides first."""
-    knee, leaning = found.knee, found.leaning
+    knee, leaning = opinions.knee, opinions.leaning
     rows = [
         _knee_row("Power, throughput over latency: decides", knee, "the last rung within 5 % of the highest power"),
         _knee_row("Power that leans to throughput (squared)", leaning, "1 % more throughput may cost 2 % more latency"),
-        _kneedle_row(found),
+        _kneedle_row(opinions),
     ]
-    if found.asymptote_threads is not None:
-        rows.append(_usl_row(found.usl))
-        threads = formatting.significant(found.asymptote_threads)
+    if opinions.asymptote_threads is not None:
+        rows.append(_usl_row(opinions.usl))
+        threads = formatting.significant(opinions.asymptote_threads)
         note = "the ceiling times the first rung's latency; beyond it threads wait for each other"
         rows.append(OpinionRow("Asymptotes", f"{threads} threads", None, note))
     return tuple(rows)
@@ -89,12 +89,12 @@ def _knee_row(rule: str, knee: Knee | None, note: str) -> OpinionRow:
     return OpinionRow(rule, load_text(knee), knee.throughput_ops_s, note)
 
 
-def _kneedle_row(found: Opinions) -> OpinionRow:
+def _kneedle_row(opinions: Opinions) -> OpinionRow:
     rule = "Kneedle, the distance from the chord"
-    if found.kneedle is None:
+    if opinions.kneedle is None:
         return OpinionRow(rule, "", None, "the curve does not bend enough")
     note = "moves with the last rung, so it never decides"
-    return OpinionRow(rule, load_text(found.kneedle), found.kneedle.throughput_ops_s, note)
+    return OpinionRow(rule, load_text(opinions.kneedle), opinions.kneedle.throughput_ops_s, note)
 
 
 def _usl_row(law: Usl | None) -> OpinionRow:
@@ -120,22 +120,24 @@ def load_text(rung: Rung | Knee | Ceiling) -> str:
     return f"{rung.threads} thread{'' if rung.threads == 1 else 's'}"
 
 
-def confidence_sentence(found: Opinions) -> str:
+def confidence_sentence(opinions: Opinions) -> str:
     """The grade of the knee with what it rests on; empty where the knee is not reached."""
-    if not found.knee.confidence:
+    if not opinions.knee.confidence:
         return ""
     reasons = []
-    if found.chord is not None:
-        same = found.chord.load == found.knee.load
-        reasons.append("the chord rule agrees" if same else f"the chord rule says {load_text(found.chord)}")
-    if found.resampled_share is None:
+    if opinions.chord is not None:
+        same = opinions.chord.load == opinions.knee.load
+        reasons.append("the chord rule agrees" if same else f"the chord rule says {load_text(opinions.chord)}")
+    if opinions.resampled_share is None:
         reasons.append("too few repeats to resample")
     else:
-        reasons.append(f"{formatting.percent(found.resampled_share)} of the ladders resampled from the repeats agree")
-    return f"Confidence in the knee: {found.knee.confidence} ({'; '.join(reasons)})."
+        reasons.append(
+            f"{formatting.percent(opinions.resampled_share)} of the ladders resampled from the repeats agree"
+        )
+    return f"Confidence in the knee: {opinions.knee.confidence} ({'; '.join(reasons)})."
 
 
-def next_step(ceiling: Ceiling | None, found: Opinions | None) -> str:
+def next_step(ceiling: Ceiling | None, opinions: Opinions | None) -> str:
     """The target that narrows the bracket, or the threads that place the knee and show the ceiling."""
     if ceiling is None:
         return ""
@@ -146,7 +148,7 @@ def next_step(ceiling: Ceiling | None, found: Opinions | None) -> str:
         if NOT_KNOWN in ceiling.notes:
             return f"Measure the target of {formatting.throughput(high)} again next: no run of it counts."
         return _next_target(low, high)
-    refine = found.refine if found and found.knee.reached else ()
+    refine = opinions.refine if opinions and opinions.knee.reached else ()
     parts = [f"{_listed(refine)} to place the knee"] if refine else []
     if ceiling.ladder is Ladder.FIRST:
         lower = max(ceiling.threads // 2, 1)
@@ -157,7 +159,7 @@ def next_step(ceiling: Ceiling | None, found: Opinions | None) -> str:
     elif ceiling.ladder is Ladder.SHORT:
         further = (2 * ceiling.threads, 4 * ceiling.threads) if not refine else (2 * ceiling.threads,)
         parts.append(f"{_listed(further)} to see the ceiling")
-    elif found and not found.knee.reached and not refine:
+    elif opinions and not opinions.knee.reached and not refine:
         return "Measure fewer threads, or rungs between these, to see the knee." if ceiling.rungs > 1 else ""
     return f"Measure {' and '.join(parts)} next." if parts else ""
 
@@ -176,4 +178,4 @@ def _next_target(low: float, high: float | None) -> str:
 
 
 def _listed(threads: Sequence[int]) -> str:
-    return f"{' and '.join(str(one) for one in threads)} threads"
+    return f"{' and '.join(str(count) for count in threads)} threads"

@@ -23,7 +23,7 @@ STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "
 class Metric:
     """One number of both runs. `change` is B over A, minus 1; None where one of them is missing or A's is zero."""
 
-    what: str
+    label: str
     a: str
     b: str
     change: float | None
@@ -56,8 +56,8 @@ class WhyPage:
     @property
     def low_n(self) -> bool:
         """Whether the verdict is one of fewer repeats than a published one has."""
-        found = self.comparison
-        return found.low is not None and found.outcome is not Outcome.NOT_COMPARABLE and found.low_n
+        comparison = self.comparison
+        return comparison.low is not None and comparison.outcome is not Outcome.NOT_COMPARABLE and comparison.low_n
 
     @property
     def differing(self) -> list[Group]:
@@ -110,15 +110,15 @@ def why_page(
         comparison = not_comparable(comparison, stops)
     sides = run_pair(a, b, at_ceilings=at_ceilings)
     change = _change(_throughput(a), _throughput(b))
-    found = causes(sides, change)
+    likely = causes(sides, change)
     return WhyPage(
         a=a,
         b=b,
-        sentences=tuple(_sentences(sides, comparison, ratio, floor, found)),
+        sentences=tuple(_sentences(sides, comparison, ratio, floor, likely)),
         comparison=comparison,
         metrics=tuple(_metrics(a.point, b.point)),
         kinds=" and ".join(KIND_SAYS.get(kind, kind) for kind in sorted(_kinds(a.point, b.point), reverse=True)),
-        causes=tuple(found),
+        causes=tuple(likely),
         groups=sides.groups,
         machines=sides.machines,
         findings=tuple(_findings(a, b)),
@@ -146,8 +146,8 @@ def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: tuple[Curve, Curv
     elif a.curve is None or b.curve is None:
         return []
     else:
-        said = [_load(side) for side in (a, b)]
-        loads = [f"The loads differ: {said[0]} and {said[1]}."] if said[0] != said[1] else []
+        texts = [_load(side) for side in (a, b)]
+        loads = [f"The loads differ: {texts[0]} and {texts[1]}."] if texts[0] != texts[1] else []
         curves = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
     findings = judge_pair(a.facts, b.facts, profile)
     return loads + list(gate(curves[0], curves[1], findings, implied_axes(curves), declared=False).stops)
@@ -168,7 +168,7 @@ def _change(a: float | None, b: float | None) -> float | None:
 
 
 def _sentences(
-    sides: RunPair, comparison: Comparison, ratio: Ratio | None, floor: SessionSpread | None, found: Sequence[Cause]
+    sides: RunPair, comparison: Comparison, ratio: Ratio | None, floor: SessionSpread | None, causes: Sequence[Cause]
 ) -> Iterator[str]:
     x, y = _throughput(sides.a), _throughput(sides.b)
     if x is None or y is None:
@@ -181,14 +181,14 @@ def _sentences(
         yield f"B did {amount} {did} than A: {formatting.throughput(y)} against {formatting.throughput(x)}."
         yield _verdict(comparison)
         if ratio and ratio.comparison and ratio.why:
-            what = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
-            yield f"{what}: {ratio.why}."
+            subject = f"The verdict is that at {ratio.at}" if ratio.at else "The ratio of the ceilings is a bound"
+            yield f"{subject}: {ratio.why}."
         if comparison.note:
             yield comparison.note
         yield _noise(abs(change), floor)
     else:
         yield f"Both did {formatting.throughput(x)}."
-    if not found and x is not None and y is not None:
+    if not causes and x is not None and y is not None:
         yield (
             "No recorded value differs. What remains is the variation between runs of one test, and what "
             "is not recorded: neighbours on the same host, the state of caches and disks, the room's temperature."
@@ -218,23 +218,26 @@ def _noise(change: float, floor: SessionSpread | None) -> str:
         )
     limit = formatting.percent(floor.relative)
     tests = f"{floor.tests} repeated test{'' if floor.tests == 1 else 's'}"
-    told = f"In another session {tests} on these machines differ by up to {limit}"
+    sentence = f"In another session {tests} on these machines differ by up to {limit}"
     if change <= floor.relative:
-        return f"{told}: this difference is not above that noise, and may have no cause at all."
-    return f"{told}: this difference is above that noise."
+        return f"{sentence}: this difference is not above that noise, and may have no cause at all."
+    return f"{sentence}: this difference is above that noise."
 
 
 def _metrics(a: Point | None, b: Point | None) -> Iterator[Metric]:
     x, y = (point.throughput_ops_s.median if point else None for point in (a, b))
     texts = [formatting.throughput(value) for value in (x, y)]
     yield Metric("throughput", texts[0], texts[1], _change(x, y), "higher")
-    names = sorted({(one.operation, one.kind) for point in (a, b) if point for one in point.operations}, key=_order)
+    names = sorted(
+        {(operation.operation, operation.kind) for point in (a, b) if point for operation in point.operations},
+        key=_order,
+    )
     kinds = _kinds(a, b)
     for operation, kind in names:
-        said = f", {KIND_SAYS.get(kind, kind)}" if len(kinds) > 1 else ""
-        found = [point.operation(operation, kind) if point else None for point in (a, b)]
+        kind_text = f", {KIND_SAYS.get(kind, kind)}" if len(kinds) > 1 else ""
+        rows = [point.operation(operation, kind) if point else None for point in (a, b)]
         for statistic, label in STATISTICS:
-            yield _latency(f"{operation} {label}{said}", statistic, found[0], found[1])
+            yield _latency(f"{operation} {label}{kind_text}", statistic, rows[0], rows[1])
     errors = [point.error_ratio if point else None for point in (a, b)]
     yield Metric("failed operations", *_percents(errors), _change(errors[0], errors[1]), "lower")
     busy = [point.generator_cpu if point else None for point in (a, b)]
@@ -242,7 +245,7 @@ def _metrics(a: Point | None, b: Point | None) -> Iterator[Metric]:
 
 
 def _kinds(*points: Point | None) -> set[str]:
-    return {one.kind for point in points if point for one in point.operations}
+    return {operation.kind for point in points if point for operation in point.operations}
 
 
 def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
@@ -250,14 +253,14 @@ def _order(name: tuple[str, str]) -> tuple[int, str, bool]:
     return (first.index(name[0]) if name[0] in first else len(first), name[0], name[1] != "service")
 
 
-def _latency(what: str, statistic: str, a: Operation | None, b: Operation | None) -> Metric:
-    values = [one.median_us(statistic) if one else None for one in (a, b)]
+def _latency(label: str, statistic: str, a: Operation | None, b: Operation | None) -> Metric:
+    values = [row.median_us(statistic) if row else None for row in (a, b)]
     texts = [
-        formatting.latency_between(*bounds) if one and (bounds := one.bounds_us.get(statistic)) else
+        formatting.latency_between(*bounds) if row and (bounds := row.bounds_us.get(statistic)) else
         formatting.latency(value)
-        for one, value in zip((a, b), values, strict=True)
+        for row, value in zip((a, b), values, strict=True)
     ]  # fmt: skip
-    return Metric(what, texts[0], texts[1], _change(values[0], values[1]), "lower")
+    return Metric(label, texts[0], texts[1], _change(values[0], values[1]), "lower")
 
 
 def _percents(values: Sequence[float | None]) -> tuple[str, str]:
@@ -266,10 +269,8 @@ def _percents(values: Sequence[float | None]) -> tuple[str, str]:
 
 def _findings(a: RunSide, b: RunSide) -> Iterator[FindingPair]:
     """The checks that do not say the same of both, by their ids; messages have numbers, so severities are compared."""
-    held = [{one.check_id: one for one in side.findings} for side in (a, b)]
+    held = [{finding.check_id: finding for finding in side.findings} for side in (a, b)]
     for check_id in sorted({*held[0], *held[1]}):
         x, y = (side.get(check_id) for side in held)
-        if (x.severity if x else "") != (y.severity if y else ""):
-            one = x or y
-            assert one is not None
-            yield FindingPair(one.title, check_id, x, y)
+        if (known := x or y) and (x.severity if x else "") != (y.severity if y else ""):
+            yield FindingPair(known.title, check_id, x, y)

@@ -12,13 +12,13 @@ CEILING, KNEE = "max_throughput", "latency_before_rapid_rise"
 def measured_of(curves: Sequence[Curve]) -> Iterator[Measured]:
     """The sweeps that state their nodes. A version is named where a system has several, a workload likewise."""
     versions = {(curve.system_name, curve.setup.version) for curve in curves}
-    told = len(versions) > len({system for system, _ in versions})
+    has_versions = len(versions) > len({system for system, _ in versions})
     workloads = len({curve.workload for curve in curves}) > 1
     for curve in curves:
         nodes = curve.setup.nodes
         if not nodes:
             continue
-        names = [curve.system_name, curve.setup.version if told else "", curve.mode]
+        names = [curve.system_name, curve.setup.version if has_versions else "", curve.mode]
         yield _measured(curve, nodes, tuple(name for name in (*names, curve.workload if workloads else "") if name))
 
 
@@ -45,7 +45,7 @@ def studies_with_sizes() -> tuple[Study, ...]:
 
 def printed_of(slugs: Collection[str]) -> tuple[Measured, ...]:
     """What these studies printed for each size, as lines of the same table; a slug without sizes adds nothing."""
-    return tuple(one for study in studies_with_sizes() if study.slug in slugs for one in _printed(study))
+    return tuple(result for study in studies_with_sizes() if study.slug in slugs for result in _printed(study))
 
 
 def _ceilings(study: Study) -> Iterable[Fact]:

@@ -20,7 +20,7 @@ from reports.analysis.sizing import (
     sizing_of,
 )
 from reports.curves import STATISTICS, Curve
-from reports.pages.equal_load import UNSUSTAINED, most_within, said_within
+from reports.pages.equal_load import UNSUSTAINED, most_within, within_text
 from reports.pages.ladder import load_text
 from reports.pages.sizing_question import EVENTS, Question
 from runs.catalog import Durability
@@ -145,7 +145,7 @@ class Answers:
     @property
     def priced(self) -> bool:
         """Whether anybody stated what a node of any of them costs."""
-        return any(one.price for one in self.answers)
+        return any(answer.price for answer in self.answers)
 
     @property
     def against(self) -> tuple[Against, ...]:
@@ -155,12 +155,12 @@ class Answers:
             return ()
         return tuple(
             Against(
-                one.curve,
-                first.node_ops_s / one.node_ops_s,
-                one.sizing.parts["storage"] / first.sizing.parts["storage"],
-                bound_sign(first.reached.at_least, one.reached.at_least),
+                answer.curve,
+                first.node_ops_s / answer.node_ops_s,
+                answer.sizing.parts["storage"] / first.sizing.parts["storage"],
+                bound_sign(first.reached.at_least, answer.reached.at_least),
             )
-            for one in self.answers[1:]
+            for answer in self.answers[1:]
         )
 
 
@@ -169,21 +169,21 @@ def answer(curves: Iterable[Curve], question: Question) -> Answers:
     refused: list[Refused] = []
     series: dict[tuple[object, ...], dict[int, Reached]] = defaultdict(dict)
     for curve in curves:
-        found = reached(curve, question)
-        if isinstance(found, Reached):
+        measured = reached(curve, question)
+        if isinstance(measured, Reached):
             # The newest comes first; another sweep of the same size in the same matrix stands for itself.
             key = series_key(curve)
-            series[key if found.nodes not in series[key] else (*key, curve.sweep_id)][found.nodes] = found
+            series[key if measured.nodes not in series[key] else (*key, curve.sweep_id)][measured.nodes] = measured
         else:
-            refused.append(Refused(curve, found))
+            refused.append(Refused(curve, measured))
     answers: list[Answer] = []
     for sizes in series.values():
-        one = _answer(sizes, question)
-        if isinstance(one, Answer):
-            answers.append(one)
+        sized = _answer(sizes, question)
+        if isinstance(sized, Answer):
+            answers.append(sized)
         else:
-            refused.append(Refused(sizes[max(sizes)].curve, one))
-    answers.sort(key=lambda one: (one.dollars_an_hour or float("inf"), one.sizing.nodes, -one.node_ops_s))
+            refused.append(Refused(sizes[max(sizes)].curve, sized))
+    answers.sort(key=lambda sized: (sized.dollars_an_hour or float("inf"), sized.sizing.nodes, -sized.node_ops_s))
     return Answers(tuple(answers), tuple(refused))
 
 
@@ -214,25 +214,27 @@ def reached(curve: Curve, question: Question) -> Reached | str:
     kind = curve.latency_kind
     names = [question.operation] if question.operation else measured_operations(curve, kind)
     within = [(name, most_within(curve, name, question.statistic, kind, question.limit_us)) for name in names]
-    if not within or (lacking := [name for name, one in within if one.how is How.NOT_REACHED]):
-        what = lacking[0] if within else "any operation"
-        return f"{STATISTICS[question.statistic]} of {what} was not measured."
+    if not within or (lacking := [name for name, reading in within if reading.how is How.NOT_REACHED]):
+        subject = lacking[0] if within else "any operation"
+        return f"{STATISTICS[question.statistic]} of {subject} was not measured."
     name, worst = min(within, key=lambda pair: pair[1].throughput_ops_s or 0.0)
     if worst.throughput_ops_s is None:
         return too_slow(name, worst, question)
-    return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, said_within(worst), name, worst.at_least)
+    return Reached(curve, curve.setup.nodes, worst.throughput_ops_s, within_text(worst), name, worst.at_least)
 
 
-def too_slow(operation: str, found: Within, question: Question) -> str:
+def too_slow(operation: str, reading: Within, question: Question) -> str:
     """Even the lowest rung is above the limit."""
     statistic, limit = STATISTICS[question.statistic], formatting.latency(question.limit_us)
-    lowest = found.between[0]
+    lowest = reading.between[0]
     least = f"{formatting.latency(lowest.latency_us)} at {formatting.throughput(lowest.throughput_ops_s)}"
     return f"{statistic} of {operation} is above {limit} even on its lowest rung: {least}."
 
 
 def measured_operations(curve: Curve, kind: str) -> list[str]:
-    return sorted({one.operation for point in curve.counted for one in point.operations if one.kind == kind})
+    return sorted(
+        {operation.operation for point in curve.counted for operation in point.operations if operation.kind == kind}
+    )
 
 
 def not_survived(curve: Curve, events: Sequence[str]) -> str:
@@ -255,15 +257,16 @@ def _answer(sizes: dict[int, Reached], question: Question) -> Answer | str:
         sizing = nodes_needed(need, largest.throughput_ops_s / largest.nodes)
         scaling = f"linear scaling assumed from {largest.nodes} node{'' if largest.nodes == 1 else 's'}"
     else:
-        measured = {nodes: one.throughput_ops_s for nodes, one in sizes.items()}
-        short = [nodes for nodes, one in sizes.items() if one.at_least]
-        found = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
-        if found is None and largest.at_least:
+        measured = {nodes: reading.throughput_ops_s for nodes, reading in sizes.items()}
+        short = [nodes for nodes, reading in sizes.items() if reading.at_least]
+        by_measurement = nodes_by_measurement(measured, need.throughput_ops_s / need.headroom, short)
+        if by_measurement is None and largest.at_least:
             return f"{_listed(sizes)} nodes were measured, and the ladder on {largest.nodes} ended below its ceiling."
-        if found is None:
+        if by_measurement is None:
             return f"More nodes brought no more: {_listed(sizes)} nodes were measured, and none reaches the need."
-        sizing, bound = sizing_of(need, found.nodes), found.bound
-        scaling = f"scaling measured on {_listed(sizes)} nodes{', extrapolated beyond' if found.extrapolated else ''}"
+        sizing, bound = sizing_of(need, by_measurement.nodes), by_measurement.bound
+        beyond = ", extrapolated beyond" if by_measurement.extrapolated else ""
+        scaling = f"scaling measured on {_listed(sizes)} nodes{beyond}"
     if sizing is None:
         return "It did nothing within the limit."
     price = question.price
@@ -284,20 +287,20 @@ def need_of(curve: Curve, question: Question) -> Need:
     )
 
 
-def notes_of(found: Reached, sizing: Sizing, bound: str, question: Question) -> tuple[str, ...]:
+def notes_of(reached: Reached, sizing: Sizing, bound: str, question: Question) -> tuple[str, ...]:
     """What the measurement does not cover of the need."""
-    notes, setup = [], found.curve.setup
+    notes, setup = [], reached.curve.setup
     measured = setup.replication_factor or 1
     if question.copies and question.copies != measured:
         notes.append(f"measured with {measured} cop{'y' if measured == 1 else 'ies'}, not {question.copies}")
     if question.data_gb and setup.records and setup.record_bytes:
-        held = setup.records * setup.record_bytes * measured / found.nodes
-        asked = question.data_gb * 1e9 * (question.copies or measured) / sizing.nodes
-        if asked > MORE_DATA * held:
-            notes.append(f"measured with {formatting.size(held)} on a node, not {formatting.size(asked)}")
-    if not found.curve.publishable:
-        notes.append(f"measured for {found.curve.purpose}: too short to rely on")
-    if found.at_least:
+        held = setup.records * setup.record_bytes * measured / reached.nodes
+        copies_gb = question.data_gb * 1e9 * (question.copies or measured) / sizing.nodes
+        if copies_gb > MORE_DATA * held:
+            notes.append(f"measured with {formatting.size(held)} on a node, not {formatting.size(copies_gb)}")
+    if not reached.curve.publishable:
+        notes.append(f"measured for {reached.curve.purpose}: too short to rely on")
+    if reached.at_least:
         notes.append("its ladder ended below its ceiling: its throughput is a lower bound")
     if bound == "open":
         notes.append("a smaller cluster's ladder ended below its ceiling: the nodes may be more or fewer")

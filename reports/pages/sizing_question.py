@@ -18,7 +18,7 @@ EVENTS: Final = {
     "power_loss": "a power loss of all nodes at once",
 }
 MAX_TEXT_LENGTH: Final = 200
-MOST: Final = 1e12
+MAX_NUMBER: Final = 1e12
 MAX_COPIES: Final = 20
 _NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d{1,2}))?\s*([kmg]?)(?:\s*ops/s)?", re.IGNORECASE)
 _LETTERS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
@@ -54,7 +54,7 @@ def read_question(parameters: Parameters) -> Question:
     texts = {name: _last(parameters, name) for name in FIELDS}
     problems: dict[str, str] = {}
 
-    def number(name: str, default: float | None = None, *, most: float = MOST) -> float | None:
+    def number(name: str, default: float | None = None, *, most: float = MAX_NUMBER) -> float | None:
         return _number(texts, name, default, most, problems)
 
     data_gb, node_gb, copies = number("data"), number("node"), number("copies", most=MAX_COPIES)
@@ -111,10 +111,10 @@ def _number(
     text = texts[name]
     if not text:
         return default
-    found = _NUMBER.fullmatch(re.sub(r"(?<=\d)[\s,_'](?=\d{3}\b)", "", text))
-    value = float(found[1]) * 10.0 ** int(found[2] or 0) * _LETTERS[found[3].lower()] if found else math.nan
+    match = _NUMBER.fullmatch(re.sub(r"(?<=\d)[\s,_'](?=\d{3}\b)", "", text))
+    value = float(match[1]) * 10.0 ** int(match[2] or 0) * _LETTERS[match[3].lower()] if match else math.nan
     if not 0 < value <= most:
-        limit = f" of at most {exact(most)}" if most < MOST else ""
+        limit = f" of at most {exact(most)}" if most < MAX_NUMBER else ""
         problems[name] = f"“{text[:40]}” is no number above 0{limit}. Write it like 200000, 200k or 1.5."
         return default
     return value

@@ -103,6 +103,6 @@ def _is_number(cell: Cell) -> bool:
 
 def pictures_on_page(study: Study) -> list[FigureLink]:
     return [
-        figure_link(one.title, "figure-published", study.slug, one.key, height_px=one.height_px)
-        for one in pictures_of(study)
+        figure_link(picture.title, "figure-published", study.slug, picture.key, height_px=picture.height_px)
+        for picture in pictures_of(study)
     ]

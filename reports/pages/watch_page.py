@@ -40,18 +40,18 @@ class WatchPage:
 
 
 def watch_page(link: WatchLink, selection: Selection, token: str) -> WatchPage:
-    found = compared(link.team, selection).curves
+    curves = compared(link.team, selection).curves
     grid = matrix_page(link.matrix, queue(last_of_lanes(link.matrix)).rows) if link.matrix else None
-    said = [f"{sentence}." for sentence in [machine_sentence(found)] if sentence]
-    if any(not curve.publishable for curve in found):
-        said.append(f"{DEMONSTRATION}.")
+    sentences = [f"{sentence}." for sentence in [machine_sentence(curves)] if sentence]
+    if any(not curve.publishable for curve in curves):
+        sentences.append(f"{DEMONSTRATION}.")
     return WatchPage(
         link,
         token,
-        tuple(_figures(token, selection, found)),
-        found,
-        labels_of(found),
-        tuple(said),
+        tuple(_figures(token, selection, curves)),
+        curves,
+        labels_of(curves),
+        tuple(sentences),
         grid,
         tuple((run, live.read(run.pk, newest=NEWEST_ENTRIES)) for run in grid.now) if grid else (),
     )
@@ -66,7 +66,9 @@ def _figures(token: str, selection: Selection, curves: tuple[Curve, ...]) -> lis
         src = f"{reverse('watch-figure', args=[token, picture])}?{query}"
         return FigureLink(title, src, "", "", going, height)
 
-    found = [link("Throughput ceilings", "ceilings", selection, CeilingsFigure(curves).height_px)]
-    for one in shown_operations(selection, curves):
-        found.append(link(f"{one} {statistic} against throughput", "latency", replace(selection, operation=one)))
-    return found
+    links = [link("Throughput ceilings", "ceilings", selection, CeilingsFigure(curves).height_px)]
+    for operation in shown_operations(selection, curves):
+        links.append(
+            link(f"{operation} {statistic} against throughput", "latency", replace(selection, operation=operation))
+        )
+    return links

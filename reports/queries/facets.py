@@ -15,17 +15,10 @@ from runs.models.run import Phase
 
 MAX_MATRICES = 50
 MAX_LABELS = 100
-# Facet -> what of a sweep it is, in the query below.
-COLUMNS = {
-    "system": "system",
-    "mode": "mode",
-    "durability_class": "durability_class",
-    "workload_name": "workload_name",
-    "cluster_name": "cluster_name",
-    "version": "version",
-    "purpose": "purpose",
-    "source": "source",
-}
+# Columns of the query below that are facets.
+FACETS = (
+    "system", "mode", "durability_class", "workload_name", "cluster_name", "version", "purpose", "source",
+)  # fmt: skip
 # Only a matrix submits sweeps; what has none was uploaded.
 SWEEPS = (
     "SELECT sweep.phase, sweep.system, sweep.mode, sweep.durability_class, sweep.workload_name, sweep.cluster_name,"
@@ -60,7 +53,7 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
     values = _values(team, matrix_id)
 
     def texts(column: str) -> set[str]:
-        return {value for one, said, value in values if said == column and one == phase and value}
+        return {value for row_phase, facet, value in values if facet == column and row_phase == phase and value}
 
     return Facets(
         matrices=matrices_of(team),
@@ -73,18 +66,18 @@ def facets(team: Team, matrix_id: uuid.UUID | None, phase: str = "") -> Facets:
         versions=tuple(sorted(texts("version"))),
         labels=labels_of(every.filter(phase=phase)),
         sources=_named(texts("source"), Run.Source.choices),
-        phases=_named({one for one, _, _ in values}, Phase.choices),
+        phases=_named({row_phase for row_phase, _, _ in values}, Phase.choices),
     )
 
 
 def _values(team: Team, matrix_id: uuid.UUID | None) -> list[tuple[str, str, str]]:
     """(phase, facet, value), each once. Sorted into groups in one pass over the sweeps: what is crossed with what would
     be thousands of lines."""
-    groups = ", ".join(f"(phase, {expression})" for expression in COLUMNS.values())
-    names = " ".join(f"WHEN GROUPING({expression}) = 0 THEN '{name}'" for name, expression in COLUMNS.items())
+    groups = ", ".join(f"(phase, {facet})" for facet in FACETS)
+    names = " ".join(f"WHEN GROUPING({facet}) = 0 THEN '{facet}'" for facet in FACETS)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT phase, CASE {names} END, COALESCE({', '.join(COLUMNS.values())}) FROM ({SWEEPS}"
+            f"SELECT phase, CASE {names} END, COALESCE({', '.join(FACETS)}) FROM ({SWEEPS}"
             f" WHERE sweep.team_id = %s {'AND matrix_id = %s' if matrix_id else ''}) AS sweep"
             f" GROUP BY GROUPING SETS ({groups})",
             [team.pk, matrix_id] if matrix_id else [team.pk],

@@ -101,7 +101,9 @@ def others_of(run: Run) -> list[Run]:
     swept: list[Run] = []
     if run.sweep_id:
         rungs = ended.filter(sweep=run.sweep_id).order_by("target_ops_s", "threads", "repeat")[: 2 * MAX_OTHERS]
-        swept = sorted((other for other in rungs if other.pk not in known), key=lambda one: _far(run, one))[:MAX_OTHERS]
+        swept = sorted((other for other in rungs if other.pk not in known), key=lambda other: _far(run, other))[
+            :MAX_OTHERS
+        ]
     return same + swept
 
 

@@ -45,10 +45,10 @@ def bucket_of(buckets: Sequence[Bucket], share: float) -> Bucket | None:
     """
     needed = math.ceil(share * sum(bucket.count for bucket in buckets) - 1e-9)
     counted = 0
-    for one in buckets:
-        counted += one.count
-        if one.count and counted >= needed:
-            return one
+    for bucket in buckets:
+        counted += bucket.count
+        if bucket.count and counted >= needed:
+            return bucket
     return None
 
 

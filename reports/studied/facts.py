@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from reports.figures.table import Cell, Table
 from runs.studies import SYSTEMS, Fact, Kind
 
-LONGEST = 100  # of a search text
+MAX_SEARCH_LENGTH = 100  # of a search text
 COLUMNS = (
     "id",
     "study",
@@ -49,7 +49,7 @@ class FactFilter:
     @classmethod
     def from_query(cls, parameters: Mapping[str, str]) -> "FactFilter":
         """What an address asks for; a value that is no choice asks for nothing in particular."""
-        text = "".join(c for c in parameters.get("q", "") if c.isprintable()).strip()[:LONGEST]
+        text = "".join(c for c in parameters.get("q", "") if c.isprintable()).strip()[:MAX_SEARCH_LENGTH]
         database, kind = parameters.get("database", ""), parameters.get("metric", "")
         return cls(
             q=text,

@@ -114,7 +114,7 @@ def test_latency_is_compared_at_one_load():
     weak, strong = side(2, "off"), side(1, "always")
     equal = equal_load([weak, strong], ["READ"], load_ops_s=2500.0)
     latency = row_of(against([weak, strong], NOBODY_KNOWS, equal), weak).ratios[1]
-    assert latency.what == "READ" and latency.comparison.ratio > 1  # the lower latency is the better one
+    assert latency.quantity == "READ" and latency.comparison.ratio > 1  # the lower latency is the better one
     beyond = equal_load([weak, strong], ["READ"], load_ops_s=5000.0)
     ratio = row_of(against([weak, strong], NOBODY_KNOWS, beyond), weak).ratios[1]
     assert ratio.comparison is None and ratio.why == "the baseline: not reached: the highest is 3.90k\u202fops/s"

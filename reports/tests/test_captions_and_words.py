@@ -107,7 +107,7 @@ def test_it_finds_what_the_sides_differ_in():
     first = curve(mode="off", setup=Setup(version="7.0", records=1000, record_bytes=100, generators=("a",)))
     second = curve(mode="always", setup=Setup(version="7.2", records=2000, record_bytes=100, generators=("a",)))
     other = curve("PostgreSQL", system="postgresql", setup=Setup(version="15", records=1000, record_bytes=100))
-    found = {difference.what: difference for difference in differences([first, second, other])}
+    found = {difference.label: difference for difference in differences([first, second, other])}
     assert found["data set"].values == ("1,000 records of 100 B", "2,000 records of 100 B")
     # Versions are compared within a system: another system has another by nature.
     assert found["version of Redis"].values == ("7.0", "7.2")
@@ -119,7 +119,7 @@ def test_equal_sides_differ_in_nothing():
     assert differences([curve(mode="off"), curve(mode="always")]) == []
     # What is not measured yet makes no difference; another plan does.
     assert differences([curve(rungs=(2, 4)), curve(rungs=(2, 4), points=[point(2, 1.0)])]) == []
-    assert [difference.what for difference in differences([curve(rungs=(2, 4)), curve(rungs=(2, 8))])] == ["ladder"]
+    assert [difference.label for difference in differences([curve(rungs=(2, 4)), curve(rungs=(2, 8))])] == ["ladder"]
 
 
 def test_points_without_throughput_are_counted():

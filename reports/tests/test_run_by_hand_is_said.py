@@ -43,7 +43,7 @@ def test_the_menu_offers_each_and_finds_only_those(team, sweeps):
 
 
 def test_a_comparison_says_it_of_each_side(team, client_in, sweeps):
-    [said] = [difference for difference in differences(curves(team)) if difference.what == "how it was run"]
+    [said] = [difference for difference in differences(curves(team)) if difference.label == "how it was run"]
     assert set(said.values) == {"run here", "run by hand", "uploaded"}
     page = client_in.get("/compare/?" + "&".join(f"sweep={pk}" for pk in sweeps.values()), follow=True)
     html = page.content.decode()

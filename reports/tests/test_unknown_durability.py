@@ -41,7 +41,7 @@ def test_it_has_the_key_of_no_known_record():
 def test_what_nobody_stated_is_said_as_unknown():
     known = Setup(replication_factor=3, records=1000, record_bytes=100, measure_s=60, client_version="0.17.0")
     found = differences([curve("a", DISK, setup=known), curve("b", {}, setup=Setup(), uploaded=True)])
-    values = {one.what: one.values for one in found}
+    values = {difference.label: difference.values for difference in found}
     assert values["data set"] == ("1,000 records of 100 B", "unknown")
     assert values["replication factor"] == ("3", "unknown")
     assert values["measured window"] == ("60 s after 0 s", "as long as it lasted after 0 s")

@@ -95,7 +95,7 @@ class ComparisonParts(TypedDict):
 @require_GET
 @team_required
 def compare(request: HttpRequest) -> HttpResponseBase:
-    selection = asked(request)
+    selection = selection_in(request)
     canonical = selection.query()
     if not selection.problems and request.GET.urlencode() != canonical.removeprefix("?"):
         return redirect(request.path + canonical)
@@ -108,7 +108,7 @@ def compare(request: HttpRequest) -> HttpResponseBase:
 @team_required
 def pictures(request: HttpRequest) -> HttpResponse:
     """The other figures of a comparison, when somebody opens them; without JavaScript a page of its own."""
-    selection = asked(request)
+    selection = selection_in(request)
     comparison = compared(team_of(request), selection)
     figures = [
         picture_link(chart, comparison.curves)
@@ -121,7 +121,7 @@ def pictures(request: HttpRequest) -> HttpResponse:
 @team_required
 def numbers(request: HttpRequest) -> HttpResponse:
     """All percentiles at equal load, the ratios with their method, ceilings and the checks of pairs, when opened."""
-    selection = asked(request)
+    selection = selection_in(request)
     return _part(request, "numbers", selection, {"numbers": parts_of(team_of(request), selection)["numbers"]})
 
 
@@ -129,7 +129,7 @@ def numbers(request: HttpRequest) -> HttpResponse:
 @team_required
 def points(request: HttpRequest) -> HttpResponse:
     """Every point of a comparison as a table, when somebody opens it."""
-    selection = asked(request)
+    selection = selection_in(request)
     comparison = compared(team_of(request), selection)
     return _part(
         request,
@@ -150,7 +150,7 @@ def _part(request: HttpRequest, part: str, selection: Selection, context: dict[s
     return render(request, context["part"] if alone else "reports/compare/part.html", context)
 
 
-def asked(request: HttpRequest) -> Selection:
+def selection_in(request: HttpRequest) -> Selection:
     """The selection in the address; of an address that names too much, none, with a sentence."""
     try:
         return read(request.GET)

@@ -108,8 +108,8 @@ def sweep(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBa
 @team_required
 def matrix(request: HttpRequest, pk: uuid.UUID, form: str = "") -> HttpResponseBase:
     """Throughput over the ladder of every sweep of a matrix."""
-    found = owned_or_404(Matrix.objects.all(), request, pk)
-    rows = sweeps_of(team_of(request)).filter(matrix=found, phase=Phase.MEASURE)
+    plan = owned_or_404(Matrix.objects.all(), request, pk)
+    rows = sweeps_of(team_of(request)).filter(matrix=plan, phase=Phase.MEASURE)
     version = sweeps_version([row.pk for row in rows.only("pk")])
     return unless_known(
         request, version, lambda: respond(request, LadderFigure(curves(rows)), form, "figure-matrix", pk)

@@ -27,7 +27,7 @@ MAX_LISTED = 50  # changes, environments and notes in a table of the page, the n
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HistoryQuery:
     """What an address asks of one history."""
 
     metric: Metric
@@ -43,7 +43,7 @@ class Asked:
         return f"?{urlencode(parameters)}" if parameters else ""
 
 
-def asked(request: HttpRequest) -> Asked:
+def query_in(request: HttpRequest) -> HistoryQuery:
     """What cannot be meant is said, and the default shown."""
     query = request.POST if request.method == "POST" else request.GET
     text, along = query.get("metric") or str(THROUGHPUT_METRIC), query.get("along") or COMMITS
@@ -53,7 +53,7 @@ def asked(request: HttpRequest) -> Asked:
         problems.append(f"“{text[:60]}” is no metric of a history; throughput is shown. Choose another below.")
     if along not in AXES:
         problems.append(f"A history goes along commits or dates, not “{along[:40]}”; commits are shown.")
-    return Asked(
+    return HistoryQuery(
         metric or THROUGHPUT_METRIC, along if along in AXES else COMMITS, query.get("branch", ""), tuple(problems)
     )
 
@@ -86,7 +86,7 @@ def _row_or_404(request: HttpRequest, config_key: str) -> History:
 @team_required
 def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     """One metric of one test over commits or dates."""
-    row, wanted = _row_or_404(request, config_key), asked(request)
+    row, wanted = _row_or_404(request, config_key), query_in(request)
     followed = follow(row, wanted.metric, wanted.branch)
     history = followed.history
     context = {
@@ -110,7 +110,7 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     return render(request, "reports/history.html", context)
 
 
-def _problems(wanted: Asked, followed: Followed) -> list[str]:
+def _problems(wanted: HistoryQuery, followed: Followed) -> list[str]:
     """What the address asks for and this history does not have."""
     problems = []
     if wanted.metric not in followed.metrics and not followed.history.followed:
@@ -124,7 +124,7 @@ def _problems(wanted: Asked, followed: Followed) -> list[str]:
 @team_required
 def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpResponseBase:
     """The picture of a history, and its numbers as a file."""
-    row, wanted = _row_or_404(request, config_key), asked(request)
+    row, wanted = _row_or_404(request, config_key), query_in(request)
     followed = follow(row, wanted.metric, wanted.branch)
     figure = HistoryFigure(followed.history, along=wanted.along, whole=bool(form), name=f"history-{config_key[:12]}")
     return respond(request, figure, form, "figure-history", config_key)
@@ -134,7 +134,7 @@ def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpRespons
 @role_required(Role.RUNNER)
 def decide(request: HttpRequest, config_key: str) -> HttpResponse:
     """What one change is."""
-    row, wanted = _row_or_404(request, config_key), asked(request)
+    row, wanted = _row_or_404(request, config_key), query_in(request)
     try:
         run_id = uuid.UUID(request.POST.get("run", ""))
         state = triage.decide(
@@ -154,7 +154,7 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponse:
 @role_required(Role.RUNNER)
 def note(request: HttpRequest, config_key: str) -> HttpResponse:
     """Add a note, or delete one (`delete`)."""
-    row, wanted, team = _row_or_404(request, config_key), asked(request), team_of(request)
+    row, wanted, team = _row_or_404(request, config_key), query_in(request), team_of(request)
     try:
         if "delete" in request.POST:
             gone = triage.forget(team, uuid.UUID(request.POST["delete"]), config_key)

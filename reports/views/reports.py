@@ -30,7 +30,7 @@ from reports.frozen.sanitizer import notes_html
 from reports.models import Report
 from reports.queries import chosen
 from reports.queries.reports import reports_of, revisions_of
-from reports.views.compare import asked
+from reports.views.compare import selection_in
 
 PER_PAGE: Final = 50
 PICTURE: Final = "picture-"  # and the name of a figure: a field with its PNG, base64
@@ -62,7 +62,7 @@ def add(request: HttpRequest) -> HttpResponse:
             report = publication.begin(team_of(request), user_of(request), data["query"], data["title"])
             return redirect("report-edit", report.pk)
         return render(request, "reports/report/add.html", {"form": form}, status=422)
-    selection = asked(request)
+    selection = selection_in(request)
     choice = chosen(team_of(request), selection)
     title = choice.matrix.name if choice.matrix else f"Comparison of {len(choice.sweeps)} sweeps"
     form = forms.BeginForm(initial={"title": title, "query": selection.query().removeprefix("?")})
@@ -205,10 +205,10 @@ def _pictures(request: HttpRequest) -> dict[str, bytes]:
 def preview_figure(request: HttpRequest, pk: uuid.UUID, digest: str, name: str) -> HttpResponseBase:
     """One figure of what is about to be published, as charts.js draws it."""
     content = previewed(_mine(request, pk), digest)
-    one = next((figure for figure in content["figures"] if figure["name"] == name), None)
-    if one is None:
+    frozen = next((figure for figure in content["figures"] if figure["name"] == name), None)
+    if frozen is None:
         raise Http404("There is no such figure in this report.")
-    answer = ReportFigure(one).answer(
+    answer = ReportFigure(frozen).answer(
         theme=request.GET.get("theme", "light"),
         narrow=request.GET.get("narrow") == "1",
         medium=medium_named(request.GET.get("medium", "")),

@@ -24,7 +24,7 @@ from reports.models import WatchLink
 from reports.pages.watch_page import watch_page
 from reports.queries import compared
 from reports.selection import Selection, read
-from reports.views.compare import asked
+from reports.views.compare import selection_in
 from reports.watch_links import WatchRefused
 from runs.models import Matrix
 from runs.pages.filters import uuid_of
@@ -131,7 +131,7 @@ def _for_a_moment(key: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any
 
 def _selection(request: HttpRequest, link: WatchLink) -> Selection:
     """The link's, drawn as the address asks."""
-    drawn = asked(request)
+    drawn = selection_in(request)
     held = watch_links.selection_of(link)
     return replace(
         held,
