@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from runs.validity.simulation import CASES
+from benchmarks.simulations.checks import CASES
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from runs.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA, bring, import_folder, save, sent, summary
 from runs.thresholds import thresholds_of
 from runs.uploading.file_pipeline import recognise, runs_in
-from runs.uploading.inline import Brought, TooMuchAtOnce, read_at_once
+from runs.uploading.inline import NamedContent, TooMuchAtOnce, read_at_once
 from runs.ycsb.errors import LimitExceeded
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ FOLDERS = ("hdrhistogram_verbose", "two_clients", "intended", "histogram", "raw_
 
 
 def files_of(folder):
-    return [Brought(path.name, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [NamedContent(path.name, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
 def numbers(found):
@@ -38,7 +38,7 @@ def numbers(found):
 @pytest.mark.parametrize("files", [*FOLDERS, "typical"])
 def test_it_gives_what_the_import_page_gives(client_in, files):
     brought = (
-        [Brought(name, content) for name, content in typical(3).files]
+        [NamedContent(name, content) for name, content in typical(3).files]
         if files == "typical"
         else [
             file for file in files_of(DATA / files) if file.name.endswith((".txt", ".hdr", ".log", ".json", ".out", ""))
@@ -69,7 +69,7 @@ def test_both_ways_of_merging_give_the_same_numbers(settings):
 
     from runs.uploading.file_pipeline import read_members
 
-    whole = read_at_once([Brought(name, content) for name, content in typical(1).files])
+    whole = read_at_once([NamedContent(name, content) for name, content in typical(1).files])
     by_pieces = read_members(list(whole.members.values()))
     spec = {"phase": "measure", "window": {"warmup_s": 3}}
     first, second = (merge_upload(runs_in(reads, "told")[0], reads, spec) for reads in (whole, by_pieces))
@@ -78,21 +78,25 @@ def test_both_ways_of_merging_give_the_same_numbers(settings):
 
 
 def test_it_takes_secrets_out():
-    (member,) = read_at_once([Brought("a.txt", summary() + b"-p redis.password=hush\n")]).members.values()
+    (member,) = read_at_once([NamedContent("a.txt", summary() + b"-p redis.password=hush\n")]).members.values()
     assert b"hush" not in member.content
     assert member.redacted_lines == 1
 
 
 def test_it_refuses_what_is_packed_too_tightly():
     with pytest.raises(LimitExceeded):
-        read_at_once([Brought("a.gz", gzip.compress(b"\0" * 200_000_000))], most_expanded=1 << 40)
+        read_at_once([NamedContent("a.gz", gzip.compress(b"\0" * 200_000_000))], most_expanded=1 << 40)
 
 
 def test_it_leaves_what_unpacks_to_much_to_a_worker():
     with pytest.raises(TooMuchAtOnce):
-        read_at_once([Brought("a.txt", summary()), Brought("b.gz", gzip.compress(summary() * 40))], most_expanded=9_000)
+        read_at_once(
+            [NamedContent("a.txt", summary()), NamedContent("b.gz", gzip.compress(summary() * 40))], most_expanded=9_000
+        )
 
 
 def test_names_are_labels():
-    reads = read_at_once([Brought("../../etc/passwd", summary()), Brought("../../etc/passwd", summary(reads=7))])
+    reads = read_at_once(
+        [NamedContent("../../etc/passwd", summary()), NamedContent("../../etc/passwd", summary(reads=7))]
+    )
     assert sorted(reads.members) == ["../../etc/passwd", "../../etc/passwd (2)"]

@@ -23,7 +23,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class OutputFile:
     """One file as it was unpacked."""
 
     name: str
@@ -48,9 +48,11 @@ class Sorted(TypedDict):
     remarks: list[str]
 
 
-def sort_files(files: Sequence[Brought], cells: Mapping[str, Waiting], manifests: Iterable[str], plan: str) -> Sorted:
+def sort_files(
+    files: Sequence[OutputFile], cells: Mapping[str, Waiting], manifests: Iterable[str], plan: str
+) -> Sorted:
     """`manifests` are the texts of the kit's manifests among the files, `plan` is the digest of the matrix's plan."""
-    places: dict[str, dict[int, dict[str, Brought]]] = {}
+    places: dict[str, dict[int, dict[str, OutputFile]]] = {}
     problems = [text for manifest in manifests if (text := _of_another_plan(manifest, plan))]
     left_out: list[str] = []
     for file in files:
@@ -109,7 +111,7 @@ def _of_another_plan(manifest: str, plan: str) -> str:
     return f"The file {MANIFEST} says that these are outputs of another plan: import that plan, and upload them there."
 
 
-def _lacks(cell: Waiting, clients: Mapping[int, Mapping[str, Brought]]) -> list[str]:
+def _lacks(cell: Waiting, clients: Mapping[int, Mapping[str, OutputFile]]) -> list[str]:
     if not cell.waits:
         return [f"{cell.name} does not wait for outputs: it is filled already, or was cancelled. Leave its files out."]
     problems = []

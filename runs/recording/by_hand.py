@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from runs import artifacts, lifecycle
 from runs.kits.cells import KINDS, KitClient, cell_name, stations_of
-from runs.kits.outputs import HISTOGRAMS, Brought, FilledCell, Sorted, Waiting, is_manifest, sort_files
+from runs.kits.outputs import HISTOGRAMS, FilledCell, OutputFile, Sorted, Waiting, is_manifest, sort_files
 from runs.kits.plan import digest_of
 from runs.kits.plan_text import read_plan
 from runs.models import ClientRun, Matrix, Run, Upload
@@ -73,7 +73,7 @@ def sorted_into(matrix: Matrix, members: Sequence[ReadMember]) -> Sorted:
         for member in members
         if is_manifest(member.name) and not member.error and member.size <= MAX_MANIFEST
     ]
-    brought = [Brought(file.name, file.sha256, file.error) for file in members]
+    brought = [OutputFile(file.name, file.sha256, file.error) for file in members]
     return sort_files(brought, cells, manifests, digest_of(matrix.plan))
 
 

@@ -4,7 +4,7 @@ The caller holds the transaction.
 """
 
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,8 @@ from runs.recording.client_merge import Collected, times_of
 from runs.recording.intervals import INTERVALS
 from runs.recording.rows import finding_rows, measurement_rows, series_rows, set_row
 from runs.spec import ClientOrder, RunSpec
+from runs.uploading import staging
+from runs.uploading.file_pipeline import Reads
 from runs.uploading.metadata import Stated, StatedRun
 from runs.uploading.upload_lifecycle import ReadMember
 from runs.validity import CheckResult, verdict_of
@@ -42,40 +44,40 @@ class UploadedRun:
     findings: tuple[CheckResult, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptFiles:
-    """The files of an upload by their names, and how their content gets among the artifacts."""
-
-    members: Mapping[str, ReadMember]
-    formats: Mapping[str, str | None]
-    keep: Callable[[ReadMember], None]
-
-
 def insert_runs(
     upload: Upload,
     stated: Stated,
     runs: Sequence[UploadedRun],
     sweeps: Mapping[str, Sweep],
-    kept: KeptFiles,
+    reads: Reads,
     before: Sequence[Sequence[Model]] = (),
 ) -> list[Run]:
     """All of them, with everything that was measured. `sweeps` has the curve of each phase; what is not stored yet of
     them is, and so are the rows `before` of which the others speak.
     """
     # Also what no run is made of: whoever computes them again reads the whole upload again.
-    members = [member for member in kept.members.values() if member.sha256]
+    members = [member for member in reads.members.values() if member.sha256]
     intervals = [part.content.digest for run in runs for part in run.collected.intervals]
     artifacts.hold([*(member.sha256 for member in members), *intervals])
     for member in members:
-        kept.keep(member)
+        _keep_content(member)
     # Only on a curve that was there before there are other repeats; without one the database is not even asked.
     repeats = _Repeats([sweep.pk for sweep in sweeps.values() if str(sweep.pk) == stated["sweep"]])
     rows = [_run(upload, stated, item, sweeps[item.stated["phase"]], repeats) for item in runs]
     ends = [times_of(item.collected.merged)[1] for item in runs]
     events = lifecycle.ended(list(zip(rows, ends, strict=True)), actor=runs[0].spec["stated"]["by"] if runs else "")
-    fresh = [item for item in sweeps.values() if item._state.adding]
-    insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, kept))
+    fresh = [sweep for sweep in sweeps.values() if sweep._state.adding]
+    insert_together(*before, fresh, rows, events, *_numbers(rows, runs), *_clients(rows, runs, reads))
     return rows
+
+
+def _keep_content(member: ReadMember) -> None:
+    """It lies under its hash, so it does no harm when nothing comes of it."""
+    if member.content is not None:
+        artifacts.keep(member.sha256, member.content)
+    elif member.path:
+        with staging.compressed(member.path) as compressed:
+            artifacts.keep_compressed(member.sha256, compressed)
 
 
 class _Repeats:
@@ -149,16 +151,23 @@ def _numbers(rows: Sequence[Run], runs: Sequence[UploadedRun]) -> tuple[list[Mod
     return sets, operations, findings, series
 
 
-def _clients(
-    rows: Sequence[Run], runs: Sequence[UploadedRun], kept: KeptFiles
-) -> tuple[list[ClientRun], list[Artifact]]:
+def _clients(rows: Sequence[Run], runs: Sequence[UploadedRun], reads: Reads) -> tuple[list[ClientRun], list[Artifact]]:
     """The clients, and whatever they left, as artifacts."""
     clients: list[ClientRun] = []
     left: list[Artifact] = []
+    formats = {file.name: file.format for file in reads.files}
     for run, uploaded in zip(rows, runs, strict=True):
         for client in uploaded.files.clients:
             clients.append(_client(run, client))
-            left += _sources(run, client, clients[-1], kept)
+            # Of two whose long names end alike the last one has the name, as on disk.
+            members = {
+                (KINDS.get(formats.get(name) or "", "summary"), name[-MAX_ARTIFACT:]): reads.members[name]
+                for name in client.names
+            }
+            left += [
+                _artifact(run, kind, name, member.sha256, member.size, clients[-1])
+                for (kind, name), member in members.items()
+            ]
         for part in uploaded.collected.intervals:
             artifacts.keep_compressed(part.content.digest, part.content.compressed())
             left.append(_artifact(run, INTERVALS, part.name, part.content.digest, part.content.size))
@@ -187,19 +196,6 @@ def _client(run: Run, client: ClientFiles) -> ClientRun:
         order=order,
         command=words_of(summary.command) if summary is not None else [],
     )
-
-
-def _sources(run: Run, client: ClientFiles, row: ClientRun, kept: KeptFiles) -> list[Artifact]:
-    """The files of one client. Of two whose long names end alike the last one has the name, as on disk."""
-    members = {}
-    for name in client.names:
-        kind = KINDS.get(kept.formats.get(name) or "", "summary")
-        member = kept.members[name]
-        members[kind, name[-MAX_ARTIFACT:]] = member
-    return [
-        _artifact(run, kind, name, kept_member.sha256, kept_member.size, row)
-        for (kind, name), kept_member in members.items()
-    ]
 
 
 def _artifact(run: Run, kind: str, name: str, digest: str, size: int, client: ClientRun | None = None) -> Artifact:

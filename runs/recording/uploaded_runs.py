@@ -7,7 +7,6 @@ from typing import Final, cast
 from django.db import transaction
 from django.db.models import Model
 
-from runs import artifacts
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, load_catalog
 from runs.denormalised_columns import sweep_columns
 from runs.models import Run, Sweep, Upload
@@ -15,13 +14,13 @@ from runs.models.plan import Matrix
 from runs.models.run import Phase
 from runs.recording.client_merge import Collected, Merged, merge_upload
 from runs.recording.run_context import findings_of
-from runs.recording.upload_rows import KeptFiles, UploadedRun, insert_runs
+from runs.recording.upload_rows import UploadedRun, insert_runs
 from runs.spec import RunSpec
 from runs.thresholds import thresholds_of
-from runs.uploading import staging, upload_lifecycle
+from runs.uploading import upload_lifecycle
 from runs.uploading.file_pipeline import Progress, Reads, read_members, runs_in
 from runs.uploading.metadata import Stated, StatedRun, checked, spec_of
-from runs.uploading.upload_lifecycle import ReadMember, member_of
+from runs.uploading.upload_lifecycle import member_of
 from runs.validity import CheckResult, Profile, Surroundings
 from runs.validity.spec_facts import cluster_facts, shared_machine
 from runs.ycsb.clients import RunFiles
@@ -63,8 +62,7 @@ def save_runs(
 ) -> list[Run]:
     """Their rows, curves and artifacts, with the rows `before` in front. The caller holds the transaction."""
     sweeps = {phase: _sweep(upload, stated, runs, phase) for phase in {run.stated["phase"] for run in runs}}
-    files = KeptFiles(reads.members, {file.name: file.format for file in reads.files}, _keep_content)
-    return insert_runs(upload, stated, runs, sweeps, files, before)
+    return insert_runs(upload, stated, runs, sweeps, reads, before)
 
 
 def collect(run: Run) -> Collected:
@@ -116,15 +114,6 @@ def _judged(
             "they are not what a client printed."
         )
     return UploadedRun(run, files, collected, spec, tuple(judge_by(profile, spec, collected.merged, collected.series)))
-
-
-def _keep_content(member: ReadMember) -> None:
-    """It lies under its hash, so it does no harm when nothing comes of it."""
-    if member.content is not None:
-        artifacts.keep(member.sha256, member.content)
-    elif member.path:
-        with staging.compressed(member.path) as compressed:
-            artifacts.keep_compressed(member.sha256, compressed)
 
 
 def _sweep(upload: Upload, stated: Stated, runs: Sequence[UploadedRun], phase: str) -> Sweep:

@@ -11,7 +11,7 @@ from runs.recording.client_merge import merge_upload
 from runs.recording.uploaded_runs import judge_by
 from runs.tests.importing import DATA
 from runs.uploading.file_pipeline import runs_in
-from runs.uploading.inline import Brought, read_at_once
+from runs.uploading.inline import NamedContent, read_at_once
 from runs.uploading.metadata import Stated, spec_of
 from runs.validity import CheckResult, profile, worst
 from runs.ycsb.clients import group, merge_files
@@ -45,7 +45,7 @@ def changed(files: Files, name: str, old: str, new: str) -> Files:
 
 def judged(files: Mapping[str, str], *, grouping: str = "told", **stated: Any) -> dict[str, CheckResult]:
     """The findings of the only run in the files, stated as MongoDB in mode majority under workload A."""
-    reads = read_at_once([Brought(name, text.encode()) for name, text in files.items()])
+    reads = read_at_once([NamedContent(name, text.encode()) for name, text in files.items()])
     (run,) = runs_in(reads, grouping)
     properties = {**CORE_WORKLOADS["A"], "recordcount": "1000000", **stated.pop("properties", {})}
     everything: Stated = {

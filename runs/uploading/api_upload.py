@@ -134,7 +134,9 @@ def _judged(request: Asked, row: Upload) -> JudgedUpload:
     if not request.files:
         raise ResultRefused("validation-error", "Send at least one file as “files”.")
     try:
-        reads = read_at_once([file.brought() for file in request.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES)
+        reads = read_at_once(
+            [file.named_content() for file in request.files], most_expanded=settings.UPLOAD_EXPANDED_BYTES
+        )
     except LimitExceeded as error:
         raise ResultRefused("payload-too-large", str(error)) from error
     check_files(reads)

@@ -17,7 +17,7 @@ from django.http import HttpRequest, UnreadablePostError
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from benchsite import formatting
-from runs.uploading.inline import Brought
+from runs.uploading.inline import NamedContent
 from runs.uploading.manifest import MAX_MANIFEST
 from runs.uploading.upload_handlers import MAX_FILES, ArrivingFile
 
@@ -51,9 +51,9 @@ class Arrived:
         self.digest.update(piece)
         self.size += len(piece)
 
-    def brought(self) -> Brought:
+    def named_content(self) -> NamedContent:
         self.file.seek(0)
-        return Brought(self.name, self.file.read())
+        return NamedContent(self.name, self.file.read())
 
     def content(self) -> "File[bytes]":
         """As something to be stored; what lies on disk is moved there."""
@@ -121,7 +121,7 @@ def read_body(request: HttpRequest) -> Body:
 def _text_of(manifest: Arrived) -> bytes:
     if manifest.size > MAX_MANIFEST:
         raise BodyRefused("payload-too-large", f"The manifest is longer than {MAX_MANIFEST:,} bytes.")
-    return manifest.brought().content
+    return manifest.named_content().content
 
 
 def _length(request: HttpRequest) -> int:

@@ -23,14 +23,16 @@ class TooMuchAtOnce(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class NamedContent:
     """One file as somebody brought it. Its name is a label: nothing is ever opened by it."""
 
     name: str
     content: bytes
 
 
-def read_at_once(files: Sequence[Brought], *, most_expanded: int = MAX_EXPANDED, ratio: int = Limits().ratio) -> Reads:
+def read_at_once(
+    files: Sequence[NamedContent], *, most_expanded: int = MAX_EXPANDED, ratio: int = Limits().ratio
+) -> Reads:
     """What these files say, without their secrets; `runs.uploading.file_pipeline.runs_in` tells the runs in them.
 
     Raises LimitExceeded for what is packed too tightly, and TooMuchAtOnce. What else is wrong with a file stands in its

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from benchmarks.simulations.bounds import CASES, PERCENTILES, coverage
 from benchsite.formatting import exact, grouped, percent
-from runs.measures.bound_simulation import CASES, PERCENTILES, coverage
 
 
 class Command(BaseCommand):

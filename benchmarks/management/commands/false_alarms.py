@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from benchmarks.simulations.checks import SEED, rates
 from benchsite.formatting import percent
-from runs.validity.simulation import SEED, rates
 
 
 class Command(BaseCommand):

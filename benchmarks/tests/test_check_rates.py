@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs.validity.simulation import CASES, rates
+from benchmarks.simulations.checks import CASES, rates
 
 pytestmark = pytest.mark.slow
 
