@@ -10,9 +10,9 @@ from reports.queries import baselines
 from reports.queries.baselines import DEFAULT_BRANCHES
 from reports.verdicts.serialization import SideAnswer, VerdictDocument
 from reports.verdicts.verdict import side_of, verdict_of, why_not
+from runs.identifiers import uuid_of
 from runs.models import Run
 from runs.models.run import Status
-from runs.pages.filters import uuid_of
 from runs.spec import RunSpec
 
 RULE: Final = (

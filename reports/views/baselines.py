@@ -16,8 +16,8 @@ from reports.queries import sweeps_of
 from reports.queries.baselines import RUNS, baselines_of, repeats_of, runs_of_sweep
 from reports.verdicts.baseline_selection import RULE, BaselineUnknown, verdict_of_run
 from reports.verdicts.verdict import why_not
+from runs.identifiers import uuid_of
 from runs.models import Run
-from runs.pages.filters import uuid_of
 from runs.views.pagination import page_of
 
 PER_PAGE = 50

@@ -14,8 +14,8 @@ from reports.curves import Curve
 from reports.pages.run_diff import WhyPage, why_page
 from reports.queries import curves, others_of, profile_of, run_at_ceiling, run_sides, session_spreads, sweeps_of
 from reports.queries.run_pair import RUNS
+from runs.identifiers import uuid_of
 from runs.models import Run
-from runs.pages.filters import uuid_of
 
 HOW_TO_CHOOSE = (
     "Open a run and follow “Why different from …”, or compare sweeps and follow the link in a row of ratios."

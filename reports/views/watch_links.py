@@ -26,8 +26,8 @@ from reports.queries import compared
 from reports.selection import Selection, read
 from reports.views.compare import selection_in
 from reports.watch_links import WatchRefused
+from runs.identifiers import uuid_of
 from runs.models import Matrix
-from runs.pages.filters import uuid_of
 
 # However many people watch, a picture is worked out no more often.
 KEPT_S = 2

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
-from uuid import UUID
 
 from django.http import QueryDict
 from pydantic import ConfigDict, Field
@@ -14,6 +13,7 @@ from benchsite.teams.models import Team
 from runs.catalog import load_catalog
 from runs.catalog.records import UnknownName
 from runs.forms.matrices import MatrixForm, generators_for
+from runs.identifiers import uuid_of
 from runs.models import Database, LoadGenerator, Workload
 from runs.planning import Problem
 
@@ -141,7 +141,7 @@ class Names:
 
     def key(self, rows: Sequence[Named], name: str, kind: str, pointer: str) -> str:
         """The key of the row that is meant; empty where there is none."""
-        named = [row for row in rows if name in (row.name, str(row.pk)) or _is_key(name, row.pk)]
+        named = [row for row in rows if name in (row.name, str(row.pk)) or uuid_of(name) == row.pk]
         if named:
             return str(named[0].pk)
         there = ", ".join(f"“{row.name}”" for row in rows[:OFFERED]) + (", …" if len(rows) > OFFERED else "")
@@ -161,13 +161,6 @@ class Names:
                 except UnknownName as error:
                     self.faults.append({"pointer": f"{pointer}/mode", "detail": str(error), "code": "unknown"})
         return f"{key}:{sent.mode}"
-
-
-def _is_key(text: str, key: UUID) -> bool:
-    try:
-        return UUID(text) == key
-    except ValueError:
-        return False
 
 
 def form_of(plan: MatrixPlan, team: Team) -> tuple[MatrixForm | None, list[Fault]]:

@@ -1,9 +1,9 @@
 """What a matrix leaves out, row by row as it was written in the builder, and what is wrong with a row."""
 
-import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from runs.identifiers import uuid_of
 from runs.models import Matrix
 
 NO_REASON = "the reason is still to be written"
@@ -50,7 +50,7 @@ def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
     """What is wrong with a row of exclusions, as a sentence; empty when nothing is."""
     if row.entry and row.entry not in entries:
         return "This database and mode is no longer there: choose another, or clear the row."
-    if row.workload and (not is_uuid(row.workload) or row.workload not in workloads):
+    if row.workload and (uuid_of(row.workload) is None or row.workload not in workloads):
         return "This workload is no longer there: choose another, or clear the row."
     if row.rung and not (row.rung.isascii() and row.rung.isdigit() and len(row.rung) < 11):
         return f"“{row.rung[:20]}” is no rung: write one number of the ladder, or leave it empty for all."
@@ -61,11 +61,3 @@ def problem_with(row: Exclusion, entries: set[str], workloads: set[str]) -> str:
     if len(row.reason) > MAX_REASON_LENGTH:
         return f"The reason has {len(row.reason)} characters; at most {MAX_REASON_LENGTH} are allowed."
     return ""
-
-
-def is_uuid(text: str) -> bool:
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from typing import ClassVar, Self, TypeVar
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 
+from runs.identifiers import uuid_of
 from runs.models.run import Phase
 
 MAX_CHARACTERS = 200  # of one value
@@ -68,11 +68,3 @@ class AddressFilter:
         if self.phase != "any":
             chosen["phase"] = self.phase
         return rows.filter(Q(**chosen))
-
-
-def uuid_of(text: str) -> UUID | None:
-    """None for what is no UUID."""
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

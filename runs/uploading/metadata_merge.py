@@ -4,13 +4,13 @@ Where a manifest says nothing the command lines in the files do. Raises Manifest
 """
 
 import re
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from benchsite.teams.models import Team
 from runs.catalog import OTHER_SYSTEM, UNKNOWN_MODE, UPLOAD_NAMES, load_catalog, recognise
+from runs.identifiers import uuid_of
 from runs.models import Sweep
 from runs.models import Workload as WorkloadRow
 from runs.models.run import Phase
@@ -195,11 +195,8 @@ class _Stating:
 
 def sweep_of(team: Team, key: str) -> Sweep | None:
     """An uploaded curve of measured runs."""
-    try:
-        pk = uuid.UUID(key)
-    except ValueError:
-        return None
-    return Sweep.objects.filter(pk=pk, team=team, matrix=None, phase=Phase.MEASURE).first()
+    pk = uuid_of(key)
+    return Sweep.objects.filter(pk=pk, team=team, matrix=None, phase=Phase.MEASURE).first() if pk else None
 
 
 def _records(records: int | None) -> dict[str, str]:

@@ -12,6 +12,8 @@ import zstandard
 from django.core.files.base import File
 from django.core.files.storage import Storage, storages
 
+from runs.identifiers import uuid_of
+
 
 def storage() -> Storage:
     return storages["incoming"]
@@ -54,7 +56,7 @@ def drop(path: str) -> None:
 def folders() -> set[str]:
     """The ids of the uploads of which something is kept."""
     try:
-        return {name for name in storage().listdir("")[0] if _is_upload(name)}
+        return {name for name in storage().listdir("")[0] if uuid_of(name)}
     except FileNotFoundError:
         return set()
 
@@ -68,10 +70,3 @@ def drop_folder(folder: str) -> None:
     for name in names:
         storage().delete(f"{folder}/{name}")
     storage().delete(folder)
-
-
-def _is_upload(folder: str) -> bool:
-    try:
-        return bool(uuid.UUID(folder))
-    except ValueError:
-        return False

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from benchsite.teams.models import Role
 from benchsite.teams.permissions import owned_or_404, role_required, team_of, user_of
 from runs.deletion import MAX_AT_ONCE, DeletionRefused, delete_run, obstacle
-from runs.forms.exclusions import is_uuid
+from runs.identifiers import uuid_of
 from runs.models import Run
 from runs.pages.run_list import HEAVY
 
@@ -34,7 +34,7 @@ def runs_delete(request: HttpRequest) -> HttpResponseBase:
 
 def ticked(request: HttpRequest) -> list[Run]:
     """The team's runs of the form. Keys of another team's runs match nothing, like keys of no run at all."""
-    keys = [key for key in request.POST.getlist("run") if is_uuid(key)]
+    keys = [key for key in request.POST.getlist("run") if uuid_of(key)]
     return list(Run.objects.filter(team=team_of(request), pk__in=keys).defer(*HEAVY).order_by("name", "pk"))
 
 

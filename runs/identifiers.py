@@ -1,0 +1,11 @@
+"""Ids as requests, forms and folders spell them."""
+
+from uuid import UUID
+
+
+def uuid_of(text: str) -> UUID | None:
+    """None for what is no UUID."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
