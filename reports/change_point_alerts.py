@@ -4,10 +4,9 @@ The deliverer calls `look` now and then (`benchsite.teams.notices.find_with`), s
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -37,17 +36,13 @@ Alert = tuple[Metric, HistoryChange]
 def look(most: int = MAX_AT_ONCE) -> int:
     """Look at histories that have grown, of the teams in which somebody asked; answers how many notices were made."""
     teams = notices.asked_for(NoticeKind.CHANGE_POINT)
-    _forget_others(teams)
+    # Where nobody asks any more it begins anew when somebody does; nor is there any look at what was deleted.
+    HistoryLook.objects.exclude(history__in=History.objects.filter(team__in=teams).values("pk")).delete()
     if not teams:
         return 0
     grown = Q(look=None) | Q(look__runs__lt=F("runs")) | Q(look__last_at__lt=F("last_at"))
     rows = History.objects.filter(grown, team__in=teams, phase=Phase.MEASURE).select_related("team", "look")
     return sum(_look_at(row) for row in rows.order_by("last_at")[:most])
-
-
-def _forget_others(teams: Collection[UUID]) -> None:
-    """Where nobody asks any more it begins anew when somebody does; nor is there any look at what was deleted."""
-    HistoryLook.objects.exclude(history__in=History.objects.filter(team__in=teams).values("pk")).delete()
 
 
 def _look_at(row: History) -> bool:

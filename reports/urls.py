@@ -9,6 +9,7 @@ from django.views.decorators.gzip import gzip_page
 
 from reports.figure_registry import PICTURES
 from reports.views import (
+    baselines,
     compare,
     figures,
     history,
@@ -128,5 +129,10 @@ urlpatterns: Patterns = [
     *twin_urls(list_exports.sweeps_twin, "sweeps"),
     *twin_urls(list_exports.histories_twin, "histories"),
     path("", include("reports.frozen_urls")),
-    path("", include("reports.baseline_urls")),
+    path("baselines/", baselines.baselines, name="baselines"),
+    path("baselines/set/", baselines.set_to, name="baseline-set"),
+    path("baselines/<uuid:pk>/unset/", baselines.unset, name="baseline-unset"),
+    path("badges/new/", baselines.badge_add, name="badge-add"),
+    path("badges/<str:token>/revoke/", baselines.badge_revoke, name="badge-revoke"),
+    path("runs/<uuid:pk>/verdict/", baselines.run_verdict, name="run-against"),
 ]

@@ -81,7 +81,7 @@ def _chosen(team: Team, change: BaselineChange) -> tuple[list[Run], str]:
     if change.runs is not None:
         runs = runs_named(team, change.runs)
         if len(runs) < len(set(change.runs)):
-            raise Problem("not-runs", "One of these runs is not there.")
+            raise Problem("not-found", "One of these runs is not there.")
         return runs, f"{len(runs)} run{'' if len(runs) == 1 else 's'}, named one by one."
     commits = commits_like(team, change.commit or "")
     if len(commits) > 1:

@@ -164,7 +164,8 @@ class Ranking:
         if not lower:
             return ""
         if self.best[curve.sweep_id] is None or self.best[self.highest.sweep_id] is None:
-            single = " (n = 1)" if min(map(_repeats, (curve, self.highest))) < 2 else ""
+            fewest = min(len(side.ceiling.repeats_ops_s) if side.ceiling else 0 for side in (curve, self.highest))
+            single = " (n = 1)" if fewest < 2 else ""
             return f"\N{DIVISION SIGN}{lower.split(TIMES)[0]}{single}"
         return f"{self._bound(curve)}{lower}"
 
@@ -242,10 +243,6 @@ def _named(curves: Sequence[Curve]) -> list[Curve]:
     if len({curve.phase for curve in curves}) < 2:
         return list(curves)
     return [replace(curve, mode=f"{curve.mode}, load") if curve.phase == "load" else curve for curve in curves]
-
-
-def _repeats(curve: Curve) -> int:
-    return len(curve.ceiling.repeats_ops_s) if curve.ceiling else 0
 
 
 def _bar(curve: Curve, look: Look, ranking: Ranking) -> Bar:

@@ -54,7 +54,11 @@ def choose(curves: Sequence[Curve], *, at: str = CEILING, load_ops_s: float | No
     elif at == RUNG:
         rung = common_rung(ordered)
         point_of = {curve.sweep_id: curve.point_at(*rung) if rung else None for curve in ordered}
-        sentence = f"All at the highest rung that every sweep measured: {_rung_said(rung)}" if rung else ""
+        sentence = ""
+        if rung:
+            threads, target = rung
+            load = f"target {formatting.throughput(target)}" if target else f"{threads} threads"
+            sentence = f"All at the highest rung that every sweep measured: {load}"
     else:
         point_of = {curve.sweep_id: curve.ceiling_rung for curve in ordered}
         sentence = "Each sweep at its own ceiling: the loads differ"
@@ -72,11 +76,6 @@ def common_rung(curves: Sequence[Curve]) -> tuple[int, int | None] | None:
         return None
     target, threads = max(shared)
     return threads, target or None
-
-
-def _rung_said(rung: tuple[int, int | None]) -> str:
-    threads, target = rung
-    return f"target {formatting.throughput(target)}" if target else f"{threads} threads"
 
 
 def _up_to(curve: Curve, load_ops_s: float) -> Point | None:

@@ -111,9 +111,9 @@ def _traces(curve: Curve, look: Look, targets: bool) -> list[Trace]:
         low = [rounded(point.throughput_ops_s.low) for point in counted]
         high = [rounded(point.throughput_ops_s.high) for point in counted]
         traces.append(marks.band(look, x=xs, low=low, high=high))
-    traces.append(marks.line(look, x=xs, y=ys, hover=[marks.hover_of(curve, look, point) for point in counted]))
+    traces.append(marks.line(look, x=xs, y=ys, hover=[marks.hover_of(look, point) for point in counted]))
     traces += [marks.cross(look, x=x, y=y) for x, y, point in zip(xs, ys, counted, strict=True) if point.overridden]
-    hollow = [(p, p.throughput_ops_s.median, marks.hover_of(curve, look, p)) for p in others]
+    hollow = [(p, p.throughput_ops_s.median, marks.hover_of(look, p)) for p in others]
     hollow += [
         (p, repeat.throughput_ops_s, marks.left_out_hover(look, p, repeat))
         for p in curve.points

@@ -128,7 +128,6 @@ def _has_place(ops_s: float, latency_us: float) -> bool:
 def hover_of(side: DrawnCurve, drawn: Drawn, choice: Choice) -> str:
     if drawn.left_out is None:
         return marks.hover_of(
-            side.curve,
             side.look,
             drawn.point,
             operation=side.operation,

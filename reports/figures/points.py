@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchsite import formatting
-from reports.curves import STATISTICS, Curve, LeftOut, Point, Standing
+from reports.curves import STATISTICS, LeftOut, Point, Standing
 from reports.figures.layout import Frame, Trace, escaped, scatter, shortened
 from reports.figures.theme import Look
 
@@ -32,9 +32,7 @@ def rung_label(point: Point) -> str:
     return formatting.short(point.target_ops_s) if point.target_ops_s else str(point.threads)
 
 
-def hover_of(
-    curve: Curve, look: Look, point: Point, *, operation: str = "", statistic: str = "", kind: str = ""
-) -> str:
+def hover_of(look: Look, point: Point, *, operation: str = "", statistic: str = "", kind: str = "") -> str:
     """Everything about a point that a reader asks while pointing at it; three significant digits."""
     spread = point.throughput_ops_s
     lines = [f"<b>{escaped(look.label)}</b>", f"{point.threads} threads"]

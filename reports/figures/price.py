@@ -1,6 +1,5 @@
 """What a dollar buys: operations at the ceiling per US$ that the cluster costs."""
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
@@ -13,7 +12,7 @@ from reports.figures.ceilings import AMONG_BEST, best_of, ratio_label
 from reports.figures.figure import SIDE, CurvesFigure, named, sentences
 from reports.figures.layout import Frame, PlotlyFigure, escaped
 from reports.figures.table import Columns, Table, tabulated
-from reports.figures.theme import Look, Theme, looks
+from reports.figures.theme import Look, looks
 
 
 def per_dollar(curve: Curve) -> float | None:
@@ -45,7 +44,11 @@ class PriceFigure(CurvesFigure):
         return [curve for curve in in_order(self.curves) if per_dollar(curve)]
 
     def draw(self, frame: Frame) -> PlotlyFigure:
-        return bars_figure(_bars(self.drawn, frame.theme, self.highlight), frame, "operations per US$ at the ceiling")
+        appearance, drawn = looks(self.drawn, frame.theme, highlight=self.highlight), self.drawn
+        best = max((per_dollar(curve) or 0.0 for curve in drawn), default=0.0)
+        among = best_of(drawn, lambda curve: 1 / (curve.setup.price_per_hour or 1.0)) if len(drawn) > 1 else {}
+        bars = [_bar(curve, appearance[curve.sweep_id], best, is_best=among.get(curve.sweep_id)) for curve in drawn]
+        return bars_figure(bars, frame, "operations per US$ at the ceiling")
 
     @property
     def caption(self) -> str:
@@ -75,13 +78,6 @@ class PriceFigure(CurvesFigure):
     @property
     def height_px(self) -> int:
         return bars.height_px(len(self.drawn), len({curve.database_name for curve in self.drawn}))
-
-
-def _bars(curves: Sequence[Curve], theme: Theme, highlight: str) -> list[Bar]:
-    appearance = looks(curves, theme, highlight=highlight)
-    best = max((per_dollar(curve) or 0.0 for curve in curves), default=0.0)
-    among = best_of(curves, lambda curve: 1 / (curve.setup.price_per_hour or 1.0)) if len(curves) > 1 else {}
-    return [_bar(curve, appearance[curve.sweep_id], best, is_best=among.get(curve.sweep_id)) for curve in curves]
 
 
 def _bar(curve: Curve, look: Look, best: float, *, is_best: bool | None) -> Bar:

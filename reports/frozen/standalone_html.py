@@ -34,7 +34,8 @@ POLICY: Final = (
 def alone_html(content: Content, place: Place, pictures: Mapping[str, bytes]) -> bytes:
     """The whole file. `pictures` are PNGs by the names of figures, for readers without JavaScript."""
     scripts = [_script(name) for name in SCRIPTS]
-    policy = POLICY.format(scripts=" ".join(f"'sha256-{_sha256(text)}'" for text in scripts))
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    policy = POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
     drawings = {
         figure["name"]: {name: harmless(drawn) for name, drawn in figure["drawn"].items()}
         for figure in content["figures"]
@@ -68,7 +69,3 @@ def _file(name: str) -> str:
 def _script(name: str) -> str:
     """A script that no text in it can end early."""
     return re.sub(r"</(script)", r"<\\/\1", _file(name), flags=re.IGNORECASE).replace("<!--", "<\\!--")
-
-
-def _sha256(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

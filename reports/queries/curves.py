@@ -1,7 +1,7 @@
 """Sweeps and their runs as curves: at most eight queries, however many they are."""
 
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -100,16 +100,12 @@ def _remembered(
         sweep_id: _with_results(*entry) for sweep_id, entry in cached_values(keys, CachedCurve).items()
     }
     fresh = [finished(curve) for curve in _made([sweep for sweep in listed if sweep.pk not in held])]
-    ended = [curve for curve in fresh if _may_be_kept(curve, keys)]
+    # While runs are going every second makes another version of their rows.
+    ended = [curve for curve in fresh if curve.sweep_id in keys and not curve.progress.going]
     if ended:
         cache_values({keys[curve.sweep_id]: (curve, curve.ceiling, curve.knee) for curve in ended})
     held |= {curve.sweep_id: curve for curve in fresh}
     return [held[sweep.pk] for sweep in listed]
-
-
-def _may_be_kept(curve: Curve, keys: Mapping[uuid.UUID, str]) -> bool:
-    """While runs are going every second makes another version of their rows."""
-    return curve.sweep_id in keys and not curve.progress.going
 
 
 def _worked_out(curve: Curve) -> Curve:
@@ -232,6 +228,7 @@ def _curve(
         if repeat := repeats.get(run["id"]):
             rungs[(run["target_ops_s"] or 0, run["threads"])].append(repeat)
     mode = spec["mode"] if spec else None
+    ended = Counter(run["status"] for run in runs)
     return Curve(
         sweep_id=sweep.pk,
         name=sweep.name,
@@ -259,15 +256,8 @@ def _curve(
         tags=tuple(sweep.tags),
         notes=sweep.notes,
         setup=_setup(spec) if spec else Setup(),
-        progress=_progress(runs),
+        progress=Progress(len(runs), ended[Status.SUCCEEDED], ended[Status.FAILED], ended[Status.CANCELLED]),
     )
-
-
-def _progress(runs: Sequence[Mapping[str, Any]]) -> Progress:
-    def having(status: str) -> int:
-        return sum(run["status"] == status for run in runs)
-
-    return Progress(len(runs), having(Status.SUCCEEDED), having(Status.FAILED), having(Status.CANCELLED))
 
 
 def _point(repeats: Sequence[Repeat]) -> Point:

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,27 +88,23 @@ class HistoryLine:
 def history_lines(team: Team, rows: QuerySet[History]) -> list[HistoryLine]:
     """The rows of a page with their newest runs; two queries."""
     recent = runs_of(team.pk, OuterRef("config_key")).reverse()
-    held = list(rows.annotate(recent=ArraySubquery(recent.values(json=_recent_json())[:RECENT])))
+    names = ("finished_at", "commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
+    columns = JSONObject(
+        id="pk", override="verdict_override", excluded="excluded_reason", **{name: name for name in names}
+    )
+    held = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:RECENT])))
     keys = [row.config_key for row in held]
     triage: dict[str, list[Triage]] = {}
     decisions = ChangePoint.objects.filter(team=team, config_key__in=keys, metric=str(THROUGHPUT_METRIC)).order_by()
     for key, run_id, state in decisions.values_list("config_key", "run_id", "state"):
         triage.setdefault(key, []).append(Triage(run_id, state))
-    return [_line(row, triage.get(row.config_key, ())) for row in held]
-
-
-def _recent_json() -> JSONObject:
-    names = ("finished_at", "commit", "branch", "matrix_id", "throughput_ops_s", "verdict")
-    return JSONObject(
-        id="pk", override="verdict_override", excluded="excluded_reason", **{name: name for name in names}
-    )
-
-
-def _line(row: Any, triage: Sequence[Triage]) -> HistoryLine:
-    points = points_of([_measured(run) for run in reversed(row.recent)])
-    history = history_of(THROUGHPUT_METRIC, points, triage)
-    last = next((change for change in reversed(history.changes) if change.change.counts), None)
-    return HistoryLine(row, points, last, history.course.step is not None)
+    lines = []
+    for row in held:
+        points = points_of([_measured(run) for run in reversed(row.recent)])
+        history = history_of(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))
+        last = next((change for change in reversed(history.changes) if change.change.counts), None)
+        lines.append(HistoryLine(row, points, last, history.course.step is not None))
+    return lines
 
 
 def _measured(run: Mapping[str, Any]) -> Measured:

@@ -83,7 +83,9 @@ def chosen(team: Team, selection: Selection) -> Chosen:
         problems.append(f"More than {MAX_SWEEPS} sweeps match; the newest {MAX_SWEEPS} are shown. Choose fewer.")
         sweeps = sweeps[:MAX_SWEEPS]
     missing = len(selection.sweeps) - len(sweeps)
-    if selection.sweeps and missing > 0 and not _narrowed(selection):
+    # A facet or a day may leave out what the address names.
+    narrowed = any(map(selection.facet, FACETS)) or selection.since or selection.until
+    if selection.sweeps and missing > 0 and not narrowed:
         problems.append(
             f"{missing} of the {len(selection.sweeps)} chosen sweeps {'are' if missing > 1 else 'is'} not among your "
             f"team's; left out."
@@ -176,9 +178,3 @@ def _within_days(rows: QuerySet[Sweep], since: dt.date | None, until: dt.date | 
 
 def _midnight(day: dt.date) -> dt.datetime:
     return dt.datetime.combine(day, dt.time(), dt.UTC)
-
-
-def _narrowed(selection: Selection) -> bool:
-    """Whether a facet or a day leaves out what the address names."""
-    facets = any(selection.facet(name) for name in FACETS)
-    return facets or bool(selection.since or selection.until)

@@ -115,7 +115,7 @@ def test_percentiles_stand_at_each_ceiling_or_at_the_rung_that_all_have():
     short = curve("Other", points=[point(2, 500.0), point(8, 800.0)])
     assert [choice.at for choice in choose([curve(), short]).chosen] == ["8 threads", "16 threads"]
     common = choose([curve(), short], at=RUNG)
-    assert [choice.at for choice in common.chosen] == ["8 threads", "8 threads"] and "8 threads" in common.said
+    assert [choice.at for choice in common.chosen] == ["8 threads", "8 threads"] and "8 threads" in common.sentence
     assert choose([short, curve(points=[point(3, 1.0)])], at=RUNG).chosen == ()
 
 

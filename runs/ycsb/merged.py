@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Literal
 
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
 from runs.ycsb.batches import Batches
@@ -13,17 +13,6 @@ from runs.ycsb.names import LatencyKind, as_response
 from runs.ycsb.summary import Summary
 
 Phase = Literal["load", "measure"]
-
-
-class _Named(Protocol):
-    @property
-    def operation(self) -> str: ...
-
-    @property
-    def kind(self) -> LatencyKind: ...
-
-
-Operation = TypeVar("Operation", bound=_Named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +72,6 @@ class MergedOperation:
     def count(self) -> int:
         return self.ok + self.failed
 
-    @property
-    def mean_us(self) -> float | None:
-        return self.histogram.mean
-
-    @property
-    def min_us(self) -> int | None:
-        return self.histogram.min
-
-    @property
-    def max_us(self) -> int | None:
-        return self.histogram.max
-
 
 @dataclass(frozen=True, slots=True)
 class MergedClient:
@@ -130,28 +107,8 @@ class MissingClient:
     reason: str
 
 
-class OfClients(Generic[Operation]):
-    """What merged runs have in common, whether of histograms or of summaries."""
-
-    __slots__ = ()
-    clients: tuple[Any, ...]
-    missing: tuple[MissingClient, ...]
-    operations: tuple[Operation, ...]
-
-    @property
-    def clients_expected(self) -> int:
-        return len(self.clients) + len(self.missing)
-
-    @property
-    def clients_merged(self) -> int:
-        return len(self.clients)
-
-    def operation(self, name: str, kind: LatencyKind = "service") -> Operation | None:
-        return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
-
-
 @dataclass(frozen=True, slots=True)
-class MergedRun(OfClients[MergedOperation]):
+class MergedRun:
     """Every number of a run that is stored. `operations` is sorted by name, service before response times."""
 
     phase: Phase
@@ -175,14 +132,12 @@ class MergedRun(OfClients[MergedOperation]):
     algorithm_version: int = ALGORITHM_VERSION
 
     @property
-    def basis(self) -> Literal["window"]:
-        return "window"
+    def clients_expected(self) -> int:
+        return len(self.clients) + len(self.missing)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        return ()
+    def clients_merged(self) -> int:
+        return len(self.clients)
 
-    @property
-    def tail_s(self) -> float:
-        """How much of the clients' common time lies behind the window."""
-        return max(round(min(client.ended_s for client in self.clients) - self.window.to_s, 3), 0.0)
+    def operation(self, name: str, kind: LatencyKind = "service") -> MergedOperation | None:
+        return next((entry for entry in self.operations if (entry.operation, entry.kind) == (name, kind)), None)
